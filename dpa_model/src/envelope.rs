@@ -1,0 +1,163 @@
+//! What a message carries and what a receive asks for: communicator, source, tag, wildcards (papers: G2, O5).
+
+use core::fmt;
+
+/// Largest source rank and largest tag: MPI's `int` without its sign.
+pub const RANK_MAX: u32 = i32::MAX as u32;
+/// Largest tag (`MPI_TAG_UB` of this implementation).
+pub const TAG_MAX: u32 = i32::MAX as u32;
+
+/// A communicator's context: messages and receives of different communicators never match.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct CommId(pub u32);
+
+/// A process of a communicator, `0..=RANK_MAX`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Rank(u32);
+
+/// A message tag, `0..=TAG_MAX`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Tag(u32);
+
+/// A number that is no rank or tag: it is above 2,147,483,647.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfRange(pub u32);
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is above {TAG_MAX}", self.0)
+    }
+}
+
+impl core::error::Error for OutOfRange {}
+
+impl Rank {
+    /// The rank with this number.
+    ///
+    /// # Errors
+    /// [`OutOfRange`] above [`RANK_MAX`].
+    pub const fn new(number: u32) -> Result<Self, OutOfRange> {
+        if number > RANK_MAX { Err(OutOfRange(number)) } else { Ok(Self(number)) }
+    }
+
+    /// The rank's number.
+    #[inline]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Tag {
+    /// The tag with this number.
+    ///
+    /// # Errors
+    /// [`OutOfRange`] above [`TAG_MAX`].
+    pub const fn new(number: u32) -> Result<Self, OutOfRange> {
+        if number > TAG_MAX { Err(OutOfRange(number)) } else { Ok(Self(number)) }
+    }
+
+    /// The tag's number.
+    #[inline]
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// What identifies a message for matching; never wild (MPI 4.1, section 3.2.3).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Envelope {
+    /// The communicator it was sent in.
+    pub comm: CommId,
+    /// The sender's rank there.
+    pub source: Rank,
+    /// Its tag.
+    pub tag: Tag,
+}
+
+/// The source that a receive accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SourceSel {
+    /// `MPI_ANY_SOURCE`.
+    Any,
+    /// One rank.
+    Rank(Rank),
+}
+
+/// The tag that a receive accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TagSel {
+    /// `MPI_ANY_TAG`.
+    Any,
+    /// One tag.
+    Tag(Tag),
+}
+
+impl From<Rank> for SourceSel {
+    fn from(rank: Rank) -> Self {
+        Self::Rank(rank)
+    }
+}
+
+impl From<Tag> for TagSel {
+    fn from(tag: Tag) -> Self {
+        Self::Tag(tag)
+    }
+}
+
+/// Source and tag of a receive or probe, each possibly wild.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Selector {
+    /// Accepted source.
+    pub source: SourceSel,
+    /// Accepted tag.
+    pub tag: TagSel,
+}
+
+impl Selector {
+    /// A selector from anything that names a source and a tag.
+    pub fn new(source: impl Into<SourceSel>, tag: impl Into<TagSel>) -> Self {
+        Self { source: source.into(), tag: tag.into() }
+    }
+
+    /// Whether a message from `source` with `tag` is accepted (G2); the communicator is compared elsewhere.
+    #[inline]
+    pub fn accepts(&self, source: Rank, tag: Tag) -> bool {
+        (match self.source {
+            SourceSel::Any => true,
+            SourceSel::Rank(wanted) => wanted == source,
+        }) && (match self.tag {
+            TagSel::Any => true,
+            TagSel::Tag(wanted) => wanted == tag,
+        })
+    }
+
+    /// Which of the four indexes such a receive stands in (O5).
+    #[inline]
+    pub fn class(&self) -> WildcardClass {
+        match (self.source, self.tag) {
+            (SourceSel::Rank(_), TagSel::Tag(_)) => WildcardClass::None,
+            (SourceSel::Any, TagSel::Tag(_)) => WildcardClass::Source,
+            (SourceSel::Rank(_), TagSel::Any) => WildcardClass::Tag,
+            (SourceSel::Any, TagSel::Any) => WildcardClass::Both,
+        }
+    }
+}
+
+/// The four kinds of receive and so the four indexes I0..I3 (O5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum WildcardClass {
+    /// I0: source and tag given; hash of both.
+    None = 0,
+    /// I1: any source; hash of the tag.
+    Source = 1,
+    /// I2: any tag; hash of the source.
+    Tag = 2,
+    /// I3: any source and any tag; a list.
+    Both = 3,
+}
+
+impl WildcardClass {
+    /// All four, in index order.
+    pub const ALL: [Self; 4] = [Self::None, Self::Source, Self::Tag, Self::Both];
+}

@@ -1,0 +1,2 @@
+//! The host.
+#![forbid(unsafe_code)]
