@@ -1,1 +1,24 @@
-//! Models.
+//! Model checks of `dpa_model`'s real code: loom runs every interleaving of a few threads, and every value that the
+//! memory orderings allow a load to see.
+//!
+//! **Without `--cfg dpamatch_loom` this package is empty**: no function, no test, no dependency on loom. A run that
+//! reports success without models therefore proves nothing, and `cargo xtask test` fails when it counts no model. By
+//! hand:
+//!
+//! ```text
+//! RUSTFLAGS="--cfg dpamatch_loom -C debug-assertions" \
+//!     cargo test -p loom_tests --release --target-dir target/loom --tests -- --nocapture --test-threads=2
+//! ```
+//!
+//! A model is a test in `tests/<subject>.rs` below `#![cfg(dpamatch_loom)]` that hands its closure to `check`, which
+//! counts the executions and prints one line that `cargo xtask test` adds up:
+//!
+//! ```text
+//! loom: <model>: <N> executions, <exhaustive|bounded K>
+//! ```
+
+#[cfg(dpamatch_loom)]
+mod check;
+
+#[cfg(dpamatch_loom)]
+pub use check::check;

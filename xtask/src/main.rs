@@ -1,2 +1,117 @@
-//! Tasks.
-fn main() {}
+//! The repository's tasks: `cargo xtask <task>`. Nothing but the standard library, so that it builds in a second.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+mod process;
+mod test;
+
+/// One task of the command line.
+struct Task {
+    name: &'static str,
+    about: &'static str,
+    /// Command line and what it is good for.
+    examples: &'static [(&'static str, &'static str)],
+    run: fn(&[String]) -> Result<(), Failure>,
+}
+
+/// Why a task did not succeed.
+enum Failure {
+    /// The command line makes no sense; exit code 2.
+    Usage(String),
+    /// The task ran and found something wrong; exit code 1.
+    Task(String),
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "test",
+        about: "run every check: format, lints, no_std, tests, docs, loom models, one round of each bench",
+        examples: &[
+            ("cargo xtask test", "everything; what must hold before a change is merged"),
+            ("cargo xtask test --fast", "without the loom models and the benches, while editing"),
+        ],
+        run: test::run,
+    },
+    Task {
+        name: "help",
+        about: "list the tasks",
+        examples: &[("cargo xtask help", "this text")],
+        run: |_| {
+            print!("{}", help());
+            Ok(())
+        },
+    },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Task(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(1)
+        }
+        Err(Failure::Usage(message)) => {
+            eprintln!("xtask: {message}\n\n{}", help());
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<(), Failure> {
+    let Some((name, rest)) = args.split_first() else {
+        return Err(Failure::Usage("no task given".to_owned()));
+    };
+    let name = if matches!(name.as_str(), "-h" | "--help") { "help" } else { name };
+    match TASKS.iter().find(|task| task.name == name) {
+        Some(task) => (task.run)(rest),
+        None => Err(Failure::Usage(format!("no task `{name}`"))),
+    }
+}
+
+fn help() -> String {
+    let mut text = "cargo xtask <task>\n".to_owned();
+    for task in TASKS {
+        text += &format!("\n{}: {}\n", task.name, task.about);
+        for (command, purpose) in task.examples {
+            text += &format!("    {command:<26}{purpose}\n");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn help_shows_each_task_with_an_example() {
+        let text = help();
+        for task in TASKS {
+            assert!(text.contains(&format!("\n{}: ", task.name)), "{} is not listed", task.name);
+            assert!(!task.examples.is_empty(), "{} has no example", task.name);
+            for (command, _) in task.examples {
+                assert!(command.starts_with(&format!("cargo xtask {}", task.name)), "{command}");
+            }
+        }
+    }
+
+    #[test]
+    fn nonsense_is_a_usage_error() {
+        for line in ["", "tset", "test --fsat", "test fast", "test --fast --fast"] {
+            assert!(matches!(dispatch(&words(line)), Err(Failure::Usage(_))), "`{line}` was accepted");
+        }
+    }
+
+    #[test]
+    fn help_is_also_an_option() {
+        for line in ["help", "--help", "-h"] {
+            assert!(dispatch(&words(line)).is_ok(), "`{line}` was refused");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The one way to run a model, so that none can pass without having explored anything.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use loom::model::Builder;
+
+/// Operations at which loom may switch threads, in one execution: above it loom takes a wait for endless and panics.
+/// Ten times loom's default, since a block's way through four indexes is long.
+const BRANCHES_MAX: usize = 10_000;
+
+/// Runs `model` in every interleaving, or in all those with at most `bound` preemptions, and then prints
+/// `loom: <name>: <N> executions, <exhaustive|bounded K>`, only if all held.
+///
+/// Environment variables that would cut the exploration short or change its bound (`LOOM_MAX_PREEMPTIONS`,
+/// `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION`) have no effect: what the line says is what was done. The model must be
+/// deterministic apart from its loom threads, and create all its state inside the closure.
+///
+/// # Panics
+/// When the model fails in some execution; when it took only one execution, because then no two threads met;
+/// when it took fewer than `expect_min`, because then the scenario has lost a race that it once had.
+pub fn check(name: &str, bound: Option<usize>, expect_min: usize, model: impl Fn() + Sync + Send + 'static) {
+    // A std atomic, not loom's: it counts across executions and is no part of the model.
+    let executions = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&executions);
+
+    let mut builder = Builder::new();
+    builder.preemption_bound = bound;
+    builder.max_permutations = None;
+    builder.max_duration = None;
+    builder.max_branches = BRANCHES_MAX;
+    builder.check(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+
+    let executions = executions.load(Ordering::Relaxed);
+    assert!(executions > 1, "{name}: one execution only, so no two threads met");
+    assert!(executions >= expect_min, "{name}: {executions} executions, expected at least {expect_min}");
+    let extent = bound.map_or_else(|| "exhaustive".to_owned(), |k| format!("bounded {k}"));
+    println!("loom: {name}: {executions} executions, {extent}");
+}

@@ -1,0 +1,88 @@
+//! Runs a child process and keeps what it says.
+
+use std::io::{self, Read};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// What a finished child process left.
+pub(crate) struct Finished {
+    /// Its exit status.
+    pub(crate) status: ExitStatus,
+    /// Standard output alone: what is parsed, since lines of standard error may cut into lines of the other stream.
+    pub(crate) stdout: String,
+    /// Both streams, in the order in which they were read: what a person gets to see.
+    pub(crate) output: String,
+}
+
+/// Runs `command` to its end with no input.
+///
+/// # Errors
+/// When the program cannot be started or its output cannot be read.
+pub(crate) fn run(command: &mut Command) -> io::Result<Finished> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let both = Mutex::new(Vec::new());
+    // Two readers, since a child that fills one pipe while the other is read would wait for ever.
+    let (stdout, stderr) = thread::scope(|scope| {
+        let errors = scope.spawn(|| stderr.map_or(Ok(Vec::new()), |stream| drain(stream, &both)));
+        let stdout = stdout.map_or(Ok(Vec::new()), |stream| drain(stream, &both));
+        (stdout, errors.join())
+    });
+    let status = child.wait()?;
+    stderr.map_err(|_| io::Error::other("the reader of standard error panicked"))??;
+    let both = both.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Finished { status, stdout: text(&stdout?), output: text(&both) })
+}
+
+/// Reads `stream` to its end; a copy of each chunk goes to `both`.
+fn drain(mut stream: impl Read, both: &Mutex<Vec<u8>>) -> io::Result<Vec<u8>> {
+    let mut own = Vec::new();
+    let mut chunk = [0; 8192];
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(0) => return Ok(own),
+            Ok(length) => {
+                own.extend_from_slice(&chunk[..length]);
+                both.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&chunk[..length]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::env;
+
+    /// The test program itself is the one child that is certain to exist; it lists its tests on standard output.
+    #[test]
+    fn streams_and_status_are_kept() {
+        let program = env::current_exe().expect("the path of this test program");
+        let listed =
+            run(Command::new(&program).args(["--list", "streams_and_status_are_kept"])).expect("it starts");
+        assert!(listed.status.success());
+        assert!(
+            listed.stdout.contains("process::tests::streams_and_status_are_kept: test"),
+            "{}",
+            listed.stdout
+        );
+        assert_eq!(listed.stdout, listed.output, "nothing was said on standard error");
+
+        let refused = run(Command::new(&program).arg("--no-such-option")).expect("it starts");
+        assert!(!refused.status.success());
+        assert!(refused.output.contains("no-such-option"), "{}", refused.output);
+        assert!(!refused.stdout.contains("no-such-option"), "standard error is kept apart");
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        assert!(run(&mut Command::new("dpamatch-no-such-program")).is_err());
+    }
+}

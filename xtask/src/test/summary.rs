@@ -1,0 +1,139 @@
+//! The table at the end: one row per step, then the totals.
+
+use std::time::Duration;
+
+use super::counts::Counts;
+
+/// One step's line of the table.
+pub(crate) struct Row {
+    name: &'static str,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Passed(Duration, Counts),
+    Failed(Duration),
+    Skipped,
+}
+
+impl Row {
+    /// A step that found all well.
+    pub(crate) fn passed(name: &'static str, wall: Duration, counts: Counts) -> Self {
+        Self { name, outcome: Outcome::Passed(wall, counts) }
+    }
+
+    /// The step at which the run ended.
+    pub(crate) fn failed(name: &'static str, wall: Duration) -> Self {
+        Self { name, outcome: Outcome::Failed(wall) }
+    }
+
+    /// A step that did not run.
+    pub(crate) fn skipped(name: &'static str) -> Self {
+        Self { name, outcome: Outcome::Skipped }
+    }
+}
+
+/// The table of all steps with their wall times in seconds, and the totals below it.
+pub(crate) fn table(rows: &[Row], wall: Duration) -> String {
+    let mut text = format!("{:<12}{:>8}{:>10}  counted\n", "step", "result", "wall");
+    let mut total = Counts::default();
+    let mut verdict = "ok";
+    for Row { name, outcome } in rows {
+        text += &match outcome {
+            Outcome::Passed(wall, counts) => {
+                total += *counts;
+                line(name, "ok", &seconds(*wall), &counted(counts))
+            }
+            Outcome::Failed(wall) => {
+                verdict = "FAILED";
+                line(name, "FAILED", &seconds(*wall), "")
+            }
+            Outcome::Skipped => line(name, "skipped", "-", ""),
+        };
+    }
+    text += &line("total", verdict, &seconds(wall), &totals(&total));
+    text
+}
+
+fn line(name: &str, result: &str, wall: &str, counted: &str) -> String {
+    format!("{:<12}{result:>8}{wall:>10}  {counted}", name).trim_end().to_owned() + "\n"
+}
+
+fn seconds(wall: Duration) -> String {
+    format!("{:.1} s", wall.as_secs_f64())
+}
+
+/// What one step counted; a step that counts nothing says nothing.
+fn counted(counts: &Counts) -> String {
+    let mut parts = Vec::new();
+    if counts.tests > 0 {
+        parts.push(format!("{} tests", counts.tests));
+    }
+    if counts.executions > 0 {
+        parts.push(format!(
+            "{} models exhaustive, {} bounded, {} executions",
+            counts.models_exhaustive, counts.models_bounded, counts.executions
+        ));
+    }
+    if counts.benches > 0 {
+        parts.push(format!("{} benches", counts.benches));
+    }
+    parts.join(", ")
+}
+
+/// The totals, zeros among them: a run without models shall say so.
+fn totals(total: &Counts) -> String {
+    format!(
+        "{} tests, {} loom executions in {} models, {} benches",
+        total.tests,
+        total.executions,
+        total.models_exhaustive + total.models_bounded,
+        total.benches
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn tests(number: u64) -> Counts {
+        Counts { tests: number, ..Counts::default() }
+    }
+
+    #[test]
+    fn a_good_run_adds_up() {
+        let models =
+            Counts { models_exhaustive: 2, models_bounded: 1, executions: 30_804, ..Counts::default() };
+        let rows = [
+            Row::passed("format", SECOND / 2, Counts::default()),
+            Row::passed("tests", SECOND * 61, tests(40)),
+            Row::passed("doc tests", SECOND, tests(2)),
+            Row::passed("loom", SECOND * 9, models),
+            Row::passed("benches", SECOND, Counts { benches: 4, ..Counts::default() }),
+        ];
+        let expected = "\
+            step          result      wall  counted\n\
+            format            ok     0.5 s\n\
+            tests             ok    61.0 s  40 tests\n\
+            doc tests         ok     1.0 s  2 tests\n\
+            loom              ok     9.0 s  2 models exhaustive, 1 bounded, 30804 executions\n\
+            benches           ok     1.0 s  4 benches\n\
+            total             ok    72.5 s  42 tests, 30804 loom executions in 3 models, 4 benches\n";
+        assert_eq!(table(&rows, SECOND * 145 / 2), expected);
+    }
+
+    #[test]
+    fn a_failed_run_says_so_in_the_last_line() {
+        let rows =
+            [Row::passed("tests", SECOND, tests(7)), Row::failed("docs", SECOND * 2), Row::skipped("loom")];
+        let expected = "\
+            step          result      wall  counted\n\
+            tests             ok     1.0 s  7 tests\n\
+            docs          FAILED     2.0 s\n\
+            loom         skipped         -\n\
+            total         FAILED     3.0 s  7 tests, 0 loom executions in 0 models, 0 benches\n";
+        assert_eq!(table(&rows, SECOND * 3), expected);
+    }
+}
