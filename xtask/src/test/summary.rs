@@ -71,7 +71,7 @@ fn counted(counts: &Counts) -> String {
     }
     if counts.executions > 0 {
         parts.push(format!(
-            "{} models exhaustive, {} bounded, {} executions",
+            "models: {} exhaustive, {} bounded; {} executions",
             counts.models_exhaustive, counts.models_bounded, counts.executions
         ));
     }
@@ -118,7 +118,7 @@ mod tests {
             format            ok     0.5 s\n\
             tests             ok    61.0 s  40 tests\n\
             doc tests         ok     1.0 s  2 tests\n\
-            loom              ok     9.0 s  2 models exhaustive, 1 bounded, 30804 executions\n\
+            loom              ok     9.0 s  models: 2 exhaustive, 1 bounded; 30804 executions\n\
             benches           ok     1.0 s  4 benches\n\
             total             ok    72.5 s  42 tests, 30804 loom executions in 3 models, 4 benches\n";
         assert_eq!(table(&rows, SECOND * 145 / 2), expected);
