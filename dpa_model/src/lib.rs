@@ -1,8 +1,87 @@
-//! The NIC.
+//! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by *optimistic tag matching*.
+//!
+//! Everything here would live on the card: no `std` apart from the [`Pool`] of host threads (feature `std`), no memory taken
+//! after [`Nic::new`], no panic on any input, dependencies `crossbeam-utils` alone.
+//!
+//! **Roles.** [`Nic::new`] builds the tables and hands out
+//! - [`Leader`], worker 0: runs the block boundary and the lowest slice of every block;
+//! - [`Worker`]s: run further slices;
+//! - [`HostPort`]: the host's end, where receives are posted and completions come out;
+//! - [`Sender`]: the wire's end, cloned for every sending thread.
+//!
+//! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their entries). Tables: `descriptor`, `index`, `communicator`,
+//! `unexpected`, `region`, `memory` (the budget). Algorithm: `block` (partial barrier), `matching` (search, book, detect, fast and slow path, protocol),
+//! `boundary` (admit, cut, finish). Runners: `pool`. Each concurrent type's file opens with its states, invariants and orderings.
+//!
+//! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's `ARCHITECTURE.md` lists them.
+//!
+//! ```
+//! use dpa_model::*;
+//!
+//! let mut nic = Nic::new(&NicConfig::default())?;
+//! let comm = CommId(0);
+//! nic.host.create(comm, 128, Hints::default(), 0)?;
+//! let from_anyone = Selector::new(SourceSel::Any, Tag::new(7)?);
+//! nic.host.post(comm, from_anyone, vec![0; 8], 0).map_err(|(full, _)| full)?;
+//! let envelope = Envelope { comm, source: Rank::new(3)?, tag: Tag::new(7)? };
+//! nic.sender.try_send(envelope, b"8 bytes!", 0)?;
+//! nic.leader.round(1);
+//! let received = std::iter::from_fn(|| nic.host.poll())
+//!     .find_map(|event| if let Event::Received { buffer, .. } = event { Some(buffer) } else { None });
+//! assert_eq!(received.as_deref(), Some(&b"8 bytes!"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 extern crate alloc;
 
+mod arrivals;
+mod block;
+mod boundary;
+mod buffers;
+mod communicator;
+mod config;
+mod counters;
+mod descriptor;
 mod envelope;
+mod hash;
+mod host_port;
+mod index;
+mod matching;
+mod memory;
+mod message;
+mod nic;
+#[cfg(feature = "std")]
+mod pool;
+mod region;
+mod ring;
+mod sender;
+mod sync;
+mod unexpected;
 
-pub use envelope::*;
+pub use block::Path;
+pub use boundary::{Leader, Round, Worker};
+pub use config::{
+    BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX, Hints,
+    InlineHashes, NicConfig, Options, Order, Removal, UnexpectedFull,
+};
+pub use counters::{BoundaryCounts, Counts, HandlerCounts};
+pub use descriptor::DESCRIPTOR_BYTES;
+pub use envelope::{
+    CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
+};
+pub use hash::Hashes;
+pub use host_port::{
+    CommandQueueFull, Event, ForwardedRequest, HostPort, Payload, RemoteData, RequestId, TakenMessage,
+};
+pub use index::BIN_BYTES;
+pub use memory::{Footprint, FootprintLine, paper_bytes};
+pub use message::{INLINE_BYTES, Message};
+pub use nic::{Monitor, Nic, Stop};
+#[cfg(feature = "std")]
+pub use pool::Pool;
+pub use sender::{SendError, SendRequest, Sender};
+pub use sync::Wait;
+
+pub(crate) use counters::HandlerCounters;
+pub(crate) use message::HostAddress;

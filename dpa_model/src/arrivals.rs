@@ -1,0 +1,67 @@
+//! The completion queue with its bounce buffers: where senders put messages and handlers find them (O19, O20).
+//!
+//! Entry `p` owns bounce buffer `p mod bounce_buffers`, so a buffer needs no allocation: a message that does not fit in its entry
+//! may be placed at `p` once entry `p - bounce_buffers` has been consumed. A full queue or a buffer still in use is
+//! receiver-not-ready for the sender; nothing is ever dropped (S21).
+//!
+//! **Orderings.** `tail` is a counter only (Relaxed): a claim is safe because of the head that it saw (see ring.rs). Bounce buffers
+//! travel under their entry's owner bit, and come back with `head`.
+
+use crossbeam_utils::CachePadded;
+
+use crate::buffers::Buffers;
+use crate::message::Entry;
+use crate::ring::Ring;
+use crate::sync::{AtomicU64, Relaxed};
+
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    pub(crate) ring: Ring<Entry>,
+    pub(crate) bounce: Buffers,
+    tail: CachePadded<AtomicU64>,
+}
+
+/// Why a message cannot be placed now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NotReady {
+    Queue,
+    BounceBuffer,
+}
+
+impl Arrivals {
+    pub(crate) fn new(log_depth: u32, bounce_buffers: usize, eager_limit: usize) -> Self {
+        Self {
+            ring: Ring::new(log_depth),
+            bounce: Buffers::new(bounce_buffers, eager_limit),
+            tail: CachePadded::new(AtomicU64::new(0)),
+        }
+    }
+
+    /// The bounce buffer of an entry.
+    #[inline(always)]
+    pub(crate) fn bounce_buffer(&self, position: u64) -> usize {
+        (position % self.bounce.count() as u64) as usize
+    }
+
+    /// Takes the next position for this sender alone. `seen_head` is the sender's copy of the queue's head.
+    #[inline(always)]
+    pub(crate) fn claim(&self, seen_head: &mut u64, bounced: bool) -> Result<u64, NotReady> {
+        let depth = self.ring.depth();
+        let limit = if bounced { depth.min(self.bounce.count() as u64) } else { depth };
+        let mut tail = self.tail.load(Relaxed);
+        loop {
+            // `tail` may be older than the head; then the difference is negative, and the exchange fails.
+            if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 {
+                *seen_head = self.ring.head();
+                if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 {
+                    let full = tail.wrapping_sub(*seen_head) as i64 >= depth as i64;
+                    return Err(if full { NotReady::Queue } else { NotReady::BounceBuffer });
+                }
+            }
+            match self.tail.compare_exchange_weak(tail, tail + 1, Relaxed, Relaxed) {
+                Ok(_) => return Ok(tail),
+                Err(newer) => tail = newer,
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Commands of the host, executed in their order (S12).
+
+use super::leader::Leader;
+use crate::communicator::{Communicator, Home};
+use crate::config::{BINS_MAX, Order};
+use crate::descriptor::{NIL, Posted, state};
+use crate::index::CommView;
+use crate::matching::deliver_stored;
+use crate::message::{Command, Completion, HostAddress};
+use crate::sync::Relaxed;
+use crate::unexpected::{classes_allowed, selector_hash};
+use crate::{CommId, Hints, Selector, SourceSel, TagSel};
+
+impl Leader {
+    /// Executes the commands that are due; at most one queue's length, so that arrivals are not starved.
+    pub(super) fn admit(&mut self) -> bool {
+        let first = self.commands_head;
+        let end = first + self.shared.commands.depth();
+        while self.commands_head < end {
+            let Some(stamp) = self.shared.commands.stamp_if_ready(self.commands_head) else { break };
+            if self.shared.options.order == Order::Stamped && stamp > self.arrivals_head {
+                break;
+            }
+            if self.results_room(1) == 0 {
+                self.shared.boundary_counters.ring_full.add(1);
+                break;
+            }
+            // SAFETY: seen ready, released below.
+            let command = unsafe { self.shared.commands.read(self.commands_head, |command| *command) };
+            self.commands_head += 1;
+            self.execute(command);
+        }
+        let admitted = self.commands_head - first;
+        if admitted > 0 {
+            self.shared.commands.release(self.commands_head);
+            self.shared.boundary_counters.commands.add(admitted);
+        }
+        admitted > 0
+    }
+
+    fn execute(&mut self, command: Command) {
+        if !matches!(command, Command::HandBack { .. }) {
+            self.commands_done += 1;
+        }
+        match command {
+            Command::None => {}
+            Command::Post { request, comm, selector, buffer, capacity } => {
+                self.post(request, comm, selector, buffer, capacity);
+            }
+            Command::Cancel { request, comm, selector } => self.cancel(request, comm, selector),
+            Command::Probe { request, comm, selector, take } => self.probe(request, comm, selector, take),
+            Command::Receive { request, entry, buffer, capacity } => {
+                deliver_stored(&self.shared, &self.unexpected, entry, buffer, capacity);
+                let message = self.unexpected.entry(entry).message;
+                self.unexpected.free(entry);
+                self.report(Completion::Received { request, message, late: true });
+            }
+            Command::Create { request, comm, bins, hints } => self.create(request, comm, bins, hints),
+            Command::Free { request, comm } => self.free(request, comm),
+            Command::HandBack { comm, forwarded } => self.hand_back(comm, forwarded),
+        }
+    }
+
+    /// Section 1.11 `post`: the unexpected messages first, then the posted queue, else the host.
+    fn post(&mut self, request: u64, comm: CommId, selector: Selector, buffer: HostAddress, capacity: u32) {
+        let counters = &self.shared.boundary_counters;
+        counters.posts.add(1);
+        let Some(control) =
+            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        else {
+            counters.posts_forwarded.add(1);
+            self.count_forwarded(comm.0);
+            return self.report(Completion::PostForwarded { request });
+        };
+        let class = selector.class();
+        if control.allowed & 1 << class as u8 == 0 {
+            return self.report(Completion::Refused { request });
+        }
+        if control.unexpected > 0
+            && let Some(found) = self.unexpected.find(&control.view, selector)
+        {
+            counters.posts_late.add(1);
+            deliver_stored(&self.shared, &self.unexpected, found, buffer, capacity);
+            let message = self.unexpected.entry(found).message;
+            self.unlink_unexpected(comm.0, found);
+            self.unexpected.free(found);
+            return self.report(Completion::Received { request, message, late: true });
+        }
+        // Labels and tables go on to the host in order: once one post was refused, all later ones are (S20).
+        let free = if control.home == Home::Nic { self.free_receives.take() } else { None };
+        let Some(receive) = free else {
+            if control.home == Home::Nic {
+                control.home = Home::Fallback;
+                counters.fallback_receives.add(1);
+            }
+            counters.posts_forwarded.add(1);
+            self.count_forwarded(comm.0);
+            return self.report(Completion::PostForwarded { request });
+        };
+        let (label, sequence) = control.label(selector);
+        let bin = control.view.bin(class, selector_hash(selector));
+        let source = match selector.source {
+            SourceSel::Rank(rank) => rank.get(),
+            SourceSel::Any => 0,
+        };
+        let tag = match selector.tag {
+            TagSel::Tag(tag) => tag.get(),
+            TagSel::Any => 0,
+        };
+        let posted = Posted { label, buffer, request, sequence, source, tag, bin, capacity, class };
+        let descriptor = &self.shared.receives[receive as usize];
+        debug_assert_eq!(descriptor.booking.load(Relaxed), 0, "a booking survived its block (S7)");
+        // SAFETY: the descriptor was free and no block is running (D1).
+        unsafe { descriptor.posted.write(|slot| *slot = posted) };
+        descriptor.state.store(state::POSTED, Relaxed);
+        if self.shared.bins[bin as usize].append(&self.shared.receives, receive) {
+            counters.collisions.add(1);
+        }
+        counters.posts_admitted.add(1);
+        counters.posted_high.raise(self.free_receives.used() as u64);
+        control.posted[class as usize] += 1;
+        if control.posted[class as usize] == 1 {
+            control.view.classes = control.classes();
+            self.set_view(comm.0);
+        }
+        if self.shared.options.log_order {
+            self.report(Completion::Admitted { request });
+        }
+    }
+
+    /// Looks for the receive in the one chain where it can be.
+    fn cancel(&mut self, request: u64, comm: CommId, selector: Selector) {
+        let Some(control) = self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        else {
+            return self.report(Completion::CancelForwarded { request });
+        };
+        let bin = control.view.bin(selector.class(), selector_hash(selector));
+        let mut current = self.shared.bins[bin as usize].head();
+        while current != NIL {
+            let descriptor = &self.shared.receives[current as usize];
+            // SAFETY: the boundary (D1).
+            if unsafe { descriptor.posted() }.request == request
+                && descriptor.state.load(Relaxed) == state::POSTED
+            {
+                break;
+            }
+            current = descriptor.next.load(Relaxed);
+        }
+        if current == NIL {
+            let result = match control.home {
+                Home::Fallback => Completion::CancelForwarded { request },
+                _ => Completion::TooLate { request },
+            };
+            return self.report(result);
+        }
+        self.split_sequence(comm.0, current);
+        self.shared.receives[current as usize].state.store(state::CONSUMED, Relaxed);
+        self.recycle(comm.0, current);
+        self.shared.boundary_counters.cancelled.add(1);
+        self.report(Completion::Cancelled { request });
+    }
+
+    /// A cancel leaves a gap in the labels: the later receives of its sequence get a fresh ID (S11).
+    fn split_sequence(&mut self, comm: u32, receive: u32) {
+        let fresh = self.comms[comm as usize].fresh_sequence();
+        // SAFETY: the boundary (D1).
+        let old = unsafe { self.shared.receives[receive as usize].posted() }.sequence;
+        let mut current = self.shared.receives[receive as usize].next.load(Relaxed);
+        while current != NIL {
+            let descriptor = &self.shared.receives[current as usize];
+            // SAFETY: the boundary (D1).
+            if unsafe { descriptor.posted() }.sequence != old {
+                break;
+            }
+            // SAFETY: no block is running.
+            unsafe { descriptor.posted.write(|posted| posted.sequence = fresh) };
+            current = descriptor.next.load(Relaxed);
+        }
+    }
+
+    fn probe(&mut self, request: u64, comm: CommId, selector: Selector, take: bool) {
+        let control = self.comms.get(comm.0 as usize).copied().unwrap_or_default();
+        if control.home == Home::Absent {
+            return self.report(Completion::ProbeForwarded { request });
+        }
+        if control.allowed & 1 << selector.class() as u8 == 0 {
+            return self.report(Completion::Refused { request });
+        }
+        let found = if control.unexpected > 0 { self.unexpected.find(&control.view, selector) } else { None };
+        let Some(found) = found else {
+            let result = match control.home {
+                Home::Fallback => Completion::ProbeForwarded { request },
+                _ => Completion::Probed { request, found: None },
+            };
+            return self.report(result);
+        };
+        let message = self.unexpected.entry(found).message;
+        if take {
+            self.unlink_unexpected(comm.0, found);
+        }
+        self.report(Completion::Probed { request, found: Some((message, take.then_some(found))) });
+    }
+
+    fn create(&mut self, request: u64, comm: CommId, bins: u32, hints: Hints) {
+        let known = self.comms.get(comm.0 as usize).is_some_and(|control| control.home == Home::Absent);
+        let fits = known && (1..=BINS_MAX as u32).contains(&bins);
+        let base = if fits { self.room.take(bins) } else { None };
+        let Some(base) = base else {
+            self.shared.boundary_counters.fallback_tables.add(1);
+            return self.report(Completion::Created { request, offloaded: false });
+        };
+        let control = &mut self.comms[comm.0 as usize];
+        let forwarded = control.forwarded;
+        // Messages that came before the communicator are with the host: it has to hand them back first.
+        let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
+        let view = CommView { base, bins, classes: 0, overtaking: hints.allow_overtaking };
+        *control = Communicator {
+            home,
+            allowed: classes_allowed(hints),
+            view,
+            forwarded,
+            ..Communicator::default()
+        };
+        self.set_view(comm.0);
+        self.report(Completion::Created { request, offloaded: true });
+    }
+
+    fn free(&mut self, request: u64, comm: CommId) {
+        let Some(control) =
+            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        else {
+            return self.report(Completion::Freed { request, busy: false });
+        };
+        if !control.is_empty() {
+            return self.report(Completion::Freed { request, busy: true });
+        }
+        let base = control.view.base;
+        *control = Communicator { forwarded: control.forwarded, ..Communicator::default() };
+        self.room.give(base);
+        self.set_view(comm.0);
+        self.report(Completion::Freed { request, busy: false });
+    }
+
+    /// Ends a fallback if the host has seen everything that was sent on to it (S20).
+    fn hand_back(&mut self, comm: CommId, forwarded: u64) {
+        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return };
+        if control.home == Home::Fallback && control.forwarded == forwarded && self.free_receives.count() > 0
+        {
+            control.home = Home::Nic;
+            self.shared.boundary_counters.resumed.add(1);
+            self.report(Completion::Resumed { comm });
+        }
+    }
+
+    pub(super) fn count_forwarded(&mut self, comm: u32) {
+        if let Some(control) = self.comms.get_mut(comm as usize) {
+            control.forwarded += 1;
+        }
+    }
+
+    pub(super) fn unlink_unexpected(&mut self, comm: u32, entry: u32) {
+        let control = &mut self.comms[comm as usize];
+        control.unexpected -= 1;
+        self.unexpected.unlink(&control.view, control.allowed, entry);
+    }
+
+    /// Makes a consumed receive free again; between blocks, when no handler can stand on it (S17).
+    pub(super) fn recycle(&mut self, comm: u32, receive: u32) {
+        let descriptor = &self.shared.receives[receive as usize];
+        // SAFETY: the boundary (D1).
+        let Posted { bin, class, .. } = unsafe { descriptor.posted() };
+        self.shared.bins[bin as usize].remove_alone(&self.shared.receives, receive);
+        descriptor.booking.store(0, Relaxed);
+        descriptor.state.store(state::FREE, Relaxed);
+        self.free_receives.give(receive);
+        let control = &mut self.comms[comm as usize];
+        control.posted[class as usize] -= 1;
+        if control.posted[class as usize] == 0 {
+            control.view.classes = control.classes();
+            self.set_view(comm);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The roles that run blocks: the leader (worker 0) and the other workers.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use crate::NicConfig;
+use crate::block::{BlockInfo, phase};
+use crate::communicator::{BinRoom, Communicator, Home};
+use crate::config::{Order, UnexpectedFull};
+use crate::matching::{Scratch, run_slice};
+use crate::message::Completion;
+use crate::nic::Shared;
+use crate::unexpected::{FreeList, UnexpectedStore};
+
+/// What a round did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Round {
+    /// Commands were admitted or messages matched.
+    Worked,
+    /// There was nothing to do, or what there was has to wait for the host.
+    Idle,
+}
+
+/// Worker 0 with the state that only the boundary touches.
+#[derive(Debug)]
+pub struct Leader {
+    pub(super) shared: Arc<Shared>,
+    pub(super) scratch: Scratch,
+    pub(super) comms: Box<[Communicator]>,
+    pub(super) room: BinRoom,
+    pub(super) free_receives: FreeList,
+    pub(super) unexpected: UnexpectedStore,
+    /// Next command to admit.
+    pub(super) commands_head: u64,
+    /// Commands admitted that the host counted in its stamps.
+    pub(super) commands_done: u64,
+    /// Next message to match: also the number of messages matched.
+    pub(super) arrivals_head: u64,
+    /// Next free position of the completion ring.
+    pub(super) results_tail: u64,
+    /// The host's head of that ring, as last seen.
+    results_head: u64,
+    /// Blocks shared with other workers so far.
+    shared_blocks: u64,
+    /// Workers, of which a prefix may be used for a block.
+    workers: usize,
+    /// A block is running: other workers may be moving data.
+    in_block: bool,
+    /// Messages in the last block.
+    last_count: usize,
+}
+
+impl Drop for Leader {
+    /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic tore the leader out of a
+    /// block.
+    fn drop(&mut self) {
+        if !self.in_block {
+            self.shared.life.note_stopped();
+        }
+    }
+}
+
+impl Leader {
+    pub(crate) fn new(shared: Arc<Shared>, config: &NicConfig) -> Self {
+        let bins = config.total_index_bins();
+        Self {
+            shared,
+            scratch: Scratch::new(),
+            comms: (0..config.communicators).map(|_| Communicator::default()).collect(),
+            room: BinRoom::new(config.communicators, bins),
+            free_receives: FreeList::full(config.receives),
+            unexpected: UnexpectedStore::new(
+                config.unexpected,
+                config.unexpected_buffers,
+                config.eager_limit,
+                bins,
+            ),
+            commands_head: 0,
+            commands_done: 0,
+            arrivals_head: 0,
+            results_tail: 0,
+            results_head: 0,
+            shared_blocks: 0,
+            workers: config.workers,
+            in_block: false,
+            last_count: 0,
+        }
+    }
+
+    /// Whether the host asked the NIC to stop; the runner then ends between two rounds.
+    pub fn should_stop(&self) -> bool {
+        self.shared.life.should_stop()
+    }
+
+    /// One boundary and at most one block. `awake` says how many workers, this one included, may be given a slice now.
+    pub fn round(&mut self, awake: usize) -> Round {
+        // Look first, admit then: what was posted before a message was sent is admitted before it is matched.
+        let waiting = self.waiting();
+        let admitted = self.admit();
+        let Some(block) = self.cut(waiting) else {
+            return if admitted { Round::Worked } else { Round::Idle };
+        };
+        let block = self.run(block, awake);
+        match block {
+            Some(block) => {
+                self.finish(&block);
+                Round::Worked
+            }
+            None if admitted => Round::Worked,
+            None => Round::Idle,
+        }
+    }
+
+    /// How many entries wait at the completion queue's head, counted up to one block.
+    fn waiting(&self) -> usize {
+        let ring = &self.shared.arrivals.ring;
+        let ready = |&i: &u64| ring.stamp_if_ready(self.arrivals_head + i).is_some();
+        let most = (self.shared.handlers as u64).min(ring.depth());
+        let waiting = (0..most).take_while(ready).count();
+        self.shared.boundary_counters.arrivals_high.raise(waiting as u64);
+        waiting
+    }
+
+    /// The next block: of the waiting entries as many as may be matched now (S2).
+    fn cut(&mut self, waiting: usize) -> Option<BlockInfo> {
+        let mut count = waiting;
+        if self.shared.options.order == Order::Stamped {
+            let ring = &self.shared.arrivals.ring;
+            let due = |&i: &u64| {
+                ring.stamp_if_ready(self.arrivals_head + i).is_some_and(|stamp| stamp <= self.commands_done)
+            };
+            count = (0..waiting as u64).take_while(due).count();
+        }
+        if count == 0 {
+            return None;
+        }
+        count = count.min(self.results_room(count));
+        if count == 0 {
+            self.shared.boundary_counters.ring_full.add(1);
+            return None;
+        }
+        if self.shared.options.unexpected_full == UnexpectedFull::BackPressure {
+            // No more than could all be unexpected; at least one is tried, see `can_place`.
+            count = self.unexpected.room().clamp(1, count);
+        }
+        Some(BlockInfo { number: 0, first: self.arrivals_head, count, slices: 1, results: self.results_tail })
+    }
+
+    /// Free positions of the completion ring, looked up only when fewer than `wanted` are known.
+    pub(super) fn results_room(&mut self, wanted: usize) -> usize {
+        let depth = self.shared.completions.depth();
+        if self.results_tail + wanted as u64 - self.results_head > depth {
+            self.results_head = self.shared.completions.head();
+        }
+        (depth - (self.results_tail - self.results_head)) as usize
+    }
+
+    /// Runs a block, with other workers if it is long enough. `None`: its one message has no receive and no room (back-pressure),
+    /// so it stays in the queue.
+    fn run(&mut self, mut block: BlockInfo, awake: usize) -> Option<BlockInfo> {
+        if self.shared.options.unexpected_full == UnexpectedFull::BackPressure && !self.can_place(block.first)
+        {
+            self.shared.boundary_counters.unexpected_full.add(1);
+            return None;
+        }
+        self.in_block = true;
+        self.last_count = block.count;
+        let counters = &self.shared.boundary_counters;
+        counters.blocks.add(1);
+        block.slices = (block.count / self.shared.slice_min).clamp(1, awake.clamp(1, self.workers));
+        if block.slices == 1 {
+            run_slice::<true>(&self.shared, &block, 0, &mut self.scratch);
+        } else {
+            self.shared_blocks += 1;
+            block.number = self.shared_blocks;
+            counters.shared_blocks.add(1);
+            self.shared.block.publish(block);
+            run_slice::<false>(&self.shared, &block, 0, &mut self.scratch);
+            for worker in 1..block.slices {
+                self.shared.block.wait_for(worker, block.number, phase::FINISHED);
+            }
+        }
+        self.in_block = false;
+        Some(block)
+    }
+
+    /// Whether the message at `position` would match now, could be stored, or is none of the NIC's business.
+    fn can_place(&self, position: u64) -> bool {
+        // SAFETY: the entry was seen ready and is not released.
+        let entry = unsafe { self.shared.arrivals.ring.read(position, |entry| *entry) };
+        if self.unexpected.has_room(entry.protocol) {
+            return true;
+        }
+        let comm = entry.envelope.comm.0;
+        if self.comms.get(comm as usize).is_none_or(|comm| comm.home != Home::Nic) {
+            return true;
+        }
+        let key = crate::index::Key {
+            source: entry.envelope.source.get(),
+            tag: entry.envelope.tag.get(),
+            hashes: crate::Hashes::of(entry.envelope.source, entry.envelope.tag),
+        };
+        let view = self.shared.view(comm);
+        crate::index::search(&self.shared.receives, &self.shared.bins, &view, &key, 0, &mut [0; 4]).is_some()
+    }
+
+    /// Writes the next result. There must be room.
+    pub(super) fn report(&mut self, result: Completion) {
+        let position = self.results_tail;
+        self.results_tail += 1;
+        // SAFETY: only the leader claims positions, and it checked the room.
+        unsafe { self.shared.completions.fill(position, 0, |slot| *slot = result) };
+    }
+
+    /// Publishes what handlers see of a communicator.
+    pub(super) fn set_view(&mut self, comm: u32) {
+        let view = self.comms[comm as usize].view;
+        // SAFETY: the boundary runs between blocks: no handler reads views now.
+        unsafe { self.shared.views[comm as usize].write(|slot| *slot = view) };
+    }
+
+    /// A handle by which others ask this leader to stop.
+    pub fn stop(&self) -> crate::Stop {
+        crate::Stop::new(self.shared.clone())
+    }
+
+    /// Whether the last block had a message for every handler: a sign that more wait.
+    pub fn last_block_was_full(&self) -> bool {
+        self.last_count == self.shared.handlers
+    }
+
+    /// The NIC's counters.
+    pub fn monitor(&self) -> crate::Monitor {
+        crate::Monitor::new(self.shared.clone())
+    }
+}
+
+/// A worker other than the leader.
+#[derive(Debug)]
+pub struct Worker {
+    shared: Arc<Shared>,
+    worker: usize,
+    scratch: Scratch,
+    /// Number of the last shared block that it has seen.
+    seen: u64,
+}
+
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Self {
+        Self { shared, worker, scratch: Scratch::new(), seen: 0 }
+    }
+
+    /// Which worker this is; the leader is 0.
+    pub fn index(&self) -> usize {
+        self.worker
+    }
+
+    /// Runs this worker's slice if a block with one was published since the last call. Returns whether it did.
+    pub fn round(&mut self) -> bool {
+        let (number, slices) = self.shared.block.published();
+        if number == self.seen {
+            return false;
+        }
+        self.seen = number;
+        if self.worker >= slices {
+            return false;
+        }
+        // SAFETY: the block has a slice for this worker, which has not run it: the numbers differed.
+        let block = unsafe { self.shared.block.info() };
+        run_slice::<false>(&self.shared, &block, self.worker, &mut self.scratch);
+        true
+    }
+
+    /// Says that this worker died inside a block: the others panic instead of waiting for it.
+    #[cfg(feature = "std")]
+    pub fn break_down(&self) {
+        self.shared.block.break_down();
+    }
+}

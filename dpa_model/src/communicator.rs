@@ -1,0 +1,168 @@
+//! What the NIC keeps of a communicator, and the room for its bins (O24, S10, S11, S20).
+
+use alloc::boxed::Box;
+
+use crate::Selector;
+use crate::config::bins_of_communicator;
+use crate::index::CommView;
+use crate::sync::PlainCell;
+
+/// Where a communicator's new receives and unmatched messages go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Home {
+    /// Nobody created it, or it got no tables: everything is for the host.
+    #[default]
+    Absent,
+    /// The NIC matches it.
+    Nic,
+    /// The host matches what the NIC's own queues do not (S20).
+    Fallback,
+}
+
+/// Boundary-only state of a communicator.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Communicator {
+    pub(crate) home: Home,
+    /// Bit c: class c may be used (S24).
+    pub(crate) allowed: u8,
+    pub(crate) view: CommView,
+    /// Label of the next receive (S10: only those that enter the posted queue count).
+    pub(crate) next_label: u64,
+    /// Youngest sequence ID (S11).
+    pub(crate) sequence: u32,
+    /// Selector of the last receive that got a label; `None` starts a new sequence.
+    pub(crate) last: Option<Selector>,
+    /// Posted receives per class.
+    pub(crate) posted: [u32; 4],
+    /// Unexpected messages on the NIC.
+    pub(crate) unexpected: u32,
+    /// Posts and arrivals sent on to the host so far; the host hands the communicator back by naming this number.
+    pub(crate) forwarded: u64,
+}
+
+pub(crate) const COMMUNICATOR_BYTES: usize =
+    size_of::<Communicator>() + size_of::<PlainCell<CommView>>() + EXTENT_BYTES;
+
+impl Communicator {
+    /// The label and sequence ID of a receive that enters the posted queue now.
+    #[inline]
+    pub(crate) fn label(&mut self, selector: Selector) -> (u64, u32) {
+        if self.last != Some(selector) {
+            self.sequence = self.sequence.wrapping_add(1);
+            self.last = Some(selector);
+        }
+        let label = self.next_label;
+        self.next_label += 1;
+        (label, self.sequence)
+    }
+
+    /// A sequence ID that no receive has yet; the next receive will have another one again (S11, cancel).
+    pub(crate) fn fresh_sequence(&mut self) -> u32 {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.last = None;
+        self.sequence
+    }
+
+    /// Nothing of it is on the NIC.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.posted == [0; 4] && self.unexpected == 0
+    }
+
+    /// The classes in which something is posted.
+    pub(crate) fn classes(&self) -> u8 {
+        self.posted.iter().enumerate().fold(0, |mask, (class, &count)| mask | u8::from(count > 0) << class)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    first: u32,
+    length: u32,
+}
+
+const EXTENT_BYTES: usize = size_of::<Extent>();
+
+/// First-fit allocation of runs of bins out of NIC memory, in a list sorted by place. No allocation after set-up.
+#[derive(Debug)]
+pub(crate) struct BinRoom {
+    extents: Box<[Extent]>,
+    used: usize,
+    total: u32,
+}
+
+impl BinRoom {
+    pub(crate) fn new(communicators: usize, total: usize) -> Self {
+        Self {
+            extents: (0..communicators).map(|_| Extent::default()).collect(),
+            used: 0,
+            total: total as u32,
+        }
+    }
+
+    /// Room for a communicator with `bins` bins per table; `None` if there is none. O(communicators).
+    pub(crate) fn take(&mut self, bins: u32) -> Option<u32> {
+        if self.used == self.extents.len() {
+            return None;
+        }
+        let length = u32::try_from(bins_of_communicator(bins as usize)).ok()?;
+        let mut first = 0u32;
+        let mut place = self.used;
+        for (index, extent) in self.extents[..self.used].iter().enumerate() {
+            if extent.first - first >= length {
+                place = index;
+                break;
+            }
+            first = extent.first + extent.length;
+        }
+        if self.total - first < length {
+            return None;
+        }
+        self.extents.copy_within(place..self.used, place + 1);
+        self.extents[place] = Extent { first, length };
+        self.used += 1;
+        Some(first)
+    }
+
+    /// Gives room back.
+    pub(crate) fn give(&mut self, first: u32) {
+        if let Some(place) = self.extents[..self.used].iter().position(|extent| extent.first == first) {
+            self.extents.copy_within(place + 1..self.used, place);
+            self.used -= 1;
+        }
+    }
+}
+
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_found_again_after_it_was_given_back() {
+        let mut room = BinRoom::new(4, 30);
+        assert_eq!(room.take(3), Some(0));
+        assert_eq!(room.take(2), Some(10));
+        assert_eq!(room.take(3), Some(17));
+        assert_eq!(room.take(1), None, "27 of 30 used, 4 wanted");
+        room.give(10);
+        assert_eq!(room.take(3), None, "the hole has 7 bins, 10 wanted");
+        assert_eq!(room.take(1), Some(10));
+        assert_eq!(room.take(u32::MAX), None);
+        room.give(0);
+        room.give(17);
+        room.give(10);
+        assert_eq!(room.take(9), Some(0));
+    }
+
+    #[test]
+    fn sequences_follow_the_posting_order() {
+        let mut comm = Communicator::default();
+        let five = Selector::new(crate::SourceSel::Any, crate::Tag::new(5).unwrap());
+        let six = Selector::new(crate::SourceSel::Any, crate::Tag::new(6).unwrap());
+        assert_eq!(comm.label(five), (0, 1));
+        assert_eq!(comm.label(five), (1, 1));
+        assert_eq!(comm.label(six), (2, 2));
+        assert_eq!(comm.label(five), (3, 3));
+        assert_eq!(comm.fresh_sequence(), 4);
+        assert_eq!(comm.label(five), (4, 5), "after a cancel no later receive joins the sequence");
+    }
+}

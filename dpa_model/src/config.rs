@@ -1,0 +1,269 @@
+//! What a NIC is built from and which rules it follows. Every option leaves the matching result unchanged.
+
+use core::fmt;
+
+/// Widest block: one bit of the booking word per handler (S22).
+pub const HANDLERS_MAX: usize = 64;
+/// Most bins in one hash table.
+pub const BINS_MAX: usize = 1 << 20;
+/// BlueField-3: memory of the DPA (dpa.md 1.4).
+pub const DPA_MEMORY_BYTES: u64 = 1 << 30;
+/// BlueField-3: level-2 cache of the DPA (O4).
+pub const DPA_L2_BYTES: u64 = 3 << 19;
+/// BlueField-3: level-3 cache of the DPA (O4).
+pub const DPA_L3_BYTES: u64 = 3 << 20;
+
+/// When a handler in conflict may take the receive "its number further" instead of waiting (O16, S8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FastPath {
+    /// Never: every conflict takes the slow path.
+    Off,
+    /// Form (a), the paper's words: all N handlers booked the same receive; so never in a partial block.
+    Literal,
+    /// Form (b): this handler and all lower ones chose the same receive.
+    Prefix,
+    /// Form (c): this handler and all lower ones chose receives of the same sequence.
+    #[default]
+    Sequence,
+}
+
+/// When a consumed receive leaves its bin's chain (O28, S17).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Removal {
+    /// Try the bin's lock; if it is taken, leave the mark for the block's end.
+    #[default]
+    Lazy,
+    /// Wait for the bin's lock.
+    Eager,
+}
+
+/// What the NIC does with the hashes in a message's header (O26, S29).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum InlineHashes {
+    /// Use them; compute where a sender gave none.
+    #[default]
+    Trust,
+    /// Compute, compare, count differences and use the computed ones.
+    Verify,
+    /// Compute always.
+    Ignore,
+}
+
+/// What happens to a message without a receive when unexpected memory is exhausted (S21).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum UnexpectedFull {
+    /// The message and all its communicator's later unmatched ones go to the host's software matching.
+    #[default]
+    Demote,
+    /// The completion queue is not consumed any further until a receive makes room; senders see receiver-not-ready.
+    BackPressure,
+}
+
+/// Who decides how posts and arrivals interleave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// The NIC, at each block boundary.
+    #[default]
+    Free,
+    /// The stamps: a command says how many arrivals come before it, an arrival how many commands.
+    Stamped,
+}
+
+/// The switches of the algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Entry rule of the fast path.
+    pub fast_path: FastPath,
+    /// In the optimistic search skip receives which a lower handler booked (O27, S16).
+    pub early_check: bool,
+    /// Removal of consumed receives.
+    pub removal: Removal,
+    /// Use of the header's hashes.
+    pub inline_hashes: InlineHashes,
+    /// Policy when unexpected memory is exhausted.
+    pub unexpected_full: UnexpectedFull,
+    /// Who gives the order.
+    pub order: Order,
+    /// Report every admitted post and unexpected message on the completion ring, in the order that the NIC chose.
+    pub log_order: bool,
+}
+
+/// Communicator hints (MPI 4.1, section 7.4.4; S24). All processes of a communicator must agree on them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Hints {
+    /// `mpi_assert_no_any_source`: no receive or probe uses any source.
+    pub no_any_source: bool,
+    /// `mpi_assert_no_any_tag`: no receive or probe uses any tag.
+    pub no_any_tag: bool,
+    /// `mpi_assert_allow_overtaking`: order of messages and receives may be dropped: no barrier, no detection.
+    pub allow_overtaking: bool,
+}
+
+/// Size of every part. All memory is taken when the NIC is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NicConfig {
+    /// N, the handlers of a block: `1..=64`; the paper uses 32.
+    pub handlers: usize,
+    /// M, the host threads that may run them: `1..=64`.
+    pub workers: usize,
+    /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in hand-overs than they gain.
+    pub slice_min: usize,
+    /// Receive descriptors (O7).
+    pub receives: usize,
+    /// Bins in each of a communicator's three hash tables, unless it asks for another number.
+    pub bins: usize,
+    /// Communicators that can be offloaded at the same time; ids `0..communicators`.
+    pub communicators: usize,
+    /// Bins in NIC memory, shared by all communicators. 0: enough for `communicators` with `bins` bins each.
+    pub index_bins: usize,
+    /// Entries of the completion queue, a power of two, at least `handlers` (O20).
+    pub completion_queue: usize,
+    /// Bounce buffers: bounds the messages in flight whose payload does not fit in the entry.
+    pub bounce_buffers: usize,
+    /// Largest eager message in bytes: the size of bounce and unexpected buffers.
+    pub eager_limit: usize,
+    /// Unexpected messages that the NIC can hold.
+    pub unexpected: usize,
+    /// Of these, how many can hold a payload that does not fit in the entry.
+    pub unexpected_buffers: usize,
+    /// Entries of the command queue, a power of two.
+    pub command_queue: usize,
+    /// Entries of the completion ring to the host, a power of two, at least `handlers`.
+    pub completion_ring: usize,
+    /// Sender buffers that can be registered for rendezvous at the same time.
+    pub regions: usize,
+    /// Limit of NIC memory in bytes.
+    pub memory_bytes: u64,
+    /// Switches of the algorithm.
+    pub options: Options,
+}
+
+impl Default for NicConfig {
+    /// The paper's prototype (O30): 32 handlers, 1,024 receives, 2,048 bins; one worker.
+    fn default() -> Self {
+        Self {
+            handlers: 32,
+            workers: 1,
+            slice_min: 16,
+            receives: 1024,
+            bins: 2048,
+            communicators: 16,
+            index_bins: 0,
+            completion_queue: 1024,
+            bounce_buffers: 1024,
+            eager_limit: 4096,
+            unexpected: 4096,
+            unexpected_buffers: 1024,
+            command_queue: 1024,
+            completion_ring: 1024,
+            regions: 256,
+            memory_bytes: DPA_MEMORY_BYTES,
+            options: Options::default(),
+        }
+    }
+}
+
+/// A configuration that no NIC can be built from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A number is outside its range.
+    OutOfRange {
+        /// Which number.
+        what: &'static str,
+        /// What was asked for.
+        value: usize,
+        /// Least allowed.
+        least: usize,
+        /// Most allowed.
+        most: usize,
+    },
+    /// A queue's depth must be a power of two.
+    NotPowerOfTwo {
+        /// Which queue.
+        what: &'static str,
+        /// What was asked for.
+        value: usize,
+    },
+    /// The tables need more than the NIC has.
+    Memory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::OutOfRange { what, value, least, most } => {
+                write!(f, "{what} is {value}, must be {least} to {most}")
+            }
+            Self::NotPowerOfTwo { what, value } => write!(f, "{what} is {value}, must be a power of two"),
+            Self::Memory { needed, limit } => {
+                write!(f, "the NIC's tables need {needed} bytes, its memory is {limit} bytes")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl NicConfig {
+    /// Bins in NIC memory, over all communicators.
+    pub fn total_index_bins(&self) -> usize {
+        if self.index_bins == 0 {
+            self.communicators.saturating_mul(bins_of_communicator(self.bins))
+        } else {
+            self.index_bins
+        }
+    }
+
+    /// Checks every range and the memory budget.
+    ///
+    /// # Errors
+    /// The first violated condition.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let tables = u32::MAX as usize / 2;
+        let range = |what, value, least, most| {
+            if (least..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(ConfigError::OutOfRange { what, value, least, most })
+            }
+        };
+        range("handlers", self.handlers, 1, HANDLERS_MAX)?;
+        range("workers", self.workers, 1, HANDLERS_MAX)?;
+        range("slice_min", self.slice_min, 1, HANDLERS_MAX)?;
+        range("receives", self.receives, 1, tables)?;
+        range("bins", self.bins, 1, BINS_MAX)?;
+        range("communicators", self.communicators, 1, 1 << 20)?;
+        range("index_bins", self.total_index_bins(), 1, tables)?;
+        for (what, value, least) in [
+            ("completion_queue", self.completion_queue, self.handlers),
+            ("command_queue", self.command_queue, 1),
+            ("completion_ring", self.completion_ring, self.handlers),
+        ] {
+            range(what, value, least, 1 << 30)?;
+            if !value.is_power_of_two() {
+                return Err(ConfigError::NotPowerOfTwo { what, value });
+            }
+        }
+        range("bounce_buffers", self.bounce_buffers, 1, tables)?;
+        range("eager_limit", self.eager_limit, 0, 1 << 30)?;
+        range("unexpected", self.unexpected, 1, tables)?;
+        range("unexpected_buffers", self.unexpected_buffers, 0, self.unexpected)?;
+        range("regions", self.regions, 1, tables)?;
+        let needed = crate::Footprint::of(self).nic_bytes();
+        if needed > self.memory_bytes {
+            return Err(ConfigError::Memory { needed, limit: self.memory_bytes });
+        }
+        Ok(())
+    }
+}
+
+/// Bins that one communicator takes: three hash tables and the list I3.
+pub(crate) fn bins_of_communicator(bins: usize) -> usize {
+    bins.saturating_mul(3).saturating_add(1)
+}

@@ -1,0 +1,159 @@
+//! What a NIC counts about itself (design vocabulary: S28). Always on; each counter has one writer at a time.
+
+use crate::sync::Counter;
+
+macro_rules! counters {
+    ($(#[$doc:meta])* $live:ident => $copy:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+        #[derive(Debug, Default)]
+        #[repr(align(64))]
+        pub(crate) struct $live {
+            $(pub(crate) $field: Counter,)*
+        }
+
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[non_exhaustive]
+        pub struct $copy {
+            $($(#[$field_doc])* pub $field: u64,)*
+        }
+
+        impl $live {
+            pub(crate) fn copy(&self) -> $copy {
+                $copy { $($field: self.$field.get(),)* }
+            }
+        }
+
+        impl $copy {
+            /// Adds another's counts to these.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+
+            /// Names and values, in a fixed order.
+            pub fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+                [$((stringify!($field), self.$field)),*].into_iter()
+            }
+        }
+    };
+}
+
+counters! {
+    /// Counters of one handler (or, added up, of all).
+    HandlerCounters => HandlerCounts {
+        /// Messages this handler took.
+        messages,
+        /// Descriptors visited in I0.
+        walked_none,
+        /// Descriptors visited in I1 (any source).
+        walked_source,
+        /// Descriptors visited in I2 (any tag).
+        walked_tag,
+        /// Descriptors visited in I3 (both wild).
+        walked_both,
+        /// Receives booked.
+        bookings,
+        /// Matched without conflict.
+        clean,
+        /// Matched on the fast path.
+        fast,
+        /// Went the slow path.
+        slow,
+        /// Of these, kept their own candidate.
+        forced,
+        /// Claimed at once under `mpi_assert_allow_overtaking`.
+        overtaking,
+        /// Found no receive.
+        unexpected,
+        /// Fast path refused: lower handlers chose other receives, or not all had booked.
+        refused_mixed,
+        /// Fast path refused: the receive further on belongs to another sequence.
+        refused_sequence,
+        /// Fast path refused: the chain ends before.
+        refused_exhausted,
+        /// Failed polls at the partial barrier.
+        barrier_polls,
+        /// Failed polls of the slow path.
+        slow_polls,
+        /// Lazy removals that met a taken lock.
+        lock_missed,
+        /// Inline hashes that were wrong (verification mode).
+        hash_mismatch,
+    }
+}
+
+counters! {
+    /// Counters of the block boundary and the queues.
+    BoundaryCounters => BoundaryCounts {
+        /// Blocks run.
+        blocks,
+        /// Of these, run by several workers.
+        shared_blocks,
+        /// Blocks in which some handler met a conflict (S28).
+        conflict_blocks,
+        /// Commands executed.
+        commands,
+        /// Receives posted to the NIC.
+        posts,
+        /// Of these, matched an unexpected message at once.
+        posts_late,
+        /// Of these, put in the posted queue.
+        posts_admitted,
+        /// Put in a bin that held something (S28).
+        collisions,
+        /// Sent on to software matching.
+        posts_forwarded,
+        /// Messages put in the unexpected store.
+        unexpected,
+        /// Messages sent on to software matching.
+        arrivals_forwarded,
+        /// Receives cancelled.
+        cancelled,
+        /// Fallbacks: no descriptor was free.
+        fallback_receives,
+        /// Fallbacks: no unexpected memory.
+        fallback_unexpected,
+        /// Communicators that got no tables.
+        fallback_tables,
+        /// Communicators handed back by the host.
+        resumed,
+        /// Rounds that could not go on because the completion ring was full.
+        ring_full,
+        /// Rounds that could not go on because unexpected memory was full (back-pressure).
+        unexpected_full,
+        /// Most posted receives at a time.
+        posted_high,
+        /// Most unexpected messages at a time.
+        unexpected_high,
+        /// Most unexpected bytes at a time.
+        unexpected_bytes_high,
+        /// Most entries seen waiting in the completion queue at a boundary (counted up to one block).
+        arrivals_high,
+    }
+}
+
+/// Counters of the senders' side; added to by many threads, off the fast path only.
+#[derive(Debug, Default)]
+pub(crate) struct SenderCounters {
+    /// Sends refused: the completion queue was full.
+    pub(crate) queue_full: Counter,
+    /// Sends refused: no bounce buffer was free.
+    pub(crate) no_bounce_buffer: Counter,
+    /// Sends refused: no region was free.
+    pub(crate) no_region: Counter,
+}
+
+/// A copy of all counters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Sum over the handlers.
+    pub handlers: HandlerCounts,
+    /// The boundary.
+    pub boundary: BoundaryCounts,
+    /// Sends refused because the completion queue was full (receiver not ready).
+    pub send_queue_full: u64,
+    /// Sends refused because no bounce buffer was free (receiver not ready).
+    pub send_no_bounce_buffer: u64,
+    /// Rendezvous sends refused because no region was free.
+    pub send_no_region: u64,
+}

@@ -1,0 +1,117 @@
+//! The receive descriptor: 64 bytes, one line, everything that a handler needs of a posted receive (O7, O29, S23).
+//!
+//! **State.** `state`: `FREE -> POSTED -> CONSUMED -> UNLINKED -> FREE`. `POSTED` is given by the boundary; `CONSUMED` by the one
+//! handler that takes the receive (S18); `UNLINKED` by whoever holds the bin's lock; `FREE` by the boundary. `booking`: bit i is set
+//! by handler i when it selects this receive (O10); it is as wide as the widest block, 64 (S22: the paper's 32 and one more
+//! width). `next`: the chain of the bin; an unlinked descriptor keeps it until the block ends (S17).
+//!
+//! **Invariants.** D1: `posted` is written only by the boundary, so inside a block it is constant. D2: no descriptor is taken
+//! twice (S18). D3: every receive booked in a block is consumed in that block (S7).
+//!
+//! **Orderings.** Inside a block nothing new becomes reachable: chains only lose members, and what a pointer leads to was written by
+//! the boundary before the block was published. So `state`, `booking` and `next` are Relaxed inside a block; the barrier
+//! (`Block::progress`) and the block's publication order everything that must be ordered.
+
+use alloc::boxed::Box;
+
+use crate::sync::{AtomicU32, AtomicU64, PlainCell};
+use crate::{HostAddress, WildcardClass};
+
+/// "No descriptor", "no entry": the end of a chain.
+pub(crate) const NIL: u32 = u32::MAX;
+
+/// Life of a descriptor, see the file's page.
+pub(crate) mod state {
+    pub(crate) const FREE: u32 = 0;
+    pub(crate) const POSTED: u32 = 1;
+    pub(crate) const CONSUMED: u32 = 2;
+    pub(crate) const UNLINKED: u32 = 3;
+}
+
+/// What the boundary writes when it posts.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Posted {
+    /// Place in the posting order of the communicator, dense (S9, S10).
+    pub(crate) label: u64,
+    /// Where the data goes.
+    pub(crate) buffer: HostAddress,
+    /// The host's name for it.
+    pub(crate) request: u64,
+    /// Equal for a run of compatible receives (O9, S11).
+    pub(crate) sequence: u32,
+    /// Source, if the class has one.
+    pub(crate) source: u32,
+    /// Tag, if the class has one.
+    pub(crate) tag: u32,
+    /// Bin in whose chain it is.
+    pub(crate) bin: u32,
+    /// Length of the user's buffer in bytes.
+    pub(crate) capacity: u32,
+    pub(crate) class: WildcardClass,
+}
+
+impl Posted {
+    /// Whether a message with this source and tag fits, for a receive found in the index of `class`.
+    #[inline(always)]
+    pub(crate) fn fits(&self, class: WildcardClass, source: u32, tag: u32) -> bool {
+        match class {
+            WildcardClass::None => self.source == source && self.tag == tag,
+            WildcardClass::Source => self.tag == tag,
+            WildcardClass::Tag => self.source == source,
+            WildcardClass::Both => true,
+        }
+    }
+}
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Descriptor {
+    pub(crate) booking: AtomicU64,
+    pub(crate) state: AtomicU32,
+    pub(crate) next: AtomicU32,
+    pub(crate) posted: PlainCell<Posted>,
+}
+
+/// Bytes of one descriptor (O29).
+pub const DESCRIPTOR_BYTES: usize = 64;
+
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+const _: () = assert!(size_of::<Descriptor>() == DESCRIPTOR_BYTES && align_of::<Descriptor>() == 64);
+
+impl Descriptor {
+    fn free() -> Self {
+        let posted = Posted {
+            label: 0,
+            buffer: HostAddress::none(),
+            request: 0,
+            sequence: 0,
+            source: 0,
+            tag: 0,
+            bin: NIL,
+            capacity: 0,
+            class: WildcardClass::None,
+        };
+        Self {
+            booking: AtomicU64::new(0),
+            state: AtomicU32::new(state::FREE),
+            next: AtomicU32::new(NIL),
+            posted: PlainCell::new(posted),
+        }
+    }
+
+    /// A copy of what was posted.
+    ///
+    /// # Safety
+    /// The caller is inside a block that began after the post, or is the boundary (D1).
+    #[inline(always)]
+    pub(crate) unsafe fn posted(&self) -> Posted {
+        // SAFETY: D1: between the block's publication and its end nobody writes `posted`.
+        unsafe { self.posted.read(|posted| *posted) }
+    }
+}
+
+/// The receive descriptor table; its size is the limit of receives on the NIC (O7).
+pub(crate) fn table(receives: usize) -> Box<[Descriptor]> {
+    (0..receives).map(|_| Descriptor::free()).collect()
+}

@@ -1,0 +1,592 @@
+//! The host's end of the NIC: commands in, completions out, and who owns a receive's buffer meanwhile.
+//!
+//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until `poll` hands it back; nobody on the host holds a reference
+//! to its bytes. H2: a slot's generation grows when the slot is freed, so an old [`RequestId`] names nothing.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::mem::ManuallyDrop;
+
+use crate::message::{Command, Completion, HostAddress, Message, Protocol, inline_bytes};
+use crate::nic::Shared;
+use crate::region::RegionKey;
+use crate::{CommId, Hints, Monitor, Selector};
+
+/// A request that the NIC or the host's software is working on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct RequestId(u64);
+
+impl RequestId {
+    /// A small number that no other living request has.
+    pub fn slot(self) -> usize {
+        (self.0 & u64::from(u32::MAX)) as usize
+    }
+
+    fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// A receive or probe that the NIC sent on to the host: only such a one can be withdrawn.
+#[derive(PartialEq, Eq, Debug)]
+pub struct ForwardedRequest(RequestId);
+
+impl ForwardedRequest {
+    /// Its name.
+    pub fn id(&self) -> RequestId {
+        self.0
+    }
+}
+
+/// An unexpected message that a matched probe took out of matching; receive it with [`HostPort::receive`].
+#[derive(PartialEq, Eq, Debug)]
+pub struct TakenMessage {
+    entry: u32,
+    /// Which NIC holds it.
+    nic: usize,
+}
+
+/// The command queue is full; poll for completions and try again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommandQueueFull;
+
+impl fmt::Display for CommandQueueFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the NIC's command queue is full")
+    }
+}
+
+impl core::error::Error for CommandQueueFull {}
+
+/// A message's data, sent on to the host for software matching.
+#[derive(Debug)]
+pub enum Payload {
+    /// All of it.
+    Eager(Vec<u8>),
+    /// Still at the sender.
+    Rendezvous(RemoteData),
+}
+
+/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it releases the sender.
+#[derive(Debug)]
+pub struct RemoteData {
+    shared: Arc<Shared>,
+    key: RegionKey,
+}
+
+impl RemoteData {
+    /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number of bytes copied.
+    pub fn read(self, target: &mut [u8]) -> usize {
+        let copied = self.shared.regions.read(self.key, |bytes| {
+            let length = bytes.len().min(target.len());
+            target[..length].copy_from_slice(&bytes[..length]);
+            length
+        });
+        copied.unwrap_or(0)
+    }
+}
+
+impl Drop for RemoteData {
+    fn drop(&mut self) {
+        self.shared.regions.finish(self.key);
+        self.shared.life.remove_remote_reader();
+    }
+}
+
+/// What [`HostPort::poll`] reports. All events of a port come in the order of matching.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A receive is complete; `message.length` may exceed the buffer: truncation.
+    Received {
+        /// Which receive; no longer valid.
+        request: RequestId,
+        /// Its buffer, filled.
+        buffer: Vec<u8>,
+        /// What was received.
+        message: Message,
+        /// The message had been unexpected.
+        late: bool,
+    },
+    /// Order log: the receive entered the posted queue.
+    Admitted {
+        /// Which receive.
+        request: RequestId,
+    },
+    /// Order log: the message entered the unexpected queue.
+    Unexpected {
+        /// Which message.
+        message: Message,
+    },
+    /// The receive is for software matching; end it with [`HostPort::withdraw`].
+    PostForwarded {
+        /// Which receive.
+        request: ForwardedRequest,
+    },
+    /// The message is for software matching.
+    ArrivalForwarded {
+        /// Which message.
+        message: Message,
+        /// Its data.
+        payload: Payload,
+    },
+    /// The receive or probe uses a wildcard that the communicator's hints exclude.
+    Refused {
+        /// Which request; no longer valid.
+        request: RequestId,
+        /// Its buffer; empty for a probe.
+        buffer: Vec<u8>,
+    },
+    /// The receive was cancelled.
+    Cancelled {
+        /// Which receive; no longer valid.
+        request: RequestId,
+        /// Its buffer.
+        buffer: Vec<u8>,
+    },
+    /// The receive could not be cancelled: it has matched.
+    TooLate {
+        /// Which receive; its completion came or comes on its own.
+        request: RequestId,
+    },
+    /// The receive to cancel is not on the NIC: look in the software list.
+    CancelForwarded {
+        /// Which receive.
+        request: RequestId,
+    },
+    /// Answer to a probe.
+    Probed {
+        /// Which probe; no longer valid.
+        request: RequestId,
+        /// The oldest fitting unexpected message.
+        found: Option<Message>,
+        /// A matched probe's hold on it.
+        taken: Option<TakenMessage>,
+    },
+    /// Nothing fits on the NIC: look in the software list; end it with [`HostPort::withdraw`].
+    ProbeForwarded {
+        /// Which probe.
+        request: ForwardedRequest,
+    },
+    /// Answer to [`HostPort::create`].
+    Created {
+        /// Which request; no longer valid.
+        request: RequestId,
+        /// Whether the NIC has tables for the communicator.
+        offloaded: bool,
+    },
+    /// Answer to [`HostPort::free`].
+    Freed {
+        /// Which request; no longer valid.
+        request: RequestId,
+        /// Receives or messages are left: nothing was done.
+        busy: bool,
+    },
+    /// The communicator is matched on the NIC again.
+    Resumed {
+        /// Which communicator.
+        comm: CommId,
+    },
+}
+
+/// A buffer lent to the NIC: the parts of a `Vec`.
+#[derive(Debug)]
+struct Lent {
+    start: *mut u8,
+    length: usize,
+    capacity: usize,
+}
+
+impl Lent {
+    fn new(buffer: Vec<u8>) -> Self {
+        let mut buffer = ManuallyDrop::new(buffer);
+        Self { start: buffer.as_mut_ptr(), length: buffer.len(), capacity: buffer.capacity() }
+    }
+
+    /// # Safety
+    /// Nobody else uses the buffer, and this is the only call for this value.
+    unsafe fn give_back(&self) -> Vec<u8> {
+        // SAFETY: these are the parts of a `Vec<u8>` that was forgotten in `new`.
+        unsafe { Vec::from_raw_parts(self.start, self.length, self.capacity) }
+    }
+}
+
+#[derive(Debug)]
+struct Slot {
+    generation: u32,
+    /// `None`: the slot is free.
+    lent: Option<Lent>,
+    comm: CommId,
+    selector: Option<Selector>,
+}
+
+/// The host's end; one thread at a time uses it.
+#[derive(Debug)]
+pub struct HostPort {
+    shared: Arc<Shared>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    commands_tail: u64,
+    /// The NIC's head of the command queue, as last seen.
+    commands_head: u64,
+    /// Commands issued that a stamp counts.
+    commands_counted: u64,
+    results_head: u64,
+    results_released: u64,
+}
+
+// SAFETY: the raw pointers in `slots` are owned buffers (H1), as movable between threads as the `Vec`s they came from.
+unsafe impl Send for HostPort {}
+
+/// Completions read before the ring is told about it.
+const RELEASE_EVERY: u64 = 16;
+
+impl HostPort {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            slots: Vec::new(),
+            free: Vec::new(),
+            commands_tail: 0,
+            commands_head: 0,
+            commands_counted: 0,
+            results_head: 0,
+            results_released: 0,
+        }
+    }
+
+    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`: arrivals that come before it, used with
+    /// `Order::Stamped` only.
+    ///
+    /// # Errors
+    /// [`CommandQueueFull`], with the buffer.
+    pub fn post(
+        &mut self,
+        comm: CommId,
+        selector: Selector,
+        buffer: Vec<u8>,
+        stamp: u64,
+    ) -> Result<RequestId, (CommandQueueFull, Vec<u8>)> {
+        if !self.has_room() {
+            return Err((CommandQueueFull, buffer));
+        }
+        let (request, address, capacity) = self.lend(comm, Some(selector), buffer);
+        let command = Command::Post { request: request.0, comm, selector, buffer: address, capacity };
+        self.issue(command, stamp);
+        Ok(request)
+    }
+
+    /// Asks to cancel a posted receive. `false`: the request has ended already.
+    ///
+    /// # Errors
+    /// [`CommandQueueFull`].
+    pub fn cancel(&mut self, request: RequestId, stamp: u64) -> Result<bool, CommandQueueFull> {
+        let Some((comm, selector)) = self.live(request).and_then(|slot| Some((slot.comm, slot.selector?)))
+        else {
+            return Ok(false);
+        };
+        if !self.has_room() {
+            return Err(CommandQueueFull);
+        }
+        self.issue(Command::Cancel { request: request.0, comm, selector }, stamp);
+        Ok(true)
+    }
+
+    /// Looks for the oldest unexpected message that fits; with `take`, takes it out of matching (matched probe).
+    ///
+    /// # Errors
+    /// [`CommandQueueFull`].
+    pub fn probe(
+        &mut self,
+        comm: CommId,
+        selector: Selector,
+        take: bool,
+        stamp: u64,
+    ) -> Result<RequestId, CommandQueueFull> {
+        if !self.has_room() {
+            return Err(CommandQueueFull);
+        }
+        let (request, ..) = self.lend(comm, Some(selector), Vec::new());
+        self.issue(Command::Probe { request: request.0, comm, selector, take }, stamp);
+        Ok(request)
+    }
+
+    /// Receives a message that a matched probe took (`MPI_Mrecv`).
+    ///
+    /// # Errors
+    /// [`CommandQueueFull`], with message and buffer.
+    ///
+    /// # Panics
+    /// When the message is held by another NIC.
+    pub fn receive(
+        &mut self,
+        message: TakenMessage,
+        buffer: Vec<u8>,
+        stamp: u64,
+    ) -> Result<RequestId, (CommandQueueFull, TakenMessage, Vec<u8>)> {
+        assert_eq!(message.nic, self.nic(), "the message is held by another NIC");
+        if !self.has_room() {
+            return Err((CommandQueueFull, message, buffer));
+        }
+        let (request, address, capacity) = self.lend(CommId(u32::MAX), None, buffer);
+        let command =
+            Command::Receive { request: request.0, entry: message.entry, buffer: address, capacity };
+        self.issue(command, stamp);
+        Ok(request)
+    }
+
+    /// Asks for tables for a communicator. If it gets none, software matches it (O24).
+    ///
+    /// # Errors
+    /// [`CommandQueueFull`].
+    pub fn create(
+        &mut self,
+        comm: CommId,
+        bins: u32,
+        hints: Hints,
+        stamp: u64,
+    ) -> Result<RequestId, CommandQueueFull> {
+        if !self.has_room() {
+            return Err(CommandQueueFull);
+        }
+        let (request, ..) = self.lend(comm, None, Vec::new());
+        self.issue(Command::Create { request: request.0, comm, bins, hints }, stamp);
+        Ok(request)
+    }
+
+    /// Gives a communicator's tables back.
+    ///
+    /// # Errors
+    /// [`CommandQueueFull`].
+    pub fn free(&mut self, comm: CommId, stamp: u64) -> Result<RequestId, CommandQueueFull> {
+        if !self.has_room() {
+            return Err(CommandQueueFull);
+        }
+        let (request, ..) = self.lend(comm, None, Vec::new());
+        self.issue(Command::Free { request: request.0, comm }, stamp);
+        Ok(request)
+    }
+
+    /// Offers to end a fallback: the software lists of `comm` are empty after `forwarded` posts and arrivals that were sent on to the
+    /// host (S20). The NIC answers with `Resumed`, or not at all if it has sent on more since.
+    ///
+    /// # Errors
+    /// [`CommandQueueFull`].
+    pub fn hand_back(&mut self, comm: CommId, forwarded: u64) -> Result<(), CommandQueueFull> {
+        if !self.has_room() {
+            return Err(CommandQueueFull);
+        }
+        self.push(Command::HandBack { comm, forwarded }, 0);
+        Ok(())
+    }
+
+    /// Commands issued so far that count for the stamps of messages (`Order::Stamped`).
+    pub fn commands_counted(&self) -> u64 {
+        self.commands_counted
+    }
+
+    /// Ends a request that was sent on to the host, and gives its buffer back.
+    pub fn withdraw(&mut self, request: ForwardedRequest) -> Vec<u8> {
+        self.end(request.0)
+    }
+
+    /// Communicator and selector of a living request.
+    pub fn describe(&self, request: RequestId) -> Option<(CommId, Selector)> {
+        self.live(request).and_then(|slot| Some((slot.comm, slot.selector?)))
+    }
+
+    /// Whether the NIC has stopped for good.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.life.stopped()
+    }
+
+    /// Asks the NIC's workers to end after the current block.
+    pub fn ask_to_stop(&self) {
+        self.shared.life.ask_to_stop();
+    }
+
+    /// The NIC's counters.
+    pub fn monitor(&self) -> Monitor {
+        Monitor::new(self.shared.clone())
+    }
+
+    /// The next event, or `None` if there is none now.
+    #[inline]
+    pub fn poll(&mut self) -> Option<Event> {
+        loop {
+            let position = self.results_head;
+            if self.shared.completions.stamp_if_ready(position).is_none() {
+                self.release();
+                return None;
+            }
+            // SAFETY: just seen ready; released below or later.
+            let result = unsafe { self.shared.completions.read(position, |result| *result) };
+            let event = self.event(result, position);
+            self.results_head += 1;
+            if self.results_head - self.results_released >= RELEASE_EVERY {
+                self.release();
+            }
+            if event.is_some() {
+                return event;
+            }
+        }
+    }
+
+    fn release(&mut self) {
+        if self.results_released != self.results_head {
+            self.results_released = self.results_head;
+            self.shared.completions.release(self.results_head);
+        }
+    }
+
+    fn event(&mut self, result: Completion, position: u64) -> Option<Event> {
+        Some(match result {
+            Completion::None => return None,
+            Completion::Received { request, message, late } => {
+                let request = RequestId(request);
+                Event::Received { request, buffer: self.end(request), message, late }
+            }
+            Completion::Admitted { request } => Event::Admitted { request: RequestId(request) },
+            Completion::Unexpected { message } => Event::Unexpected { message },
+            Completion::PostForwarded { request } => {
+                Event::PostForwarded { request: ForwardedRequest(RequestId(request)) }
+            }
+            Completion::ArrivalForwarded { message, protocol, payload } => Event::ArrivalForwarded {
+                message,
+                payload: self.payload(message, protocol, payload, position),
+            },
+            Completion::Refused { request } => {
+                let request = RequestId(request);
+                Event::Refused { request, buffer: self.end(request) }
+            }
+            Completion::Cancelled { request } => {
+                let request = RequestId(request);
+                Event::Cancelled { request, buffer: self.end(request) }
+            }
+            Completion::TooLate { request } => Event::TooLate { request: RequestId(request) },
+            Completion::CancelForwarded { request } => Event::CancelForwarded { request: RequestId(request) },
+            Completion::Probed { request, found } => {
+                let request = RequestId(request);
+                self.end(request);
+                let nic = self.nic();
+                Event::Probed {
+                    request,
+                    found: found.map(|found| found.0),
+                    taken: found.and_then(|(_, entry)| entry).map(|entry| TakenMessage { entry, nic }),
+                }
+            }
+            Completion::ProbeForwarded { request } => {
+                Event::ProbeForwarded { request: ForwardedRequest(RequestId(request)) }
+            }
+            Completion::Created { request, offloaded } => {
+                let request = RequestId(request);
+                self.end(request);
+                Event::Created { request, offloaded }
+            }
+            Completion::Freed { request, busy } => {
+                let request = RequestId(request);
+                self.end(request);
+                Event::Freed { request, busy }
+            }
+            Completion::Resumed { comm } => Event::Resumed { comm },
+        })
+    }
+
+    fn payload(&self, message: Message, protocol: Protocol, payload: [u64; 3], position: u64) -> Payload {
+        match protocol {
+            Protocol::Inline => Payload::Eager(inline_bytes(&payload, message.length).to_vec()),
+            Protocol::Buffered => {
+                let staging = (position % self.shared.completions.depth()) as usize;
+                // SAFETY: the buffer belongs to this ring position until it is released.
+                let bytes =
+                    unsafe { self.shared.staging.read(staging, message.length as usize, <[u8]>::to_vec) };
+                Payload::Eager(bytes)
+            }
+            Protocol::Rendezvous => {
+                self.shared.life.add_remote_reader();
+                Payload::Rendezvous(RemoteData { shared: self.shared.clone(), key: RegionKey(payload[0]) })
+            }
+        }
+    }
+
+    fn nic(&self) -> usize {
+        Arc::as_ptr(&self.shared) as usize
+    }
+
+    fn has_room(&mut self) -> bool {
+        let depth = self.shared.commands.depth();
+        if self.commands_tail - self.commands_head >= depth {
+            self.commands_head = self.shared.commands.head();
+        }
+        self.commands_tail - self.commands_head < depth
+    }
+
+    fn issue(&mut self, command: Command, stamp: u64) {
+        self.commands_counted += 1;
+        self.push(command, stamp);
+    }
+
+    fn push(&mut self, command: Command, stamp: u64) {
+        // SAFETY: this port is the queue's only producer, and `has_room` was checked.
+        unsafe { self.shared.commands.fill(self.commands_tail, stamp, |slot| *slot = command) };
+        self.commands_tail += 1;
+    }
+
+    fn lend(
+        &mut self,
+        comm: CommId,
+        selector: Option<Selector>,
+        buffer: Vec<u8>,
+    ) -> (RequestId, HostAddress, u32) {
+        let lent = Lent::new(buffer);
+        let address = HostAddress::new(lent.start);
+        let capacity = u32::try_from(lent.length).unwrap_or(u32::MAX);
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                let index = self.slots.len() as u32;
+                self.slots.push(Slot { generation: 0, lent: None, comm, selector });
+                index
+            }
+        };
+        let slot = &mut self.slots[index as usize];
+        (slot.comm, slot.selector, slot.lent) = (comm, selector, Some(lent));
+        (RequestId(u64::from(slot.generation) << 32 | u64::from(index)), address, capacity)
+    }
+
+    fn live(&self, request: RequestId) -> Option<&Slot> {
+        let slot = self.slots.get(request.slot())?;
+        (slot.generation == request.generation() && slot.lent.is_some()).then_some(slot)
+    }
+
+    /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
+    fn end(&mut self, request: RequestId) -> Vec<u8> {
+        let Some(slot) = self.slots.get_mut(request.slot()) else { return Vec::new() };
+        if slot.generation != request.generation() {
+            return Vec::new();
+        }
+        let Some(lent) = slot.lent.take() else { return Vec::new() };
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(request.slot() as u32);
+        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the address any more), which the ring's
+        // owner bit ordered before this; `take` makes this the only call.
+        unsafe { lent.give_back() }
+    }
+}
+
+impl Drop for HostPort {
+    fn drop(&mut self) {
+        self.ask_to_stop();
+        if self.is_stopped() {
+            for slot in &mut self.slots {
+                if let Some(lent) = slot.lent.take() {
+                    // SAFETY: the NIC has stopped: nobody else uses the buffer.
+                    drop(unsafe { lent.give_back() });
+                }
+            }
+        }
+        // Otherwise the buffers still lent are leaked: the NIC may yet write them.
+        self.shared.life.remove_remote_reader();
+    }
+}

@@ -1,0 +1,211 @@
+//! The four indexes of posted receives: bins with chains, searched by handlers, cleaned under a bin's lock (O5, O6, O28).
+//!
+//! **State of a bin.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or `NIL`. `length`: receives linked.
+//! `tail` and `length` are only touched by the boundary and by the lock's holder.
+//!
+//! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next` from any descriptor of the chain, also
+//! one unlinked in this block, visits every later receive that is still posted (S17). B3: while a receive is `CONSUMED` and
+//! not `UNLINKED` it is in its chain.
+//!
+//! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each other. Searchers take no lock and
+//! need none, see descriptor.rs.
+//!
+//! **Progress.** Searching is wait-free; lazy removal too; eager removal blocks on the lock's holder.
+//!
+//! **Cost.** 20 bytes per bin, as the paper counts (O29): five 32-bit words where the paper has a lock and two 64-bit pointers
+//! (`Removal::Lazy`, O31). A search reads one word of one bin and one line per descriptor walked, for each class in which
+//! something is posted.
+
+use crate::descriptor::{Descriptor, NIL, state};
+use crate::hash::{Hashes, reduce};
+use crate::sync::{Acquire, AtomicU32, Relaxed, Release, Wait};
+use crate::{Removal, WildcardClass};
+
+/// Bytes of one bin (O29).
+pub const BIN_BYTES: usize = 20;
+
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Bin {
+    lock: AtomicU32,
+    head: AtomicU32,
+    tail: AtomicU32,
+    length: AtomicU32,
+    /// Receives ever linked here: tells a bin that was never used from one that is empty now.
+    linked: AtomicU32,
+}
+
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+const _: () = assert!(size_of::<Bin>() == BIN_BYTES);
+
+impl Bin {
+    pub(crate) fn empty() -> Self {
+        Self {
+            lock: AtomicU32::new(0),
+            head: AtomicU32::new(NIL),
+            tail: AtomicU32::new(NIL),
+            length: AtomicU32::new(0),
+            linked: AtomicU32::new(0),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn head(&self) -> u32 {
+        self.head.load(Relaxed)
+    }
+
+    pub(crate) fn length(&self) -> u32 {
+        self.length.load(Relaxed)
+    }
+
+    /// Appends; boundary only. Returns whether the chain held something already (a collision, S28).
+    #[inline]
+    pub(crate) fn append(&self, receives: &[Descriptor], receive: u32) -> bool {
+        let tail = self.tail.load(Relaxed);
+        receives[receive as usize].next.store(NIL, Relaxed);
+        if tail == NIL {
+            self.head.store(receive, Relaxed);
+        } else {
+            receives[tail as usize].next.store(receive, Relaxed);
+        }
+        self.tail.store(receive, Relaxed);
+        self.length.store(self.length() + 1, Relaxed);
+        self.linked.store(self.linked.load(Relaxed).wrapping_add(1), Relaxed);
+        tail != NIL
+    }
+
+    /// Unlinks a consumed receive as the block's only worker, or as the boundary: nobody else uses the bin.
+    #[inline]
+    pub(crate) fn remove_alone(&self, receives: &[Descriptor], receive: u32) {
+        if receives[receive as usize].state.load(Relaxed) != state::UNLINKED {
+            self.unlink_up_to(receives, receive);
+        }
+    }
+
+    /// Unlinks a consumed receive while other handlers search and remove. `false`: the lock was taken and lazy removal
+    /// left the mark.
+    #[inline]
+    pub(crate) fn remove(&self, receives: &[Descriptor], receive: u32, removal: Removal) -> bool {
+        if self.lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+            if removal == Removal::Lazy {
+                return false;
+            }
+            let mut wait = Wait::new();
+            while self.lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+                wait.pause();
+            }
+        }
+        // Read under the lock: an earlier holder may have taken it along (B3).
+        self.remove_alone(receives, receive);
+        self.lock.store(0, Release);
+        true
+    }
+
+    /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends because of B3.
+    fn unlink_up_to(&self, receives: &[Descriptor], receive: u32) {
+        let mut before = NIL;
+        let mut current = self.head();
+        let mut unlinked = 0;
+        while current != NIL {
+            let descriptor = &receives[current as usize];
+            let next = descriptor.next.load(Relaxed);
+            if descriptor.state.load(Relaxed) == state::CONSUMED {
+                if before == NIL {
+                    self.head.store(next, Relaxed);
+                } else {
+                    receives[before as usize].next.store(next, Relaxed);
+                }
+                if next == NIL {
+                    self.tail.store(before, Relaxed);
+                }
+                // `descriptor.next` stays: a searcher may stand here (B2).
+                descriptor.state.store(state::UNLINKED, Relaxed);
+                unlinked += 1;
+            } else {
+                before = current;
+            }
+            if current == receive {
+                break;
+            }
+            current = next;
+        }
+        self.length.store(self.length() - unlinked, Relaxed);
+    }
+}
+
+/// What handlers need to know of a communicator; written by the boundary, constant inside a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CommView {
+    /// First of the communicator's bins.
+    pub(crate) base: u32,
+    /// Bins per hash table; 0: the NIC has no tables for this communicator.
+    pub(crate) bins: u32,
+    /// Bit c: receives of class c are posted.
+    pub(crate) classes: u8,
+    /// `mpi_assert_allow_overtaking`.
+    pub(crate) overtaking: bool,
+}
+
+impl CommView {
+    /// The bin that holds `class` and `hash`.
+    #[inline(always)]
+    pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> u32 {
+        let within = if class == WildcardClass::Both { 0 } else { reduce(hash, self.bins) };
+        self.base + class as u32 * self.bins + within
+    }
+}
+
+/// What a handler looks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    pub(crate) source: u32,
+    pub(crate) tag: u32,
+    pub(crate) hashes: Hashes,
+}
+
+/// A posted receive that fits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) receive: u32,
+    pub(crate) sequence: u32,
+    pub(crate) label: u64,
+}
+
+/// Searches the indexes in which something is posted: the first live receive that fits in each, of these the one posted
+/// first (O8, O11). Receives with a booking in `skip_booked` are passed over (early booking check, O27). `walked` counts the
+/// descriptors visited per class.
+#[inline(always)]
+pub(crate) fn search(
+    receives: &[Descriptor],
+    bins: &[Bin],
+    view: &CommView,
+    key: &Key,
+    skip_booked: u64,
+    walked: &mut [u32; 4],
+) -> Option<Candidate> {
+    let mut best: Option<Candidate> = None;
+    let mut classes = view.classes;
+    while classes != 0 {
+        let class = WildcardClass::ALL[classes.trailing_zeros() as usize & 3];
+        classes &= classes - 1;
+        let mut current = bins[view.bin(class, key.hashes.of_class(class)) as usize].head();
+        while current != NIL {
+            let descriptor = &receives[current as usize];
+            walked[class as usize] += 1;
+            // SAFETY: handlers search inside a block, the boundary between blocks (D1).
+            let posted = unsafe { descriptor.posted() };
+            if posted.fits(class, key.source, key.tag)
+                && descriptor.state.load(Relaxed) == state::POSTED
+                && (skip_booked == 0 || descriptor.booking.load(Relaxed) & skip_booked == 0)
+            {
+                if best.is_none_or(|best| posted.label < best.label) {
+                    best =
+                        Some(Candidate { receive: current, sequence: posted.sequence, label: posted.label });
+                }
+                break;
+            }
+            current = descriptor.next.load(Relaxed);
+        }
+    }
+    best
+}

@@ -1,0 +1,260 @@
+//! The handlers of one slice, phase by phase (section 1.11 of the paper notes).
+
+use core::ops::Range;
+
+use super::detect::{NO_CONFLICT, first_conflict};
+use super::fast_path::{Groups, Refusal, target};
+use super::optimistic::{NO_CLAIM, book, find, key, overtake};
+use super::protocol::deliver_arrived;
+use crate::block::{BlockInfo, Claim, Outcome, phase};
+use crate::descriptor::{NIL, state};
+use crate::index::{CommView, Key};
+use crate::nic::Shared;
+use crate::sync::Relaxed;
+use crate::{FastPath, HANDLERS_MAX, HandlerCounters, Hashes, Path};
+
+/// What a worker remembers of the handlers it runs, from phase to phase. Reused for every block.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    /// Of this slice and, after the barrier, of all lower ones.
+    claims: [Claim; HANDLERS_MAX],
+    keys: [Key; HANDLERS_MAX],
+    views: [CommView; HANDLERS_MAX],
+    /// Receive already taken, for communicators that allow overtaking.
+    taken: [u32; HANDLERS_MAX],
+    groups: Groups,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Self {
+            claims: [NO_CLAIM; HANDLERS_MAX],
+            keys: [Key { source: 0, tag: 0, hashes: Hashes { both: 0, tag: 0, source: 0 } }; HANDLERS_MAX],
+            views: [CommView { base: 0, bins: 0, classes: 0, overtaking: false }; HANDLERS_MAX],
+            taken: [NIL; HANDLERS_MAX],
+            groups: Groups::new(),
+        }
+    }
+
+    /// The claims of a block's handlers, for the worker that ran the highest slice.
+    pub(crate) fn claims(&self) -> &[Claim; HANDLERS_MAX] {
+        &self.claims
+    }
+}
+
+/// Runs all phases of worker `worker`'s slice. `ALONE`: the block has one slice, so nothing is waited for and no
+/// read-modify-write is needed.
+pub(crate) fn run_slice<const ALONE: bool>(
+    nic: &Shared,
+    block: &BlockInfo,
+    worker: usize,
+    scratch: &mut Scratch,
+) {
+    let slice = if ALONE { 0..block.count } else { block.slice(worker) };
+    let conflict = optimistic::<ALONE>(nic, block, slice.clone(), scratch);
+    let conflict = if ALONE {
+        conflict
+    } else {
+        nic.block.reach(worker, block.number, phase::BOOKED);
+        wait_for_lower(nic, block, worker, phase::BOOKED, &slice);
+        for handler in 0..slice.start {
+            // SAFETY: phase 1 of every lower slice was just seen.
+            scratch.claims[handler] = unsafe { nic.block.claim(handler) };
+        }
+        first_conflict(&scratch.claims[..slice.end])
+    };
+    debug_assert!(!ALONE || conflict == first_conflict(&scratch.claims[..slice.end]));
+    resolve::<ALONE>(nic, block, worker, slice.clone(), conflict, scratch);
+    if !ALONE {
+        nic.block.reach(worker, block.number, phase::MATCHED);
+    }
+    for handler in slice.clone() {
+        deliver_arrived(nic, block, handler);
+    }
+    if conflict < slice.end && slice.end == block.count {
+        // The highest slice knows of every conflict of the block.
+        nic.boundary_counters.conflict_blocks.add(1);
+    }
+    if !ALONE {
+        nic.block.reach(worker, block.number, phase::FINISHED);
+    }
+}
+
+/// The partial barrier: waits for every lower slice, never for a higher one (O12).
+fn wait_for_lower(nic: &Shared, block: &BlockInfo, worker: usize, reached: u64, slice: &Range<usize>) {
+    let polls = (0..worker).map(|lower| u64::from(nic.block.wait_for(lower, block.number, reached))).sum();
+    let counters = &nic.handler_counters[slice.start];
+    if reached == phase::BOOKED { &counters.barrier_polls } else { &counters.slow_polls }.add(polls);
+}
+
+/// Search, book, publish. Alone, also finds the first conflict: a bit lower than one's own in the bitmap (O13).
+fn optimistic<const ALONE: bool>(
+    nic: &Shared,
+    block: &BlockInfo,
+    slice: Range<usize>,
+    scratch: &mut Scratch,
+) -> usize {
+    // All bins of the slice are on their way before the first is walked.
+    for handler in slice.clone() {
+        let counters = &nic.handler_counters[handler];
+        counters.messages.add(1);
+        // SAFETY: the leader saw the block's entries ready and has not released them.
+        let (key, comm) = unsafe {
+            nic.arrivals.ring.read(block.first + handler as u64, |entry| {
+                (key(entry, nic.options.inline_hashes, counters), entry.envelope.comm.0)
+            })
+        };
+        let view = nic.view(comm);
+        nic.prefetch_bins(&view, &key);
+        scratch.keys[handler] = key;
+        scratch.views[handler] = view;
+        scratch.claims[handler] = Claim { comm, ..NO_CLAIM };
+        scratch.taken[handler] = NIL;
+    }
+    let mut conflict = NO_CONFLICT;
+    for handler in slice {
+        let counters = &nic.handler_counters[handler];
+        let (key, view, comm) = (scratch.keys[handler], scratch.views[handler], scratch.claims[handler].comm);
+        let claim = if view.overtaking {
+            scratch.taken[handler] = overtake(nic, &view, &key, counters);
+            Claim { comm, ..NO_CLAIM }
+        } else {
+            let skip_booked = if nic.options.early_check { (1 << handler) - 1 } else { 0 };
+            match find(nic, &view, &key, skip_booked, counters) {
+                Some(found) => {
+                    let contested = book::<ALONE>(&nic.receives[found.receive as usize], handler);
+                    counters.bookings.add(1);
+                    if ALONE && contested && conflict == NO_CONFLICT {
+                        conflict = handler;
+                    }
+                    Claim { receive: found.receive, sequence: found.sequence, comm, label: found.label }
+                }
+                None => Claim { comm, ..NO_CLAIM },
+            }
+        };
+        scratch.claims[handler] = claim;
+        if !ALONE {
+            // SAFETY: this worker runs the handler and has not reached phase 1.
+            unsafe { nic.block.set_claim(handler, claim) };
+        }
+    }
+    conflict
+}
+
+/// Clean, fast or slow, in handler order.
+fn resolve<const ALONE: bool>(
+    nic: &Shared,
+    block: &BlockInfo,
+    worker: usize,
+    slice: Range<usize>,
+    conflict: usize,
+    scratch: &mut Scratch,
+) {
+    let in_conflict = conflict < slice.end;
+    if in_conflict {
+        scratch.groups.clear();
+        for handler in 0..slice.start {
+            scratch.groups.add(&scratch.claims[handler]);
+        }
+    }
+    let mut waited = ALONE;
+    for handler in slice.clone() {
+        let claim = scratch.claims[handler];
+        let counters = &nic.handler_counters[handler];
+        let (receive, path) = if scratch.views[handler].overtaking {
+            (scratch.taken[handler], Path::Overtaking)
+        } else if !in_conflict {
+            (claim.receive, Path::Clean)
+        } else {
+            let group = scratch.groups.add(&claim);
+            if claim.receive == NIL || handler < conflict {
+                (claim.receive, Path::Clean)
+            } else {
+                let fast = target(nic.options.fast_path, group, &claim, &nic.receives, || {
+                    block.count == nic.handlers
+                        && nic.receives[claim.receive as usize].booking.load(Relaxed) == nic.all_booked()
+                });
+                match fast {
+                    Ok(receive) => (receive, Path::Fast),
+                    Err(refusal) => {
+                        count_refusal(nic, counters, refusal);
+                        if !waited {
+                            // All lower handlers, not only the one before (S13); those of this slice are done.
+                            wait_for_lower(nic, block, worker, phase::MATCHED, &slice);
+                            waited = true;
+                        }
+                        (
+                            slow(nic, &claim, &scratch.views[handler], &scratch.keys[handler], counters),
+                            Path::Slow,
+                        )
+                    }
+                }
+            }
+        };
+        count_path(counters, receive, path);
+        if receive != NIL {
+            consume::<ALONE>(nic, receive, path, counters);
+        }
+        // SAFETY: this worker runs the handler and has not reached phase 3.
+        unsafe { nic.block.set_outcome(handler, Outcome { receive, comm: claim.comm }) };
+    }
+}
+
+/// The slow path, after all lower handlers are done: the own candidate if it is still there, else search again (S13).
+/// The early booking check has no place here (S16).
+fn slow(nic: &Shared, claim: &Claim, view: &CommView, key: &Key, counters: &HandlerCounters) -> u32 {
+    if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED {
+        counters.forced.add(1);
+        return claim.receive;
+    }
+    find(nic, view, key, 0, counters).map_or(NIL, |found| found.receive)
+}
+
+/// Marks the receive taken and tries to unlink it (S17, S18).
+#[inline(always)]
+fn consume<const ALONE: bool>(nic: &Shared, receive: u32, path: Path, counters: &HandlerCounters) {
+    let descriptor = &nic.receives[receive as usize];
+    if path != Path::Overtaking {
+        // A plain store is enough: no two handlers take the same receive (S18).
+        if cfg!(all(debug_assertions, not(dpamatch_loom))) {
+            let before = descriptor.state.swap(state::CONSUMED, Relaxed);
+            assert_eq!(before, state::POSTED, "receive {receive} was consumed twice (S18)");
+        } else {
+            descriptor.state.store(state::CONSUMED, Relaxed);
+        }
+    }
+    // SAFETY: inside a block (D1).
+    let bin = unsafe { descriptor.posted() }.bin;
+    let bin = &nic.bins[bin as usize];
+    if ALONE {
+        bin.remove_alone(&nic.receives, receive);
+    } else if !bin.remove(&nic.receives, receive, nic.options.removal) {
+        counters.lock_missed.add(1);
+    }
+}
+
+#[inline(always)]
+fn count_path(counters: &HandlerCounters, receive: u32, path: Path) {
+    if receive == NIL {
+        counters.unexpected.add(1);
+    }
+    match path {
+        Path::Clean if receive != NIL => counters.clean.add(1),
+        Path::Clean => {}
+        Path::Fast => counters.fast.add(1),
+        Path::Slow => counters.slow.add(1),
+        Path::Overtaking => counters.overtaking.add(1),
+    }
+}
+
+fn count_refusal(nic: &Shared, counters: &HandlerCounters, refusal: Refusal) {
+    if nic.options.fast_path == FastPath::Off {
+        return;
+    }
+    match refusal {
+        Refusal::Mixed => &counters.refused_mixed,
+        Refusal::SequenceEnded => &counters.refused_sequence,
+        Refusal::Exhausted => &counters.refused_exhausted,
+    }
+    .add(1);
+}

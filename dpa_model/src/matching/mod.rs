@@ -1,0 +1,13 @@
+//! The optimistic algorithm as phases over a slice of a block (O2, section 1.11 of the paper notes).
+//!
+//! `handler` runs them in order: search and book (`optimistic`), partial barrier (`crate::block`), `detect`, then clean, `fast_path` or
+//! slow path, then the `protocol` stage. No phase knows which thread runs it.
+
+mod detect;
+mod fast_path;
+mod handler;
+mod optimistic;
+mod protocol;
+
+pub(crate) use handler::{Scratch, run_slice};
+pub(crate) use protocol::deliver_stored;

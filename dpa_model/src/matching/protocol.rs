@@ -1,0 +1,74 @@
+//! The protocol stage: data to the user's buffer, result to the completion ring (O21).
+
+use crate::block::BlockInfo;
+use crate::descriptor::{NIL, Posted};
+use crate::message::{Completion, Entry, HostAddress, Message, Protocol, inline_bytes};
+use crate::nic::Shared;
+use crate::region::RegionKey;
+use crate::unexpected::UnexpectedStore;
+
+/// Moves the data of a matched handler and reports the receive. Unmatched messages are the boundary's business.
+#[inline(always)]
+pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
+    // SAFETY: this worker runs the handler.
+    let outcome = unsafe { nic.block.outcome(handler) };
+    if outcome.receive == NIL {
+        return;
+    }
+    let position = block.first + handler as u64;
+    // SAFETY: inside a block (D1).
+    let posted = unsafe { nic.receives[outcome.receive as usize].posted() };
+    // SAFETY: the leader saw the block's entries ready and has not released them.
+    let message = unsafe {
+        nic.arrivals.ring.read(position, |entry| {
+            move_data(nic, entry, position, &posted);
+            Message { arrival: position, envelope: entry.envelope, length: entry.length }
+        })
+    };
+    let result = Completion::Received { request: posted.request, message, late: false };
+    // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns position i of it.
+    unsafe { nic.completions.fill(block.results + handler as u64, 0, |slot| *slot = result) };
+}
+
+#[inline(always)]
+fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
+    let (target, capacity) = (posted.buffer, posted.capacity);
+    match entry.protocol {
+        Protocol::Inline => {
+            // SAFETY: the host lent the buffer with the post until the result reaches it (see `HostPort`).
+            unsafe { target.put(capacity, inline_bytes(&entry.payload, entry.length)) }
+        }
+        Protocol::Buffered => {
+            let buffer = nic.arrivals.bounce_buffer(position);
+            // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as above.
+            unsafe {
+                nic.arrivals.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
+            }
+        }
+        Protocol::Rendezvous => rendezvous(nic, RegionKey(entry.payload[0]), target, capacity),
+    }
+}
+
+/// The RDMA read of a rendezvous message, and the FIN to its sender.
+fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) {
+    // SAFETY: as in `move_data`.
+    nic.regions.read(key, |bytes| unsafe { target.put(capacity, bytes) });
+    nic.regions.finish(key);
+}
+
+/// Moves the data of an unexpected message that a receive has claimed (O22); boundary only.
+pub(crate) fn deliver_stored(
+    nic: &Shared,
+    store: &UnexpectedStore,
+    index: u32,
+    target: HostAddress,
+    capacity: u32,
+) {
+    let entry = store.entry(index);
+    if entry.protocol == Protocol::Rendezvous {
+        rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
+    } else {
+        // SAFETY: as in `move_data`.
+        store.with_bytes(index, |bytes| unsafe { target.put(capacity, bytes) });
+    }
+}

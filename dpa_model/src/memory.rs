@@ -1,0 +1,148 @@
+//! What the NIC's tables cost: the paper's formula and the real sizes (O29-O31).
+
+use core::fmt;
+
+use crate::block::Block;
+use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
+use crate::descriptor::DESCRIPTOR_BYTES;
+use crate::index::BIN_BYTES;
+use crate::message::{Command, Completion, Entry};
+use crate::region::Regions;
+use crate::ring::Ring;
+use crate::unexpected::UnexpectedStore;
+use crate::{HandlerCounters, NicConfig};
+
+/// One table of the NIC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FootprintLine {
+    /// What it holds.
+    pub what: &'static str,
+    /// How many entries.
+    pub count: u64,
+    /// Bytes of one entry.
+    pub bytes_each: u64,
+    /// Whether it lies in NIC memory (or in host memory).
+    pub on_nic: bool,
+}
+
+impl FootprintLine {
+    /// Bytes of the whole table.
+    pub fn bytes(&self) -> u64 {
+        self.count.saturating_mul(self.bytes_each)
+    }
+}
+
+/// The memory of a configuration, table by table. `Display` prints it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    lines: [FootprintLine; 15],
+    bins: u64,
+    receives: u64,
+    limit: u64,
+}
+
+/// The paper's formula for one communicator (O29): three tables of 20-byte bins and 64-byte descriptors.
+pub const fn paper_bytes(bins: u64, receives: u64) -> u64 {
+    3 * bins * BIN_BYTES as u64 + receives * DESCRIPTOR_BYTES as u64
+}
+
+// The numbers that the paper prints: 7.5 KiB for 3 x 128 bins, 512 KiB for 8,192 receives, and O30.
+const _: () = assert!(paper_bytes(128, 0) == 7_680);
+const _: () = assert!(paper_bytes(0, 8_192) == 524_288);
+const _: () = assert!(paper_bytes(2_048, 0) == 122_880);
+
+impl Footprint {
+    /// The memory that a NIC of this configuration takes.
+    pub fn of(config: &NicConfig) -> Self {
+        let nic = |what, count: usize, bytes: usize| FootprintLine {
+            what,
+            count: count as u64,
+            bytes_each: bytes as u64,
+            on_nic: true,
+        };
+        let host = |what, count, bytes| FootprintLine { on_nic: false, ..nic(what, count, bytes) };
+        let bins = config.total_index_bins();
+        Self {
+            lines: [
+                nic("receive descriptors", config.receives, DESCRIPTOR_BYTES),
+                nic("free descriptor numbers", config.receives, 4),
+                nic("bins of posted receives", bins, BIN_BYTES),
+                nic("chains of unexpected messages", bins, UnexpectedStore::CHAIN_BYTES),
+                nic("unexpected messages", config.unexpected, UnexpectedStore::ENTRY_BYTES + 4),
+                nic("unexpected buffers", config.unexpected_buffers, config.eager_limit.saturating_add(4)),
+                nic("communicators", config.communicators, crate::communicator::COMMUNICATOR_BYTES),
+                nic("completion queue", config.completion_queue, Ring::<Entry>::SLOT_BYTES),
+                nic("bounce buffers", config.bounce_buffers, config.eager_limit),
+                nic("command queue", config.command_queue, Ring::<Command>::SLOT_BYTES),
+                nic(
+                    "block lanes and counters",
+                    config.handlers,
+                    Block::LANE_BYTES + size_of::<HandlerCounters>(),
+                ),
+                nic("worker progress", config.workers, 128),
+                host("completion ring", config.completion_ring, Ring::<Completion>::SLOT_BYTES),
+                host("staging buffers", config.completion_ring, config.eager_limit),
+                host("registered regions", config.regions, Regions::REGION_BYTES),
+            ],
+            bins: config.bins as u64,
+            receives: config.receives as u64,
+            limit: config.memory_bytes,
+        }
+    }
+
+    /// The tables.
+    pub fn lines(&self) -> &[FootprintLine] {
+        &self.lines
+    }
+
+    /// Bytes of NIC memory.
+    pub fn nic_bytes(&self) -> u64 {
+        self.lines.iter().filter(|line| line.on_nic).fold(0, |sum, line| sum.saturating_add(line.bytes()))
+    }
+
+    /// The paper's formula for one communicator of this configuration (O29).
+    pub fn paper_bytes(&self) -> u64 {
+        self.bins.saturating_mul(3 * BIN_BYTES as u64).saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
+    }
+
+    /// What a search of one communicator walks: descriptors and its bins; the part that should stay in the cache.
+    pub fn search_bytes(&self) -> u64 {
+        let bins = bins_of_communicator(self.bins as usize) as u64;
+        bins.saturating_mul(BIN_BYTES as u64).saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
+    }
+}
+
+impl fmt::Display for Footprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "paper's formula, one communicator: 3 x {} bins x {BIN_BYTES} + {} receives x {DESCRIPTOR_BYTES} = {} bytes ({:.1} KiB)",
+            self.bins,
+            self.receives,
+            self.paper_bytes(),
+            self.paper_bytes() as f64 / 1024.0
+        )?;
+        for (on_nic, title) in [(true, "NIC memory"), (false, "host memory")] {
+            writeln!(f, "{title}:")?;
+            for line in self.lines.iter().filter(|line| line.on_nic == on_nic) {
+                writeln!(
+                    f,
+                    "  {:<32}{:>10} x {:>5} = {:>12} bytes",
+                    line.what,
+                    line.count,
+                    line.bytes_each,
+                    line.bytes()
+                )?;
+            }
+        }
+        let total = self.nic_bytes();
+        let share = total as f64 * 100.0 / self.limit as f64;
+        writeln!(f, "NIC memory in all: {total} bytes of {} ({share:.2} %)", self.limit)?;
+        let place = match self.search_bytes() {
+            bytes if bytes <= DPA_L2_BYTES => "fits the DPA's L2 cache (1.5 MiB)",
+            bytes if bytes <= DPA_L3_BYTES => "fits the DPA's L3 cache (3 MiB), not its L2 (1.5 MiB)",
+            _ => "exceeds the DPA's L3 cache (3 MiB)",
+        };
+        write!(f, "searched by one communicator: {} bytes: {place}", self.search_bytes())
+    }
+}

@@ -1,0 +1,223 @@
+//! What travels: completion-queue entries, commands, completions. Each fits with its ready mark in one 64-byte line.
+
+use crate::hash::Hashes;
+use crate::{CommId, Envelope, Hints, Selector};
+
+/// Payload bytes that travel inside a completion-queue entry; longer eager messages use a bounce buffer.
+pub const INLINE_BYTES: usize = 24;
+
+/// Address of a host buffer that the NIC may write until it reports the request complete.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostAddress(*mut u8);
+
+// SAFETY: the address is only used by `HostAddress::put`, whose caller owns the buffer behind it at that time.
+unsafe impl Send for HostAddress {}
+// SAFETY: as above.
+unsafe impl Sync for HostAddress {}
+
+impl HostAddress {
+    pub(crate) const fn none() -> Self {
+        Self(core::ptr::null_mut())
+    }
+
+    pub(crate) fn new(start: *mut u8) -> Self {
+        Self(start)
+    }
+
+    /// Copies as much of `bytes` as fits into the buffer of `capacity` bytes.
+    ///
+    /// # Safety
+    /// The address starts a live buffer of at least `capacity` bytes that nobody else reads or writes until the caller
+    /// reports the request complete.
+    #[inline(always)]
+    pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
+        let length = bytes.len().min(capacity as usize);
+        if length == 8 {
+            // SAFETY: both sides hold at least 8 bytes, see below. The commonest small size needs no call.
+            unsafe { self.0.cast::<u64>().write_unaligned(bytes.as_ptr().cast::<u64>().read_unaligned()) };
+        } else {
+            // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the target; a user
+            // buffer never overlaps NIC memory or another request's buffer.
+            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, length) };
+        }
+    }
+}
+
+/// A message as the host sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Message {
+    /// How many messages arrived at this NIC before it.
+    pub arrival: u64,
+    /// Communicator, source, tag.
+    pub envelope: Envelope,
+    /// Bytes that were sent; may be more than the receive's buffer holds.
+    pub length: u32,
+}
+
+/// Where a message's bytes are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub(crate) enum Protocol {
+    /// In the entry itself.
+    #[default]
+    Inline,
+    /// In the bounce buffer (staging buffer, unexpected buffer) that goes with the entry.
+    Buffered,
+    /// Still at the sender; the payload's first word is the key of its region.
+    Rendezvous,
+}
+
+/// A completion-queue entry.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Entry {
+    pub(crate) envelope: Envelope,
+    pub(crate) length: u32,
+    pub(crate) hashes: Hashes,
+    pub(crate) protocol: Protocol,
+    pub(crate) has_hashes: bool,
+    pub(crate) payload: [u64; 3],
+}
+
+const _: () = assert!(size_of::<Entry>() == 56 && INLINE_BYTES == size_of::<[u64; 3]>());
+
+/// The words of an inline payload as bytes.
+#[inline(always)]
+pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
+    // SAFETY: the array is 24 initialized bytes and outlives the slice.
+    let bytes = unsafe { core::slice::from_raw_parts(payload.as_ptr().cast::<u8>(), INLINE_BYTES) };
+    &bytes[..(length as usize).min(INLINE_BYTES)]
+}
+
+/// Packs up to [`INLINE_BYTES`] bytes into words.
+#[inline(always)]
+pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
+    if let Ok(word) = <[u8; 8]>::try_from(bytes) {
+        return [u64::from_ne_bytes(word), 0, 0];
+    }
+    let mut padded = [0u8; INLINE_BYTES];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    let word = |i: usize| {
+        let mut word = [0u8; 8];
+        word.copy_from_slice(&padded[i * 8..i * 8 + 8]);
+        u64::from_ne_bytes(word)
+    };
+    [word(0), word(1), word(2)]
+}
+
+/// What the host tells the NIC (O23).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Command {
+    #[default]
+    None,
+    Post {
+        request: u64,
+        comm: CommId,
+        selector: Selector,
+        buffer: HostAddress,
+        capacity: u32,
+    },
+    Cancel {
+        request: u64,
+        comm: CommId,
+        selector: Selector,
+    },
+    /// `take`: a matched probe removes the message from matching.
+    Probe {
+        request: u64,
+        comm: CommId,
+        selector: Selector,
+        take: bool,
+    },
+    /// Receives a message that a matched probe took.
+    Receive {
+        request: u64,
+        entry: u32,
+        buffer: HostAddress,
+        capacity: u32,
+    },
+    Create {
+        request: u64,
+        comm: CommId,
+        bins: u32,
+        hints: Hints,
+    },
+    Free {
+        request: u64,
+        comm: CommId,
+    },
+    /// The host's software lists of the communicator are empty and it has seen `forwarded` events.
+    HandBack {
+        comm: CommId,
+        forwarded: u64,
+    },
+}
+
+/// What the NIC tells the host; positions on the ring are in the order of matching.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Completion {
+    #[default]
+    None,
+    /// `late`: the message was unexpected and the receive came after it.
+    Received {
+        request: u64,
+        message: Message,
+        late: bool,
+    },
+    /// Order log: the receive entered the posted queue.
+    Admitted {
+        request: u64,
+    },
+    /// Order log: the message entered the unexpected queue.
+    Unexpected {
+        message: Message,
+    },
+    /// The receive is for software matching.
+    PostForwarded {
+        request: u64,
+    },
+    /// The message is for software matching. A buffered payload is in the staging buffer of this ring position.
+    ArrivalForwarded {
+        message: Message,
+        protocol: Protocol,
+        payload: [u64; 3],
+    },
+    /// The receive uses a wildcard that the communicator's hints exclude.
+    Refused {
+        request: u64,
+    },
+    Cancelled {
+        request: u64,
+    },
+    TooLate {
+        request: u64,
+    },
+    /// Not on the NIC, so perhaps in the software list.
+    CancelForwarded {
+        request: u64,
+    },
+    Probed {
+        request: u64,
+        /// The message and, for a matched probe, the store's entry that holds it.
+        found: Option<(Message, Option<u32>)>,
+    },
+    /// Nothing on the NIC, so perhaps in the software list.
+    ProbeForwarded {
+        request: u64,
+    },
+    Created {
+        request: u64,
+        offloaded: bool,
+    },
+    Freed {
+        request: u64,
+        busy: bool,
+    },
+    /// The communicator is matched on the NIC again.
+    Resumed {
+        comm: CommId,
+    },
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Command>() <= 56 && size_of::<Completion>() <= 56);

@@ -1,0 +1,226 @@
+//! The NIC as one object: what all its workers, its senders and its host share, and how the roles are handed out.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use crate::arrivals::Arrivals;
+use crate::block::Block;
+use crate::buffers::Buffers;
+use crate::counters::{BoundaryCounters, SenderCounters};
+use crate::descriptor::{Descriptor, table};
+use crate::index::{Bin, CommView, Key};
+use crate::message::{Command, Completion};
+use crate::region::Regions;
+use crate::ring::Ring;
+use crate::sync::{Acquire, AtomicU64, PlainCell, Relaxed, Release, prefetch};
+use crate::{
+    ConfigError, Counts, HandlerCounters, HandlerCounts, HostPort, Leader, NicConfig, Options, Sender,
+    WildcardClass, Worker,
+};
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) handlers: usize,
+    pub(crate) slice_min: usize,
+    pub(crate) eager_limit: usize,
+    pub(crate) arrivals: Arrivals,
+    pub(crate) commands: Ring<Command>,
+    pub(crate) completions: Ring<Completion>,
+    /// Payloads that go with forwarded messages, one buffer per position of the completion ring.
+    pub(crate) staging: Buffers,
+    pub(crate) receives: Box<[Descriptor]>,
+    pub(crate) bins: Box<[Bin]>,
+    /// Written by the boundary, constant inside a block.
+    pub(crate) views: Box<[PlainCell<CommView>]>,
+    pub(crate) block: Block,
+    pub(crate) regions: Regions,
+    pub(crate) life: Life,
+    pub(crate) handler_counters: Box<[HandlerCounters]>,
+    pub(crate) boundary_counters: BoundaryCounters,
+    pub(crate) sender_counters: SenderCounters,
+}
+
+impl Shared {
+    /// The view of a communicator; empty for one that the NIC does not know.
+    #[inline(always)]
+    pub(crate) fn view(&self, comm: u32) -> CommView {
+        match self.views.get(comm as usize) {
+            // SAFETY: called inside a block or by the boundary; only the boundary writes views, between blocks.
+            Some(view) => unsafe { view.read(|view| *view) },
+            None => CommView::default(),
+        }
+    }
+
+    /// Brings the bins near that a search for `key` will read.
+    #[inline(always)]
+    pub(crate) fn prefetch_bins(&self, view: &CommView, key: &Key) {
+        for class in WildcardClass::ALL {
+            if view.classes & 1 << class as u8 != 0 {
+                prefetch(&self.bins[view.bin(class, key.hashes.of_class(class)) as usize]);
+            }
+        }
+    }
+
+    /// The booking word in which every handler's bit is set.
+    pub(crate) fn all_booked(&self) -> u64 {
+        u64::MAX >> (64 - self.handlers)
+    }
+}
+
+/// Running, asked to stop, stopped: who may still touch host and sender memory.
+///
+/// **State.** `stop`: 0 running, 1 asked to stop. `stopped`: 0, or 1 once no worker runs any more. `remote_readers`: who else may read
+/// registered memory. **Orderings.** `stopped`, `remote_readers`: Release by who ends -> Acquire: all its reads and writes are over.
+#[derive(Debug)]
+pub(crate) struct Life {
+    stop: AtomicU64,
+    stopped: AtomicU64,
+    /// The host's port, and the messages it holds whose data is still at the sender.
+    remote_readers: AtomicU64,
+}
+
+impl Life {
+    fn new() -> Self {
+        Self { stop: AtomicU64::new(0), stopped: AtomicU64::new(0), remote_readers: AtomicU64::new(1) }
+    }
+
+    pub(crate) fn ask_to_stop(&self) {
+        self.stop.store(1, Release);
+    }
+
+    pub(crate) fn should_stop(&self) -> bool {
+        self.stop.load(Acquire) != 0
+    }
+
+    pub(crate) fn note_stopped(&self) {
+        self.stopped.store(1, Release);
+    }
+
+    /// No worker runs any more, and none will.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stopped.load(Acquire) != 0
+    }
+
+    /// Another holder of a message whose data is still at the sender.
+    pub(crate) fn add_remote_reader(&self) {
+        self.remote_readers.fetch_add(1, Relaxed);
+    }
+
+    /// Such a holder, or the port, has gone.
+    pub(crate) fn remove_remote_reader(&self) {
+        self.remote_readers.fetch_sub(1, Release);
+    }
+
+    /// Neither the NIC nor the host will read registered memory again.
+    pub(crate) fn over(&self) -> bool {
+        self.stopped() && self.remote_readers.load(Acquire) == 0
+    }
+}
+
+/// A NIC that was just built: one value per role. Who runs the roles is the caller's business: the pool of threads
+/// (`crate::Pool`), one thread that calls [`Leader::round`] now and then, or a model checker.
+#[derive(Debug)]
+pub struct Nic {
+    /// Worker 0: the block boundary and the lowest slice.
+    pub leader: Leader,
+    /// Workers 1.. .
+    pub workers: alloc::vec::Vec<Worker>,
+    /// The host's end: posts, cancels, probes; completions.
+    pub host: HostPort,
+    /// A sender; clone it for more.
+    pub sender: Sender,
+}
+
+impl Nic {
+    /// Takes all memory and builds the tables.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when a number is out of range or the tables exceed the memory budget.
+    pub fn new(config: &NicConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let shared = Arc::new(Shared {
+            options: config.options,
+            handlers: config.handlers,
+            slice_min: config.slice_min,
+            eager_limit: config.eager_limit,
+            arrivals: Arrivals::new(
+                config.completion_queue.trailing_zeros(),
+                config.bounce_buffers,
+                config.eager_limit,
+            ),
+            commands: Ring::new(config.command_queue.trailing_zeros()),
+            completions: Ring::new(config.completion_ring.trailing_zeros()),
+            staging: Buffers::new(config.completion_ring, config.eager_limit),
+            receives: table(config.receives),
+            bins: (0..config.total_index_bins()).map(|_| Bin::empty()).collect(),
+            views: (0..config.communicators).map(|_| PlainCell::new(CommView::default())).collect(),
+            block: Block::new(config.handlers, config.workers),
+            regions: Regions::new(config.regions),
+            life: Life::new(),
+            handler_counters: (0..config.handlers).map(|_| HandlerCounters::default()).collect(),
+            boundary_counters: BoundaryCounters::default(),
+            sender_counters: SenderCounters::default(),
+        });
+        Ok(Self {
+            leader: Leader::new(shared.clone(), config),
+            workers: (1..config.workers).map(|worker| Worker::new(shared.clone(), worker)).collect(),
+            host: HostPort::new(shared.clone()),
+            sender: Sender::new(shared),
+        })
+    }
+}
+
+/// Asks a NIC's runners to end.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    shared: Arc<Shared>,
+}
+
+impl Stop {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Asks; the runners end after the current block.
+    pub fn ask(&self) {
+        self.shared.life.ask_to_stop();
+    }
+}
+
+/// Reads a NIC's counters while it runs.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    shared: Arc<Shared>,
+}
+
+impl Monitor {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// A copy of all counters; values of different counters may be from slightly different moments.
+    pub fn counts(&self) -> Counts {
+        let mut handlers = HandlerCounts::default();
+        for index in 0..self.shared.handlers {
+            handlers.add(&self.handler(index));
+        }
+        Counts {
+            handlers,
+            boundary: self.shared.boundary_counters.copy(),
+            send_queue_full: self.shared.sender_counters.queue_full.get(),
+            send_no_bounce_buffer: self.shared.sender_counters.no_bounce_buffer.get(),
+            send_no_region: self.shared.sender_counters.no_region.get(),
+        }
+    }
+
+    /// Number of handlers (N).
+    pub fn handlers(&self) -> usize {
+        self.shared.handlers
+    }
+
+    /// Counters of one handler; all zero for one that does not exist.
+    pub fn handler(&self, handler: usize) -> HandlerCounts {
+        self.shared.handler_counters.get(handler).map(HandlerCounters::copy).unwrap_or_default()
+    }
+}

@@ -1,0 +1,108 @@
+//! A bounded queue whose entries carry their own ready mark, as a NIC's completion queue does (dpa.md 1.3, O20).
+//!
+//! Used three times: sender to NIC (completion queue), host to NIC (command queue), NIC to host (completion ring).
+//! Positions count from 0 and never wrap; the slot is the position modulo the depth.
+//!
+//! **State.** `Slot::state`: bit 0 the owner bit, bits 1.. the stamp. The expected owner bit of a position is 1 on the first
+//! pass over the ring and flips on each pass, so the consumer reads no index of the producer: the line that brings
+//! the entry also says that it is there.
+//!
+//! **Invariants.** R1: a position is filled once, after a claim that saw `position - head < depth`. R2: `head` only grows, and
+//! passes a position only after its entry was read for the last time.
+//!
+//! **Orderings.**
+//!
+//! | writer | reader | publishes |
+//! |---|---|---|
+//! | `fill`: state, Release | `stamp_if_ready`: Acquire | the entry |
+//! | `release`: head, Release | `head`: Acquire | that the slots below are no longer read |
+//!
+//! **Progress.** Wait-free. **Cost.** One line per entry; `head` is written once per batch.
+
+use alloc::boxed::Box;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{Acquire, AtomicU64, PlainCell, Release};
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Slot<T> {
+    entry: PlainCell<T>,
+    state: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Ring<T> {
+    slots: Box<[Slot<T>]>,
+    log_depth: u32,
+    head: CachePadded<AtomicU64>,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    pub(crate) const SLOT_BYTES: usize = size_of::<Slot<T>>();
+
+    pub(crate) fn new(log_depth: u32) -> Self {
+        let slots = (0..1usize << log_depth)
+            .map(|_| Slot { entry: PlainCell::new(T::default()), state: AtomicU64::new(0) });
+        Self { slots: slots.collect(), log_depth, head: CachePadded::new(AtomicU64::new(0)) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn depth(&self) -> u64 {
+        1 << self.log_depth
+    }
+
+    #[inline(always)]
+    fn slot(&self, position: u64) -> &Slot<T> {
+        &self.slots[(position & (self.depth() - 1)) as usize]
+    }
+
+    #[inline(always)]
+    fn owner_bit(&self, position: u64) -> u64 {
+        (position >> self.log_depth) & 1 ^ 1
+    }
+
+    /// First position that the consumer may still read.
+    #[inline(always)]
+    pub(crate) fn head(&self) -> u64 {
+        self.head.load(Acquire)
+    }
+
+    /// Writes the entry at `position` and hands it over.
+    ///
+    /// # Safety
+    /// The caller claimed `position`: nobody else fills it, and `position - head() < depth()` was seen (R1).
+    #[inline(always)]
+    pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
+        let slot = self.slot(position);
+        // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's last pass before
+        // the head that the claim saw (Acquire in `head`).
+        unsafe { slot.entry.write(write) };
+        slot.state.store(stamp << 1 | self.owner_bit(position), Release);
+    }
+
+    /// The stamp of the entry at `position` if it is there. Only meaningful at `head() .. head() + depth()`.
+    #[inline(always)]
+    pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
+        let state = self.slot(position).state.load(Acquire);
+        (state & 1 == self.owner_bit(position)).then_some(state >> 1)
+    }
+
+    /// Looks at the entry at `position`.
+    ///
+    /// # Safety
+    /// The entry was seen ready (`stamp_if_ready`, here or in a thread that then handed over to this one), and
+    /// `release` has not passed it.
+    #[inline(always)]
+    pub(crate) unsafe fn read<R>(&self, position: u64, look: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: ready means written (Acquire pairs with `fill`), and R1 keeps the next pass away until `release`.
+        unsafe { self.slot(position).entry.read(look) }
+    }
+
+    /// Gives back every position below `head`; consumer only.
+    #[inline(always)]
+    pub(crate) fn release(&self, head: u64) {
+        self.head.store(head, Release);
+    }
+}

@@ -1,0 +1,226 @@
+//! The other end of the wire: puts messages into the NIC's completion queue, as an RDMA send does (O19, O21, O26).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::arrivals::NotReady;
+use crate::message::{Entry, INLINE_BYTES, Protocol, inline_words};
+use crate::nic::Shared;
+use crate::region::RegionKey;
+use crate::sync::Wait;
+use crate::{Envelope, Hashes};
+
+/// Why a message was not sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The completion queue is full, no bounce buffer is free, or no region: try again later.
+    ReceiverNotReady,
+    /// Longer than an eager message may be; use rendezvous.
+    TooLong {
+        /// Bytes of the message.
+        length: usize,
+        /// Most bytes allowed.
+        limit: usize,
+    },
+    /// The NIC has stopped.
+    Stopped,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReceiverNotReady => f.write_str("the receiver is not ready"),
+            Self::TooLong { length, limit } => {
+                write!(f, "the message has {length} bytes, at most {limit} are allowed")
+            }
+            Self::Stopped => f.write_str("the NIC has stopped"),
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+
+/// A sender; every clone may send from its own thread. Messages of one sender arrive in the order sent (C2).
+#[derive(Debug)]
+pub struct Sender {
+    shared: Arc<Shared>,
+    /// The completion queue's head, as last seen.
+    head: u64,
+    inline_hashes: bool,
+}
+
+impl Clone for Sender {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone(), head: self.head, inline_hashes: self.inline_hashes }
+    }
+}
+
+impl Sender {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, head: 0, inline_hashes: true }
+    }
+
+    /// Whether this sender puts hashes in the header (O26); without them the NIC computes.
+    pub fn set_inline_hashes(&mut self, on: bool) {
+        self.inline_hashes = on;
+    }
+
+    /// Largest message that can be sent eagerly, in bytes.
+    pub fn eager_limit(&self) -> usize {
+        self.shared.eager_limit.max(INLINE_BYTES)
+    }
+
+    /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come before the message, used with
+    /// `Order::Stamped` only.
+    ///
+    /// # Errors
+    /// Any [`SendError`].
+    #[inline]
+    pub fn try_send(&mut self, envelope: Envelope, bytes: &[u8], stamp: u64) -> Result<(), SendError> {
+        let protocol = if bytes.len() <= INLINE_BYTES { Protocol::Inline } else { Protocol::Buffered };
+        if protocol == Protocol::Buffered && bytes.len() > self.shared.eager_limit {
+            return Err(SendError::TooLong { length: bytes.len(), limit: self.eager_limit() });
+        }
+        let position = self.claim(protocol == Protocol::Buffered)?;
+        let mut payload = [0; 3];
+        if protocol == Protocol::Inline {
+            payload = inline_words(bytes);
+        } else {
+            let buffer = self.shared.arrivals.bounce_buffer(position);
+            // SAFETY: the claim saw the buffer's last message released (`Arrivals::claim`).
+            unsafe { self.shared.arrivals.bounce.write(buffer, bytes) };
+        }
+        self.fill(position, envelope, bytes.len() as u32, protocol, payload, stamp);
+        Ok(())
+    }
+
+    /// Sends eagerly and waits while the receiver is not ready.
+    ///
+    /// # Errors
+    /// [`SendError::TooLong`], [`SendError::Stopped`].
+    #[inline]
+    pub fn send(&mut self, envelope: Envelope, bytes: &[u8]) -> Result<(), SendError> {
+        let mut wait = Wait::new();
+        loop {
+            match self.try_send(envelope, bytes, 0) {
+                Err(SendError::ReceiverNotReady) => wait.pause(),
+                done => return done,
+            }
+        }
+    }
+
+    /// Sends the ready-to-send of a rendezvous message; the NIC reads the buffer after the match (O21).
+    ///
+    /// # Errors
+    /// Any [`SendError`], with the buffer.
+    pub fn try_send_rendezvous(
+        &mut self,
+        envelope: Envelope,
+        buffer: Vec<u8>,
+        stamp: u64,
+    ) -> Result<SendRequest, (SendError, Vec<u8>)> {
+        let length = buffer.len();
+        let Ok(wire_length) = u32::try_from(length) else {
+            return Err((SendError::TooLong { length, limit: u32::MAX as usize }, buffer));
+        };
+        let key = match self.shared.regions.register(buffer) {
+            Ok(key) => key,
+            Err(buffer) => {
+                self.shared.sender_counters.no_region.add_shared(1);
+                return Err((SendError::ReceiverNotReady, buffer));
+            }
+        };
+        let position = match self.claim(false) {
+            Ok(position) => position,
+            Err(error) => {
+                self.shared.regions.finish(key);
+                return Err((error, self.shared.regions.take(key).unwrap_or_default()));
+            }
+        };
+        self.fill(position, envelope, wire_length, Protocol::Rendezvous, [key.0, 0, 0], stamp);
+        Ok(SendRequest { shared: self.shared.clone(), key, done: false })
+    }
+
+    #[inline(always)]
+    fn claim(&mut self, bounced: bool) -> Result<u64, SendError> {
+        let shared = &*self.shared;
+        if shared.life.stopped() {
+            return Err(SendError::Stopped);
+        }
+        shared.arrivals.claim(&mut self.head, bounced).map_err(|cause| {
+            match cause {
+                NotReady::Queue => &shared.sender_counters.queue_full,
+                NotReady::BounceBuffer => &shared.sender_counters.no_bounce_buffer,
+            }
+            .add_shared(1);
+            SendError::ReceiverNotReady
+        })
+    }
+
+    #[inline(always)]
+    fn fill(
+        &self,
+        position: u64,
+        envelope: Envelope,
+        length: u32,
+        protocol: Protocol,
+        payload: [u64; 3],
+        stamp: u64,
+    ) {
+        let hashes =
+            if self.inline_hashes { Hashes::of(envelope.source, envelope.tag) } else { Hashes::default() };
+        let entry = Entry { envelope, length, hashes, protocol, has_hashes: self.inline_hashes, payload };
+        // SAFETY: `claim` gave this position to this sender alone.
+        unsafe { self.shared.arrivals.ring.fill(position, stamp, |slot| *slot = entry) };
+    }
+}
+
+/// A rendezvous message on its way. Dropped before the end, the message is still delivered; its buffer is then not given back.
+#[derive(Debug)]
+pub struct SendRequest {
+    shared: Arc<Shared>,
+    key: RegionKey,
+    done: bool,
+}
+
+impl SendRequest {
+    /// The buffer, once the receiver has read it; `None` before, and after it was handed out.
+    pub fn test(&mut self) -> Option<Vec<u8>> {
+        if self.done {
+            return None;
+        }
+        let buffer = self.shared.regions.take(self.key);
+        self.done = buffer.is_some();
+        buffer
+    }
+
+    /// Waits for the receiver to read the buffer.
+    ///
+    /// # Errors
+    /// [`SendError::Stopped`] with the buffer, if the receiver went away without reading it.
+    pub fn wait(mut self) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
+        let mut wait = Wait::new();
+        loop {
+            if let Some(buffer) = self.test() {
+                return Ok(buffer);
+            }
+            if self.shared.life.over() {
+                self.done = true;
+                // SAFETY: the NIC has stopped and the host closed its port: nobody will read the region.
+                let buffer = unsafe { self.shared.regions.reclaim(self.key) };
+                return Err((SendError::Stopped, buffer.unwrap_or_default()));
+            }
+            wait.pause();
+        }
+    }
+}
+
+impl Drop for SendRequest {
+    fn drop(&mut self) {
+        if !self.done {
+            self.shared.regions.abandon(self.key);
+        }
+    }
+}

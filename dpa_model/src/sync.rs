@@ -1,0 +1,171 @@
+//! The one door to atomics, shared plain memory and waiting.
+//!
+//! Three arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every interleaving up to a bound) and
+//! `--cfg dpamatch_shuttle` (random schedules with many threads). Nothing else in this crate names
+//! `core::sync::atomic`, except [`Counter`], which is no part of the algorithm and is not modelled.
+
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
+#[cfg(dpamatch_loom)]
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64};
+#[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64};
+
+pub(crate) use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+
+/// Memory that several threads reach without atomics, ordered by a release/acquire pair which the caller names.
+///
+/// Under loom an access that no pair orders is reported as a data race.
+#[derive(Debug)]
+pub(crate) struct PlainCell<T>(Inner<T>);
+
+#[cfg(not(dpamatch_loom))]
+type Inner<T> = core::cell::UnsafeCell<T>;
+#[cfg(dpamatch_loom)]
+type Inner<T> = loom::cell::UnsafeCell<T>;
+
+// SAFETY: the methods that reach the value are unsafe, and their callers promise that no write overlaps another access.
+unsafe impl<T: Send> Sync for PlainCell<T> {}
+
+impl<T> PlainCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Inner::new(value))
+    }
+
+    /// Looks at the value.
+    ///
+    /// # Safety
+    /// No thread writes this cell during the call: every write happens before it or after it.
+    #[inline(always)]
+    pub(crate) unsafe fn read<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        #[cfg(not(dpamatch_loom))]
+        // SAFETY: the pointer is valid while `self` is; the caller excludes concurrent writes.
+        return look(unsafe { &*self.0.get() });
+        #[cfg(dpamatch_loom)]
+        // SAFETY: as above; loom checks it.
+        self.0.with(|value| look(unsafe { &*value }))
+    }
+
+    /// Changes the value.
+    ///
+    /// # Safety
+    /// No other thread reads or writes this cell during the call.
+    #[inline(always)]
+    pub(crate) unsafe fn write<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        #[cfg(not(dpamatch_loom))]
+        // SAFETY: the pointer is valid while `self` is; the caller excludes every other access.
+        return change(unsafe { &mut *self.0.get() });
+        #[cfg(dpamatch_loom)]
+        // SAFETY: as above; loom checks it.
+        self.0.with_mut(|value| change(unsafe { &mut *value }))
+    }
+}
+
+/// One wait for something another thread does: spins, then yields, then sleeps in growing steps.
+///
+/// Sleeping keeps more workers than processors slow but never stuck (S19). Nobody has to wake a sleeper, so the
+/// other side pays nothing: a sleep ends by itself after at most [`Wait::LONGEST_SLEEP_US`].
+#[derive(Debug, Default)]
+pub struct Wait {
+    failed_polls: u32,
+}
+
+impl Wait {
+    /// Polls with a spin hint before the first yield.
+    pub const SPINS: u32 = 256;
+    /// Polls with a yield before the first sleep.
+    pub const YIELDS: u32 = 64;
+    /// Upper bound of one sleep, in microseconds.
+    pub const LONGEST_SLEEP_US: u64 = 500;
+
+    /// A wait that has not polled yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How often [`Wait::pause`] was called.
+    pub fn failed_polls(&self) -> u32 {
+        self.failed_polls
+    }
+
+    /// Call after each poll that failed.
+    #[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+    #[inline]
+    pub fn pause(&mut self) {
+        let polls = self.failed_polls;
+        self.failed_polls = polls.saturating_add(1);
+        #[cfg(feature = "std")]
+        if polls >= Self::SPINS {
+            if polls < Self::SPINS + Self::YIELDS {
+                std::thread::yield_now();
+            } else {
+                let step = u64::from(polls - Self::SPINS - Self::YIELDS + 1) * 10;
+                let sleep = step.min(Self::LONGEST_SLEEP_US);
+                std::thread::park_timeout(std::time::Duration::from_micros(sleep));
+            }
+            return;
+        }
+        core::hint::spin_loop();
+    }
+
+    /// Call after each poll that failed. Under loom a failed poll ends the exploration of this branch: it has no effect, so
+    /// another branch in which the poll comes later covers it; without this two waiters would alternate for ever.
+    #[cfg(dpamatch_loom)]
+    pub fn pause(&mut self) {
+        self.failed_polls += 1;
+        loom::skip_branch();
+        loom::thread::yield_now();
+    }
+
+    /// Call after each poll that failed.
+    #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+    pub fn pause(&mut self) {
+        self.failed_polls += 1;
+        shuttle::thread::yield_now();
+    }
+}
+
+/// A statistic with one writer and readers that may see an old value. Never part of the algorithm, so never modelled.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(core::sync::atomic::AtomicU64);
+
+impl Counter {
+    /// Adds; only one thread may add to a counter at a time, so no read-modify-write is needed.
+    #[inline(always)]
+    pub(crate) fn add(&self, amount: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(amount), Relaxed);
+    }
+
+    /// Adds from any of several threads.
+    #[inline]
+    pub(crate) fn add_shared(&self, amount: u64) {
+        self.0.fetch_add(amount, Relaxed);
+    }
+
+    /// Raises to `value` if it is larger.
+    #[inline(always)]
+    pub(crate) fn raise(&self, value: u64) {
+        if value > self.0.load(Relaxed) {
+            self.0.store(value, Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Asks the processor to bring the line at `place` near; a hint without effect on the result.
+#[inline(always)]
+pub(crate) fn prefetch<T>(place: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing and cannot fault; SSE is part of every x86_64.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
+            core::ptr::from_ref(place).cast::<i8>(),
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = place;
+}
