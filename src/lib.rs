@@ -1,2 +1,13 @@
-//! The host.
+//! The host's side of dpamatch: software matching engines behind one trait, the event-stream format, and the
+//! registry that the command line chooses an engine from.
+//!
+//! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification ([`Oracle`](engine::Oracle)), the list and
+//!   the hash-bin engine, and the statistics that all of them keep.
+//! - [`stream`]: events and results as text, read and written line by line; random streams; the
+//!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
+//! - [`registry`]: the engines by name.
 #![forbid(unsafe_code)]
+
+pub mod engine;
+pub mod registry;
+pub mod stream;

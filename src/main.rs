@@ -1,2 +1,8 @@
-//! The command.
-fn main() {}
+//! The command `dpamatch`. Its subcommands are modules of [`cli`].
+#![forbid(unsafe_code)]
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

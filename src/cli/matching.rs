@@ -1,0 +1,143 @@
+//! `dpamatch match`.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use dpamatch::engine::BinCount;
+use dpamatch::registry::{self, ENGINES, EngineOptions};
+use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
+
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+Input, one event a line; '#' starts a comment:
+  post,RECV,COMM,SOURCE|*,TAG|*[,key=value...]   a receive is posted
+  arrive,MSG,COMM,SOURCE,TAG[,key=value...]      a message arrives
+  cancel,RECV                                    a receive is cancelled
+  probe,ID,COMM,SOURCE|*,TAG|*                   look for the oldest unexpected message
+  mprobe,ID,COMM,SOURCE|*,TAG|*                  the same, and take it out of matching
+
+Output, one result a line, the same for every engine:
+  matched,RECV,MSG   probed,ID,MSG|none   mprobed,ID,MSG|none   cancelled,RECV   too-late,RECV
+  and at the end     posted,RECV          unexpected,MSG
+
+Exit code: 0, or 2 if a line is wrong (results of the lines before it may have been printed), or 1.
+
+Examples:
+  dpamatch match events.txt
+  dpamatch match --engine list --stats - < events.txt
+  dpamatch gen --profile wild | dpamatch match --bins 1 --format json";
+
+/// Match a stream of posted receives and arriving messages.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The matching engine
+    #[arg(long, value_name = "NAME", default_value = "bins", value_parser = engine_names())]
+    engine: String,
+    /// Bins of each hash table, 1 to 65536; engines without tables ignore it
+    #[arg(long, value_name = "B", default_value_t = BinCount::default())]
+    bins: BinCount,
+    /// Print the engine's counters to standard error at the end
+    #[arg(long)]
+    stats: bool,
+    /// Form of the results: lines as above, or one JSON object a line
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    format: Format,
+    /// The stream; - or nothing for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+fn engine_names() -> PossibleValuesParser {
+    ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().into()
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let entry = registry::find(&args.engine).context("unknown engine")?;
+    let mut matcher = (entry.build)(&EngineOptions { bins: args.bins })?;
+    let (name, input) = open(&args.file)?;
+    let mut out = output::stdout();
+    match run_stream(matcher.as_mut(), input, args.format, &mut *out)? {
+        Some(ReadError::Line(at)) => {
+            Err(BadInput(format!("{name}:{line}: {error}", line = at.line, error = at.error)).into())
+        }
+        Some(error) => Err(error).context(name),
+        None if args.stats => print_counters(matcher.as_ref()),
+        None => Ok(()),
+    }
+}
+
+/// The input and its name in messages.
+fn open(file: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
+    if file == Path::new("-") {
+        return Ok(("<stdin>".to_owned(), Box::new(io::stdin().lock())));
+    }
+    let name = file.display().to_string();
+    let input = File::open(file).with_context(|| name.clone())?;
+    Ok((name, Box::new(BufReader::with_capacity(256 * 1024, input))))
+}
+
+/// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early; the results of what came
+/// before are printed then, but not what is left in the queues: that is no result of a stream cut off.
+fn run_stream(
+    matcher: &mut dyn StreamMatcher,
+    input: impl BufRead,
+    format: Format,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<ReadError>> {
+    let mut reader = Reader::new(input);
+    let mut read_error = None;
+    // Set by the side that fails, seen by the other.
+    let cut_off = Cell::new(false);
+    let mut events = std::iter::from_fn(|| -> Option<Event> {
+        if cut_off.get() {
+            return None;
+        }
+        let event = reader.next()?;
+        event.map_err(|error| (cut_off.set(true), read_error = Some(error))).ok()
+    });
+
+    let mut written = Ok(());
+    let mut results = 0_u64;
+    let mut sink = |outcome: Outcome| {
+        if written.is_err() || (cut_off.get() && outcome.is_leftover()) {
+            return;
+        }
+        results += 1;
+        written = match format {
+            Format::Text => writeln!(out, "{outcome}"),
+            Format::Json => writeln!(out, "{}", outcome.to_json()),
+        };
+        if written.is_err() {
+            cut_off.set(true);
+        }
+    };
+    matcher.run(&mut events, &mut sink)?;
+    written?;
+    if results == 0 && format == Format::Text && read_error.is_none() {
+        // The reference program ends its output with a line feed even if there is no result.
+        writeln!(out)?;
+    }
+    out.flush()?;
+    Ok(read_error)
+}
+
+fn print_counters(matcher: &dyn StreamMatcher) -> anyhow::Result<()> {
+    let mut err = io::stderr().lock();
+    for counter in matcher.counters() {
+        writeln!(err, "{:<20} {:>14}", counter.name, counter.value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The command line: arguments, exit codes, messages.
+//!
+//! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1 something failed (input
+//! that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong.
+
+mod engines;
+mod generate;
+mod matching;
+mod output;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  dpamatch match events.txt                      match a stream of events
+  dpamatch gen --seed 7 | dpamatch match         match a random stream
+  dpamatch engines                               list the engines
+
+dpamatch COMMAND --help shows more of each command.";
+
+/// Emulator of a SmartNIC data-path accelerator that does MPI message matching.
+#[derive(Debug, Parser)]
+#[command(name = "dpamatch", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Match(matching::Args),
+    Engines(engines::Args),
+    Gen(generate::Args),
+}
+
+/// Input that is wrong, as opposed to input that cannot be read: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct BadInput(String);
+
+/// Runs the command and says how the process ends.
+pub(crate) fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        None => help(),
+        Some(Command::Match(args)) => matching::run(&args),
+        Some(Command::Engines(args)) => engines::run(&args),
+        Some(Command::Gen(args)) => generate::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to be done if the message cannot be written either.
+            let _ = writeln!(io::stderr(), "dpamatch: {error:#}");
+            ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn help() -> anyhow::Result<()> {
+    let help = Cli::command().render_help();
+    Ok(write!(io::stdout(), "{help}")?)
+}

@@ -1,0 +1,185 @@
+//! Doubly linked first-in-first-out chains through the nodes of a slab.
+//!
+//! A node has one link per *lane*, so that it can stand in several chains at once (an unexpected message stands in four,
+//! O22). Freed nodes are kept and used again, so an engine whose queues stopped growing allocates no more.
+
+/// "No node".
+const NIL: u32 = u32::MAX;
+
+/// First and last node of a chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chain {
+    head: u32,
+    tail: u32,
+}
+
+impl Chain {
+    pub(super) const EMPTY: Self = Self { head: NIL, tail: NIL };
+
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.head == NIL
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    prev: u32,
+    next: u32,
+}
+
+impl Link {
+    const NONE: Self = Self { prev: NIL, next: NIL };
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node<T, const LANES: usize> {
+    item: T,
+    links: [Link; LANES],
+}
+
+/// Nodes by index, those in use and those free to be used again.
+#[derive(Clone, Debug)]
+pub(super) struct Slab<T, const LANES: usize> {
+    nodes: Vec<Node<T, LANES>>,
+    /// First free node; the others follow through lane 0.
+    free: u32,
+    live: u32,
+}
+
+impl<T: Copy, const LANES: usize> Slab<T, LANES> {
+    pub(super) const fn new() -> Self {
+        Self { nodes: Vec::new(), free: NIL, live: 0 }
+    }
+
+    /// A node that holds `item` and stands in no chain.
+    ///
+    /// # Panics
+    /// With 2^32 - 1 nodes in use (more than 128 GiB of them).
+    #[inline]
+    pub(super) fn insert(&mut self, item: T) -> u32 {
+        let node = Node { item, links: [Link::NONE; LANES] };
+        let at = self.free;
+        if at == NIL {
+            let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at != NIL);
+            self.nodes.push(node);
+            self.live += 1;
+            at.expect("fewer than 2^32 - 1 entries")
+        } else {
+            self.free = self.nodes[at as usize].links[0].next;
+            self.nodes[at as usize] = node;
+            self.live += 1;
+            at
+        }
+    }
+
+    /// Frees a node that stands in no chain any more.
+    #[inline]
+    pub(super) fn remove(&mut self, at: u32) -> T {
+        let node = &mut self.nodes[at as usize];
+        node.links[0] = Link { prev: NIL, next: self.free };
+        self.free = at;
+        self.live -= 1;
+        node.item
+    }
+
+    #[inline]
+    pub(super) fn get(&self, at: u32) -> &T {
+        &self.nodes[at as usize].item
+    }
+
+    /// Whether no node is in use.
+    pub(super) fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Gives the memory of free nodes back; only when no node is in use.
+    pub(super) fn release(&mut self) {
+        debug_assert!(self.is_empty(), "nodes in use cannot be released");
+        *self = Self::new();
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node<T, LANES>>()
+    }
+
+    /// Puts a node at the end of a chain.
+    #[inline]
+    pub(super) fn push_back(&mut self, chain: &mut Chain, lane: usize, at: u32) {
+        self.nodes[at as usize].links[lane] = Link { prev: chain.tail, next: NIL };
+        match chain.tail {
+            NIL => chain.head = at,
+            tail => self.nodes[tail as usize].links[lane].next = at,
+        }
+        chain.tail = at;
+    }
+
+    /// Takes a node out of the chain that it stands in, wherever it stands.
+    #[inline]
+    pub(super) fn unlink(&mut self, chain: &mut Chain, lane: usize, at: u32) {
+        let Link { prev, next } = self.nodes[at as usize].links[lane];
+        match prev {
+            NIL => chain.head = next,
+            prev => self.nodes[prev as usize].links[lane].next = next,
+        }
+        match next {
+            NIL => chain.tail = prev,
+            next => self.nodes[next as usize].links[lane].prev = prev,
+        }
+    }
+
+    /// The nodes of a chain from the oldest on.
+    #[inline]
+    pub(super) fn walk(&self, chain: Chain, lane: usize) -> impl Iterator<Item = (u32, &T)> {
+        let mut at = chain.head;
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(at as usize)?;
+            let here = at;
+            at = node.links[lane].next;
+            Some((here, &node.item))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(slab: &Slab<char, 2>, chain: Chain, lane: usize) -> String {
+        slab.walk(chain, lane).map(|(_, &item)| item).collect()
+    }
+
+    #[test]
+    fn unlinks_head_middle_and_tail_of_each_lane_alone() {
+        let mut slab = Slab::new();
+        let (mut one, mut two) = (Chain::EMPTY, Chain::EMPTY);
+        let nodes: Vec<u32> = "abcd".chars().map(|item| slab.insert(item)).collect();
+        for &at in &nodes {
+            slab.push_back(&mut one, 0, at);
+        }
+        for &at in nodes.iter().rev() {
+            slab.push_back(&mut two, 1, at);
+        }
+        slab.unlink(&mut one, 0, nodes[1]);
+        assert_eq!(items(&slab, one, 0), "acd");
+        slab.unlink(&mut one, 0, nodes[0]);
+        slab.unlink(&mut one, 0, nodes[3]);
+        assert_eq!(items(&slab, one, 0), "c");
+        slab.unlink(&mut one, 0, nodes[2]);
+        assert!(one.is_empty());
+        assert_eq!(items(&slab, two, 1), "dcba");
+    }
+
+    #[test]
+    fn freed_nodes_are_used_again() {
+        let mut slab: Slab<char, 2> = Slab::new();
+        let (a, b) = (slab.insert('a'), slab.insert('b'));
+        assert_eq!(slab.remove(a), 'a');
+        assert_eq!(slab.remove(b), 'b');
+        assert!(slab.is_empty());
+        let bytes = slab.bytes();
+        assert_eq!((slab.insert('c'), slab.insert('d')), (b, a));
+        assert_eq!(slab.bytes(), bytes);
+        assert_eq!((*slab.get(b), *slab.get(a)), ('c', 'd'));
+    }
+}

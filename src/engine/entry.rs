@@ -1,0 +1,36 @@
+//! What every engine keeps of an entry of either queue.
+
+use dpa_model::{CommId, Envelope, Selector};
+
+use super::{MsgId, RecvId};
+
+/// A receive in the PRQ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PostedReceive {
+    pub(super) recv: RecvId,
+    pub(super) comm: CommId,
+    pub(super) selector: Selector,
+}
+
+impl PostedReceive {
+    /// One full envelope compare (G2).
+    #[inline]
+    pub(super) fn accepts(&self, envelope: &Envelope) -> bool {
+        self.comm == envelope.comm && self.selector.accepts(envelope.source, envelope.tag)
+    }
+}
+
+/// A message in the UMQ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnexpectedMessage {
+    pub(super) msg: MsgId,
+    pub(super) envelope: Envelope,
+}
+
+impl UnexpectedMessage {
+    /// One full envelope compare (G2), from the message's side.
+    #[inline]
+    pub(super) fn fits(&self, comm: CommId, selector: Selector) -> bool {
+        self.envelope.comm == comm && selector.accepts(self.envelope.source, self.envelope.tag)
+    }
+}

@@ -1,0 +1,182 @@
+//! An event, and how it is written.
+
+use std::fmt;
+
+use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel};
+
+use crate::engine::{MsgId, RecvId};
+
+/// Names a probe in the results; need not be unique.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct ProbeId(pub u64);
+
+/// Longest name of a collective operation, in bytes. MPI's longest has 26 (`reduce_scatter_block_init` and relatives).
+pub const COLL_NAME_MAX: usize = 31;
+
+/// Name of a collective operation, kept in place so that events are plain values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CollName {
+    len: u8,
+    bytes: [u8; COLL_NAME_MAX],
+}
+
+impl CollName {
+    /// The name, or `None` if it is empty, longer than [`COLL_NAME_MAX`] or has other characters than ASCII letters,
+    /// digits, `_`, `-` and `.`.
+    pub fn new(name: &str) -> Option<Self> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if name.is_empty() || name.len() > COLL_NAME_MAX || !name.bytes().all(allowed) {
+            return None;
+        }
+        let mut bytes = [0; COLL_NAME_MAX];
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        Some(Self { len: name.len() as u8, bytes })
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for CollName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl fmt::Display for CollName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The mark of a receive or message that belongs to a collective operation (C1, C2 of the engines with dedicated queues).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Collective {
+    /// Which operation.
+    pub name: CollName,
+    /// Its message size in bytes, if given.
+    pub bytes: Option<u64>,
+}
+
+/// One line of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Event {
+    /// A receive is posted.
+    Post {
+        /// Its id.
+        recv: RecvId,
+        /// Its communicator.
+        comm: CommId,
+        /// What it accepts.
+        selector: Selector,
+        /// Size of its buffer in bytes, if given.
+        size: Option<u64>,
+        /// The collective operation it belongs to; `None` for point-to-point.
+        coll: Option<Collective>,
+    },
+    /// A message arrives.
+    Arrive {
+        /// Its id.
+        msg: MsgId,
+        /// Its envelope.
+        envelope: Envelope,
+        /// Its length in bytes, if given.
+        bytes: Option<u64>,
+        /// The collective operation it belongs to; `None` for point-to-point.
+        coll: Option<Collective>,
+    },
+    /// A receive is cancelled.
+    Cancel {
+        /// The receive; it may be matched already, or never have been posted.
+        recv: RecvId,
+    },
+    /// The oldest unexpected message is looked for.
+    Probe {
+        /// Names the result.
+        probe: ProbeId,
+        /// Communicator searched.
+        comm: CommId,
+        /// What is looked for.
+        selector: Selector,
+    },
+    /// The oldest unexpected message is looked for and taken out of matching.
+    Mprobe {
+        /// Names the result.
+        probe: ProbeId,
+        /// Communicator searched.
+        comm: CommId,
+        /// What is looked for.
+        selector: Selector,
+    },
+}
+
+fn write_selector(f: &mut fmt::Formatter<'_>, comm: CommId, selector: Selector) -> fmt::Result {
+    write!(f, ",{}", comm.0)?;
+    match selector.source {
+        SourceSel::Any => f.write_str(",*")?,
+        SourceSel::Rank(rank) => write!(f, ",{}", rank.get())?,
+    }
+    match selector.tag {
+        TagSel::Any => f.write_str(",*"),
+        TagSel::Tag(tag) => write!(f, ",{}", tag.get()),
+    }
+}
+
+fn write_keys(
+    f: &mut fmt::Formatter<'_>,
+    length: (&str, Option<u64>),
+    coll: Option<Collective>,
+) -> fmt::Result {
+    if let (key, Some(bytes)) = length {
+        write!(f, ",{key}={bytes}")?;
+    }
+    if let Some(Collective { name, bytes }) = coll {
+        write!(f, ",coll={name}")?;
+        if let Some(bytes) = bytes {
+            write!(f, ",collbytes={bytes}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The event's line, without the line end.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Post { recv, comm, selector, size, coll } => {
+                write!(f, "post,{}", recv.0)?;
+                write_selector(f, comm, selector)?;
+                write_keys(f, ("size", size), coll)
+            }
+            Self::Arrive { msg, envelope: Envelope { comm, source, tag }, bytes, coll } => {
+                write!(f, "arrive,{},{},{},{}", msg.0, comm.0, source.get(), tag.get())?;
+                write_keys(f, ("bytes", bytes), coll)
+            }
+            Self::Cancel { recv } => write!(f, "cancel,{}", recv.0),
+            Self::Probe { probe, comm, selector } => {
+                write!(f, "probe,{}", probe.0)?;
+                write_selector(f, comm, selector)
+            }
+            Self::Mprobe { probe, comm, selector } => {
+                write!(f, "mprobe,{}", probe.0)?;
+                write_selector(f, comm, selector)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_collectives_are_bounded_and_plain() {
+        let longest = "a".repeat(COLL_NAME_MAX);
+        assert_eq!(CollName::new(&longest).map(|name| name.to_string()), Some(longest.clone()));
+        for bad in ["", "two words", "a,b", "größe", &format!("{longest}a")] {
+            assert_eq!(CollName::new(bad), None, "{bad:?}");
+        }
+    }
+}

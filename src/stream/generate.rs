@@ -1,0 +1,374 @@
+//! Random streams.
+//!
+//! A stream is made of bursts of posts or of arrivals with related keys. Which of the two is random, but leans towards
+//! the queue that is farther from the length it should have now; that aim changes now and then, so that in turn the
+//! posted and the unexpected queue are long. The same seed, number of events and profile give the same stream on every
+//! machine: the generator is named (ChaCha with 8 rounds) and only whole numbers are drawn.
+
+use std::fmt;
+use std::str::FromStr;
+
+use dpa_model::{CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::{CollName, Collective, Event, ProbeId};
+use crate::engine::{MsgId, RecvId};
+
+/// What a random stream is like.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Profile {
+    /// Some of everything, the largest rank, tag and communicator included.
+    Mixed,
+    /// Few keys in long bursts: many conflicts, long sequences of compatible receives.
+    Hot,
+    /// Half of the receives wild in source, tag or both.
+    Wild,
+    /// Many keys, long queues.
+    Deep,
+    /// Collective operations in communicators of their own beside point-to-point traffic.
+    Coll,
+}
+
+/// A word that names no profile.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown profile {0:?} (known: mixed, hot, wild, deep, coll)")]
+pub struct UnknownProfile(pub String);
+
+/// The numbers behind a profile.
+struct Shape {
+    sources: u32,
+    tags: u32,
+    comms: u32,
+    /// Percentage of selectors' fields that are wild.
+    wild: u32,
+    /// Longest burst.
+    burst: u32,
+    /// Percentage of burst steps that keep the key.
+    same_key: u32,
+    /// Greatest surplus of posts or arrivals that is aimed at.
+    depth: i64,
+    /// Whether odd communicators carry collective operations only.
+    collectives: bool,
+    /// Whether the last source, tag and communicator have the largest numbers there are.
+    extremes: bool,
+}
+
+impl Profile {
+    /// All profiles.
+    pub const ALL: [Self; 5] = [Self::Mixed, Self::Hot, Self::Wild, Self::Deep, Self::Coll];
+
+    /// The profile's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mixed => "mixed",
+            Self::Hot => "hot",
+            Self::Wild => "wild",
+            Self::Deep => "deep",
+            Self::Coll => "coll",
+        }
+    }
+
+    fn shape(self) -> Shape {
+        let mixed = Shape {
+            sources: 9,
+            tags: 6,
+            comms: 3,
+            wild: 15,
+            burst: 12,
+            same_key: 50,
+            depth: 48,
+            collectives: false,
+            extremes: true,
+        };
+        match self {
+            Self::Mixed => mixed,
+            Self::Hot => Shape {
+                sources: 2,
+                tags: 2,
+                comms: 1,
+                wild: 4,
+                burst: 100,
+                same_key: 97,
+                depth: 128,
+                ..mixed
+            },
+            Self::Wild => Shape { sources: 4, tags: 4, comms: 2, wild: 50, ..mixed },
+            Self::Deep => Shape { sources: 64, tags: 48, comms: 2, wild: 5, burst: 40, depth: 2000, ..mixed },
+            Self::Coll => Shape { sources: 32, tags: 3, comms: 4, burst: 32, collectives: true, ..mixed },
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
+        Self::ALL
+            .into_iter()
+            .find(|profile| profile.name() == text)
+            .ok_or_else(|| UnknownProfile(text.chars().take(40).collect()))
+    }
+}
+
+const COLLECTIVES: [&str; 6] =
+    ["bcast", "gather", "allgather", "allreduce", "alltoall", "reduce_scatter_block"];
+const LENGTHS: [u64; 6] = [0, 8, 8, 64, 1024, 70_000];
+
+/// How many of the last receives a cancel chooses from.
+const CANCEL_WINDOW: u64 = 256;
+
+/// What the events of one burst have in common.
+#[derive(Clone, Copy)]
+struct Burst {
+    left: u32,
+    posts: bool,
+    comm: u32,
+    source: u32,
+    tag: u32,
+    coll: Option<Collective>,
+}
+
+/// A random stream, as an iterator over its events in constant memory.
+///
+/// # Examples
+/// ```
+/// use dpamatch::stream::{Generator, Profile};
+///
+/// let stream: Vec<_> = Generator::new(1, 500, Profile::Wild).collect();
+/// assert_eq!(stream.len(), 500);
+/// assert!(Generator::new(1, 500, Profile::Wild).eq(stream));
+/// ```
+#[expect(missing_debug_implementations, reason = "the state of a random generator says nothing")]
+pub struct Generator {
+    random: ChaCha8Rng,
+    shape: Shape,
+    left: u64,
+    receives: u64,
+    messages: u64,
+    probes: u64,
+    /// Surplus of posts (positive) or arrivals that bursts work towards.
+    aim: i64,
+    burst: Burst,
+}
+
+impl Generator {
+    /// A stream of `events` events.
+    pub fn new(seed: u64, events: u64, profile: Profile) -> Self {
+        Self {
+            random: ChaCha8Rng::seed_from_u64(seed),
+            shape: profile.shape(),
+            left: events,
+            receives: 0,
+            messages: 0,
+            probes: 0,
+            aim: 0,
+            burst: Burst { left: 0, posts: false, comm: 0, source: 0, tag: 0, coll: None },
+        }
+    }
+
+    fn percent(&mut self, percentage: u32) -> bool {
+        self.random.random_range(0..100) < percentage
+    }
+
+    fn choose<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.random.random_range(0..from.len() as u64) as usize]
+    }
+
+    fn new_burst(&mut self) {
+        if self.percent(8) {
+            self.aim = self.random.random_range(-self.shape.depth..=self.shape.depth);
+        }
+        let surplus = i128::from(self.receives) - i128::from(self.messages);
+        let towards_aim = surplus < i128::from(self.aim);
+        let comm = self.random.random_range(0..self.shape.comms);
+        self.burst = Burst {
+            left: self.random.random_range(1..=self.shape.burst),
+            posts: towards_aim == self.percent(75),
+            comm,
+            source: self.random.random_range(0..self.shape.sources),
+            tag: self.random.random_range(0..self.shape.tags),
+            coll: None,
+        };
+        if self.shape.collectives && comm % 2 == 1 {
+            let name = self.choose(&COLLECTIVES);
+            let bytes = Some(self.choose(&LENGTHS));
+            self.burst.coll = CollName::new(name).map(|name| Collective { name, bytes });
+        }
+    }
+
+    fn next_key(&mut self) {
+        if self.burst.coll.is_some() {
+            // The ranks of a collective operation follow one another under one tag.
+            self.burst.source = (self.burst.source + 1) % self.shape.sources;
+        } else if !self.percent(self.shape.same_key) {
+            self.burst.source = self.random.random_range(0..self.shape.sources);
+            self.burst.tag = self.random.random_range(0..self.shape.tags);
+        }
+    }
+
+    /// The number of a source, tag or communicator: itself, or the largest there is for the last of them.
+    fn place(&self, index: u32, count: u32, largest: u32) -> u32 {
+        if self.shape.extremes && count > 2 && index == count - 1 { largest } else { index }
+    }
+
+    fn envelope(&self) -> Envelope {
+        let source = self.place(self.burst.source, self.shape.sources, RANK_MAX);
+        let tag = self.place(self.burst.tag, self.shape.tags, TAG_MAX);
+        Envelope {
+            comm: CommId(self.place(self.burst.comm, self.shape.comms, u32::MAX)),
+            source: Rank::new(source).unwrap_or_default(),
+            tag: Tag::new(tag).unwrap_or_default(),
+        }
+    }
+
+    /// The burst's communicator and key, some of it wild unless the burst is collective.
+    fn selector(&mut self) -> (CommId, Selector) {
+        let Envelope { comm, source, tag } = self.envelope();
+        let wild = if self.burst.coll.is_some() { 0 } else { self.shape.wild };
+        let source = if self.percent(wild) { SourceSel::Any } else { source.into() };
+        let tag = if self.percent(wild) { TagSel::Any } else { tag.into() };
+        (comm, Selector { source, tag })
+    }
+
+    /// A receive of late, matched or not; seldom one that is not posted yet.
+    fn cancel(&mut self) -> Event {
+        let oldest = self.receives.saturating_sub(CANCEL_WINDOW);
+        let recv =
+            if self.percent(2) { self.receives } else { self.random.random_range(oldest..self.receives) };
+        Event::Cancel { recv: RecvId(recv) }
+    }
+
+    fn probe(&mut self) -> Event {
+        let (comm, selector) = self.selector();
+        let probe = ProbeId(self.probes);
+        self.probes += 1;
+        if self.percent(60) {
+            Event::Probe { probe, comm, selector }
+        } else {
+            Event::Mprobe { probe, comm, selector }
+        }
+    }
+
+    fn post(&mut self) -> Event {
+        let (comm, selector) = self.selector();
+        let recv = RecvId(self.receives);
+        self.receives += 1;
+        let size = self.percent(50).then(|| self.choose(&LENGTHS));
+        Event::Post { recv, comm, selector, size, coll: self.burst.coll }
+    }
+
+    fn arrive(&mut self) -> Event {
+        let msg = MsgId(self.messages);
+        self.messages += 1;
+        let bytes = Some(self.choose(&LENGTHS));
+        Event::Arrive { msg, envelope: self.envelope(), bytes, coll: self.burst.coll }
+    }
+}
+
+impl Iterator for Generator {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        self.left = self.left.checked_sub(1)?;
+        if self.burst.left == 0 {
+            self.new_burst();
+        }
+        let event = match self.random.random_range(0..100) {
+            0 | 1 if self.receives > 0 => self.cancel(),
+            2 | 3 => self.probe(),
+            _ => {
+                self.burst.left -= 1;
+                if self.burst.posts { self.post() } else { self.arrive() }
+            }
+        };
+        self.next_key();
+        Some(event)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.left);
+        (left.unwrap_or(usize::MAX), left.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{BinCount, BinEngine, Engine};
+    use crate::stream::{Reader, StreamMatcher};
+
+    /// Matches, and the high-water marks of both queues.
+    fn character(profile: Profile) -> (u64, u64, u64) {
+        let mut engine = BinEngine::new(BinCount::default());
+        let mut stream = Generator::new(3, 20_000, profile);
+        engine.run(&mut stream, &mut |_| ()).expect("an engine");
+        let stats = engine.stats();
+        (stats.prq.hits + stats.umq.hits, stats.prq.length_max, stats.umq.length_max)
+    }
+
+    #[test]
+    fn streams_match_much_and_use_both_queues() {
+        for profile in Profile::ALL {
+            let (matches, posted, unexpected) = character(profile);
+            assert!(matches > 4_000, "{profile}: {matches} matches");
+            assert!(posted > 30 && unexpected > 30, "{profile}: {posted} posted, {unexpected} unexpected");
+        }
+        let (_, posted, unexpected) = character(Profile::Deep);
+        assert!(posted > 500 && unexpected > 500, "deep: {posted} posted, {unexpected} unexpected");
+    }
+
+    #[test]
+    fn every_line_can_be_read_back() {
+        for profile in Profile::ALL {
+            let stream: Vec<_> = Generator::new(9, 3_000, profile).collect();
+            let text: String = stream.iter().map(|event| format!("{event}\n")).collect();
+            let read: Result<Vec<_>, _> = Reader::new(text.as_bytes()).collect();
+            assert_eq!(read.expect("good lines"), stream);
+        }
+    }
+
+    #[test]
+    fn seeds_and_profiles_differ() {
+        let stream = |seed, profile| Generator::new(seed, 100, profile).collect::<Vec<_>>();
+        assert_ne!(stream(1, Profile::Mixed), stream(2, Profile::Mixed));
+        assert_ne!(stream(1, Profile::Mixed), stream(1, Profile::Wild));
+    }
+
+    /// The stream of a seed must never change: results are quoted with their seeds.
+    #[test]
+    fn a_seed_is_a_stream_for_ever() {
+        let text: Vec<_> = Generator::new(1, 4, Profile::Mixed).map(|event| event.to_string()).collect();
+        assert_eq!(
+            text,
+            [
+                "arrive,0,1,1,3,bytes=1024",
+                "arrive,1,1,1,3,bytes=8",
+                "arrive,2,1,1,3,bytes=0",
+                "probe,0,1,1,4"
+            ]
+        );
+    }
+
+    #[test]
+    fn collective_traffic_has_communicators_of_its_own() {
+        let mut seen = 0;
+        for event in Generator::new(5, 5_000, Profile::Coll) {
+            let (comm, coll) = match event {
+                Event::Post { comm, coll, .. } => (comm, coll),
+                Event::Arrive { envelope, coll, .. } => (envelope.comm, coll),
+                _ => continue,
+            };
+            let collective = comm == CommId(1) || comm == CommId(u32::MAX);
+            assert_eq!(coll.is_some(), collective, "{event}");
+            seen += u32::from(collective);
+        }
+        assert!(seen > 1_000);
+    }
+}

@@ -1,0 +1,115 @@
+//! Running a stream through something that matches.
+
+use super::{Event, Outcome};
+use crate::engine::{Counter, Engine};
+
+/// Why a matcher gave a stream up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The engine itself failed; the results so far are right, those of later events are missing.
+    #[error(transparent)]
+    Engine(#[from] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Something that runs a stream of events: every [`Engine`], and an emulated NIC.
+pub trait StreamMatcher: Send {
+    /// Takes the events one after the other and hands every result to `sink`, in the order that the stream's format
+    /// prescribes, whatever its threads or blocks: first the results of the events, then what is left. It takes no more
+    /// events ahead of the results than it needs, so that streams may be longer than memory. It starts with empty
+    /// queues; what is left stays in them.
+    ///
+    /// No two posts have the same receive id, no two arrivals the same message id.
+    ///
+    /// # Errors
+    /// [`RunError`] if the matcher cannot go on. An engine always can.
+    fn run(
+        &mut self,
+        events: &mut dyn Iterator<Item = Event>,
+        sink: &mut dyn FnMut(Outcome),
+    ) -> Result<(), RunError>;
+
+    /// What it counted so far, in a fixed order.
+    fn counters(&self) -> Vec<Counter>;
+}
+
+/// Every engine runs streams, one event at a time, and keeps nothing for it besides its queues.
+impl<E: Engine + ?Sized> StreamMatcher for E {
+    fn run(
+        &mut self,
+        events: &mut dyn Iterator<Item = Event>,
+        sink: &mut dyn FnMut(Outcome),
+    ) -> Result<(), RunError> {
+        for event in events {
+            if let Some(outcome) = apply(self, event) {
+                sink(outcome);
+            }
+        }
+        self.posted().into_iter().for_each(|recv| sink(Outcome::Posted { recv }));
+        self.unexpected().into_iter().for_each(|msg| sink(Outcome::Unexpected { msg }));
+        Ok(())
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.stats().counters()
+    }
+}
+
+/// One event's call, and the result if there is one to print.
+fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
+    match event {
+        Event::Post { recv, comm, selector, .. } => {
+            engine.post(recv, comm, selector).map(|msg| Outcome::Matched { recv, msg })
+        }
+        Event::Arrive { msg, envelope, .. } => {
+            engine.arrive(msg, envelope).map(|recv| Outcome::Matched { recv, msg })
+        }
+        Event::Cancel { recv } if engine.cancel(recv) => Some(Outcome::Cancelled { recv }),
+        Event::Cancel { recv } => Some(Outcome::TooLate { recv }),
+        Event::Probe { probe, comm, selector } => {
+            Some(Outcome::Probed { probe, msg: engine.probe(comm, selector) })
+        }
+        Event::Mprobe { probe, comm, selector } => {
+            Some(Outcome::Mprobed { probe, msg: engine.mprobe(comm, selector) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Oracle;
+    use crate::stream::Reader;
+
+    /// Every kind of result once, in the places that the format gives them.
+    #[test]
+    fn results_of_a_short_stream() {
+        let text = "post,10,0,*,5\nprobe,1,0,*,*\narrive,20,0,3,5\narrive,21,0,3,6\narrive,22,0,4,6\n\
+                    probe,2,0,*,6\nmprobe,3,0,4,*\nmprobe,4,1,*,*\npost,11,0,3,6\npost,12,0,3,6\npost,13,1,0,0\n\
+                    post,14,0,3,9\ncancel,12\ncancel,12\ncancel,99\narrive,23,2,0,0\narrive,24,0,0,0\n";
+        let mut events = Reader::new(text.as_bytes()).map(|event| event.expect("a good line"));
+        let mut results = Vec::new();
+        let mut oracle = Oracle::new();
+        oracle.run(&mut events, &mut |outcome| results.push(outcome.to_string())).expect("an engine");
+        assert_eq!(
+            results.join(" "),
+            "probed,1,none matched,10,20 probed,2,21 mprobed,3,22 mprobed,4,none matched,11,21 cancelled,12 \
+             too-late,12 too-late,99 posted,13 posted,14 unexpected,23 unexpected,24"
+        );
+    }
+
+    /// Results come while events go in: none waits for the end of the stream.
+    #[test]
+    fn results_are_not_held_back() {
+        let text = "post,0,0,0,0\narrive,0,0,0,0\ncancel,0\n";
+        let seen = std::cell::Cell::new(0);
+        let mut taken = 0;
+        let mut events = Reader::new(text.as_bytes()).map(|event| {
+            taken += 1;
+            assert_eq!(seen.get(), [0, 0, 1][taken - 1]);
+            event.expect("a good line")
+        });
+        Oracle::new().run(&mut events, &mut |_| seen.set(seen.get() + 1)).expect("an engine");
+        assert_eq!(seen.get(), 2);
+    }
+}

@@ -1,0 +1,200 @@
+//! Events read line by line.
+
+use std::io::{self, BufRead, Read};
+
+use super::field::parse;
+use super::id_set::IdSet;
+use super::{Event, FieldError};
+
+/// Longest line in bytes, without the line feed.
+pub const LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// A line that is no event.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}: {error}")]
+pub struct LineError {
+    /// Its number, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    #[source]
+    pub error: FieldError,
+}
+
+/// Why the events end early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// A line is no event.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// The input cannot be read.
+    #[error("cannot read line {line}: {error}")]
+    Io {
+        /// Number of the line, from 1.
+        line: u64,
+        /// What the system says.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// An iterator over the events of a text: one line in memory at a time, and the ids used so far (in as much memory as
+/// there are gaps between them). After an error it ends.
+///
+/// # Examples
+/// ```
+/// use dpamatch::stream::Reader;
+///
+/// let mut events = Reader::new("cancel,1\n# done\ncancel\n".as_bytes());
+/// assert!(events.next().is_some_and(|event| event.is_ok()));
+/// let error = events.next().and_then(Result::err).expect("a line without field");
+/// assert_eq!(error.to_string(), "line 3: cancel needs the field RECV");
+/// assert!(events.next().is_none());
+/// ```
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: R,
+    line: u64,
+    buffer: Vec<u8>,
+    receives: IdSet,
+    messages: IdSet,
+    ended: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// The events of this input.
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            line: 0,
+            buffer: Vec::new(),
+            receives: IdSet::default(),
+            messages: IdSet::default(),
+            ended: false,
+        }
+    }
+
+    /// Number of the line read last, from 1; 0 before the first.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The event of the next line, `Ok(None)` for one without event; the outer `None` is the end of the input.
+    fn next_line(&mut self) -> Option<Result<Option<Event>, ReadError>> {
+        self.line += 1;
+        let line = self.line;
+        self.buffer.clear();
+        // One byte more than a line can have, for its line feed; a line without it was cut off here or is the last.
+        let mut limited = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
+        match limited.read_until(b'\n', &mut self.buffer) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) => return Some(Err(ReadError::Io { line, error })),
+        }
+        let event = self.event();
+        Some(event.map_err(|error| LineError { line, error }.into()))
+    }
+
+    fn event(&mut self) -> Result<Option<Event>, FieldError> {
+        let bytes = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
+        if bytes.len() > LINE_BYTES_MAX {
+            return Err(FieldError::TooLong);
+        }
+        let event = parse(std::str::from_utf8(bytes).map_err(|_| FieldError::NotUtf8)?)?;
+        match event {
+            Some(Event::Post { recv, .. }) if !self.receives.insert(recv.0) => {
+                Err(FieldError::DuplicateRecv(recv.0))
+            }
+            Some(Event::Arrive { msg, .. }) if !self.messages.insert(msg.0) => {
+                Err(FieldError::DuplicateMsg(msg.0))
+            }
+            event => Ok(event),
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<Event, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.ended {
+            match self.next_line() {
+                Some(Ok(None)) => {}
+                Some(Ok(Some(event))) => return Some(Ok(event)),
+                Some(Err(error)) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+                None => self.ended = true,
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::RecvId;
+
+    fn first_error(text: &[u8]) -> (usize, String) {
+        let mut events = Reader::new(text);
+        let good = events.by_ref().take_while(Result::is_ok).count();
+        assert!(events.next().is_none(), "the reader goes on after an error");
+        let error = Reader::new(text).find_map(Result::err);
+        (good, error.map(|error| error.to_string()).unwrap_or_default())
+    }
+
+    #[test]
+    fn line_ends_of_all_kinds() {
+        let text = b"cancel,1\r\n\r\n# x\n\n cancel,2\ncancel,3";
+        let events: Result<Vec<_>, _> = Reader::new(&text[..]).collect();
+        let expected = [1, 2, 3].map(|recv| Event::Cancel { recv: RecvId(recv) });
+        assert_eq!(events.expect("good lines"), expected);
+    }
+
+    #[test]
+    fn ids_are_used_once() {
+        let text = b"post,1,0,0,0\narrive,1,0,0,0\npost,2,0,0,0\ncancel,2\ncancel,2\npost,1,0,0,0\n";
+        assert_eq!(first_error(text), (5, "line 6: receive 1 was posted before".to_owned()));
+        let text = b"arrive,7,0,0,0\n\narrive,7,1,0,0\n";
+        assert_eq!(first_error(text), (1, "line 3: message 7 arrived before".to_owned()));
+    }
+
+    #[test]
+    fn no_text_is_no_line() {
+        assert_eq!(
+            first_error(b"cancel,1\ncancel,\xff\n"),
+            (1, "line 2: line is not valid UTF-8".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_line_is_bounded_and_its_rest_stays_unread() {
+        let mut longest = b"cancel,1#".to_vec();
+        longest.resize(LINE_BYTES_MAX, b'x');
+        longest.extend(b"\ncancel,2\n");
+        assert_eq!(Reader::new(&longest[..]).filter(Result::is_ok).count(), 2);
+
+        // An endless line: the error comes although the input never ends.
+        let endless = io::BufReader::new(io::Cursor::new(b"cancel,1\n").chain(io::repeat(b'x')));
+        let mut events = Reader::new(endless);
+        assert!(events.next().is_some_and(|event| event.is_ok()));
+        let error = events.next().and_then(Result::err).expect("a line that is too long");
+        assert_eq!(error.to_string(), "line 2: line is longer than 65536 bytes");
+        assert!(events.buffer.capacity() <= 4 * LINE_BYTES_MAX);
+    }
+
+    #[test]
+    fn input_that_fails_is_reported_with_its_line() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("gone"))
+            }
+        }
+        let input = io::BufReader::new(io::Cursor::new(b"cancel,1\n").chain(Broken));
+        let error = Reader::new(input).find_map(Result::err).expect("an input that fails");
+        assert_eq!(error.to_string(), "cannot read line 2: gone");
+    }
+}

@@ -1,0 +1,80 @@
+//! Engines whose queues stopped growing allocate no more.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag};
+use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, MsgId, RecvId};
+
+thread_local! {
+    /// Allocations of this thread: other tests of the process do not disturb.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter is a plain thread-local number that is
+// initialised at compile time and has no destructor, so touching it never allocates.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller keeps `alloc`'s contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer comes from `alloc` above, so from the system's allocator, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// One round with `depth` receives waiting, then as many messages: all three ways out of a queue are used.
+fn round(engine: &mut dyn Engine, number: u64, depth: u64) {
+    let tag = |index: u64| Tag::new((index % 50) as u32).expect("a small tag");
+    let envelope =
+        |index| Envelope { comm: CommId((index % 3) as u32), source: Rank::default(), tag: tag(index) };
+    let first = number * 2 * depth;
+    for index in first..first + depth {
+        engine.post(RecvId(index), envelope(index).comm, Selector::new(SourceSel::Any, tag(index)));
+    }
+    for index in first..first + depth {
+        if index % 5 == 0 {
+            engine.cancel(RecvId(index));
+        }
+        engine.arrive(MsgId(index), envelope(index));
+        engine.arrive(MsgId(index + depth), envelope(index));
+    }
+    for index in first..first + 2 * depth {
+        let Envelope { comm, tag, .. } = envelope(index);
+        engine.mprobe(comm, Selector::new(Rank::default(), tag));
+    }
+    for index in first..first + depth {
+        engine.cancel(RecvId(index));
+        let Envelope { comm, tag, .. } = envelope(index);
+        engine.mprobe(comm, Selector::new(Rank::default(), tag));
+    }
+}
+
+#[test]
+fn no_allocation_once_warm() {
+    let bins = BinCount::new(64).expect("a possible number");
+    let engines: [(&str, Box<dyn Engine>); 2] =
+        [("list", Box::new(ListEngine::new())), ("bins", Box::new(BinEngine::new(bins)))];
+    for (name, mut engine) in engines {
+        for number in 0..3 {
+            round(engine.as_mut(), number, 300);
+        }
+        assert_eq!(engine.stats().prq.length_max, 300, "{name}");
+        assert!(engine.stats().umq.length_max >= 300, "{name}");
+        let (before, memory) = (ALLOCATIONS.get(), engine.stats().memory_bytes);
+        for number in 3..200 {
+            round(engine.as_mut(), number, 300);
+        }
+        assert_eq!(ALLOCATIONS.get() - before, 0, "{name}");
+        assert_eq!(engine.stats().memory_bytes, memory, "{name}");
+        assert!(before > 0, "the allocator counts");
+    }
+}
