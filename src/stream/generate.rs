@@ -300,6 +300,8 @@ impl Iterator for Generator {
 
 #[cfg(test)]
 mod tests {
+    use dpa_model::WildcardClass;
+
     use super::*;
     use crate::engine::{BinCount, BinEngine, Engine};
     use crate::stream::{Reader, StreamMatcher};
@@ -344,27 +346,36 @@ mod tests {
     /// The stream of a seed must never change: results are quoted with their seeds.
     #[test]
     fn a_seed_is_a_stream_for_ever() {
-        let text: Vec<_> = Generator::new(1, 4, Profile::Mixed).map(|event| event.to_string()).collect();
-        assert_eq!(
-            text,
-            [
-                "arrive,0,1,1,3,bytes=1024",
-                "arrive,1,1,1,3,bytes=8",
-                "arrive,2,1,1,3,bytes=0",
-                "probe,0,1,1,4"
-            ]
-        );
+        let mut start = Generator::new(1, 2, Profile::Mixed).map(|event| event.to_string());
+        assert_eq!(start.next().as_deref(), Some("arrive,0,1,1,3,bytes=1024"));
+        // Checksums (FNV-1a) of longer streams.
+        let checksum = |profile| {
+            let text: String = Generator::new(1, 3_000, profile).map(|event| format!("{event}\n")).collect();
+            let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+        };
+        let expected: [u64; 5] = [
+            0xe4aa_f8db_dd73_10a7,
+            0xcfdd_25b5_c726_ae07,
+            0x2d6e_623a_0f64_032b,
+            0x77c8_c53d_8908_4db4,
+            0x9cc7_57b0_b4d6_b19e,
+        ];
+        assert_eq!(Profile::ALL.map(checksum), expected);
     }
 
     #[test]
     fn collective_traffic_has_communicators_of_its_own() {
         let mut seen = 0;
         for event in Generator::new(5, 5_000, Profile::Coll) {
-            let (comm, coll) = match event {
-                Event::Post { comm, coll, .. } => (comm, coll),
-                Event::Arrive { envelope, coll, .. } => (envelope.comm, coll),
+            let (comm, coll, wild) = match event {
+                Event::Post { comm, coll, selector, .. } => {
+                    (comm, coll, selector.class() != WildcardClass::None)
+                }
+                Event::Arrive { envelope, coll, .. } => (envelope.comm, coll, false),
                 _ => continue,
             };
+            assert!(!(wild && coll.is_some()), "{event}");
             let collective = comm == CommId(1) || comm == CommId(u32::MAX);
             assert_eq!(coll.is_some(), collective, "{event}");
             seen += u32::from(collective);
