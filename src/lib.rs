@@ -5,9 +5,11 @@
 //!   the hash-bin engine, and the statistics that all of them keep.
 //! - [`stream`]: events and results as text, read and written line by line; random streams; the
 //!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
+//! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
 //! - [`registry`]: the engines by name.
 #![forbid(unsafe_code)]
 
 pub mod engine;
+pub mod host;
 pub mod registry;
 pub mod stream;

@@ -1,13 +1,69 @@
 //! The engines by name. To add one, add one entry to [`ENGINES`].
 
-use crate::engine::{BinCount, BinEngine, ListEngine, Oracle};
+use dpa_model::{ConfigError, Hints, NicConfig};
+
+use crate::engine::{BinCount, BinEngine, Engine, ListEngine, Oracle};
+use crate::host::NicMatcher;
 use crate::stream::StreamMatcher;
 
 /// What an engine can be told when it is built; an engine takes what concerns it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// Bins of each hash table.
+    /// Bins of each hash table; for the emulated NIC in place of `nic.bins`.
     pub bins: BinCount,
+    /// The emulated NIC.
+    pub nic: NicConfig,
+    /// Run the emulated NIC by `nic.workers` threads; otherwise the calling thread runs it.
+    pub threads: bool,
+    /// Hints of every communicator.
+    pub hints: Hints,
+    /// Senders put hashes in the header (O26).
+    pub sender_hashes: bool,
+    /// Matches what does not fit on the NIC.
+    pub fallback: Fallback,
+}
+
+/// The software engine behind an emulated NIC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fallback {
+    /// Hash bins.
+    #[default]
+    Bins,
+    /// Linked lists.
+    List,
+}
+
+impl Fallback {
+    /// A new, empty engine.
+    pub fn build(self) -> Box<dyn Engine> {
+        match self {
+            Self::Bins => Box::new(BinEngine::new(BinCount::default())),
+            Self::List => Box::new(ListEngine::new()),
+        }
+    }
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        let nic = NicConfig::default();
+        Self {
+            bins: BinCount::default(),
+            nic,
+            threads: true,
+            hints: Hints::default(),
+            sender_hashes: true,
+            fallback: Fallback::default(),
+        }
+    }
+}
+
+fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
+    let config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
+    let reason = |error: ConfigError| BuildError { engine: "optimistic", reason: error.to_string() };
+    let mut matcher =
+        NicMatcher::new(config, options.threads, options.hints, options.fallback).map_err(reason)?;
+    matcher.set_inline_hashes(options.sender_hashes);
+    Ok(Box::new(matcher))
 }
 
 /// Why an engine cannot be built from these options.
@@ -33,6 +89,11 @@ pub struct EngineEntry {
 
 /// All engines.
 pub static ENGINES: &[EngineEntry] = &[
+    EngineEntry {
+        name: "optimistic",
+        summary: "the emulated NIC: optimistic matching by N handlers, software fallback",
+        build: optimistic,
+    },
     EngineEntry {
         name: "list",
         summary: "two linked lists for everything, searched from the front (traditional)",

@@ -11,16 +11,24 @@ use core::mem::ManuallyDrop;
 use crate::message::{Command, Completion, HostAddress, Message, Protocol, inline_bytes};
 use crate::nic::Shared;
 use crate::region::RegionKey;
-use crate::{CommId, Hints, Monitor, Selector};
+use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
 
 /// A request that the NIC or the host's software is working on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct RequestId(u64);
 
 impl RequestId {
+    /// Names no request, ever.
+    pub const NONE: Self = Self(u64::MAX);
+
     /// A small number that no other living request has.
     pub fn slot(self) -> usize {
         (self.0 & u64::from(u32::MAX)) as usize
+    }
+
+    /// The whole name as a number; never that of another request of this port, unless 2^32 requests used its slot.
+    pub fn as_u64(self) -> u64 {
+        self.0
     }
 
     fn generation(self) -> u32 {
@@ -168,6 +176,8 @@ pub enum Event {
     ProbeForwarded {
         /// Which probe.
         request: ForwardedRequest,
+        /// It is a matched probe.
+        take: bool,
     },
     /// Answer to [`HostPort::create`].
     Created {
@@ -277,20 +287,20 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Asks to cancel a posted receive. `false`: the request has ended already.
+    /// Asks to cancel a posted receive. The answer comes in its place among the events: `Cancelled`, `TooLate` or `CancelForwarded`;
+    /// a request that has ended already is too late.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
-    pub fn cancel(&mut self, request: RequestId, stamp: u64) -> Result<bool, CommandQueueFull> {
-        let Some((comm, selector)) = self.live(request).and_then(|slot| Some((slot.comm, slot.selector?)))
-        else {
-            return Ok(false);
-        };
+    pub fn cancel(&mut self, request: RequestId, stamp: u64) -> Result<(), CommandQueueFull> {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
+        // A communicator that nobody has: the NIC finds nothing and says so in order.
+        let nowhere = (CommId(u32::MAX), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        let (comm, selector) = self.describe(request).unwrap_or(nowhere);
         self.issue(Command::Cancel { request: request.0, comm, selector }, stamp);
-        Ok(true)
+        Ok(())
     }
 
     /// Looks for the oldest unexpected message that fits; with `take`, takes it out of matching (matched probe).
@@ -476,8 +486,8 @@ impl HostPort {
                     taken: found.and_then(|(_, entry)| entry).map(|entry| TakenMessage { entry, nic }),
                 }
             }
-            Completion::ProbeForwarded { request } => {
-                Event::ProbeForwarded { request: ForwardedRequest(RequestId(request)) }
+            Completion::ProbeForwarded { request, take } => {
+                Event::ProbeForwarded { request: ForwardedRequest(RequestId(request)), take }
             }
             Completion::Created { request, offloaded } => {
                 let request = RequestId(request);

@@ -204,6 +204,7 @@ pub(crate) enum Completion {
     /// Nothing on the NIC, so perhaps in the software list.
     ProbeForwarded {
         request: u64,
+        take: bool,
     },
     Created {
         request: u64,

@@ -9,9 +9,10 @@ use anyhow::Context;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{self, ENGINES, EngineOptions};
+use dpamatch::registry::{self, ENGINES};
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
 
+use super::nic_args::NicArgs;
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
@@ -30,6 +31,7 @@ Exit code: 0, or 2 if a line is wrong (results of the lines before it may have b
 
 Examples:
   dpamatch match events.txt
+  dpamatch match --handlers 8 --workers 2 --receives 16 --stats events.txt
   dpamatch match --engine list --stats - < events.txt
   dpamatch gen --profile wild | dpamatch match --bins 1 --format json";
 
@@ -38,11 +40,13 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The matching engine
-    #[arg(long, value_name = "NAME", default_value = "bins", value_parser = engine_names())]
+    #[arg(long, value_name = "NAME", default_value = "optimistic", value_parser = engine_names())]
     engine: String,
     /// Bins of each hash table, 1 to 65536; engines without tables ignore it
     #[arg(long, value_name = "B", default_value_t = BinCount::default())]
     bins: BinCount,
+    #[command(flatten)]
+    nic: NicArgs,
     /// Print the engine's counters to standard error at the end
     #[arg(long)]
     stats: bool,
@@ -66,7 +70,7 @@ fn engine_names() -> PossibleValuesParser {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let entry = registry::find(&args.engine).context("unknown engine")?;
-    let mut matcher = (entry.build)(&EngineOptions { bins: args.bins })?;
+    let mut matcher = (entry.build)(&args.nic.options(args.bins))?;
     let (name, input) = open(&args.file)?;
     let mut out = output::stdout();
     match run_stream(matcher.as_mut(), input, args.format, &mut *out)? {

@@ -6,6 +6,7 @@
 mod engines;
 mod generate;
 mod matching;
+mod nic_args;
 mod output;
 
 use std::io::{self, Write};

@@ -181,7 +181,7 @@ impl Leader {
     fn probe(&mut self, request: u64, comm: CommId, selector: Selector, take: bool) {
         let control = self.comms.get(comm.0 as usize).copied().unwrap_or_default();
         if control.home == Home::Absent {
-            return self.report(Completion::ProbeForwarded { request });
+            return self.report(Completion::ProbeForwarded { request, take });
         }
         if control.allowed & 1 << selector.class() as u8 == 0 {
             return self.report(Completion::Refused { request });
@@ -189,7 +189,7 @@ impl Leader {
         let found = if control.unexpected > 0 { self.unexpected.find(&control.view, selector) } else { None };
         let Some(found) = found else {
             let result = match control.home {
-                Home::Fallback => Completion::ProbeForwarded { request },
+                Home::Fallback => Completion::ProbeForwarded { request, take },
                 _ => Completion::Probed { request, found: None },
             };
             return self.report(result);

@@ -1,0 +1,159 @@
+//! Arguments that describe an emulated NIC; shared by the commands that build one.
+
+use clap::ValueEnum;
+use dpa_model::{FastPath, Hints, InlineHashes, NicConfig, Options, Removal};
+use dpamatch::engine::BinCount;
+use dpamatch::registry::{EngineOptions, Fallback};
+
+/// The emulated NIC.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Emulated NIC")]
+pub(super) struct NicArgs {
+    /// Handlers of a block, 1 to 64
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    handlers: usize,
+    /// Host threads that run the handlers, 1 to 64; 0: the calling thread runs them
+    #[arg(long, value_name = "M", default_value_t = 1)]
+    workers: usize,
+    /// Handlers that a worker runs at least
+    #[arg(long, value_name = "S", default_value_t = 16)]
+    slice_min: usize,
+    /// Receives that fit on the NIC; more fall back to software matching
+    #[arg(long, value_name = "R", default_value_t = 1024)]
+    receives: usize,
+    /// Communicators that fit on the NIC
+    #[arg(long, value_name = "C", default_value_t = 16)]
+    communicators: usize,
+    /// Unexpected messages that fit on the NIC
+    #[arg(long, value_name = "U", default_value_t = 4096)]
+    unexpected: usize,
+    /// Largest eager message in bytes; longer ones use rendezvous
+    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    eager_limit: usize,
+    /// Entry rule of the fast path (S8)
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = FastPathArg::Sequence)]
+    fast_path: FastPathArg,
+    /// Skip receives that a lower handler booked (O27)
+    #[arg(long)]
+    early_check: bool,
+    /// When consumed receives leave their chain (O28)
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Lazy)]
+    removal: RemovalArg,
+    /// Use of the hashes in the message header (O26)
+    #[arg(long, value_enum, value_name = "USE", default_value_t = HashesArg::Trust)]
+    hashes: HashesArg,
+    /// Hint of every communicator; may be given several times
+    #[arg(long = "hint", value_enum, value_name = "HINT")]
+    hints: Vec<HintArg>,
+    /// Software engine behind the NIC
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = FallbackArg::Bins)]
+    fallback: FallbackArg,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum FastPathArg {
+    /// Never
+    Off,
+    /// All N handlers booked the same receive (the paper's words)
+    Literal,
+    /// This and all lower handlers chose the same receive
+    Prefix,
+    /// This and all lower handlers chose receives of one sequence
+    Sequence,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RemovalArg {
+    /// When the bin's lock is free, else at the block's end
+    Lazy,
+    /// At once, waiting for the lock
+    Eager,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum HashesArg {
+    /// Use them
+    Trust,
+    /// Compute and compare
+    Verify,
+    /// Compute always
+    Ignore,
+    /// Senders give none
+    Absent,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum HintArg {
+    /// mpi_assert_no_any_source
+    NoAnySource,
+    /// mpi_assert_no_any_tag
+    NoAnyTag,
+    /// mpi_assert_allow_overtaking: with several workers any legal result, not the oracle's
+    AllowOvertaking,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum FallbackArg {
+    /// Hash bins
+    Bins,
+    /// Linked lists
+    List,
+}
+
+impl NicArgs {
+    /// The NIC's configuration with this number of bins.
+    pub(super) fn config(&self, bins: BinCount) -> NicConfig {
+        let defaults = NicConfig::default();
+        NicConfig {
+            handlers: self.handlers,
+            workers: self.workers.max(1),
+            slice_min: self.slice_min,
+            receives: self.receives,
+            bins: bins.get() as usize,
+            communicators: self.communicators,
+            unexpected: self.unexpected,
+            unexpected_buffers: self.unexpected.min(defaults.unexpected_buffers),
+            eager_limit: self.eager_limit,
+            options: Options {
+                fast_path: match self.fast_path {
+                    FastPathArg::Off => FastPath::Off,
+                    FastPathArg::Literal => FastPath::Literal,
+                    FastPathArg::Prefix => FastPath::Prefix,
+                    FastPathArg::Sequence => FastPath::Sequence,
+                },
+                early_check: self.early_check,
+                removal: match self.removal {
+                    RemovalArg::Lazy => Removal::Lazy,
+                    RemovalArg::Eager => Removal::Eager,
+                },
+                inline_hashes: match self.hashes {
+                    HashesArg::Trust | HashesArg::Absent => InlineHashes::Trust,
+                    HashesArg::Verify => InlineHashes::Verify,
+                    HashesArg::Ignore => InlineHashes::Ignore,
+                },
+                ..Options::default()
+            },
+            ..defaults
+        }
+    }
+
+    /// What every engine is built from.
+    pub(super) fn options(&self, bins: BinCount) -> EngineOptions {
+        let hinted = |hint| self.hints.contains(&hint);
+        EngineOptions {
+            bins,
+            nic: self.config(bins),
+            threads: self.workers > 0,
+            hints: Hints {
+                no_any_source: hinted(HintArg::NoAnySource),
+                no_any_tag: hinted(HintArg::NoAnyTag),
+                allow_overtaking: hinted(HintArg::AllowOvertaking),
+            },
+            sender_hashes: self.hashes != HashesArg::Absent,
+            fallback: match self.fallback {
+                FallbackArg::Bins => Fallback::Bins,
+                FallbackArg::List => Fallback::List,
+            },
+        }
+    }
+}

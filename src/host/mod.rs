@@ -1,0 +1,7 @@
+//! The host's end of an emulated NIC: software matching when the NIC's resources run out.
+
+mod nic_matcher;
+mod software;
+
+pub use nic_matcher::{NicMatcher, NicRunError, PAYLOAD_BYTES_MAX};
+pub use software::{Done, Software, SoftwareStats, Taken};

@@ -1,0 +1,303 @@
+//! Fallback to software matching, and back (O7, O24, S20).
+//!
+//! When a receive or message does not fit on the NIC, the NIC sends it and all later ones of its communicator on to the host, in the order of
+//! matching; it still matches what it holds itself, which is older. So the host's queues are exactly the younger part of the
+//! communicator's queues, and an engine that sees the forwarded events in their order gives the oracle's result. Once
+//! those queues are empty the host offers the communicator back, naming how many events it has seen; the NIC accepts
+//! unless it has sent on more in the meantime.
+
+use std::collections::HashMap;
+
+use dpa_model::{
+    CommId, CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId, Selector,
+    TakenMessage,
+};
+
+use crate::engine::{Engine, MsgId, RecvId};
+
+/// A message that a matched probe took out of matching, wherever it was.
+#[derive(Debug)]
+pub enum Taken {
+    /// It is held by the NIC.
+    OnNic(TakenMessage),
+    /// It is held here.
+    InSoftware(Message, Payload),
+}
+
+/// What became of a request or message, whether the NIC or the software decided it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Done {
+    /// A receive is complete. If `message.length` exceeds the buffer it was truncated.
+    Received {
+        /// Which receive.
+        request: RequestId,
+        /// Its buffer.
+        buffer: Vec<u8>,
+        /// What it received.
+        message: Message,
+        /// The message had been unexpected.
+        late: bool,
+    },
+    /// The receive stands in a posted queue (always told by the software, by the NIC only with the order log).
+    Posted {
+        /// Which receive.
+        request: RequestId,
+    },
+    /// The message stands in an unexpected queue (as above).
+    Unexpected {
+        /// Which message.
+        message: Message,
+    },
+    /// The receive or probe uses a wildcard that the communicator's hints exclude.
+    Refused {
+        /// Which request.
+        request: RequestId,
+        /// Its buffer; empty for a probe.
+        buffer: Vec<u8>,
+    },
+    /// The receive was cancelled.
+    Cancelled {
+        /// Which receive.
+        request: RequestId,
+        /// Its buffer.
+        buffer: Vec<u8>,
+    },
+    /// The receive had matched already.
+    TooLate {
+        /// Which receive.
+        request: RequestId,
+    },
+    /// Answer to a probe.
+    Probed {
+        /// Which probe.
+        request: RequestId,
+        /// The oldest message that fits.
+        found: Option<Message>,
+        /// A matched probe's hold on it.
+        taken: Option<Taken>,
+    },
+    /// Answer to a communicator's creation.
+    Created {
+        /// Which request.
+        request: RequestId,
+        /// Whether the NIC matches it.
+        offloaded: bool,
+    },
+    /// Answer to a communicator's end.
+    Freed {
+        /// Which request.
+        request: RequestId,
+        /// Something is left in its queues: nothing was done.
+        busy: bool,
+    },
+}
+
+/// What the fallback has done so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct SoftwareStats {
+    /// Receives sent on to the host.
+    pub posts: u64,
+    /// Messages sent on to the host.
+    pub arrivals: u64,
+    /// Matches made here.
+    pub matches: u64,
+    /// Offers to take a communicator back.
+    pub offers: u64,
+    /// Offers that the NIC accepted.
+    pub resumed: u64,
+}
+
+/// Software matching for everything that the NIC sends on.
+pub struct Software {
+    engine: Box<dyn Engine>,
+    /// Messages in the engine's queues and their data, by arrival number.
+    messages: HashMap<u64, (Message, Payload)>,
+    /// Receives in the engine's queues, by request number.
+    receives: HashMap<u64, ForwardedRequest>,
+    /// Posts and arrivals sent on so far, per communicator.
+    forwarded: HashMap<CommId, u64>,
+    /// Communicators whose queues here became empty and that have not been offered back yet.
+    drained: Vec<CommId>,
+    stats: SoftwareStats,
+}
+
+impl std::fmt::Debug for Software {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Software").field("stats", &self.stats).finish_non_exhaustive()
+    }
+}
+
+impl Software {
+    /// Software matching by `engine`, which must be empty.
+    pub fn new(engine: Box<dyn Engine>) -> Self {
+        Self {
+            engine,
+            messages: HashMap::new(),
+            receives: HashMap::new(),
+            forwarded: HashMap::new(),
+            drained: Vec::new(),
+            stats: SoftwareStats::default(),
+        }
+    }
+
+    /// What was done so far.
+    pub fn stats(&self) -> SoftwareStats {
+        self.stats
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &dyn Engine {
+        self.engine.as_ref()
+    }
+
+    /// The next thing that became known, or `None` if there is nothing now. To be called until then, since communicators are handed
+    /// back when the NIC has nothing more to tell.
+    pub fn poll(&mut self, port: &mut HostPort) -> Option<Done> {
+        while let Some(event) = port.poll() {
+            if let Some(done) = self.digest(port, event) {
+                return Some(done);
+            }
+        }
+        self.hand_back(port);
+        None
+    }
+
+    fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Done> {
+        Some(match event {
+            Event::Received { request, buffer, message, late } => {
+                Done::Received { request, buffer, message, late }
+            }
+            Event::Admitted { request } => Done::Posted { request },
+            Event::Unexpected { message } => Done::Unexpected { message },
+            Event::PostForwarded { request } => self.post(port, request)?,
+            Event::ArrivalForwarded { message, payload } => self.arrive(port, message, payload),
+            Event::Refused { request, buffer } => Done::Refused { request, buffer },
+            Event::Cancelled { request, buffer } => Done::Cancelled { request, buffer },
+            Event::TooLate { request } => Done::TooLate { request },
+            Event::CancelForwarded { request } => self.cancel(port, request),
+            Event::Probed { request, found, taken } => {
+                Done::Probed { request, found, taken: taken.map(Taken::OnNic) }
+            }
+            Event::ProbeForwarded { request, take } => self.probe(port, request, take)?,
+            Event::Created { request, offloaded } => Done::Created { request, offloaded },
+            Event::Freed { request, busy } => Done::Freed { request, busy },
+            Event::Resumed { .. } => {
+                self.stats.resumed += 1;
+                return None;
+            }
+            _ => return None,
+        })
+    }
+
+    fn post(&mut self, port: &mut HostPort, request: ForwardedRequest) -> Option<Done> {
+        let id = request.id();
+        let (comm, selector) = port.describe(id)?;
+        self.stats.posts += 1;
+        *self.forwarded.entry(comm).or_default() += 1;
+        let matched = self.engine.post(RecvId(id.as_u64()), comm, selector);
+        let Some(MsgId(arrival)) = matched else {
+            self.receives.insert(id.as_u64(), request);
+            return Some(Done::Posted { request: id });
+        };
+        self.note_if_drained(comm);
+        let (message, payload) = self.messages.remove(&arrival)?;
+        Some(self.deliver(port, request, message, payload, true))
+    }
+
+    fn arrive(&mut self, port: &mut HostPort, message: Message, payload: Payload) -> Done {
+        let comm = message.envelope.comm;
+        self.stats.arrivals += 1;
+        *self.forwarded.entry(comm).or_default() += 1;
+        let matched = self.engine.arrive(MsgId(message.arrival), message.envelope);
+        if let Some(request) = matched.and_then(|recv| self.receives.remove(&recv.0)) {
+            self.note_if_drained(comm);
+            return self.deliver(port, request, message, payload, false);
+        }
+        self.messages.insert(message.arrival, (message, payload));
+        Done::Unexpected { message }
+    }
+
+    fn deliver(
+        &mut self,
+        port: &mut HostPort,
+        request: ForwardedRequest,
+        message: Message,
+        payload: Payload,
+        late: bool,
+    ) -> Done {
+        self.stats.matches += 1;
+        let id = request.id();
+        let mut buffer = port.withdraw(request);
+        fill(&mut buffer, payload);
+        Done::Received { request: id, buffer, message, late }
+    }
+
+    fn cancel(&mut self, port: &mut HostPort, request: RequestId) -> Done {
+        if !self.engine.cancel(RecvId(request.as_u64())) {
+            return Done::TooLate { request };
+        }
+        let Some(forwarded) = self.receives.remove(&request.as_u64()) else {
+            return Done::TooLate { request };
+        };
+        if let Some((comm, _)) = port.describe(request) {
+            self.note_if_drained(comm);
+        }
+        Done::Cancelled { request, buffer: port.withdraw(forwarded) }
+    }
+
+    fn probe(&mut self, port: &mut HostPort, request: ForwardedRequest, take: bool) -> Option<Done> {
+        let id = request.id();
+        let (comm, selector): (CommId, Selector) = port.describe(id)?;
+        port.withdraw(request);
+        if !take {
+            let found = self.engine.probe(comm, selector).and_then(|msg| self.messages.get(&msg.0));
+            return Some(Done::Probed { request: id, found: found.map(|held| held.0), taken: None });
+        }
+        let found = self.engine.mprobe(comm, selector).and_then(|msg| self.messages.remove(&msg.0));
+        self.note_if_drained(comm);
+        Some(match found {
+            Some((message, payload)) => Done::Probed {
+                request: id,
+                found: Some(message),
+                taken: Some(Taken::InSoftware(message, payload)),
+            },
+            None => Done::Probed { request: id, found: None, taken: None },
+        })
+    }
+
+    fn note_if_drained(&mut self, comm: CommId) {
+        if self.engine.is_empty(comm) && !self.drained.contains(&comm) {
+            self.drained.push(comm);
+        }
+    }
+
+    /// Offers every drained communicator back to the NIC.
+    fn hand_back(&mut self, port: &mut HostPort) {
+        while let Some(&comm) = self.drained.last() {
+            if self.engine.is_empty(comm) {
+                let forwarded = self.forwarded.get(&comm).copied().unwrap_or(0);
+                match port.hand_back(comm, forwarded) {
+                    Ok(()) => self.stats.offers += 1,
+                    // The next call tries again.
+                    Err(CommandQueueFull) => return,
+                }
+            }
+            self.drained.pop();
+        }
+    }
+}
+
+/// Copies as much of a message's data as fits.
+pub(crate) fn fill(buffer: &mut [u8], payload: Payload) {
+    match payload {
+        Payload::Eager(bytes) => {
+            let length = bytes.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&bytes[..length]);
+        }
+        Payload::Rendezvous(data) => {
+            data.read(buffer);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The emulated NIC gives the oracle's result on random streams, whatever its size, threads and options (V8).
+//!
+//! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run, `DPAMATCH_SEED` the first one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dpa_model::{FastPath, Hints, InlineHashes, NicConfig, Options, Removal};
+use dpamatch::engine::{BinCount, Oracle};
+use dpamatch::registry::{EngineOptions, Fallback, find};
+use dpamatch::stream::{Event, Generator, Outcome, Profile, StreamMatcher};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+fn variable(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(value) => value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}")),
+        Err(_) => default,
+    }
+}
+
+fn pick<T: Copy>(random: &mut ChaCha8Rng, choices: &[T]) -> T {
+    choices[random.random_range(0..choices.len())]
+}
+
+fn bounded(random: &mut ChaCha8Rng, most: usize) -> usize {
+    // Small numbers are the interesting ones.
+    let most = pick(random, &[4, 16, most]).min(most);
+    random.random_range(1..=most)
+}
+
+fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
+    use dpa_model::{Selector, SourceSel, TagSel};
+    let selectors = || {
+        events.iter().filter_map(|event| match event {
+            Event::Post { selector, .. } | Event::Probe { selector, .. } | Event::Mprobe { selector, .. } => {
+                Some(*selector)
+            }
+            _ => None,
+        })
+    };
+    Hints {
+        no_any_source: random.random() && selectors().all(|Selector { source, .. }| source != SourceSel::Any),
+        no_any_tag: random.random() && selectors().all(|Selector { tag, .. }| tag != TagSel::Any),
+        allow_overtaking: false,
+    }
+}
+
+/// Takes the wildcards out, so that the hints have something to assert.
+fn tame(events: &mut [Event]) {
+    use dpa_model::{Rank, SourceSel, Tag, TagSel};
+    for event in events {
+        if let Event::Post { selector, .. } | Event::Probe { selector, .. } | Event::Mprobe { selector, .. } =
+            event
+        {
+            if selector.source == SourceSel::Any {
+                selector.source = Rank::default().into();
+            }
+            if selector.tag == TagSel::Any {
+                selector.tag = TagSel::Tag(Tag::default());
+            }
+        }
+    }
+}
+
+fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
+    let handlers: usize = random.random_range(1..=64);
+    let depth = handlers.next_power_of_two();
+    let deep = |random: &mut ChaCha8Rng| depth * pick(random, &[1, 1, 2, 16]);
+    let unexpected = bounded(random, 300);
+    let fast_path = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];
+    let hashes = [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore];
+    let nic = NicConfig {
+        handlers,
+        workers: random.random_range(1..=4),
+        slice_min: pick(random, &[1, 1, 4]),
+        receives: bounded(random, 2000),
+        communicators: random.random_range(1..=4),
+        completion_queue: deep(random),
+        bounce_buffers: bounded(random, 64),
+        eager_limit: pick(random, &[0, 32, 2000]),
+        unexpected,
+        unexpected_buffers: random.random_range(0..=unexpected),
+        command_queue: 1 << random.random_range(0..8),
+        completion_ring: deep(random),
+        regions: bounded(random, 64),
+        options: Options {
+            fast_path: pick(random, &fast_path),
+            early_check: random.random(),
+            removal: pick(random, &[Removal::Lazy, Removal::Eager]),
+            inline_hashes: pick(random, &hashes),
+            ..Options::default()
+        },
+        ..NicConfig::default()
+    };
+    let most_bins = pick(random, &[1, 4, 128, 2048]);
+    EngineOptions {
+        bins: BinCount::new(random.random_range(1..=most_bins)).expect("a possible number"),
+        nic,
+        threads: random.random(),
+        hints: hints(events, random),
+        sender_hashes: random.random(),
+        fallback: pick(random, &[Fallback::Bins, Fallback::List]),
+    }
+}
+
+fn results(matcher: &mut dyn StreamMatcher, events: &[Event]) -> Result<Vec<Outcome>, String> {
+    let mut results = Vec::new();
+    matcher
+        .run(&mut events.iter().copied(), &mut |outcome| results.push(outcome))
+        .map_err(|error| error.to_string())?;
+    Ok(results)
+}
+
+/// Totals over all streams: a test in which some path never ran would prove nothing about it.
+#[derive(Default)]
+struct Seen(std::collections::BTreeMap<String, u64>);
+
+fn check(seed: u64, seen: &mut Seen) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let profile = pick(&mut random, &Profile::ALL);
+    let length = pick(&mut random, &[20, 100, 400]);
+    let mut events: Vec<Event> = Generator::new(seed, length, profile).collect();
+    if random.random_bool(0.2) {
+        tame(&mut events);
+    }
+    let options = options(&events, &mut random);
+    let wanted = results(&mut Oracle::new(), &events).expect("the oracle never fails");
+    let entry = find("optimistic").expect("the engine's name");
+    let mut nic = (entry.build)(&options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let got = results(nic.as_mut(), &events);
+    assert!(got.as_ref() == Ok(&wanted), "seed {seed}: {options:?}\nwanted {wanted:?}\ngot    {got:?}");
+    for counter in nic.counters() {
+        *seen.0.entry(counter.name.into_owned()).or_default() += counter.value;
+    }
+}
+
+#[test]
+fn random_streams_equal_the_oracle() {
+    let first = variable("DPAMATCH_SEED", 0);
+    let count = variable("DPAMATCH_STREAMS", 20_000);
+    let next = AtomicU64::new(first);
+    let seen: Vec<Seen> = std::thread::scope(|scope| {
+        let work = || {
+            let mut seen = Seen::default();
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= first + count {
+                    return seen;
+                }
+                check(seed, &mut seen);
+            }
+        };
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a seed failed; it is printed above")).collect()
+    });
+    let mut total = Seen::default();
+    for (name, value) in seen.into_iter().flat_map(|seen| seen.0) {
+        *total.0.entry(name).or_default() += value;
+    }
+    println!("{count} streams from seed {first}: {:?}", total.0);
+    if count >= 2000 {
+        let idle = ["overtaking", "hash_mismatch", "unexpected_full"];
+        let unseen: Vec<_> =
+            total.0.iter().filter(|(name, value)| **value == 0 && !idle.contains(&name.as_str())).collect();
+        assert!(unseen.is_empty(), "never happened in {count} streams: {unseen:?}");
+    }
+}
