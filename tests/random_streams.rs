@@ -66,20 +66,22 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
     let handlers: usize = random.random_range(1..=64);
     let depth = handlers.next_power_of_two();
     let deep = |random: &mut ChaCha8Rng| depth * pick(random, &[1, 1, 2, 16]);
-    let unexpected = bounded(random, 300);
+    // Half of the NICs have room for everything, so that the NIC does the matching; the others fall back now and then.
+    let roomy: bool = random.random();
+    let unexpected = if roomy { 400 } else { bounded(random, 300) };
     let fast_path = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];
     let hashes = [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore];
     let nic = NicConfig {
         handlers,
         workers: random.random_range(1..=4),
         slice_min: pick(random, &[1, 1, 4]),
-        receives: bounded(random, 2000),
-        communicators: random.random_range(1..=4),
+        receives: if roomy { 400 } else { bounded(random, 2000) },
+        communicators: if roomy { 4 } else { random.random_range(1..=4) },
         completion_queue: deep(random),
         bounce_buffers: bounded(random, 64),
         eager_limit: pick(random, &[0, 32, 2000]),
         unexpected,
-        unexpected_buffers: random.random_range(0..=unexpected),
+        unexpected_buffers: if roomy { unexpected } else { random.random_range(0..=unexpected) },
         command_queue: 1 << random.random_range(0..8),
         completion_ring: deep(random),
         regions: bounded(random, 64),
@@ -159,7 +161,8 @@ fn random_streams_equal_the_oracle() {
     }
     println!("{count} streams from seed {first}: {:?}", total.0);
     if count >= 2000 {
-        let idle = ["overtaking", "hash_mismatch", "unexpected_full"];
+        // Those need another policy or hint, or wrong hashes; see tests/nic_options.rs.
+        let idle = ["overtaking", "hash_mismatch", "unexpected_full", "send_no_region"];
         let unseen: Vec<_> =
             total.0.iter().filter(|(name, value)| **value == 0 && !idle.contains(&name.as_str())).collect();
         assert!(unseen.is_empty(), "never happened in {count} streams: {unseen:?}");
