@@ -1,0 +1,173 @@
+//! The worked examples X1 to X5 of section 1.11: which receive each message of a block gets, and by which path.
+//!
+//! One worker runs each block, so every handler books before any consumes, and the paths are as the examples say.
+
+use dpa_model::{
+    CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, Selector, SourceSel,
+    Tag, TagSel,
+};
+
+const COMM: CommId = CommId(0);
+
+fn rank(number: u32) -> Rank {
+    Rank::new(number).expect("a rank")
+}
+
+fn tag(number: u32) -> Tag {
+    Tag::new(number).expect("a tag")
+}
+
+fn exact(source: u32, number: u32) -> Selector {
+    Selector::new(rank(source), tag(number))
+}
+
+fn from_any(number: u32) -> Selector {
+    Selector::new(SourceSel::Any, tag(number))
+}
+
+fn anything() -> Selector {
+    Selector::new(SourceSel::Any, TagSel::Any)
+}
+
+/// Posts `receives`, sends `messages`, runs one block. For each message the receive it got, and the counters.
+fn block(options: Options, receives: &[Selector], messages: &[(u32, u32)]) -> (Vec<Option<usize>>, Counts) {
+    let config = NicConfig { handlers: 4, bins: 8, options, ..NicConfig::default() };
+    let mut nic = Nic::new(&config).expect("a sound configuration");
+    nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
+    let requests: Vec<_> = receives
+        .iter()
+        .map(|&selector| nic.host.post(COMM, selector, vec![0; 8], 0).expect("room"))
+        .collect();
+    for &(source, number) in messages {
+        let envelope = Envelope { comm: COMM, source: rank(source), tag: tag(number) };
+        nic.sender.try_send(envelope, b"12345678", 0).expect("room");
+    }
+    nic.leader.round(1);
+    let mut got = vec![None; messages.len()];
+    while let Some(event) = nic.host.poll() {
+        if let Event::Received { request, message, .. } = event {
+            got[message.arrival as usize] = requests.iter().position(|&posted| posted == request);
+        }
+    }
+    (got, nic.host.monitor().counts())
+}
+
+/// Clean, fast, slow, forced, unexpected.
+fn paths(counts: &Counts) -> [u64; 5] {
+    let h = counts.handlers;
+    [h.clean, h.fast, h.slow, h.forced, h.unexpected]
+}
+
+const EQUAL: [(u32, u32); 4] = [(0, 7); 4];
+
+#[test]
+fn x1_one_sequence_takes_the_fast_path() {
+    for fast_path in [FastPath::Sequence, FastPath::Prefix, FastPath::Literal] {
+        let (got, counts) = block(Options { fast_path, ..Options::default() }, &[exact(0, 7); 4], &EQUAL);
+        assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(paths(&counts), [1, 3, 0, 0, 0], "{fast_path:?}");
+    }
+}
+
+#[test]
+fn x1_without_a_fast_path_is_a_chain() {
+    let options = Options { fast_path: FastPath::Off, ..Options::default() };
+    let (got, counts) = block(options, &[exact(0, 7); 4], &EQUAL);
+    assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
+    assert_eq!(paths(&counts), [1, 0, 3, 0, 0]);
+}
+
+#[test]
+fn x1_with_the_early_check_has_no_conflict_left() {
+    let options = Options { early_check: true, ..Options::default() };
+    let (got, counts) = block(options, &[exact(0, 7); 4], &EQUAL);
+    assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
+    assert_eq!(paths(&counts), [4, 0, 0, 0, 0]);
+}
+
+#[test]
+fn x2_a_wildcard_in_between_ends_the_sequence() {
+    let receives = [exact(0, 7), exact(0, 7), from_any(7), exact(0, 7)];
+    let (got, counts) = block(Options::default(), &receives, &EQUAL);
+    assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
+    assert_eq!(paths(&counts), [1, 1, 2, 0, 0]);
+    assert_eq!(counts.handlers.refused_sequence + counts.handlers.refused_exhausted, 2);
+}
+
+#[test]
+fn x3_too_few_receives_leave_messages_in_arrival_order() {
+    let (got, counts) = block(Options::default(), &[exact(0, 7); 2], &EQUAL);
+    assert_eq!(got, [Some(0), Some(1), None, None]);
+    assert_eq!(paths(&counts), [1, 1, 2, 0, 2]);
+    assert_eq!(counts.boundary.unexpected, 2);
+}
+
+#[test]
+fn x4_a_forced_handler_keeps_its_own() {
+    let receives = [exact(0, 7), exact(1, 9), anything()];
+    let messages = [(0, 7), (0, 7), (1, 9), (0, 7)];
+    let (got, counts) = block(Options::default(), &receives, &messages);
+    assert_eq!(got, [Some(0), Some(2), Some(1), None]);
+    assert_eq!(paths(&counts), [1, 0, 3, 1, 1]);
+}
+
+#[test]
+fn x5_a_forced_handler_loses_its_own() {
+    let receives = [exact(0, 7), from_any(7)];
+    let (got, counts) = block(Options::default(), &receives, &[(0, 7), (0, 7), (1, 7)]);
+    assert_eq!(got, [Some(0), Some(1), None]);
+    assert_eq!(paths(&counts), [1, 0, 2, 0, 1]);
+}
+
+/// S25: the shift of the fast path counts only the handlers of the same communicator.
+#[test]
+fn two_communicators_in_one_block_do_not_shift_each_other() {
+    let config = NicConfig { handlers: 8, bins: 8, ..NicConfig::default() };
+    let mut nic = Nic::new(&config).expect("a sound configuration");
+    let mut requests = Vec::new();
+    for comm in [CommId(0), CommId(1)] {
+        nic.host.create(comm, 8, Hints::default(), 0).expect("room");
+        for _ in 0..4 {
+            requests.push(nic.host.post(comm, exact(0, 7), vec![0; 8], 0).expect("room"));
+        }
+    }
+    for comm in [0, 1, 1, 0, 1, 0, 0, 1].map(CommId) {
+        let envelope = Envelope { comm, source: rank(0), tag: tag(7) };
+        nic.sender.try_send(envelope, &[], 0).expect("room");
+    }
+    nic.leader.round(1);
+    let mut got = vec![0; 8];
+    while let Some(event) = nic.host.poll() {
+        if let Event::Received { request, message, .. } = event {
+            got[message.arrival as usize] =
+                requests.iter().position(|&posted| posted == request).expect("posted");
+        }
+    }
+    assert_eq!(got, [0, 4, 5, 1, 6, 2, 3, 7]);
+    // The first handler of each communicator comes before the first conflict (handler 2); the others are fast.
+    assert_eq!(paths(&nic.host.monitor().counts()), [2, 6, 0, 0, 0]);
+}
+
+/// A receive posted between two runs of one key is not in their sequences; a cancel splits a sequence (S11).
+#[test]
+fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
+    let config = NicConfig { handlers: 4, bins: 8, ..NicConfig::default() };
+    let mut nic = Nic::new(&config).expect("a sound configuration");
+    nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
+    let requests: Vec<_> =
+        (0..5).map(|_| nic.host.post(COMM, exact(0, 7), vec![0; 8], 0).expect("room")).collect();
+    nic.host.cancel(requests[1], 0).expect("room");
+    for _ in 0..4 {
+        let envelope = Envelope { comm: COMM, source: rank(0), tag: tag(7) };
+        nic.sender.try_send(envelope, &[], 0).expect("room");
+    }
+    nic.leader.round(1);
+    let mut got = Vec::new();
+    while let Some(event) = nic.host.poll() {
+        if let Event::Received { request, .. } = event {
+            got.push(requests.iter().position(|&posted| posted == request).expect("posted"));
+        }
+    }
+    assert_eq!(got, [0, 2, 3, 4]);
+    assert_eq!(paths(&nic.host.monitor().counts()), [1, 0, 3, 0, 0]);
+}
