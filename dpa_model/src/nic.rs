@@ -8,14 +8,14 @@ use crate::block::Block;
 use crate::buffers::Buffers;
 use crate::counters::{BoundaryCounters, SenderCounters};
 use crate::descriptor::{Descriptor, table};
-use crate::index::{Bin, CommView, Key};
+use crate::index::{Bin, CommView};
 use crate::message::{Command, Completion};
 use crate::region::Regions;
 use crate::ring::Ring;
 use crate::sync::{Acquire, AtomicU64, PlainCell, Relaxed, Release, prefetch};
 use crate::{
-    ConfigError, Counts, HandlerCounters, HandlerCounts, HostPort, Leader, NicConfig, Options, Sender,
-    WildcardClass, Worker,
+    ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, HostPort, Leader, NicConfig, Options,
+    Sender, WildcardClass, Worker,
 };
 
 #[derive(Debug)]
@@ -54,11 +54,12 @@ impl Shared {
 
     /// Brings the bins near that a search for `key` will read.
     #[inline(always)]
-    pub(crate) fn prefetch_bins(&self, view: &CommView, key: &Key) {
-        for class in WildcardClass::ALL {
-            if view.classes & 1 << class as u8 != 0 {
-                prefetch(&self.bins[view.bin(class, key.hashes.of_class(class)) as usize]);
-            }
+    pub(crate) fn prefetch_bins(&self, view: &CommView, hashes: &Hashes) {
+        let mut classes = view.classes;
+        while classes != 0 {
+            let class = WildcardClass::ALL[classes.trailing_zeros() as usize & 3];
+            classes &= classes - 1;
+            prefetch(&self.bins[view.bin(class, hashes.of_class(class)) as usize]);
         }
     }
 

@@ -55,7 +55,9 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline(always)]
     fn slot(&self, position: u64) -> &Slot<T> {
-        &self.slots[(position & (self.depth() - 1)) as usize]
+        let index = (position & (self.depth() - 1)) as usize;
+        // SAFETY: `new` made exactly `depth` slots, a power of two, and the mask keeps the index below it.
+        unsafe { self.slots.get_unchecked(index) }
     }
 
     #[inline(always)]
@@ -98,6 +100,22 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) unsafe fn read<R>(&self, position: u64, look: impl FnOnce(&T) -> R) -> R {
         // SAFETY: ready means written (Acquire pairs with `fill`), and R1 keeps the next pass away until `release`.
         unsafe { self.slot(position).entry.read(look) }
+    }
+
+    /// The entry at `position`, for as long as it is not released.
+    ///
+    /// # Safety
+    /// As for `read`, for as long as the reference lives.
+    #[inline(always)]
+    pub(crate) unsafe fn peek(&self, position: u64) -> &T {
+        // SAFETY: as in `read`.
+        unsafe { self.slot(position).entry.peek() }
+    }
+
+    /// Brings the line of an entry near that is probably there.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, position: u64) {
+        crate::sync::prefetch(self.slot(position));
     }
 
     /// Gives back every position below `head`; consumer only.

@@ -46,6 +46,16 @@ impl<T> PlainCell<T> {
         self.0.with(|value| look(unsafe { &*value }))
     }
 
+    /// The value, for longer than one closure.
+    ///
+    /// # Safety
+    /// No thread writes this cell while the reference lives.
+    #[inline(always)]
+    pub(crate) unsafe fn peek(&self) -> &T {
+        // SAFETY: the caller excludes writes for the whole time; under loom `read` checks the beginning of it.
+        unsafe { self.read(|value| &*core::ptr::from_ref(value)) }
+    }
+
     /// Changes the value.
     ///
     /// # Safety

@@ -13,20 +13,24 @@ use crate::{InlineHashes, UnexpectedFull};
 impl Leader {
     pub(super) fn finish(&mut self, block: &BlockInfo) {
         self.results_tail += block.count as u64;
-        for handler in 0..block.count {
+        let mut unmatched = false;
+        // From the top, so that the free list hands them out in posting order again.
+        for handler in (0..block.count).rev() {
             // SAFETY: every slice of the block has reached phase 3.
             let outcome = unsafe { self.shared.block.outcome(handler) };
             if outcome.receive == NIL {
-                // In handler order, so every chain stays in arrival order (S14).
-                self.keep_unmatched(block, handler);
+                unmatched = true;
+            } else {
+                self.recycle(outcome.comm, outcome.receive);
             }
         }
-        // From the top, so that the free list hands them out in posting order again.
-        for handler in (0..block.count).rev() {
-            // SAFETY: as above.
-            let outcome = unsafe { self.shared.block.outcome(handler) };
-            if outcome.receive != NIL {
-                self.recycle(outcome.comm, outcome.receive);
+        if unmatched {
+            // In handler order, so every chain stays in arrival order (S14).
+            for handler in 0..block.count {
+                // SAFETY: as above.
+                if unsafe { self.shared.block.outcome(handler) }.receive == NIL {
+                    self.keep_unmatched(block, handler);
+                }
             }
         }
         self.check_bookings(block);

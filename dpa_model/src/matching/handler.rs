@@ -4,22 +4,21 @@ use core::ops::Range;
 
 use super::detect::{NO_CONFLICT, first_conflict};
 use super::fast_path::{Groups, Refusal, target};
-use super::optimistic::{NO_CLAIM, book, find, key, overtake};
+use super::optimistic::{book, find, key, overtake};
 use super::protocol::deliver_arrived;
 use crate::block::{BlockInfo, Claim, Outcome, phase};
 use crate::descriptor::{NIL, state};
-use crate::index::{CommView, Key};
+use crate::index::CommView;
+use crate::message::Entry;
 use crate::nic::Shared;
 use crate::sync::Relaxed;
-use crate::{FastPath, HANDLERS_MAX, HandlerCounters, Hashes, Path};
+use crate::{FastPath, HANDLERS_MAX, HandlerCounters, Path};
 
-/// What a worker remembers of the handlers it runs, from phase to phase. Reused for every block.
+/// What a worker remembers of a block's handlers, from phase to phase. Reused for every block.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     /// Of this slice and, after the barrier, of all lower ones.
     claims: [Claim; HANDLERS_MAX],
-    keys: [Key; HANDLERS_MAX],
-    views: [CommView; HANDLERS_MAX],
     /// Receive already taken, for communicators that allow overtaking.
     taken: [u32; HANDLERS_MAX],
     groups: Groups,
@@ -27,13 +26,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new() -> Self {
-        Self {
-            claims: [NO_CLAIM; HANDLERS_MAX],
-            keys: [Key { source: 0, tag: 0, hashes: Hashes { both: 0, tag: 0, source: 0 } }; HANDLERS_MAX],
-            views: [CommView { base: 0, bins: 0, classes: 0, overtaking: false }; HANDLERS_MAX],
-            taken: [NIL; HANDLERS_MAX],
-            groups: Groups::new(),
-        }
+        Self { claims: [Claim::NONE; HANDLERS_MAX], taken: [NIL; HANDLERS_MAX], groups: Groups::new() }
     }
 
     /// The claims of a block's handlers, for the worker that ran the highest slice.
@@ -94,30 +87,18 @@ fn optimistic<const ALONE: bool>(
     slice: Range<usize>,
     scratch: &mut Scratch,
 ) -> usize {
-    // All bins of the slice are on their way before the first is walked.
-    for handler in slice.clone() {
-        let counters = &nic.handler_counters[handler];
-        counters.messages.add(1);
-        // SAFETY: the leader saw the block's entries ready and has not released them.
-        let (key, comm) = unsafe {
-            nic.arrivals.ring.read(block.first + handler as u64, |entry| {
-                (key(entry, nic.options.inline_hashes, counters), entry.envelope.comm.0)
-            })
-        };
-        let view = nic.view(comm);
-        nic.prefetch_bins(&view, &key);
-        scratch.keys[handler] = key;
-        scratch.views[handler] = view;
-        scratch.claims[handler] = Claim { comm, ..NO_CLAIM };
-        scratch.taken[handler] = NIL;
-    }
+    prefetch_bins(nic, block, slice.clone());
     let mut conflict = NO_CONFLICT;
-    for handler in slice {
-        let counters = &nic.handler_counters[handler];
-        let (key, view, comm) = (scratch.keys[handler], scratch.views[handler], scratch.claims[handler].comm);
+    let mut views = Views::new(nic);
+    for (handler, counters) in slice.clone().zip(&nic.handler_counters[slice]) {
+        counters.messages.add(1);
+        let entry = entry(nic, block, handler);
+        let comm = entry.envelope.comm.0;
+        let view = views.of(comm);
+        let key = key(entry, nic.options.inline_hashes, counters);
         let claim = if view.overtaking {
             scratch.taken[handler] = overtake(nic, &view, &key, counters);
-            Claim { comm, ..NO_CLAIM }
+            Claim { comm, ..Claim::NONE }
         } else {
             let skip_booked = if nic.options.early_check { (1 << handler) - 1 } else { 0 };
             match find(nic, &view, &key, skip_booked, counters) {
@@ -129,7 +110,7 @@ fn optimistic<const ALONE: bool>(
                     }
                     Claim { receive: found.receive, sequence: found.sequence, comm, label: found.label }
                 }
-                None => Claim { comm, ..NO_CLAIM },
+                None => Claim { comm, ..Claim::NONE },
             }
         };
         scratch.claims[handler] = claim;
@@ -139,6 +120,50 @@ fn optimistic<const ALONE: bool>(
         }
     }
     conflict
+}
+
+/// The message of a handler of this block.
+#[inline(always)]
+fn entry<'a>(nic: &'a Shared, block: &BlockInfo, handler: usize) -> &'a Entry {
+    // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
+    unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }
+}
+
+/// All bins of the slice are on their way before the first is walked.
+fn prefetch_bins(nic: &Shared, block: &BlockInfo, slice: Range<usize>) {
+    let mut views = Views::new(nic);
+    let ahead = if block.count == nic.handlers { block.count as u64 } else { 0 };
+    for handler in slice {
+        let entry = entry(nic, block, handler);
+        if ahead > 0 {
+            nic.arrivals.ring.prefetch(block.first + ahead + handler as u64);
+        }
+        if entry.has_hashes {
+            let view = views.of(entry.envelope.comm.0);
+            nic.prefetch_bins(&view, &entry.hashes);
+        }
+    }
+}
+
+/// Views of communicators, the last one kept: most blocks have one communicator.
+struct Views<'a> {
+    nic: &'a Shared,
+    comm: u32,
+    view: CommView,
+}
+
+impl<'a> Views<'a> {
+    fn new(nic: &'a Shared) -> Self {
+        Self { nic, comm: NIL, view: nic.view(NIL) }
+    }
+
+    #[inline(always)]
+    fn of(&mut self, comm: u32) -> CommView {
+        if comm != self.comm {
+            (self.comm, self.view) = (comm, self.nic.view(comm));
+        }
+        self.view
+    }
 }
 
 /// Clean, fast or slow, in handler order.
@@ -158,13 +183,14 @@ fn resolve<const ALONE: bool>(
         }
     }
     let mut waited = ALONE;
-    for handler in slice.clone() {
+    for (handler, counters) in slice.clone().zip(&nic.handler_counters[slice.clone()]) {
         let claim = scratch.claims[handler];
-        let counters = &nic.handler_counters[handler];
-        let (receive, path) = if scratch.views[handler].overtaking {
+        let (receive, path) = if !in_conflict && claim.receive != NIL {
+            (claim.receive, Path::Clean)
+        } else if nic.view(claim.comm).overtaking {
             (scratch.taken[handler], Path::Overtaking)
         } else if !in_conflict {
-            (claim.receive, Path::Clean)
+            (NIL, Path::Clean)
         } else {
             let group = scratch.groups.add(&claim);
             if claim.receive == NIL || handler < conflict {
@@ -183,10 +209,7 @@ fn resolve<const ALONE: bool>(
                             wait_for_lower(nic, block, worker, phase::MATCHED, &slice);
                             waited = true;
                         }
-                        (
-                            slow(nic, &claim, &scratch.views[handler], &scratch.keys[handler], counters),
-                            Path::Slow,
-                        )
+                        (slow(nic, block, handler, &claim, counters), Path::Slow)
                     }
                 }
             }
@@ -202,12 +225,13 @@ fn resolve<const ALONE: bool>(
 
 /// The slow path, after all lower handlers are done: the own candidate if it is still there, else search again (S13).
 /// The early booking check has no place here (S16).
-fn slow(nic: &Shared, claim: &Claim, view: &CommView, key: &Key, counters: &HandlerCounters) -> u32 {
+fn slow(nic: &Shared, block: &BlockInfo, handler: usize, claim: &Claim, counters: &HandlerCounters) -> u32 {
     if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED {
         counters.forced.add(1);
         return claim.receive;
     }
-    find(nic, view, key, 0, counters).map_or(NIL, |found| found.receive)
+    let key = key(entry(nic, block, handler), nic.options.inline_hashes, counters);
+    find(nic, &nic.view(claim.comm), &key, 0, counters).map_or(NIL, |found| found.receive)
 }
 
 /// Marks the receive taken and tries to unlink it (S17, S18).

@@ -1,6 +1,5 @@
 //! Phase 1: match as if alone, book the candidate, publish the claim (O11, O12 first half, S3).
 
-use crate::block::Claim;
 use crate::descriptor::{Descriptor, NIL, state};
 use crate::index::{CommView, Key, search};
 use crate::message::Entry;
@@ -78,6 +77,3 @@ pub(crate) fn overtake(nic: &Shared, view: &CommView, key: &Key, counters: &Hand
         }
     }
 }
-
-/// What a handler of an overtaking communicator, or without tables, publishes: nothing to conflict with.
-pub(crate) const NO_CLAIM: Claim = Claim::NONE;
