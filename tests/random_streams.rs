@@ -161,8 +161,8 @@ fn random_streams_equal_the_oracle() {
     }
     println!("{count} streams from seed {first}: {:?}", total.0);
     if count >= 2000 {
-        // Those need another policy or hint, or wrong hashes; see tests/nic_options.rs.
-        let idle = ["overtaking", "hash_mismatch", "unexpected_full", "send_no_region"];
+        // Those need another policy or hint, wrong hashes, or luck (a missed lock); other tests see to them.
+        let idle = ["overtaking", "hash_mismatch", "unexpected_full", "send_no_region", "lock_missed"];
         let unseen: Vec<_> =
             total.0.iter().filter(|(name, value)| **value == 0 && !idle.contains(&name.as_str())).collect();
         assert!(unseen.is_empty(), "never happened in {count} streams: {unseen:?}");
