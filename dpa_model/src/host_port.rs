@@ -430,9 +430,17 @@ impl HostPort {
                 self.release();
                 return None;
             }
-            // SAFETY: just seen ready; released below or later.
-            let result = unsafe { self.shared.completions.read(position, |result| *result) };
-            let event = self.event(result, position);
+            // SAFETY: just seen ready; it is released only after this turn of the loop.
+            let result = unsafe { self.shared.completions.peek(position) };
+            let event = match *result {
+                Completion::None => None,
+                // By far the commonest, so it is built in place.
+                Completion::Received { request, message, late } => {
+                    let request = RequestId(request);
+                    Some(Event::Received { request, buffer: self.end(request), message, late })
+                }
+                other => self.rare_event(other, position),
+            };
             self.results_head += 1;
             if self.results_head - self.results_released >= RELEASE_EVERY {
                 self.release();
@@ -450,13 +458,10 @@ impl HostPort {
         }
     }
 
-    fn event(&mut self, result: Completion, position: u64) -> Option<Event> {
+    #[cold]
+    fn rare_event(&mut self, result: Completion, position: u64) -> Option<Event> {
         Some(match result {
-            Completion::None => return None,
-            Completion::Received { request, message, late } => {
-                let request = RequestId(request);
-                Event::Received { request, buffer: self.end(request), message, late }
-            }
+            Completion::None | Completion::Received { .. } => return None,
             Completion::Admitted { request } => Event::Admitted { request: RequestId(request) },
             Completion::Unexpected { message } => Event::Unexpected { message },
             Completion::PostForwarded { request } => {
