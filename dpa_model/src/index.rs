@@ -18,8 +18,8 @@
 
 use crate::descriptor::{Descriptor, NIL, state};
 use crate::hash::{Hashes, reduce};
-use crate::sync::{Acquire, AtomicU32, Relaxed, Release, Wait};
-use crate::{Removal, WildcardClass};
+use crate::sync::{Acquire, AtomicU32, Counter, Relaxed, Release, Wait};
+use crate::{HandlerCounters, Removal, WildcardClass};
 
 /// Bytes of one bin (O29).
 pub const BIN_BYTES: usize = 20;
@@ -77,9 +77,21 @@ impl Bin {
     /// Unlinks a consumed receive as the block's only worker, or as the boundary: nobody else uses the bin.
     #[inline]
     pub(crate) fn remove_alone(&self, receives: &[Descriptor], receive: u32) {
-        if receives[receive as usize].state.load(Relaxed) != state::UNLINKED {
-            self.unlink_up_to(receives, receive);
+        let descriptor = &receives[receive as usize];
+        if descriptor.state.load(Relaxed) == state::UNLINKED {
+            return;
         }
+        if self.head() != receive {
+            return self.unlink_up_to(receives, receive);
+        }
+        // The oldest of its chain: by far the commonest.
+        let next = descriptor.next.load(Relaxed);
+        self.head.store(next, Relaxed);
+        if next == NIL {
+            self.tail.store(NIL, Relaxed);
+        }
+        descriptor.state.store(state::UNLINKED, Relaxed);
+        self.length.store(self.length() - 1, Relaxed);
     }
 
     /// Unlinks a consumed receive while other handlers search and remove. `false`: the lock was taken and lazy removal
@@ -147,6 +159,15 @@ pub(crate) struct CommView {
 }
 
 impl CommView {
+    /// Nothing is known of the communicator.
+    pub(crate) const NONE: Self = Self { base: 0, bins: 0, classes: 0, overtaking: false };
+
+    /// Receives without wildcards are posted, and no others.
+    #[inline(always)]
+    pub(crate) fn only_exact(&self) -> bool {
+        self.classes == 1 << WildcardClass::None as u8
+    }
+
     /// The bin that holds `class` and `hash`.
     #[inline(always)]
     pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> u32 {
@@ -172,40 +193,84 @@ pub(crate) struct Candidate {
 }
 
 /// Searches the indexes in which something is posted: the first live receive that fits in each, of these the one posted
-/// first (O8, O11). Receives with a booking in `skip_booked` are passed over (early booking check, O27). `walked` counts the
-/// descriptors visited per class.
-#[inline(always)]
+/// first (O8, O11). Receives with a booking in `skip_booked` are passed over (early booking check, O27).
+#[inline(never)]
 pub(crate) fn search(
     receives: &[Descriptor],
     bins: &[Bin],
     view: &CommView,
     key: &Key,
     skip_booked: u64,
-    walked: &mut [u32; 4],
+    counters: &HandlerCounters,
 ) -> Option<Candidate> {
-    let mut best: Option<Candidate> = None;
-    let mut classes = view.classes;
-    while classes != 0 {
-        let class = WildcardClass::ALL[classes.trailing_zeros() as usize & 3];
-        classes &= classes - 1;
-        let mut current = bins[view.bin(class, key.hashes.of_class(class)) as usize].head();
-        while current != NIL {
-            let descriptor = &receives[current as usize];
-            walked[class as usize] += 1;
-            // SAFETY: handlers search inside a block, the boundary between blocks (D1).
-            let posted = unsafe { descriptor.posted() };
-            if posted.fits(class, key.source, key.tag)
-                && descriptor.state.load(Relaxed) == state::POSTED
-                && (skip_booked == 0 || descriptor.booking.load(Relaxed) & skip_booked == 0)
-            {
-                if best.is_none_or(|best| posted.label < best.label) {
-                    best =
-                        Some(Candidate { receive: current, sequence: posted.sequence, label: posted.label });
-                }
-                break;
-            }
-            current = descriptor.next.load(Relaxed);
-        }
+    let mut best = None;
+    // Written out, so that each class has its own compare and one that has no receives costs one test.
+    if view.classes & 1 != 0 {
+        best = first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_none);
+    }
+    if view.classes & 2 != 0 {
+        best = older(best, first_fit::<1>(receives, bins, view, key, skip_booked, &counters.walked_source));
+    }
+    if view.classes & 4 != 0 {
+        best = older(best, first_fit::<2>(receives, bins, view, key, skip_booked, &counters.walked_tag));
+    }
+    if view.classes & 8 != 0 {
+        best = older(best, first_fit::<3>(receives, bins, view, key, skip_booked, &counters.walked_both));
     }
     best
+}
+
+/// The same where only receives without wildcards are posted ([`CommView::only_exact`]).
+#[inline(always)]
+pub(crate) fn search_exact(
+    receives: &[Descriptor],
+    bins: &[Bin],
+    view: &CommView,
+    key: &Key,
+    skip_booked: u64,
+    counters: &HandlerCounters,
+) -> Option<Candidate> {
+    first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_none)
+}
+
+#[inline(always)]
+fn older(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> {
+    match (one, other) {
+        (Some(a), Some(b)) => Some(if a.label < b.label { a } else { b }),
+        (found, None) | (None, found) => found,
+    }
+}
+
+/// Walks one chain to the first live receive that fits; counts the descriptors visited.
+#[inline(always)]
+fn first_fit<const CLASS: usize>(
+    receives: &[Descriptor],
+    bins: &[Bin],
+    view: &CommView,
+    key: &Key,
+    skip_booked: u64,
+    walked: &Counter,
+) -> Option<Candidate> {
+    let class = WildcardClass::ALL[CLASS];
+    let mut current = bins[view.bin(class, key.hashes.of_class(class)) as usize].head();
+    let mut visited = 0;
+    let mut found = None;
+    while current != NIL {
+        let descriptor = &receives[current as usize];
+        visited += 1;
+        // SAFETY: handlers search inside a block, the boundary between blocks (D1).
+        let posted = unsafe { descriptor.posted.peek() };
+        if posted.fits(class, key.source, key.tag)
+            && descriptor.state.load(Relaxed) == state::POSTED
+            && (skip_booked == 0 || descriptor.booking.load(Relaxed) & skip_booked == 0)
+        {
+            found = Some(Candidate { receive: current, sequence: posted.sequence, label: posted.label });
+            break;
+        }
+        current = descriptor.next.load(Relaxed);
+    }
+    if visited > 0 {
+        walked.add(visited);
+    }
+    found
 }

@@ -268,8 +268,10 @@ impl Leader {
     pub(super) fn recycle(&mut self, comm: u32, receive: u32) {
         let descriptor = &self.shared.receives[receive as usize];
         // SAFETY: the boundary (D1).
-        let Posted { bin, class, .. } = unsafe { descriptor.posted() };
-        self.shared.bins[bin as usize].remove_alone(&self.shared.receives, receive);
+        let &Posted { bin, class, .. } = unsafe { descriptor.posted.peek() };
+        if descriptor.state.load(Relaxed) != state::UNLINKED {
+            self.shared.bins[bin as usize].remove_alone(&self.shared.receives, receive);
+        }
         descriptor.booking.store(0, Relaxed);
         descriptor.state.store(state::FREE, Relaxed);
         self.free_receives.give(receive);

@@ -97,11 +97,11 @@ fn optimistic<const ALONE: bool>(
         let view = views.of(comm);
         let key = key(entry, nic.options.inline_hashes, counters);
         let claim = if view.overtaking {
-            scratch.taken[handler] = overtake(nic, &view, &key, counters);
+            scratch.taken[handler] = overtake(nic, view, &key, counters);
             Claim { comm, ..Claim::NONE }
         } else {
             let skip_booked = if nic.options.early_check { (1 << handler) - 1 } else { 0 };
-            match find(nic, &view, &key, skip_booked, counters) {
+            match find(nic, view, &key, skip_booked, counters) {
                 Some(found) => {
                     let contested = book::<ALONE>(&nic.receives[found.receive as usize], handler);
                     counters.bookings.add(1);
@@ -140,7 +140,7 @@ fn prefetch_bins(nic: &Shared, block: &BlockInfo, slice: Range<usize>) {
         }
         if entry.has_hashes {
             let view = views.of(entry.envelope.comm.0);
-            nic.prefetch_bins(&view, &entry.hashes);
+            nic.prefetch_bins(view, &entry.hashes);
         }
     }
 }
@@ -149,18 +149,19 @@ fn prefetch_bins(nic: &Shared, block: &BlockInfo, slice: Range<usize>) {
 struct Views<'a> {
     nic: &'a Shared,
     comm: u32,
-    view: CommView,
+    view: &'a CommView,
 }
 
 impl<'a> Views<'a> {
     fn new(nic: &'a Shared) -> Self {
-        Self { nic, comm: NIL, view: nic.view(NIL) }
+        Self { nic, comm: NIL, view: &CommView::NONE }
     }
 
     #[inline(always)]
-    fn of(&mut self, comm: u32) -> CommView {
+    fn of(&mut self, comm: u32) -> &'a CommView {
         if comm != self.comm {
-            (self.comm, self.view) = (comm, self.nic.view(comm));
+            // SAFETY: inside a block.
+            (self.comm, self.view) = (comm, unsafe { self.nic.view(comm) });
         }
         self.view
     }
@@ -183,11 +184,12 @@ fn resolve<const ALONE: bool>(
         }
     }
     let mut waited = ALONE;
+    let mut views = Views::new(nic);
     for (handler, counters) in slice.clone().zip(&nic.handler_counters[slice.clone()]) {
         let claim = scratch.claims[handler];
         let (receive, path) = if !in_conflict && claim.receive != NIL {
             (claim.receive, Path::Clean)
-        } else if nic.view(claim.comm).overtaking {
+        } else if views.of(claim.comm).overtaking {
             (scratch.taken[handler], Path::Overtaking)
         } else if !in_conflict {
             (NIL, Path::Clean)
@@ -209,7 +211,8 @@ fn resolve<const ALONE: bool>(
                             wait_for_lower(nic, block, worker, phase::MATCHED, &slice);
                             waited = true;
                         }
-                        (slow(nic, block, handler, &claim, counters), Path::Slow)
+                        let view = views.of(claim.comm);
+                        (slow(nic, view, entry(nic, block, handler), &claim, counters), Path::Slow)
                     }
                 }
             }
@@ -225,13 +228,13 @@ fn resolve<const ALONE: bool>(
 
 /// The slow path, after all lower handlers are done: the own candidate if it is still there, else search again (S13).
 /// The early booking check has no place here (S16).
-fn slow(nic: &Shared, block: &BlockInfo, handler: usize, claim: &Claim, counters: &HandlerCounters) -> u32 {
+fn slow(nic: &Shared, view: &CommView, entry: &Entry, claim: &Claim, counters: &HandlerCounters) -> u32 {
     if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED {
         counters.forced.add(1);
         return claim.receive;
     }
-    let key = key(entry(nic, block, handler), nic.options.inline_hashes, counters);
-    find(nic, &nic.view(claim.comm), &key, 0, counters).map_or(NIL, |found| found.receive)
+    let key = key(entry, nic.options.inline_hashes, counters);
+    find(nic, view, &key, 0, counters).map_or(NIL, |found| found.receive)
 }
 
 /// Marks the receive taken and tries to unlink it (S17, S18).
@@ -248,7 +251,7 @@ fn consume<const ALONE: bool>(nic: &Shared, receive: u32, path: Path, counters: 
         }
     }
     // SAFETY: inside a block (D1).
-    let bin = unsafe { descriptor.posted() }.bin;
+    let bin = unsafe { descriptor.posted.peek() }.bin;
     let bin = &nic.bins[bin as usize];
     if ALONE {
         bin.remove_alone(&nic.receives, receive);

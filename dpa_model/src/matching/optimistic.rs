@@ -1,7 +1,7 @@
 //! Phase 1: match as if alone, book the candidate, publish the claim (O11, O12 first half, S3).
 
 use crate::descriptor::{Descriptor, NIL, state};
-use crate::index::{CommView, Key, search};
+use crate::index::{Candidate, CommView, Key, search, search_exact};
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::sync::Relaxed;
@@ -11,22 +11,24 @@ use crate::{HandlerCounters, Hashes, InlineHashes};
 #[inline(always)]
 pub(crate) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounters) -> Key {
     let (source, tag) = (entry.envelope.source, entry.envelope.tag);
-    let computed = || Hashes::of(source, tag);
-    let hashes = match hashes {
-        InlineHashes::Trust if entry.has_hashes => entry.hashes,
-        InlineHashes::Verify => {
-            let right = computed();
-            if entry.has_hashes && entry.hashes != right {
-                counters.hash_mismatch.add(1);
-            }
-            right
-        }
-        InlineHashes::Trust | InlineHashes::Ignore => computed(),
+    let hashes = if hashes == InlineHashes::Trust && entry.has_hashes {
+        entry.hashes
+    } else {
+        computed(entry, hashes == InlineHashes::Verify, counters)
     };
     Key { source: source.get(), tag: tag.get(), hashes }
 }
 
-/// Searches and counts.
+#[cold]
+fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
+    let right = Hashes::of(entry.envelope.source, entry.envelope.tag);
+    if verify && entry.has_hashes && entry.hashes != right {
+        counters.hash_mismatch.add(1);
+    }
+    right
+}
+
+/// Searches the indexes. Most communicators have receives without wildcards only, so that search stands inline.
 #[inline(always)]
 pub(crate) fn find(
     nic: &Shared,
@@ -34,20 +36,12 @@ pub(crate) fn find(
     key: &Key,
     skip_booked: u64,
     counters: &HandlerCounters,
-) -> Option<crate::index::Candidate> {
-    let mut walked = [0; 4];
-    let found = search(&nic.receives, &nic.bins, view, key, skip_booked, &mut walked);
-    for (count, counter) in walked.into_iter().zip([
-        &counters.walked_none,
-        &counters.walked_source,
-        &counters.walked_tag,
-        &counters.walked_both,
-    ]) {
-        if count > 0 {
-            counter.add(u64::from(count));
-        }
+) -> Option<Candidate> {
+    if view.only_exact() {
+        search_exact(&nic.receives, &nic.bins, view, key, skip_booked, counters)
+    } else {
+        search(&nic.receives, &nic.bins, view, key, skip_booked, counters)
     }
-    found
 }
 
 /// Sets the handler's booking bit (O10). Returns whether a lower handler had booked already, which is all lower ones when a
