@@ -2,9 +2,9 @@
 
 use alloc::boxed::Box;
 
-use crate::Selector;
 use crate::config::bins_of_communicator;
 use crate::index::CommView;
+use crate::message::Target;
 use crate::sync::PlainCell;
 
 /// Where a communicator's new receives and unmatched messages go.
@@ -30,8 +30,8 @@ pub(crate) struct Communicator {
     pub(crate) next_label: u64,
     /// Youngest sequence ID (S11).
     pub(crate) sequence: u32,
-    /// Selector of the last receive that got a label; `None` starts a new sequence.
-    pub(crate) last: Option<Selector>,
+    /// [`Target::packed`] of the last receive that got a label; `NO_TARGET` starts a new sequence.
+    last: u64,
     /// Posted receives per class.
     pub(crate) posted: [u32; 4],
     /// Unexpected messages on the NIC.
@@ -43,13 +43,27 @@ pub(crate) struct Communicator {
 pub(crate) const COMMUNICATOR_BYTES: usize =
     size_of::<Communicator>() + size_of::<PlainCell<CommView>>() + EXTENT_BYTES;
 
+/// No receive has this selector: all bits set would be rank and tag 2^31 - 1, both wild, and a wild one is stored as 0.
+const NO_TARGET: u64 = u64::MAX;
+
 impl Communicator {
+    /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to the host before.
+    pub(crate) fn new(home: Home, allowed: u8, view: CommView, forwarded: u64) -> Self {
+        Self { home, allowed, view, forwarded, last: NO_TARGET, ..Self::default() }
+    }
+
+    /// No communicator, but still the count of what was sent to the host.
+    pub(crate) fn absent(forwarded: u64) -> Self {
+        Self { forwarded, ..Self::default() }
+    }
+
     /// The label and sequence ID of a receive that enters the posted queue now.
     #[inline]
-    pub(crate) fn label(&mut self, selector: Selector) -> (u64, u32) {
-        if self.last != Some(selector) {
+    pub(crate) fn label(&mut self, target: &Target) -> (u64, u32) {
+        let target = target.packed();
+        if self.last != target {
             self.sequence = self.sequence.wrapping_add(1);
-            self.last = Some(selector);
+            self.last = target;
         }
         let label = self.next_label;
         self.next_label += 1;
@@ -59,7 +73,7 @@ impl Communicator {
     /// A sequence ID that no receive has yet; the next receive will have another one again (S11, cancel).
     pub(crate) fn fresh_sequence(&mut self) -> u32 {
         self.sequence = self.sequence.wrapping_add(1);
-        self.last = None;
+        self.last = NO_TARGET;
         self.sequence
     }
 
@@ -156,13 +170,14 @@ mod tests {
     #[test]
     fn sequences_follow_the_posting_order() {
         let mut comm = Communicator::default();
-        let five = Selector::new(crate::SourceSel::Any, crate::Tag::new(5).unwrap());
-        let six = Selector::new(crate::SourceSel::Any, crate::Tag::new(6).unwrap());
-        assert_eq!(comm.label(five), (0, 1));
-        assert_eq!(comm.label(five), (1, 1));
-        assert_eq!(comm.label(six), (2, 2));
-        assert_eq!(comm.label(five), (3, 3));
+        let from_any = |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
+        let five = Target::of(from_any(5));
+        let six = Target::of(from_any(6));
+        assert_eq!(comm.label(&five), (0, 1));
+        assert_eq!(comm.label(&five), (1, 1));
+        assert_eq!(comm.label(&six), (2, 2));
+        assert_eq!(comm.label(&five), (3, 3));
         assert_eq!(comm.fresh_sequence(), 4);
-        assert_eq!(comm.label(five), (4, 5), "after a cancel no later receive joins the sequence");
+        assert_eq!(comm.label(&five), (4, 5), "after a cancel no later receive joins the sequence");
     }
 }

@@ -24,6 +24,17 @@ impl Hashes {
         Self { both: both(source.get(), tag.get()), tag: one(tag.get()), source: one(source.get()) }
     }
 
+    /// Only the value that the index of `class` uses.
+    #[inline(always)]
+    pub(crate) fn of_one(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
+        match class {
+            WildcardClass::None => both(source.get(), tag.get()),
+            WildcardClass::Source => one(tag.get()),
+            WildcardClass::Tag => one(source.get()),
+            WildcardClass::Both => 0,
+        }
+    }
+
     /// The value that the index of `class` uses; 0 for the list I3.
     #[inline]
     pub fn of_class(&self, class: WildcardClass) -> u32 {

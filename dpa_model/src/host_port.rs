@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::mem::ManuallyDrop;
 
-use crate::message::{Command, Completion, HostAddress, Message, Protocol, inline_bytes};
+use crate::message::{Command, Completion, HostAddress, Message, Protocol, Target, inline_bytes};
 use crate::nic::Shared;
 use crate::region::RegionKey;
 use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
@@ -282,7 +282,13 @@ impl HostPort {
             return Err((CommandQueueFull, buffer));
         }
         let (request, address, capacity) = self.lend(comm, Some(selector), buffer);
-        let command = Command::Post { request: request.0, comm, selector, buffer: address, capacity };
+        let command = Command::Post {
+            request: request.0,
+            comm,
+            target: Target::of(selector),
+            buffer: address,
+            capacity,
+        };
         self.issue(command, stamp);
         Ok(request)
     }
@@ -299,7 +305,7 @@ impl HostPort {
         // A communicator that nobody has: the NIC finds nothing and says so in order.
         let nowhere = (CommId(u32::MAX), Selector { source: SourceSel::Any, tag: TagSel::Any });
         let (comm, selector) = self.describe(request).unwrap_or(nowhere);
-        self.issue(Command::Cancel { request: request.0, comm, selector }, stamp);
+        self.issue(Command::Cancel { request: request.0, comm, target: Target::of(selector) }, stamp);
         Ok(())
     }
 
@@ -318,7 +324,7 @@ impl HostPort {
             return Err(CommandQueueFull);
         }
         let (request, ..) = self.lend(comm, Some(selector), Vec::new());
-        self.issue(Command::Probe { request: request.0, comm, selector, take }, stamp);
+        self.issue(Command::Probe { request: request.0, comm, target: Target::of(selector), take }, stamp);
         Ok(request)
     }
 

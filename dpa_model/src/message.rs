@@ -1,7 +1,7 @@
 //! What travels: completion-queue entries, commands, completions. Each fits with its ready mark in one 64-byte line.
 
 use crate::hash::Hashes;
-use crate::{CommId, Envelope, Hints, Selector};
+use crate::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass};
 
 /// Payload bytes that travel inside a completion-queue entry; longer eager messages use a bounce buffer.
 pub const INLINE_BYTES: usize = 24;
@@ -105,6 +105,51 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
     [word(0), word(1), word(2)]
 }
 
+/// A receive's selector taken apart by the host, with the hash of its class: the NIC only places it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Target {
+    pub(crate) class: WildcardClass,
+    /// Source, or 0 for any.
+    pub(crate) source: Rank,
+    /// Tag, or 0 for any.
+    pub(crate) tag: Tag,
+    pub(crate) hash: u32,
+}
+
+impl Target {
+    #[inline(always)]
+    pub(crate) fn of(selector: Selector) -> Self {
+        let source = match selector.source {
+            SourceSel::Rank(rank) => rank,
+            SourceSel::Any => Rank::default(),
+        };
+        let tag = match selector.tag {
+            TagSel::Tag(tag) => tag,
+            TagSel::Any => Tag::default(),
+        };
+        let class = selector.class();
+        Self { class, source, tag, hash: Hashes::of_one(class, source, tag) }
+    }
+
+    /// One number per selector: ranks and tags have 31 bits, the bits above them say which is wild.
+    #[inline(always)]
+    pub(crate) fn packed(&self) -> u64 {
+        let class = self.class as u64;
+        (class & 1) << 63 | u64::from(self.source.get()) << 32 | (class & 2) << 30 | u64::from(self.tag.get())
+    }
+
+    /// Whether a message is accepted; the communicator is compared elsewhere.
+    #[inline(always)]
+    pub(crate) fn accepts(&self, source: Rank, tag: Tag) -> bool {
+        match self.class {
+            WildcardClass::None => self.source == source && self.tag == tag,
+            WildcardClass::Source => self.tag == tag,
+            WildcardClass::Tag => self.source == source,
+            WildcardClass::Both => true,
+        }
+    }
+}
+
 /// What the host tells the NIC (O23).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Command {
@@ -113,20 +158,20 @@ pub(crate) enum Command {
     Post {
         request: u64,
         comm: CommId,
-        selector: Selector,
+        target: Target,
         buffer: HostAddress,
         capacity: u32,
     },
     Cancel {
         request: u64,
         comm: CommId,
-        selector: Selector,
+        target: Target,
     },
     /// `take`: a matched probe removes the message from matching.
     Probe {
         request: u64,
         comm: CommId,
-        selector: Selector,
+        target: Target,
         take: bool,
     },
     /// Receives a message that a matched probe took.

@@ -11,8 +11,8 @@ use crate::buffers::Buffers;
 use crate::descriptor::NIL;
 use crate::hash::Hashes;
 use crate::index::CommView;
-use crate::message::{Message, Protocol};
-use crate::{Hints, Selector, SourceSel, TagSel, WildcardClass};
+use crate::message::{Message, Protocol, Target};
+use crate::{Hints, WildcardClass};
 
 #[derive(Clone, Copy, Debug)]
 struct Chain {
@@ -186,14 +186,13 @@ impl UnexpectedStore {
         Some(index)
     }
 
-    /// The oldest message that the selector accepts, looked up in the one chain of its class.
-    pub(crate) fn find(&self, view: &CommView, selector: Selector) -> Option<u32> {
-        let class = selector.class();
-        let hash = selector_hash(selector);
-        let mut current = self.chains[view.bin(class, hash) as usize].head;
+    /// The oldest message that the target accepts, looked up in the one chain of its class.
+    pub(crate) fn find(&self, view: &CommView, target: &Target) -> Option<u32> {
+        let class = target.class;
+        let mut current = self.chains[view.bin(class, target.hash) as usize].head;
         while current != NIL {
             let entry = &self.entries[current as usize];
-            if selector.accepts(entry.message.envelope.source, entry.message.envelope.tag) {
+            if target.accepts(entry.message.envelope.source, entry.message.envelope.tag) {
                 return Some(current);
             }
             current = entry.links[class as usize].next;
@@ -245,18 +244,4 @@ impl UnexpectedStore {
         }
         self.free.give(index);
     }
-}
-
-/// The hash by which receives of this selector's class are placed.
-#[inline]
-pub(crate) fn selector_hash(selector: Selector) -> u32 {
-    let source = match selector.source {
-        SourceSel::Rank(rank) => rank,
-        SourceSel::Any => Default::default(),
-    };
-    let tag = match selector.tag {
-        TagSel::Tag(tag) => tag,
-        TagSel::Any => Default::default(),
-    };
-    Hashes::of(source, tag).of_class(selector.class())
 }

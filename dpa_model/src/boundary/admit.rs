@@ -6,10 +6,10 @@ use crate::config::{BINS_MAX, Order};
 use crate::descriptor::{NIL, Posted, state};
 use crate::index::CommView;
 use crate::matching::deliver_stored;
-use crate::message::{Command, Completion, HostAddress};
+use crate::message::{Command, Completion, HostAddress, Target};
 use crate::sync::Relaxed;
-use crate::unexpected::{classes_allowed, selector_hash};
-use crate::{CommId, Hints, Selector, SourceSel, TagSel};
+use crate::unexpected::classes_allowed;
+use crate::{CommId, Hints};
 
 impl Leader {
     /// Executes the commands that are due; at most one queue's length, so that arrivals are not starved.
@@ -25,10 +25,21 @@ impl Leader {
                 self.shared.boundary_counters.ring_full.add(1);
                 break;
             }
-            // SAFETY: seen ready, released below.
-            let command = unsafe { self.shared.commands.read(self.commands_head, |command| *command) };
+            // SAFETY: seen ready, and released only below.
+            let command = unsafe { self.shared.commands.peek(self.commands_head) };
+            // Read where it lies: copying a command costs more than executing the commonest one.
+            // SAFETY: as above, and the ring lives as long as the leader.
+            let command = unsafe { &*core::ptr::from_ref(command) };
             self.commands_head += 1;
-            self.execute(command);
+            if !matches!(command, Command::HandBack { .. }) {
+                self.commands_done += 1;
+            }
+            match *command {
+                Command::Post { request, comm, ref target, buffer, capacity } => {
+                    self.post(request, comm, target, buffer, capacity);
+                }
+                other => self.execute(other),
+            }
         }
         let admitted = self.commands_head - first;
         if admitted > 0 {
@@ -38,17 +49,13 @@ impl Leader {
         admitted > 0
     }
 
+    /// Every command but the commonest.
+    #[inline(never)]
     fn execute(&mut self, command: Command) {
-        if !matches!(command, Command::HandBack { .. }) {
-            self.commands_done += 1;
-        }
         match command {
-            Command::None => {}
-            Command::Post { request, comm, selector, buffer, capacity } => {
-                self.post(request, comm, selector, buffer, capacity);
-            }
-            Command::Cancel { request, comm, selector } => self.cancel(request, comm, selector),
-            Command::Probe { request, comm, selector, take } => self.probe(request, comm, selector, take),
+            Command::None | Command::Post { .. } => {}
+            Command::Cancel { request, comm, target } => self.cancel(request, comm, &target),
+            Command::Probe { request, comm, target, take } => self.probe(request, comm, &target, take),
             Command::Receive { request, entry, buffer, capacity } => {
                 deliver_stored(&self.shared, &self.unexpected, entry, buffer, capacity);
                 let message = self.unexpected.entry(entry).message;
@@ -62,29 +69,22 @@ impl Leader {
     }
 
     /// Section 1.11 `post`: the unexpected messages first, then the posted queue, else the host.
-    fn post(&mut self, request: u64, comm: CommId, selector: Selector, buffer: HostAddress, capacity: u32) {
+    fn post(&mut self, request: u64, comm: CommId, target: &Target, buffer: HostAddress, capacity: u32) {
         let counters = &self.shared.boundary_counters;
         counters.posts.add(1);
         let Some(control) =
             self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
-            counters.posts_forwarded.add(1);
-            self.count_forwarded(comm.0);
-            return self.report(Completion::PostForwarded { request });
+            return self.forward_post(request, comm);
         };
-        let class = selector.class();
+        let &Target { class, source, tag, hash } = target;
         if control.allowed & 1 << class as u8 == 0 {
             return self.report(Completion::Refused { request });
         }
         if control.unexpected > 0
-            && let Some(found) = self.unexpected.find(&control.view, selector)
+            && let Some(found) = self.unexpected.find(&control.view, target)
         {
-            counters.posts_late.add(1);
-            deliver_stored(&self.shared, &self.unexpected, found, buffer, capacity);
-            let message = self.unexpected.entry(found).message;
-            self.unlink_unexpected(comm.0, found);
-            self.unexpected.free(found);
-            return self.report(Completion::Received { request, message, late: true });
+            return self.deliver_late(request, comm, found, buffer, capacity);
         }
         // Labels and tables go on to the host in order: once one post was refused, all later ones are (S20).
         let free = if control.home == Home::Nic { self.free_receives.take() } else { None };
@@ -93,25 +93,19 @@ impl Leader {
                 control.home = Home::Fallback;
                 counters.fallback_receives.add(1);
             }
-            counters.posts_forwarded.add(1);
-            self.count_forwarded(comm.0);
-            return self.report(Completion::PostForwarded { request });
+            return self.forward_post(request, comm);
         };
-        let (label, sequence) = control.label(selector);
-        let bin = control.view.bin(class, selector_hash(selector));
-        let source = match selector.source {
-            SourceSel::Rank(rank) => rank.get(),
-            SourceSel::Any => 0,
-        };
-        let tag = match selector.tag {
-            TagSel::Tag(tag) => tag.get(),
-            TagSel::Any => 0,
-        };
-        let posted = Posted { label, buffer, request, sequence, source, tag, bin, capacity, class };
+        let (label, sequence) = control.label(target);
+        let bin = control.view.bin(class, hash);
+        let (source, tag) = (source.get(), tag.get());
         let descriptor = &self.shared.receives[receive as usize];
         debug_assert_eq!(descriptor.booking.load(Relaxed), 0, "a booking survived its block (S7)");
         // SAFETY: the descriptor was free and no block is running (D1).
-        unsafe { descriptor.posted.write(|slot| *slot = posted) };
+        unsafe {
+            descriptor.posted.write(|slot| {
+                *slot = Posted { label, buffer, request, sequence, source, tag, bin, capacity, class };
+            });
+        }
         descriptor.state.store(state::POSTED, Relaxed);
         if self.shared.bins[bin as usize].append(&self.shared.receives, receive) {
             counters.collisions.add(1);
@@ -128,13 +122,29 @@ impl Leader {
         }
     }
 
+    #[cold]
+    fn forward_post(&mut self, request: u64, comm: CommId) {
+        self.shared.boundary_counters.posts_forwarded.add(1);
+        self.count_forwarded(comm.0);
+        self.report(Completion::PostForwarded { request });
+    }
+
+    fn deliver_late(&mut self, request: u64, comm: CommId, found: u32, buffer: HostAddress, capacity: u32) {
+        self.shared.boundary_counters.posts_late.add(1);
+        deliver_stored(&self.shared, &self.unexpected, found, buffer, capacity);
+        let message = self.unexpected.entry(found).message;
+        self.unlink_unexpected(comm.0, found);
+        self.unexpected.free(found);
+        self.report(Completion::Received { request, message, late: true });
+    }
+
     /// Looks for the receive in the one chain where it can be.
-    fn cancel(&mut self, request: u64, comm: CommId, selector: Selector) {
+    fn cancel(&mut self, request: u64, comm: CommId, target: &Target) {
         let Some(control) = self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
             return self.report(Completion::CancelForwarded { request });
         };
-        let bin = control.view.bin(selector.class(), selector_hash(selector));
+        let bin = control.view.bin(target.class, target.hash);
         let mut current = self.shared.bins[bin as usize].head();
         while current != NIL {
             let descriptor = &self.shared.receives[current as usize];
@@ -178,15 +188,15 @@ impl Leader {
         }
     }
 
-    fn probe(&mut self, request: u64, comm: CommId, selector: Selector, take: bool) {
+    fn probe(&mut self, request: u64, comm: CommId, target: &Target, take: bool) {
         let control = self.comms.get(comm.0 as usize).copied().unwrap_or_default();
         if control.home == Home::Absent {
             return self.report(Completion::ProbeForwarded { request, take });
         }
-        if control.allowed & 1 << selector.class() as u8 == 0 {
+        if control.allowed & 1 << target.class as u8 == 0 {
             return self.report(Completion::Refused { request });
         }
-        let found = if control.unexpected > 0 { self.unexpected.find(&control.view, selector) } else { None };
+        let found = if control.unexpected > 0 { self.unexpected.find(&control.view, target) } else { None };
         let Some(found) = found else {
             let result = match control.home {
                 Home::Fallback => Completion::ProbeForwarded { request, take },
@@ -214,13 +224,7 @@ impl Leader {
         // Messages that came before the communicator are with the host: it has to hand them back first.
         let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
         let view = CommView { base, bins, classes: 0, overtaking: hints.allow_overtaking };
-        *control = Communicator {
-            home,
-            allowed: classes_allowed(hints),
-            view,
-            forwarded,
-            ..Communicator::default()
-        };
+        *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
         self.set_view(comm.0);
         self.report(Completion::Created { request, offloaded: true });
     }
@@ -235,7 +239,7 @@ impl Leader {
             return self.report(Completion::Freed { request, busy: true });
         }
         let base = control.view.base;
-        *control = Communicator { forwarded: control.forwarded, ..Communicator::default() };
+        *control = Communicator::absent(control.forwarded);
         self.room.give(base);
         self.set_view(comm.0);
         self.report(Completion::Freed { request, busy: false });

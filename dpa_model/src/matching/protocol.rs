@@ -17,17 +17,17 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
     }
     let position = block.first + handler as u64;
     // SAFETY: inside a block (D1).
-    let posted = unsafe { nic.receives[outcome.receive as usize].posted() };
-    // SAFETY: the leader saw the block's entries ready and has not released them.
-    let message = unsafe {
-        nic.arrivals.ring.read(position, |entry| {
-            move_data(nic, entry, position, &posted);
-            Message { arrival: position, envelope: entry.envelope, length: entry.length }
-        })
-    };
-    let result = Completion::Received { request: posted.request, message, late: false };
+    let posted = unsafe { nic.receives[outcome.receive as usize].posted.peek() };
+    // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
+    let entry = unsafe { nic.arrivals.ring.peek(position) };
+    move_data(nic, entry, position, posted);
     // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns position i of it.
-    unsafe { nic.completions.fill(block.results + handler as u64, 0, |slot| *slot = result) };
+    unsafe {
+        nic.completions.fill(block.results + handler as u64, 0, |slot| {
+            let message = Message { arrival: position, envelope: entry.envelope, length: entry.length };
+            *slot = Completion::Received { request: posted.request, message, late: false };
+        });
+    }
 }
 
 #[inline(always)]
