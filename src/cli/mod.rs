@@ -4,6 +4,7 @@
 //! that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong.
 
 mod engines;
+mod footprint;
 mod generate;
 mod matching;
 mod nic_args;
@@ -19,6 +20,7 @@ Examples:
   dpamatch match events.txt                      match a stream of events
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch engines                               list the engines
+  dpamatch footprint --bins 128                  memory of the emulated NIC
 
 dpamatch COMMAND --help shows more of each command.";
 
@@ -34,6 +36,7 @@ struct Cli {
 enum Command {
     Match(matching::Args),
     Engines(engines::Args),
+    Footprint(footprint::Args),
     Gen(generate::Args),
 }
 
@@ -48,6 +51,7 @@ pub(crate) fn main() -> ExitCode {
         None => help(),
         Some(Command::Match(args)) => matching::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),
+        Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
     };
     match result {
