@@ -7,8 +7,10 @@
 //!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
 //! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
 //! - [`registry`]: the engines by name.
+//! - [`bench`]: message rates in windows, as the paper measures them.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod engine;
 pub mod host;
 pub mod registry;

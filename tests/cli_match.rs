@@ -256,8 +256,7 @@ fn engines_are_listed_one_a_line() {
 
 #[test]
 fn help_has_examples() {
-    for arguments in [&[][..], &["--help"], &["match", "--help"], &["gen", "--help"], &["engines", "--help"]]
-    {
+    for arguments in [&["--help"][..], &["match", "--help"], &["gen", "--help"], &["engines", "--help"]] {
         let output = run(arguments, b"");
         let (code, help, message) = outcome(&output);
         assert_eq!((code, message), (Some(0), ""), "{arguments:?}");

@@ -84,6 +84,11 @@ pub struct RemoteData {
 }
 
 impl RemoteData {
+    pub(crate) fn new(shared: &Arc<Shared>, key: RegionKey) -> Self {
+        shared.life.add_remote_reader();
+        Self { shared: shared.clone(), key }
+    }
+
     /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number of bytes copied.
     pub fn read(self, target: &mut [u8]) -> usize {
         let copied = self.shared.regions.read(self.key, |bytes| {
@@ -524,10 +529,7 @@ impl HostPort {
                     unsafe { self.shared.staging.read(staging, message.length as usize, <[u8]>::to_vec) };
                 Payload::Eager(bytes)
             }
-            Protocol::Rendezvous => {
-                self.shared.life.add_remote_reader();
-                Payload::Rendezvous(RemoteData { shared: self.shared.clone(), key: RegionKey(payload[0]) })
-            }
+            Protocol::Rendezvous => Payload::Rendezvous(RemoteData::new(&self.shared, RegionKey(payload[0]))),
         }
     }
 

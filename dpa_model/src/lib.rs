@@ -43,6 +43,7 @@ mod communicator;
 mod config;
 mod counters;
 mod descriptor;
+mod drain;
 mod envelope;
 mod hash;
 mod host_port;
@@ -67,6 +68,7 @@ pub use config::{
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;
+pub use drain::{Data, Drain};
 pub use envelope::{
     CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
 };

@@ -3,7 +3,9 @@
 //! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1 something failed (input
 //! that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong.
 
+mod bench;
 mod engines;
+mod footprint;
 mod generate;
 mod matching;
 mod nic_args;
@@ -12,13 +14,16 @@ mod output;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
+  dpamatch                                       the same as dpamatch bench
+  dpamatch bench                                 measure message rates, in less than a minute
   dpamatch match events.txt                      match a stream of events
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch engines                               list the engines
+  dpamatch footprint --bins 128                  memory of the emulated NIC
 
 dpamatch COMMAND --help shows more of each command.";
 
@@ -32,8 +37,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Bench(bench::Args),
     Match(matching::Args),
     Engines(engines::Args),
+    Footprint(footprint::Args),
     Gen(generate::Args),
 }
 
@@ -45,9 +52,11 @@ struct BadInput(String);
 /// Runs the command and says how the process ends.
 pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        None => help(),
+        None => bare(),
+        Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Match(args)) => matching::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),
+        Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
     };
     match result {
@@ -61,7 +70,10 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-fn help() -> anyhow::Result<()> {
-    let help = Cli::command().render_help();
-    Ok(write!(io::stdout(), "{help}")?)
+/// Without a command: the bench with its defaults.
+fn bare() -> anyhow::Result<()> {
+    match Cli::parse_from(["dpamatch", "bench"]).command {
+        Some(Command::Bench(args)) => bench::run(&args),
+        _ => unreachable!("these arguments name the bench"),
+    }
 }

@@ -101,6 +101,11 @@ enum FallbackArg {
 }
 
 impl NicArgs {
+    /// N.
+    pub(super) fn handlers(&self) -> usize {
+        self.handlers
+    }
+
     /// The NIC's configuration with this number of bins.
     pub(super) fn config(&self, bins: BinCount) -> NicConfig {
         let defaults = NicConfig::default();

@@ -24,7 +24,7 @@ pub enum Round {
 /// Worker 0 with the state that only the boundary touches.
 #[derive(Debug)]
 pub struct Leader {
-    pub(super) shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     pub(super) scratch: Scratch,
     pub(super) comms: Box<[Communicator]>,
     pub(super) room: BinRoom,
@@ -35,7 +35,7 @@ pub struct Leader {
     /// Commands admitted that the host counted in its stamps.
     pub(super) commands_done: u64,
     /// Next message to match: also the number of messages matched.
-    pub(super) arrivals_head: u64,
+    pub(crate) arrivals_head: u64,
     /// Next free position of the completion ring.
     pub(super) results_tail: u64,
     /// The host's head of that ring, as last seen.

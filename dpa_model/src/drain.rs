@@ -1,0 +1,135 @@
+//! The wire without matching: takes messages out of the completion queue one by one, in order.
+//!
+//! For measurements: what senders, queue and bounce buffers cost by themselves, and what another matching engine costs on the same wire.
+//! Nothing of the NIC but its completion queue is used.
+
+use crate::host_port::RemoteData;
+use crate::message::{Protocol, inline_bytes};
+use crate::region::RegionKey;
+use crate::{Envelope, Leader};
+
+/// A message's data as it lies in the NIC.
+#[derive(Debug)]
+pub enum Data<'a> {
+    /// Eager: all of it, in the entry or in the bounce buffer.
+    Eager(&'a [u8]),
+    /// Rendezvous: still at the sender.
+    Rendezvous(RemoteData),
+}
+
+/// Takes messages out of the completion queue without matching them.
+#[derive(Debug)]
+pub struct Drain {
+    leader: Leader,
+    /// Positions below are released.
+    released: u64,
+}
+
+/// Messages taken before the queue is told about it: as many as the paper's blocks have.
+const RELEASE_EVERY: u64 = 32;
+
+impl Drain {
+    /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once the drain is dropped.
+    pub fn new(leader: Leader) -> Self {
+        let released = leader.arrivals_head;
+        Self { leader, released }
+    }
+
+    /// Hands the next message to `take`; `None` if there is none now.
+    #[inline]
+    pub fn next<R>(&mut self, take: impl FnOnce(Envelope, Data<'_>) -> R) -> Option<R> {
+        let position = self.leader.arrivals_head;
+        let shared = &self.leader.shared;
+        let arrivals = &shared.arrivals;
+        if arrivals.ring.stamp_if_ready(position).is_none() {
+            self.release();
+            return None;
+        }
+        // SAFETY: just seen ready; released below or later.
+        let taken = unsafe {
+            arrivals.ring.read(position, |entry| match entry.protocol {
+                Protocol::Inline => {
+                    take(entry.envelope, Data::Eager(inline_bytes(&entry.payload, entry.length)))
+                }
+                Protocol::Buffered => {
+                    // SAFETY: the bounce buffer belongs to this entry until the head passes it.
+                    arrivals.bounce.read(arrivals.bounce_buffer(position), entry.length as usize, |bytes| {
+                        take(entry.envelope, Data::Eager(bytes))
+                    })
+                }
+                Protocol::Rendezvous => {
+                    let data = RemoteData::new(shared, RegionKey(entry.payload[0]));
+                    take(entry.envelope, Data::Rendezvous(data))
+                }
+            })
+        };
+        self.leader.arrivals_head += 1;
+        if self.leader.arrivals_head - self.released >= RELEASE_EVERY {
+            self.release();
+        }
+        Some(taken)
+    }
+
+    fn release(&mut self) {
+        if self.released != self.leader.arrivals_head {
+            self.released = self.leader.arrivals_head;
+            self.leader.shared.arrivals.ring.release(self.released);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CommId, Nic, NicConfig, Rank, SendError, Tag};
+
+    fn envelope(tag: u32) -> Envelope {
+        let tag = Tag::new(tag).expect("a tag");
+        Envelope { comm: CommId(0), source: Rank::new(1).expect("a rank"), tag }
+    }
+
+    #[test]
+    fn messages_come_in_order_with_their_data() {
+        let config = NicConfig { completion_queue: 64, bounce_buffers: 64, ..NicConfig::default() };
+        let nic = Nic::new(&config).expect("a NIC");
+        let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
+        assert!(drain.next(|_, _| ()).is_none());
+        for i in 0..1000u32 {
+            // In turn: empty, in the entry, in a bounce buffer, at the sender.
+            let length = [0, 8, 300, 5000][i as usize % 4];
+            let bytes = alloc::vec![i as u8; length];
+            let request = if length <= 4096 {
+                sender.try_send(envelope(i), &bytes, 0).expect("room");
+                None
+            } else {
+                Some(sender.try_send_rendezvous(envelope(i), bytes.clone(), 0).expect("room"))
+            };
+            let mut target = alloc::vec![0; length];
+            let seen = drain.next(|envelope, data| {
+                match data {
+                    Data::Eager(eager) => target.copy_from_slice(eager),
+                    Data::Rendezvous(remote) => assert_eq!(remote.read(&mut target), length),
+                }
+                envelope
+            });
+            assert_eq!(seen, Some(envelope(i)));
+            assert_eq!(target, bytes);
+            if let Some(mut request) = request {
+                assert_eq!(request.test(), Some(bytes), "the sender is released");
+            }
+        }
+    }
+
+    #[test]
+    fn the_queue_is_given_back_and_the_end_is_seen() {
+        let config = NicConfig { completion_queue: 32, ..NicConfig::default() };
+        let nic = Nic::new(&config).expect("a NIC");
+        let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
+        let fill = |sender: &mut crate::Sender| (0..).find(|_| sender.try_send(envelope(1), &[], 0).is_err());
+        assert_eq!(fill(&mut sender), Some(32));
+        while drain.next(|_, _| ()).is_some() {}
+        assert_eq!(fill(&mut sender), Some(32));
+        drop(drain);
+        assert_eq!(sender.try_send(envelope(1), &[], 0), Err(SendError::Stopped));
+    }
+}

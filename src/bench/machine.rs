@@ -1,0 +1,105 @@
+//! The machine that a measurement is made on, and where its threads run.
+
+use std::fmt;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// What the results depend on besides this program.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Machine {
+    /// The processor's model.
+    pub cpu: String,
+    /// Processors that this process may use.
+    pub processors: usize,
+    /// Name and release of the kernel.
+    pub kernel: String,
+    /// The system's load average of the last minute, at the start.
+    pub load: String,
+}
+
+impl Machine {
+    /// This machine; what the system does not tell is called unknown.
+    pub fn this() -> Self {
+        let unknown = || "unknown".to_owned();
+        let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        });
+        let load = std::fs::read_to_string("/proc/loadavg").ok();
+        let load = load.and_then(|text| Some(text.split_whitespace().next()?.to_owned()));
+        let system = rustix::system::uname();
+        Self {
+            cpu: model.unwrap_or_else(unknown),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            kernel: format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()),
+            load: load.unwrap_or_else(unknown),
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cpu, processors, kernel, load } = self;
+        write!(f, "{cpu}, {processors} processors, {kernel}, load {load}")
+    }
+}
+
+/// The processors that threads are pinned to: the receiver to the first, the sender to the second, workers to the rest.
+#[derive(Clone, Debug)]
+pub(super) struct Processors {
+    allowed: Vec<usize>,
+}
+
+impl Processors {
+    /// Those that this process may use; none if the system does not tell.
+    pub(super) fn allowed() -> Self {
+        let set = sched_getaffinity(None).ok();
+        let allowed =
+            set.map(|set| (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()).unwrap_or_default();
+        Self { allowed }
+    }
+
+    fn pin(&self, place: usize) -> bool {
+        let Some(&cpu) = self.allowed.get(place) else { return false };
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        sched_setaffinity(None, &set).is_ok()
+    }
+
+    /// Pins the calling thread; whether that went well.
+    pub(super) fn pin_receiver(&self) -> bool {
+        self.pin(0)
+    }
+
+    /// Pins the calling thread; whether that went well.
+    pub(super) fn pin_sender(&self) -> bool {
+        self.pin(1)
+    }
+
+    /// Pins the calling thread if there is a processor for it alone.
+    pub(super) fn pin_worker(&self, worker: usize) {
+        self.pin(2 + worker);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_stays_where_it_was_pinned() {
+        let processors = Processors::allowed();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(processors.pin_receiver());
+                assert_eq!(Processors::allowed().allowed, processors.allowed[..1]);
+                assert!(!Processors::allowed().pin_sender(), "one processor is left");
+            });
+        });
+    }
+
+    #[test]
+    fn the_machine_has_processors() {
+        assert!(Machine::this().processors > 0);
+    }
+}

@@ -1,0 +1,25 @@
+//! Message rates in windows, as the paper measures them (O38-O41), on the emulated NIC and, in the same run, on the same
+//! wire without it.
+//!
+//! [`measure`] runs one [`Point`]: a sending thread and a receiving thread, pinned apart. The receiving thread drives
+//! the NIC itself unless threads of its own are asked for, so two processors carry a whole measurement. [`Report`]
+//! holds what a list of points gave over several rounds, with the ratios between them.
+
+mod baseline;
+mod machine;
+mod nic_receiver;
+mod payload;
+mod point;
+mod report;
+mod scenario;
+mod signal;
+mod stats;
+mod window;
+
+pub use machine::Machine;
+pub use nic_receiver::Paths;
+pub use point::{BenchError, Peer, Point, Sample, Settings, measure};
+pub use report::{PointError, Report, Row};
+pub use scenario::{Posting, Scenario, UnknownScenario, WINDOW_MAX};
+pub use stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
+pub use window::WARM_UP;

@@ -1,0 +1,262 @@
+//! The two ends of a repetition (O38): the receiver posts k receives and says so; the sender starts the clock, sends k
+//! messages and waits for the acknowledgement that follows the last completion.
+//!
+//! Of an unexpected window the messages come first, and behind them one that says so; the receives are posted when
+//! that one has been received, so inside the clock.
+
+use std::time::{Duration, Instant};
+
+use dpa_model::{Envelope, Selector, SendError, SendRequest, Sender};
+
+use super::BenchError;
+use super::payload;
+use super::scenario::Window;
+use super::signal::{Farewell, Gone, Signals, Spin};
+
+/// Windows before the measured ones. Their payloads, and so their order, are checked.
+pub const WARM_UP: usize = 20;
+/// Repetitions that are made even if the time is over.
+const REPETITIONS_MIN: usize = 10;
+
+/// The receiving end: something that matches, or does without.
+pub(super) trait Receiver {
+    /// Posts a receive whose message goes to buffer `slot`.
+    fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError>;
+
+    /// Returns when everything posted so far is where messages will look for it.
+    fn settle(&mut self) -> Result<(), BenchError>;
+
+    /// Works until `count` receives are complete that were not waited for before.
+    fn complete(&mut self, count: usize) -> Result<(), BenchError>;
+
+    /// The buffer of a complete receive.
+    fn buffer(&mut self, slot: usize) -> &mut [u8];
+}
+
+/// Slots of a window's receives: `0..k`; then these two kinds.
+fn slot_of_done(window: &Window) -> usize {
+    window.receives.len()
+}
+
+fn slot_of_standing(window: &Window, index: usize) -> usize {
+    window.receives.len() + 1 + index
+}
+
+/// How many slots a window needs.
+pub(super) fn slots(window: &Window) -> usize {
+    slot_of_standing(window, window.standing.len())
+}
+
+/// What the receiver measured, in nanoseconds per window.
+#[derive(Debug, Default)]
+pub(super) struct ReceiverTimes {
+    /// Handing the receives over.
+    pub(super) post: Vec<f64>,
+    /// From then until they stand in the posted queue, where that is apart.
+    pub(super) settle: Vec<f64>,
+    /// From the first post of an unexpected window to the last completion.
+    pub(super) unexpected: Vec<f64>,
+    /// Payloads that were compared.
+    pub(super) checked: u64,
+}
+
+/// Runs the receiver until the sender has gone.
+pub(super) fn receive(
+    mut receiver: impl Receiver,
+    window: &Window,
+    repetitions: usize,
+    signals: &Signals,
+) -> Result<ReceiverTimes, BenchError> {
+    let _farewell = Farewell(&[&signals.ready, &signals.ack]);
+    let mut times = ReceiverTimes {
+        post: Vec::with_capacity(repetitions),
+        settle: Vec::with_capacity(repetitions),
+        unexpected: Vec::with_capacity(repetitions),
+        checked: 0,
+    };
+    let count = window.receives.len();
+    for (i, selector) in window.standing.iter().enumerate() {
+        receiver.post(slot_of_standing(window, i), *selector)?;
+    }
+    receiver.settle()?;
+    let done = Selector::new(window.done.source, window.done.tag);
+    for number in 1.. {
+        if signals.go.wait_for(number).is_err() {
+            break;
+        }
+        let warming_up = number <= WARM_UP as u64;
+        if warming_up {
+            (0..count).for_each(|slot| payload::blank(receiver.buffer(slot)));
+        }
+        if window.unexpected {
+            receiver.post(slot_of_done(window), done)?;
+            receiver.settle()?;
+            signals.ready.say(number);
+            receiver.complete(1)?;
+        }
+        let start = Instant::now();
+        for (slot, selector) in window.receives.iter().enumerate() {
+            receiver.post(slot, *selector)?;
+        }
+        let posted = Instant::now();
+        receiver.settle()?;
+        let settled = Instant::now();
+        if !window.unexpected {
+            signals.ready.say(number);
+        }
+        receiver.complete(count)?;
+        let complete = Instant::now();
+        signals.ack.say(number);
+        if warming_up {
+            check(&mut receiver, window)?;
+            times.checked += count as u64;
+        } else {
+            times.post.push(nanoseconds(posted - start));
+            times.settle.push(nanoseconds(settled - posted));
+            if window.unexpected {
+                times.unexpected.push(nanoseconds(complete - start));
+            }
+        }
+    }
+    Ok(times)
+}
+
+fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError> {
+    for (slot, &message) in window.expected.iter().enumerate() {
+        if !payload::holds(receiver.buffer(slot), message) {
+            return Err(BenchError::WrongMessage { receive: slot, message });
+        }
+    }
+    Ok(())
+}
+
+fn nanoseconds(time: Duration) -> f64 {
+    time.as_nanos() as f64
+}
+
+/// How long the sender goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Measured windows at most.
+    pub(super) repetitions: usize,
+    /// Time after which no more than the least number is made.
+    pub(super) budget: Duration,
+}
+
+/// Runs the sender; returns the time of each window after the warm-up in nanoseconds. An early end means that the
+/// receiver has gone, and knows why.
+pub(super) fn send(mut sender: Sender, window: &Window, limits: Limits, signals: &Signals) -> Vec<f64> {
+    let _farewell = Farewell(&[&signals.go]);
+    let mut times = Vec::with_capacity(limits.repetitions);
+    let mut outbox = Outbox::new(window, sender.eager_limit());
+    let mut begin = Instant::now();
+    for number in 1..=(WARM_UP + limits.repetitions) as u64 {
+        if number == WARM_UP as u64 + 1 {
+            begin = Instant::now();
+        }
+        if times.len() >= REPETITIONS_MIN && begin.elapsed() > limits.budget {
+            break;
+        }
+        match one_window(&mut sender, window, &mut outbox, signals, number) {
+            Ok(time) if number > WARM_UP as u64 => times.push(nanoseconds(time)),
+            Ok(_) => {}
+            Err(Gone) => break,
+        }
+    }
+    times
+}
+
+#[inline]
+fn one_window(
+    sender: &mut Sender,
+    window: &Window,
+    outbox: &mut Outbox,
+    signals: &Signals,
+    number: u64,
+) -> Result<Duration, Gone> {
+    signals.go.say(number);
+    signals.ready.wait_for(number)?;
+    let start = Instant::now();
+    match outbox {
+        Outbox::Eager { bytes, stride } => {
+            for (envelope, payload) in window.messages.iter().zip(bytes.chunks_exact(*stride)) {
+                send_eager(sender, *envelope, &payload[..window.size])?;
+            }
+        }
+        Outbox::Rendezvous { buffers, requests } => {
+            for (envelope, buffer) in window.messages.iter().zip(buffers.iter_mut()) {
+                requests.push(send_rendezvous(sender, *envelope, std::mem::take(buffer))?);
+            }
+        }
+    }
+    if window.unexpected {
+        send_eager(sender, window.done, &[])?;
+    }
+    outbox.take_back()?;
+    signals.ack.wait_for(number)?;
+    Ok(start.elapsed())
+}
+
+#[inline]
+fn send_eager(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
+    let mut spin = Spin::default();
+    loop {
+        match sender.try_send(envelope, bytes, 0) {
+            Ok(()) => return Ok(()),
+            Err(SendError::ReceiverNotReady) => spin.pause(),
+            Err(_) => return Err(Gone),
+        }
+    }
+}
+
+fn send_rendezvous(
+    sender: &mut Sender,
+    envelope: Envelope,
+    mut buffer: Vec<u8>,
+) -> Result<SendRequest, Gone> {
+    let mut spin = Spin::default();
+    loop {
+        match sender.try_send_rendezvous(envelope, buffer, 0) {
+            Ok(request) => return Ok(request),
+            Err((SendError::ReceiverNotReady, back)) => buffer = back,
+            Err(_) => return Err(Gone),
+        }
+        spin.pause();
+    }
+}
+
+/// The payloads of a window's messages.
+enum Outbox {
+    /// Message i at `i * stride`.
+    Eager { bytes: Vec<u8>, stride: usize },
+    /// Lent to the NIC while a request is open.
+    Rendezvous { buffers: Vec<Vec<u8>>, requests: Vec<SendRequest> },
+}
+
+impl Outbox {
+    fn new(window: &Window, eager_limit: usize) -> Self {
+        let count = window.messages.len();
+        if window.size <= eager_limit {
+            let stride = window.size.max(64);
+            let mut bytes = vec![0; stride * count];
+            for (i, payload) in bytes.chunks_exact_mut(stride).enumerate() {
+                payload::stamp(&mut payload[..window.size], i);
+            }
+            Self::Eager { bytes, stride }
+        } else {
+            let mut buffers = payload::buffers(count, window.size);
+            buffers.iter_mut().enumerate().for_each(|(i, buffer)| payload::stamp(buffer, i));
+            Self::Rendezvous { buffers, requests: Vec::with_capacity(count) }
+        }
+    }
+
+    /// Waits until the NIC has read every buffer.
+    fn take_back(&mut self) -> Result<(), Gone> {
+        if let Self::Rendezvous { buffers, requests } = self {
+            for (request, place) in requests.drain(..).zip(buffers) {
+                *place = request.wait().map_err(|_| Gone)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,314 @@
+//! `dpamatch bench`.
+
+mod machine_readable;
+mod tables;
+
+use std::io::{Write, stderr};
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use dpamatch::bench::{
+    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, WINDOW_MAX,
+};
+use dpamatch::engine::BinCount;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::nic_args::NicArgs;
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+A repetition: the receiver posts a window of receives and says so; the sender starts the clock, sends the messages and
+waits for the acknowledgement that follows the last completion. The rate of a window is messages / time; the calibrated
+rate (window 'cal') is 127 / (time of window 128 - time of window 1). Each number is the median of the rounds, each
+round the median of its repetitions. Payloads and matching order are checked in the warm-up windows.
+
+Scenarios:
+  NC, WC                 receives with distinct tags in arrival order, or all with the same tag
+  WC-FP, WC-SP           WC with the fast path on, or off
+  NC-REV, NC-RND         posted in reverse or random order of arrival
+  NC-REV-S1021           NC-REV with tags 1021 apart; any distance up to 16000
+  ANYSRC[-REV], ANYTAG, ANYBOTH     wildcards
+  UNEXP[-WC|-REV|-ANYSRC-REV]       all messages arrive before the receives are posted
+  DEPTH-<d>, WDEPTH-<d>  NC behind d receives that never match; the latter accept any source
+  all                    all of these, depths 0 to 8192
+
+Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8, then an overview.
+
+Examples:
+  dpamatch bench
+  dpamatch bench --scenario NC,WC --windows 1,128,1024
+  dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
+  dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
+  dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json";
+
+/// Measure message rates of the emulated NIC, beside the same wire without matching and with sequential engines.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
+pub(super) struct Args {
+    /// Scenarios, by name
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    scenario: Vec<String>,
+    /// Messages in a window; without it what is usual for the scenario
+    #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=WINDOW_MAX as i64))]
+    windows: Vec<u32>,
+    /// Bytes of a message; above the eager limit by rendezvous
+    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8")]
+    sizes: Vec<usize>,
+    /// Repetitions of a window in each round
+    #[arg(long, value_name = "R", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    reps: u32,
+    /// Rounds over all windows
+    #[arg(long, value_name = "ROUNDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Time for the repetitions of a window in milliseconds; ten are made in any case
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    budget: u64,
+    /// Numbers of handlers to go through, in place of --handlers
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    sweep: Vec<usize>,
+    /// What else is measured on the same wire
+    #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_values_t = [Baseline::NoMatching, Baseline::Bins])]
+    baseline: Vec<Baseline>,
+    /// Seed of random orders
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Form of the results
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    /// Bins of each hash table, 1 to 65536
+    #[arg(long, value_name = "B", default_value = "2048")]
+    bins: BinCount,
+    #[command(flatten)]
+    nic: NicArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Baseline {
+    /// Nothing: the NIC alone
+    None,
+    /// Messages go to buffers as they come
+    NoMatching,
+    /// The sequential hash-bin engine
+    Bins,
+    /// The sequential list engine
+    List,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Table,
+    Csv,
+    Json,
+}
+
+/// Handlers of the paper's figure, and twice the last.
+const PAPER_SWEEP: &[usize] = &[1, 2, 4, 8, 16, 32, 64];
+/// Scenarios of the paper.
+const PAPER: &[&str] = &["NC", "WC-FP", "WC-SP"];
+/// Scenarios and windows of the overview behind it.
+const OVERVIEW: &[(&str, usize)] = &[
+    ("NC", 1),
+    ("NC", 100),
+    ("NC", 1024),
+    ("WC", 1024),
+    ("NC-REV", 1024),
+    ("NC-RND", 1024),
+    ("NC-REV-S1021", 1024),
+    ("ANYSRC", 1024),
+    ("ANYSRC-REV", 1024),
+    ("ANYTAG", 1024),
+    ("ANYBOTH", 1024),
+    ("UNEXP", 1024),
+    ("UNEXP-ANYSRC-REV", 1024),
+    ("DEPTH-1024", 100),
+    ("DEPTH-8192", 100),
+    ("WDEPTH-1024", 100),
+];
+
+impl Args {
+    fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
+        let mut scenarios = Vec::new();
+        for name in &self.scenario {
+            if name == "all" {
+                scenarios.extend(Scenario::all());
+            } else {
+                let wrong = |error| BadInput(format!("{error}; known: {}, all", Scenario::NAMES.join(", ")));
+                scenarios.push(name.parse().map_err(wrong)?);
+            }
+        }
+        Ok(scenarios)
+    }
+
+    fn baselines(&self) -> impl Iterator<Item = Peer> {
+        self.baseline.iter().filter_map(|baseline| match baseline {
+            Baseline::None => None,
+            Baseline::NoMatching => Some(Peer::NoMatching),
+            Baseline::Bins => Some(Peer::Bins),
+            Baseline::List => Some(Peer::List),
+        })
+    }
+
+    /// Nothing was asked for but the defaults.
+    fn is_overview(&self) -> bool {
+        self.scenario.is_empty() && self.sweep.is_empty()
+    }
+
+    /// The points to measure, each once.
+    fn points(&self) -> Result<Vec<Point>, BadInput> {
+        let nic = Peer::Nic { handlers: self.nic.handlers() };
+        let mut points = Points { sizes: &self.sizes, all: Vec::new() };
+        let windows = |usual: &[usize]| match self.windows.as_slice() {
+            [] => usual.to_vec(),
+            chosen => chosen.iter().map(|&window| window as usize).collect(),
+        };
+        if self.is_overview() {
+            for scenario in PAPER.iter().filter_map(|name| name.parse::<Scenario>().ok()) {
+                for window in CALIBRATION {
+                    for &handlers in PAPER_SWEEP {
+                        points.add(Peer::Nic { handlers }, &scenario, window);
+                    }
+                    self.baselines().for_each(|peer| points.add(peer, &scenario, window));
+                }
+            }
+            for &(name, usual) in OVERVIEW {
+                let Ok(scenario) = name.parse() else { continue };
+                for window in windows(&[usual]) {
+                    points.add(nic, &scenario, window);
+                    self.baselines().for_each(|peer| points.add(peer, &scenario, window));
+                }
+            }
+            return Ok(points.all);
+        }
+        let mut scenarios = self.scenarios()?;
+        if scenarios.is_empty() {
+            scenarios = PAPER.iter().filter_map(|name| name.parse().ok()).collect();
+        }
+        for scenario in &scenarios {
+            for window in windows(scenario.usual_windows()) {
+                if self.sweep.is_empty() {
+                    points.add(nic, scenario, window);
+                }
+                for &handlers in &self.sweep {
+                    points.add(Peer::Nic { handlers }, scenario, window);
+                }
+                for peer in self.baselines() {
+                    if peer == Peer::NoMatching {
+                        // Without matching every scenario is NC.
+                        if let Ok(nc) = "NC".parse() {
+                            points.add(peer, &nc, window);
+                        }
+                    }
+                    points.add(peer, scenario, window);
+                }
+            }
+        }
+        Ok(points.all)
+    }
+}
+
+struct Points<'a> {
+    sizes: &'a [usize],
+    all: Vec<Point>,
+}
+
+impl Points<'_> {
+    fn add(&mut self, peer: Peer, scenario: &Scenario, window: usize) {
+        for &size in self.sizes {
+            let point = Point { peer, scenario: scenario.clone(), window, size };
+            if peer.takes(scenario) && !self.all.contains(&point) {
+                self.all.push(point);
+            }
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let points = args.points()?;
+    let settings = Settings {
+        nic: args.nic.options(args.bins),
+        repetitions: args.reps as usize,
+        budget: Duration::from_millis(args.budget),
+        seed: args.seed,
+    };
+    settings.nic.nic.validate().map_err(|error| BadInput(error.to_string()))?;
+    let machine = Machine::this();
+    let begin = Instant::now();
+    let report = measure(&points, args.rounds as usize, &settings)?;
+    if !report.pinned() && machine.processors > 1 {
+        writeln!(stderr(), "dpamatch: the system did not let threads be pinned; rates vary more")?;
+    }
+    let header = Header {
+        machine,
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        seconds: begin.elapsed().as_secs_f64(),
+        settings,
+        rounds: args.rounds,
+    };
+    let nic = Peer::Nic { handlers: args.nic.handlers() };
+    let mut out = output::stdout();
+    match args.format {
+        Format::Table => {
+            writeln!(out, "{}", header.text(&report))?;
+            if args.is_overview() {
+                writeln!(out, "\n{}", tables::paper(&report, PAPER_SWEEP, args.sizes.first().copied()))?;
+            }
+            writeln!(out, "\n{}", tables::overview(&report, nic, args.is_overview()))?;
+        }
+        Format::Csv => machine_readable::csv(&mut *out, &report, nic)?,
+        Format::Json => machine_readable::json(&mut *out, &report, &header)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// All rounds, with a progress bar if standard error is a terminal.
+fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Result<Report> {
+    let bar = ProgressBar::new((points.len() * rounds) as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    let report = Report::run(points, rounds, settings, |point| {
+        bar.inc(1);
+        bar.set_message(point.to_string());
+    });
+    bar.finish_and_clear();
+    report.map_err(|error| match error.source {
+        BenchError::Config(_) | BenchError::MessageSize | BenchError::Hint | BenchError::NoTables => {
+            BadInput(format!("{}: {}", error.point, error.source)).into()
+        }
+        _ => error.into(),
+    })
+}
+
+/// What stands above the results.
+struct Header {
+    machine: Machine,
+    command: String,
+    settings: Settings,
+    rounds: u32,
+    seconds: f64,
+}
+
+impl Header {
+    /// Who runs the NIC.
+    fn runner(&self) -> String {
+        if self.settings.nic.threads {
+            format!("{} worker threads", self.settings.nic.nic.workers)
+        } else {
+            "the receiving thread runs the NIC".to_owned()
+        }
+    }
+
+    fn text(&self, report: &Report) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let Self { machine, command, settings, rounds, seconds } = self;
+        format!(
+            "dpamatch {version} on {machine}\n\
+             {command}\n\
+             {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s",
+            settings.repetitions,
+            self.runner(),
+            settings.seed,
+            report.checked(),
+        )
+    }
+}

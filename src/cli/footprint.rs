@@ -1,0 +1,72 @@
+//! `dpamatch footprint`.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+use dpa_model::{Footprint, FootprintLine};
+use dpamatch::engine::BinCount;
+use serde_json::json;
+
+use super::nic_args::NicArgs;
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+The paper's formula counts, for one communicator, three tables of 20-byte bins and 64-byte receive descriptors (O29);
+below it stands what the emulated NIC really takes (O31).
+
+Examples:
+  dpamatch footprint                             the paper's prototype: 2,048 bins, 1,024 receives
+  dpamatch footprint --bins 128 --receives 8192  the paper's example: about 520 KiB
+  dpamatch footprint --format json";
+
+/// Print how much memory an emulated NIC takes, table by table.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Bins of each hash table, 1 to 65536
+    #[arg(long, value_name = "B", default_value = "2048")]
+    bins: BinCount,
+    #[command(flatten)]
+    nic: NicArgs,
+    /// Form of the report
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let config = args.nic.config(args.bins);
+    config.validate().map_err(|error| BadInput(error.to_string()))?;
+    let footprint = Footprint::of(&config);
+    let mut out = output::stdout();
+    match args.format {
+        Format::Text => writeln!(out, "{footprint}")?,
+        Format::Json => {
+            let table = |line: &FootprintLine| {
+                json!({
+                    "what": line.what,
+                    "count": line.count,
+                    "bytes_each": line.bytes_each,
+                    "bytes": line.bytes(),
+                    "on_nic": line.on_nic,
+                })
+            };
+            let report = json!({
+                "bins": config.bins,
+                "receives": config.receives,
+                "paper_bytes": footprint.paper_bytes(),
+                "nic_bytes": footprint.nic_bytes(),
+                "nic_limit_bytes": config.memory_bytes,
+                "search_bytes": footprint.search_bytes(),
+                "tables": footprint.lines().iter().map(table).collect::<Vec<_>>(),
+            });
+            writeln!(out, "{report}")?;
+        }
+    }
+    Ok(out.flush()?)
+}
