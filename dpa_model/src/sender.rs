@@ -53,7 +53,14 @@ pub struct Sender {
 
 impl Clone for Sender {
     fn clone(&self) -> Self {
+        self.shared.arrivals.join();
         Self { shared: self.shared.clone(), head: self.head, inline_hashes: self.inline_hashes }
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.shared.arrivals.leave();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The emulated NIC as the receiving end, used at its lowest level: host port and leader.
 
 use dpa_model::{
-    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Nic, Pool, Round, Selector, Wait,
+    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Selector, Wait, Worker,
 };
 
 use super::machine::Processors;
@@ -35,27 +35,26 @@ pub(super) struct NicReceiver {
 impl NicReceiver {
     /// A receiving end with `slots` buffers of `size` bytes.
     pub(super) fn new(
-        mut nic: Nic,
+        (leader, workers): (Leader, Vec<Worker>),
+        mut host: HostPort,
         options: &EngineOptions,
         slots: usize,
         size: usize,
         processors: &Processors,
     ) -> Result<Self, BenchError> {
         let bins = options.nic.bins as u32;
-        nic.host
-            .create(CommId(0), bins, options.hints, 0)
-            .map_err(|CommandQueueFull| BenchError::NoTables)?;
-        let monitor = nic.leader.monitor();
+        host.create(CommId(0), bins, options.hints, 0).map_err(|CommandQueueFull| BenchError::NoTables)?;
+        let monitor = leader.monitor();
         let runner = if options.threads {
             let processors = processors.clone();
             let on_start = move |worker| processors.pin_worker(worker);
-            Runner::Threads { _pool: Pool::start(nic.leader, nic.workers, on_start)? }
+            Runner::Threads { _pool: Pool::start(leader, workers, on_start)? }
         } else {
-            Runner::Inline(Box::new(nic.leader))
+            Runner::Inline(Box::new(leader))
         };
         Ok(Self {
             runner,
-            port: nic.host,
+            port: host,
             monitor,
             buffers: payload::buffers(slots, size),
             slot_of: vec![0; slots],

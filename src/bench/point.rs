@@ -202,27 +202,28 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     }
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
     let config = settings.config(point);
-    let nic = Nic::new(&config)?;
-    let mut sender = nic.sender.clone();
+    // The sender is moved, not cloned: a single one claims positions without a locked instruction.
+    let Nic { leader, workers, host, mut sender } = Nic::new(&config)?;
     sender.set_inline_hashes(settings.nic.sender_hashes);
     let run = Run { window: &window, settings, sender, processors: Processors::allowed() };
     let slots = slots(&window);
     match point.peer {
         Peer::Nic { .. } => {
             let options = EngineOptions { nic: config, ..settings.nic.clone() };
-            let receiver = NicReceiver::new(nic, &options, slots, point.size, &run.processors)?;
+            let receiver =
+                NicReceiver::new((leader, workers), host, &options, slots, point.size, &run.processors)?;
             let monitor = receiver.monitor();
             let sample = run.pair(receiver)?;
             Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
         }
-        Peer::NoMatching => run.pair(NoMatching::new(Drain::new(nic.leader), point.window, point.size)),
+        Peer::NoMatching => run.pair(NoMatching::new(Drain::new(leader), point.window, point.size)),
         Peer::Bins => {
             let bins = BinCount::new(config.bins as u32).unwrap_or_default();
-            let drain = Drain::new(nic.leader);
+            let drain = Drain::new(leader);
             run.pair(Sequential::new(drain, BinEngine::new(bins), slots, point.window, point.size))
         }
         Peer::List => {
-            let drain = Drain::new(nic.leader);
+            let drain = Drain::new(leader);
             run.pair(Sequential::new(drain, ListEngine::new(), slots, point.window, point.size))
         }
     }
