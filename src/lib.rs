@@ -7,7 +7,7 @@
 //!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
 //! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
 //! - [`registry`]: the engines by name.
-//! - [`bench`]: message rates in windows, as the paper measures them.
+//! - [`mod@bench`]: message rates in windows, as the paper measures them.
 #![forbid(unsafe_code)]
 
 pub mod bench;
