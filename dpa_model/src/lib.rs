@@ -57,6 +57,8 @@ mod pool;
 mod region;
 mod ring;
 mod sender;
+/// Steps of the handlers, told in builds for random schedules.
+pub mod story;
 mod sync;
 mod unexpected;
 

@@ -10,6 +10,7 @@ use crate::config::{Order, UnexpectedFull};
 use crate::matching::{Scratch, run_slice};
 use crate::message::Completion;
 use crate::nic::Shared;
+use crate::story::{Step, tell};
 use crate::unexpected::{FreeList, UnexpectedStore};
 
 /// What a round did.
@@ -163,6 +164,7 @@ impl Leader {
             self.shared.boundary_counters.unexpected_full.add(1);
             return None;
         }
+        tell(|| Step::BlockCut { first: block.first, count: block.count });
         self.in_block = true;
         self.last_count = block.count;
         let counters = &self.shared.boundary_counters;

@@ -11,6 +11,7 @@ use crate::descriptor::{NIL, state};
 use crate::index::CommView;
 use crate::message::Entry;
 use crate::nic::Shared;
+use crate::story::{Step, tell};
 use crate::sync::Relaxed;
 use crate::{FastPath, HANDLERS_MAX, HandlerCounters, Path};
 
@@ -57,6 +58,9 @@ pub(crate) fn run_slice<const ALONE: bool>(
         first_conflict(&scratch.claims[..slice.end])
     };
     debug_assert!(!ALONE || conflict == first_conflict(&scratch.claims[..slice.end]));
+    for handler in slice.clone() {
+        tell(|| Step::PassedBarrier { handler, conflict: (conflict < slice.end).then_some(conflict) });
+    }
     resolve::<ALONE>(nic, block, worker, slice.clone(), conflict, scratch);
     if !ALONE {
         nic.block.reach(worker, block.number, phase::MATCHED);
@@ -101,9 +105,12 @@ fn optimistic<const ALONE: bool>(
             Claim { comm, ..Claim::NONE }
         } else {
             let skip_booked = if nic.options.early_check { (1 << handler) - 1 } else { 0 };
-            match find(nic, view, &key, skip_booked, counters) {
+            let found = find(nic, view, &key, skip_booked, counters);
+            tell(|| Step::Searched { handler, found: found.map(|found| request(nic, found.receive)) });
+            match found {
                 Some(found) => {
                     let contested = book::<ALONE>(&nic.receives[found.receive as usize], handler);
+                    tell(|| Step::Booked { handler, receive: request(nic, found.receive) });
                     counters.bookings.add(1);
                     if ALONE && contested && conflict == NO_CONFLICT {
                         conflict = handler;
@@ -206,20 +213,29 @@ fn resolve<const ALONE: bool>(
                     Ok(receive) => (receive, Path::Fast),
                     Err(refusal) => {
                         count_refusal(nic, counters, refusal);
+                        tell(|| Step::SlowWaits { handler });
                         if !waited {
                             // All lower handlers, not only the one before (S13); those of this slice are done.
                             wait_for_lower(nic, block, worker, phase::MATCHED, &slice);
                             waited = true;
                         }
                         let view = views.of(claim.comm);
-                        (slow(nic, view, entry(nic, block, handler), &claim, counters), Path::Slow)
+                        let receive = slow(nic, view, entry(nic, block, handler), &claim, counters);
+                        tell(|| Step::SlowFound {
+                            handler,
+                            found: (receive != NIL).then(|| request(nic, receive)),
+                            own: receive == claim.receive,
+                        });
+                        (receive, Path::Slow)
                     }
                 }
             }
         };
         count_path(counters, receive, path);
-        if receive != NIL {
-            consume::<ALONE>(nic, receive, path, counters);
+        tell_result(nic, handler, receive, path);
+        if receive != NIL && !consume::<ALONE>(nic, receive, path) {
+            counters.lock_missed.add(1);
+            tell(|| Step::LockMissed { handler });
         }
         // SAFETY: this worker runs the handler and has not reached phase 3.
         unsafe { nic.block.set_outcome(handler, Outcome { receive, comm: claim.comm }) };
@@ -237,9 +253,28 @@ fn slow(nic: &Shared, view: &CommView, entry: &Entry, claim: &Claim, counters: &
     find(nic, view, &key, 0, counters).map_or(NIL, |found| found.receive)
 }
 
-/// Marks the receive taken and tries to unlink it (S17, S18).
+/// The name of a receive for the story.
+fn request(nic: &Shared, receive: u32) -> u64 {
+    // SAFETY: inside a block (D1).
+    unsafe { nic.receives[receive as usize].posted.peek() }.request
+}
+
 #[inline(always)]
-fn consume<const ALONE: bool>(nic: &Shared, receive: u32, path: Path, counters: &HandlerCounters) {
+fn tell_result(nic: &Shared, handler: usize, receive: u32, path: Path) {
+    match path {
+        Path::Clean if receive != NIL => tell(|| Step::Clean { handler }),
+        Path::Fast => tell(|| Step::Fast { handler }),
+        _ => {}
+    }
+    tell(|| match receive {
+        NIL => Step::Unmatched { handler },
+        receive => Step::Consumed { handler, receive: request(nic, receive) },
+    });
+}
+
+/// Marks the receive taken and tries to unlink it (S17, S18). `false`: another handler holds the bin's lock.
+#[inline(always)]
+fn consume<const ALONE: bool>(nic: &Shared, receive: u32, path: Path) -> bool {
     let descriptor = &nic.receives[receive as usize];
     if path != Path::Overtaking {
         // A plain store is enough: no two handlers take the same receive (S18).
@@ -255,8 +290,9 @@ fn consume<const ALONE: bool>(nic: &Shared, receive: u32, path: Path, counters: 
     let bin = &nic.bins[bin as usize];
     if ALONE {
         bin.remove_alone(&nic.receives, receive);
-    } else if !bin.remove(&nic.receives, receive, nic.options.removal) {
-        counters.lock_missed.add(1);
+        true
+    } else {
+        bin.remove(&nic.receives, receive, nic.options.removal)
     }
 }
 
