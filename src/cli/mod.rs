@@ -1,10 +1,12 @@
 //! The command line: arguments, exit codes, messages.
 //!
 //! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1 something failed (input
-//! that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong.
+//! that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong, 3 an explored schedule broke
+//! the rules.
 
 mod bench;
 mod engines;
+mod explore;
 mod footprint;
 mod generate;
 mod matching;
@@ -39,6 +41,7 @@ struct Cli {
 enum Command {
     Bench(bench::Args),
     Match(matching::Args),
+    Explore(explore::Args),
     Engines(engines::Args),
     Footprint(footprint::Args),
     Gen(generate::Args),
@@ -49,12 +52,18 @@ enum Command {
 #[error("{0}")]
 struct BadInput(String);
 
+/// A schedule gave another result than the oracle: exit code 3. Everything about it has been printed.
+#[derive(Debug, thiserror::Error)]
+#[error("a schedule gave another result than the oracle")]
+struct Violated;
+
 /// Runs the command and says how the process ends.
 pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
         None => bare(),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Match(args)) => matching::run(&args),
+        Some(Command::Explore(args)) => explore::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),
         Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
@@ -65,7 +74,12 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => {
             // Nothing is left to be done if the message cannot be written either.
             let _ = writeln!(io::stderr(), "dpamatch: {error:#}");
-            ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })
+            let code = match () {
+                () if error.is::<BadInput>() => 2,
+                () if error.is::<Violated>() => 3,
+                () => 1,
+            };
+            ExitCode::from(code)
         }
     }
 }

@@ -1,0 +1,88 @@
+//! Random schedules of the NIC's real handlers, each handler on a worker of its own.
+//!
+//! The handlers are those of `dpa_model`: the same source files, built with another arm of their one door to atomics, so that every access to shared state
+//! is a point at which a seeded scheduler may let another handler move. A seed fixes the schedule, so whatever a run shows can be shown again.
+//!
+//! What this cannot show: effects of weak memory, since every access is sequentially consistent here (loom explores those), and that a violation does not exist.
+#![forbid(unsafe_code)]
+
+mod run;
+mod schedule;
+mod story;
+
+pub use dpa_model_explore::story::Step;
+pub use run::{Report, Run, Violation, explore};
+pub use story::tell;
+
+/// One event of the stream that is explored. Names are the caller's numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A receive is posted; `None` is a wildcard.
+    Post {
+        /// Its name.
+        receive: u64,
+        /// Its communicator.
+        comm: u32,
+        /// Accepted source.
+        source: Option<u32>,
+        /// Accepted tag.
+        tag: Option<u32>,
+    },
+    /// A message arrives.
+    Arrive {
+        /// Its name.
+        message: u64,
+        /// Its communicator.
+        comm: u32,
+        /// Its source.
+        source: u32,
+        /// Its tag.
+        tag: u32,
+    },
+    /// A receive is cancelled.
+    Cancel {
+        /// Its name.
+        receive: u64,
+    },
+}
+
+/// Entry rule of the fast path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FastPath {
+    /// Never.
+    Off,
+    /// All N handlers booked the same receive.
+    Literal,
+    /// This and all lower handlers chose the same receive.
+    Prefix,
+    /// This and all lower handlers chose receives of one sequence.
+    Sequence,
+}
+
+/// What is explored.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The stream, in its order.
+    pub events: Vec<Event>,
+    /// Handlers of a block, `1..=64`, each on a worker of its own.
+    pub handlers: usize,
+    /// Bins of each hash table.
+    pub bins: usize,
+    /// Entry rule of the fast path.
+    pub fast_path: FastPath,
+    /// Skip receives that a lower handler booked.
+    pub early_check: bool,
+    /// Remove consumed receives at once, waiting for the bin's lock.
+    pub eager_removal: bool,
+}
+
+/// What a stream must come to, in any schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ending {
+    /// Receive and message of each match, sorted.
+    pub matches: Vec<(u64, u64)>,
+    /// Receives left, sorted.
+    pub posted: Vec<u64>,
+    /// Messages left, in arrival order in each communicator.
+    pub unexpected: Vec<u64>,
+}
