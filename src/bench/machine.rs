@@ -1,8 +1,12 @@
 //! The machine that a measurement is made on, and where its threads run.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::signal::{Farewell, Word};
+use super::stats::Summary;
 
 /// What the results depend on besides this program.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
@@ -82,6 +86,50 @@ impl Processors {
     }
 }
 
+/// Rounds of the ping-pong at most, and between two looks at the clock.
+const TRIPS: u64 = 20_000;
+const TRIPS_AT_ONCE: u64 = 250;
+/// Time after which it ends all the same: with one processor every trip takes long.
+const TRIPS_BUDGET: Duration = Duration::from_millis(20);
+
+/// How long a word of memory takes from one processor to the other and back, in nanoseconds: the median of short runs. It says how
+/// near the two are, which on a virtual machine changes by itself. `None` if no thread could be started.
+pub(super) fn hand_over_ns(processors: &Processors) -> Option<f64> {
+    let (ping, pong) = (Word::default(), Word::default());
+    std::thread::scope(|scope| {
+        let echo = || {
+            processors.pin_receiver();
+            let _farewell = Farewell(&[&pong]);
+            (1..).take_while(|&trip| ping.wait_for(trip).is_ok()).for_each(|trip| pong.say(trip));
+        };
+        std::thread::Builder::new().spawn_scoped(scope, echo).ok()?;
+        let pinger = || {
+            processors.pin_sender();
+            let _farewell = Farewell(&[&ping]);
+            let begin = Instant::now();
+            let mut times = Vec::with_capacity((TRIPS / TRIPS_AT_ONCE) as usize);
+            for first in (1..TRIPS).step_by(TRIPS_AT_ONCE as usize) {
+                let start = Instant::now();
+                for trip in first..first + TRIPS_AT_ONCE {
+                    ping.say(trip);
+                    pong.wait_for(trip).ok()?;
+                }
+                times.push(start.elapsed().as_nanos() as f64 / TRIPS_AT_ONCE as f64);
+                if begin.elapsed() > TRIPS_BUDGET {
+                    break;
+                }
+            }
+            Summary::of(&times).map(|summary| summary.median)
+        };
+        let pinging = std::thread::Builder::new().spawn_scoped(scope, pinger);
+        if pinging.is_err() {
+            // Nobody else will tell the echo.
+            drop(Farewell(&[&ping]));
+        }
+        pinging.ok()?.join().ok()?
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +144,11 @@ mod tests {
                 assert!(!Processors::allowed().pin_sender(), "one processor is left");
             });
         });
+    }
+
+    #[test]
+    fn a_hand_over_takes_time() {
+        assert!(hand_over_ns(&Processors::allowed()) > Some(0.0));
     }
 
     #[test]

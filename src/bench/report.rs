@@ -1,5 +1,6 @@
 //! Several rounds of many points, and the ratios between them.
 
+use super::machine::{Processors, hand_over_ns};
 use super::point::{BenchError, Peer, Point, Sample, Settings, measure};
 use super::stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 
@@ -51,6 +52,8 @@ pub struct PointError {
 pub struct Report {
     /// In the order of the points; a calibrated row follows the longer of its windows.
     pub rows: Vec<Row>,
+    /// Time of a word of memory from one processor to the other and back before each round, in nanoseconds.
+    pub hand_over_ns: Vec<f64>,
 }
 
 impl Report {
@@ -74,7 +77,10 @@ impl Report {
                 samples: Vec::new(),
             })
             .collect();
+        let processors = Processors::allowed();
+        let mut hand_overs = Vec::new();
         for _ in 0..rounds {
+            hand_overs.extend(hand_over_ns(&processors));
             for row in &mut rows {
                 progress(&row.point);
                 let sample = measure(&row.point, settings)
@@ -83,7 +89,7 @@ impl Report {
                 row.samples.push(sample);
             }
         }
-        Ok(Self::calibrate(rows))
+        Ok(Self { hand_over_ns: hand_overs, ..Self::calibrate(rows) })
     }
 
     /// Adds the calibrated rows.
@@ -108,7 +114,7 @@ impl Report {
                 });
             }
         }
-        Self { rows: all }
+        Self { rows: all, hand_over_ns: Vec::new() }
     }
 
     /// The row of this point.
@@ -182,7 +188,7 @@ mod tests {
         let fast = row(Peer::Bins, 100, &[100.0, 1000.0, 10.0]);
         let slow = row(Peer::NoMatching, 100, &[200.0, 2000.0, 20.0]);
         assert_eq!(fast.ratio_to(&slow), Some(2.0));
-        let report = Report { rows: vec![fast.clone(), slow.clone()] };
+        let report = Report { rows: vec![fast.clone(), slow.clone()], hand_over_ns: Vec::new() };
         assert_eq!(report.beside(&fast, Peer::NoMatching), Some(&slow));
         assert_eq!(report.beside(&fast, Peer::List), None);
     }

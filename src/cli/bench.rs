@@ -1,14 +1,20 @@
 //! `dpamatch bench`.
 
+mod chart;
+mod figures;
 mod machine_readable;
+mod paper;
 mod tables;
 
+use std::fs;
 use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::bench::{
-    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, WINDOW_MAX,
+    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, Summary, WINDOW_MAX,
 };
 use dpamatch::engine::BinCount;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -72,6 +78,9 @@ pub(super) struct Args {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Write the results and figures (SVG) into this folder as well
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
@@ -153,6 +162,18 @@ impl Args {
         self.scenario.is_empty() && self.sweep.is_empty()
     }
 
+    /// What the figure over the depth needs.
+    fn depth_points(&self, nic: Peer, points: &mut Points<'_>) {
+        for kind in ["DEPTH", "WDEPTH"] {
+            for depth in figures::DEPTHS {
+                let Ok(scenario) = format!("{kind}-{depth}").parse() else { continue };
+                for peer in [nic].into_iter().chain(self.baselines()).chain([Peer::List]) {
+                    points.add(peer, &scenario, figures::DEPTH_WINDOW);
+                }
+            }
+        }
+    }
+
     /// The points to measure, each once.
     fn points(&self) -> Result<Vec<Point>, BadInput> {
         let nic = Peer::Nic { handlers: self.nic.handlers() };
@@ -176,6 +197,9 @@ impl Args {
                     points.add(nic, &scenario, window);
                     self.baselines().for_each(|peer| points.add(peer, &scenario, window));
                 }
+            }
+            if self.out.is_some() {
+                self.depth_points(nic, &mut points);
             }
             return Ok(points.all);
         }
@@ -245,6 +269,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         rounds: args.rounds,
     };
     let nic = Peer::Nic { handlers: args.nic.handlers() };
+    if let Some(folder) = &args.out {
+        write_folder(folder, &report, &header, nic)
+            .with_context(|| format!("cannot write into {}", folder.display()))?;
+    }
     let mut out = output::stdout();
     match args.format {
         Format::Table => {
@@ -258,6 +286,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => machine_readable::json(&mut *out, &report, &header)?,
     }
     Ok(out.flush()?)
+}
+
+/// The results for programs, and the figures that they suffice for.
+fn write_folder(folder: &Path, report: &Report, header: &Header, nic: Peer) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut csv = Vec::new();
+    machine_readable::csv(&mut csv, report, nic)?;
+    fs::write(folder.join("results.csv"), csv)?;
+    let mut json = Vec::new();
+    machine_readable::json(&mut json, report, header)?;
+    fs::write(folder.join("results.json"), json)?;
+    for (name, svg) in figures::all(report, nic) {
+        fs::write(folder.join(name), svg)?;
+    }
+    Ok(())
 }
 
 /// All rounds, with a progress bar if standard error is a terminal.
@@ -301,9 +344,13 @@ impl Header {
     fn text(&self, report: &Report) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let Self { machine, command, settings, rounds, seconds } = self;
+        let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
+            format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
+        });
         format!(
             "dpamatch {version} on {machine}\n\
              {command}\n\
+             from one processor to the other and back: {hand_over}\n\
              {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s",
             settings.repetitions,
             self.runner(),

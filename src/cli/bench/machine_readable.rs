@@ -71,6 +71,7 @@ pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io:
         "rounds": header.rounds,
         "repetitions": header.settings.repetitions,
         "seconds": header.seconds,
+        "hand_over_ns": report.hand_over_ns,
         "payloads_checked": report.checked(),
         "runner": header.runner(),
         "nic": {

@@ -3,17 +3,7 @@
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use dpamatch::bench::{CALIBRATION, Peer, Point, Report, Row};
 
-/// The paper's figure 8 (O40): handlers, then NC, WC-FP and WC-SP on the BlueField-3's DPA in million messages/s.
-const PAPER_RATES: &[(usize, [f64; 3])] = &[
-    (1, [0.523, 0.523, 0.526]),
-    (2, [1.002, 0.902, 0.824]),
-    (4, [1.955, 1.646, 1.083]),
-    (8, [3.848, 1.313, 1.266]),
-    (16, [5.842, 2.237, 1.217]),
-    (32, [7.638, 3.160, 1.179]),
-];
-/// The paper's rate without matching: RDMA between two CPUs (O40).
-const PAPER_NO_MATCHING: f64 = 12.67;
+use super::paper::{PAPER_NO_MATCHING, PAPER_RATES};
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
