@@ -155,7 +155,7 @@ impl Stream {
                     );
                 }
                 Step::Cancel(receive) => {
-                    assert!(host.cancel(requests[receive], arrivals).expect("room for a command"));
+                    host.cancel(requests[receive], arrivals).expect("room for a command");
                 }
                 Step::Send(envelope, length) => {
                     let bytes = payload(arrivals, length);
@@ -271,7 +271,7 @@ impl Stream {
         let mut fates = vec![Fate::Posted; requests.len()];
         let mut expected = fates.clone();
         for receive in oracle.posted() {
-            assert!(host.cancel(requests[receive], arrivals).expect("room for a command"));
+            host.cancel(requests[receive], arrivals).expect("room for a command");
             assert_eq!(leader.round(1), Round::Worked);
             collect(host, &requests, &mut fates);
             expected[receive] = Fate::Cancelled;
