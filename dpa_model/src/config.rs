@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Widest block: one bit of the booking word per handler (S22).
-pub const HANDLERS_MAX: usize = 64;
+/// Widest block: one bit of the booking word per handler (S22). Under loom a worker's scratch has to fit on a coroutine's small stack.
+pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { 64 };
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
 /// BlueField-3: memory of the DPA (dpa.md 1.4).

@@ -20,6 +20,16 @@ const BRANCHES_MAX: usize = 10_000;
 /// When the model fails in some execution; when it took only one execution, because then no two threads met;
 /// when it took fewer than `expect_min`, because then the scenario has lost a race that it once had.
 pub fn check(name: &str, bound: Option<usize>, expect_min: usize, model: impl Fn() + Sync + Send + 'static) {
+    let executions = explore(name, bound, model);
+    assert!(executions >= expect_min, "{name}: {executions} executions, expected at least {expect_min}");
+    report(name, executions, bound);
+}
+
+/// Runs `model` like [`check`], but prints nothing. Returns the number of executions.
+///
+/// # Panics
+/// When the model fails in some execution, or took only one.
+pub fn explore(name: &str, bound: Option<usize>, model: impl Fn() + Sync + Send + 'static) -> usize {
     // A std atomic, not loom's: it counts across executions and is no part of the model.
     let executions = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&executions);
@@ -36,7 +46,11 @@ pub fn check(name: &str, bound: Option<usize>, expect_min: usize, model: impl Fn
 
     let executions = executions.load(Ordering::Relaxed);
     assert!(executions > 1, "{name}: one execution only, so no two threads met");
-    assert!(executions >= expect_min, "{name}: {executions} executions, expected at least {expect_min}");
+    executions
+}
+
+/// Prints a model's line.
+pub fn report(name: &str, executions: usize, bound: Option<usize>) {
     let extent = bound.map_or_else(|| "exhaustive".to_owned(), |k| format!("bounded {k}"));
     println!("loom: {name}: {executions} executions, {extent}");
 }

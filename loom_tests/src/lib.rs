@@ -19,6 +19,16 @@
 
 #[cfg(dpamatch_loom)]
 mod check;
+#[cfg(dpamatch_loom)]
+pub mod model;
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub mod oracle;
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub mod paths;
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub mod stream;
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub mod threads;
 
 #[cfg(dpamatch_loom)]
-pub use check::check;
+pub use check::{check, explore, report};

@@ -1,0 +1,56 @@
+//! The sequential rule that every schedule must equal: one list of posted receives, one list of unexpected messages,
+//! each searched from its oldest entry (G1, C1, C2).
+
+use dpa_model::{CommId, Envelope, Selector};
+
+/// Matching by two linear lists; as simple as it can be said, since everything else is measured against it.
+#[derive(Clone, Debug, Default)]
+pub struct Oracle {
+    /// Number of the receive, communicator and selector, in posting order.
+    posted: Vec<(usize, CommId, Selector)>,
+    /// Arrival number and envelope, in arrival order.
+    unexpected: Vec<(u64, Envelope)>,
+}
+
+impl Oracle {
+    /// Posts a receive. The arrival number of the unexpected message it takes, or `None` if it now waits.
+    pub fn post(&mut self, receive: usize, comm: CommId, selector: Selector) -> Option<u64> {
+        let fits = |&(_, e): &(u64, Envelope)| e.comm == comm && selector.accepts(e.source, e.tag);
+        if let Some(place) = self.unexpected.iter().position(fits) {
+            return Some(self.unexpected.remove(place).0);
+        }
+        self.posted.push((receive, comm, selector));
+        None
+    }
+
+    /// Lets a message arrive. The receive that takes it, or `None` if it is unexpected.
+    pub fn arrive(&mut self, arrival: u64, envelope: Envelope) -> Option<usize> {
+        let fits = |&(_, comm, selector): &(usize, CommId, Selector)| {
+            comm == envelope.comm && selector.accepts(envelope.source, envelope.tag)
+        };
+        if let Some(place) = self.posted.iter().position(fits) {
+            return Some(self.posted.remove(place).0);
+        }
+        self.unexpected.push((arrival, envelope));
+        None
+    }
+
+    /// Cancels a receive. `false`: it has matched already.
+    pub fn cancel(&mut self, receive: usize) -> bool {
+        let place = self.posted.iter().position(|&(number, ..)| number == receive);
+        if let Some(place) = place {
+            self.posted.remove(place);
+        }
+        place.is_some()
+    }
+
+    /// Receives that wait, in posting order.
+    pub fn posted(&self) -> Vec<usize> {
+        self.posted.iter().map(|&(number, ..)| number).collect()
+    }
+
+    /// Messages that wait, in arrival order.
+    pub fn unexpected(&self) -> &[(u64, Envelope)] {
+        &self.unexpected
+    }
+}

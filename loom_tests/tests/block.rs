@@ -1,0 +1,310 @@
+//! One block: handlers that search, book, meet at the partial barrier and resolve, each scenario named for its race.
+//!
+//! X1 to X5 are the worked examples of the papers; "form" numbers the entry rules of the fast path (S8).
+#![cfg(dpamatch_loom)]
+
+use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
+use loom_tests::model::{Extent, stream};
+use loom_tests::stream::{Step, Stream, post, post_in, send, send_in, tiny};
+
+const TWO: Extent = Extent::bounded_usually(3);
+const THREE: Extent = Extent::bounded(1, 2);
+const THREE_DEEP: Extent = Extent::bounded(2, 3);
+const FOUR: Extent = Extent::bounded(1, 2);
+
+fn with(fast_path: FastPath) -> Options {
+    Options { fast_path, ..Options::default() }
+}
+
+fn of(handlers: usize, options: Options, steps: &[Step]) -> Stream {
+    Stream::new(tiny(handlers, handlers, options), steps)
+}
+
+/// Equal receives for equal messages, one for each handler.
+fn equal(count: usize) -> Vec<Step> {
+    [vec![post(0, 7); count], vec![send(0, 7); count]].concat()
+}
+
+#[test]
+fn clean_two() {
+    let steps = [post(0, 7), post(0, 8), send(0, 7), send(0, 8)];
+    stream(
+        "block/clean two",
+        of(2, Options::default(), &steps),
+        Extent::EXHAUSTIVE,
+        &["clean"],
+        &["fast", "slow"],
+    );
+}
+
+#[test]
+fn clean_three() {
+    let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 9), send(0, 8), send(0, 7)];
+    stream("block/clean three", of(3, Options::default(), &steps), THREE, &["clean"], &["fast", "slow"]);
+}
+
+#[test]
+fn form_c_two() {
+    let extent = Extent::bounded_usually(4);
+    stream("block/form c, two", of(2, Options::default(), &equal(2)), extent, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn form_c_three() {
+    stream(
+        "block/form c, three",
+        of(3, Options::default(), &equal(3)),
+        THREE_DEEP,
+        &["clean", "fast"],
+        &["slow"],
+    );
+}
+
+#[test]
+fn form_c_four() {
+    stream("block/form c, four", of(4, Options::default(), &equal(4)), FOUR, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn form_b_two() {
+    stream("block/form b, two", of(2, with(FastPath::Prefix), &equal(2)), TWO, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn form_b_three() {
+    // A handler that searched after a lower one had consumed chose another receive: refused, slow.
+    let expected = ["clean", "fast", "slow", "refused_mixed"];
+    stream("block/form b, three", of(3, with(FastPath::Prefix), &equal(3)), THREE, &expected, &[]);
+}
+
+#[test]
+fn form_a_two() {
+    stream(
+        "block/form a, two",
+        of(2, with(FastPath::Literal), &equal(2)),
+        TWO,
+        &["clean", "fast"],
+        &["slow"],
+    );
+}
+
+#[test]
+fn form_a_three() {
+    let expected = ["clean", "fast", "slow", "refused_mixed"];
+    stream("block/form a, three", of(3, with(FastPath::Literal), &equal(3)), THREE, &expected, &[]);
+}
+
+#[test]
+fn form_a_never_in_a_partial_block() {
+    // Two messages for three handlers: not all N bits can be set (S8).
+    let config = tiny(3, 2, with(FastPath::Literal));
+    stream("block/form a, partial", Stream::new(config, &equal(2)), TWO, &["clean", "slow"], &["fast"]);
+}
+
+#[test]
+fn slow_two() {
+    stream("block/slow two", of(2, with(FastPath::Off), &equal(2)), TWO, &["clean", "slow"], &["fast"]);
+}
+
+#[test]
+fn slow_chain_three() {
+    stream(
+        "block/slow chain, three",
+        of(3, with(FastPath::Off), &equal(3)),
+        THREE,
+        &["clean", "slow"],
+        &["fast"],
+    );
+}
+
+#[test]
+fn slow_chain_four() {
+    stream(
+        "block/slow chain, four",
+        of(4, with(FastPath::Off), &equal(4)),
+        FOUR,
+        &["clean", "slow"],
+        &["fast"],
+    );
+}
+
+#[test]
+fn sequence_break_two() {
+    // The receive one further on accepts any source: it is in another chain, so the fast path comes to its chain's end.
+    let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];
+    let expected = ["clean", "slow", "refused_exhausted"];
+    stream("block/sequence break, two", of(2, Options::default(), &steps), TWO, &expected, &[]);
+}
+
+#[test]
+fn sequence_break_in_one_chain_three() {
+    // Receives of one key around one of another: the bin's chain holds three sequences.
+    let steps = [post(0, 7), post(0, 8), post(0, 7), send(0, 7), send(0, 7), send(0, 8)];
+    let expected = ["clean", "slow", "refused_sequence"];
+    stream("block/sequence break, three", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+}
+
+#[test]
+fn x2_wildcard_between_compatible_receives() {
+    let steps = [post(0, 7), post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(0, 7)];
+    let expected = ["clean", "fast", "slow"];
+    stream("block/X2 wildcard after two", of(3, Options::default(), &steps), THREE, &expected, &[]);
+}
+
+#[test]
+fn x2_wildcard_in_the_middle() {
+    let steps = [post(0, 7), post(None, 7), post(0, 7), send(0, 7), send(0, 7), send(0, 7)];
+    stream(
+        "block/X2 wildcard between",
+        of(3, Options::default(), &steps),
+        THREE,
+        &["clean", "slow"],
+        &["fast"],
+    );
+}
+
+#[test]
+fn x3_too_few_receives() {
+    let steps = [post(0, 7), send(0, 7), send(0, 7)];
+    let expected = ["clean", "slow", "refused_exhausted", "unexpected", "stored"];
+    stream("block/X3 one of two", of(2, Options::default(), &steps), TWO, &expected, &[]);
+}
+
+#[test]
+fn x3_unexpected_in_arrival_order() {
+    let steps = [post(0, 7), send(0, 7), send(0, 7), send(0, 7)];
+    let expected = ["clean", "slow", "unexpected", "stored"];
+    stream("block/X3 one of three", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+}
+
+#[test]
+fn x4_mixed_keys() {
+    let steps = [post(0, 7), post(1, 9), post(None, None), send(0, 7), send(0, 7), send(1, 9), send(0, 7)];
+    let expected = ["clean", "slow", "unexpected"];
+    stream("block/X4 mixed keys", of(4, Options::default(), &steps), FOUR, &expected, &["fast"]);
+}
+
+#[test]
+fn x4_a_forced_handler_keeps_its_candidate() {
+    let steps = [post(0, 7), post(0, 7), post(1, 9), send(0, 7), send(0, 7), send(1, 9)];
+    let expected = ["clean", "fast", "forced", "refused_mixed"];
+    stream("block/X4 forced, unchanged", of(3, Options::default(), &steps), THREE_DEEP, &expected, &[]);
+}
+
+#[test]
+fn x5_forcing_rule() {
+    // The third handler books an uncontested receive and must give it up (O14).
+    let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(1, 7)];
+    let expected = ["clean", "slow", "unexpected"];
+    stream("block/X5 forcing rule", of(3, Options::default(), &steps), THREE_DEEP, &expected, &["fast"]);
+}
+
+#[test]
+fn nothing_posted() {
+    let steps = [send(0, 7), send(0, 8), send(0, 7)];
+    stream(
+        "block/unexpected only",
+        of(3, Options::default(), &steps),
+        THREE,
+        &["unexpected", "stored"],
+        &["clean"],
+    );
+}
+
+#[test]
+fn early_check_two() {
+    // The second handler sometimes skips the booked receive and has no conflict, and sometimes is too early to see the bit.
+    let options = Options { early_check: true, ..Options::default() };
+    stream("block/early check, two", of(2, options, &equal(2)), TWO, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn early_check_three() {
+    let options = Options { early_check: true, ..Options::default() };
+    let steps = [post(0, 7), post(None, 7), post(0, 7), send(0, 7), send(0, 7), send(1, 7)];
+    stream("block/early check, three", of(3, options, &steps), THREE, &["clean", "slow"], &[]);
+}
+
+#[test]
+fn lazy_removal_of_neighbours() {
+    // One chain of three keys: two handlers unlink neighbours while the third walks past them.
+    let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 7), send(0, 8), send(0, 9)];
+    let expected = ["clean", "lock_missed"];
+    stream("block/lazy removal", of(3, Options::default(), &steps), THREE_DEEP, &expected, &["fast", "slow"]);
+}
+
+#[test]
+fn eager_removal_of_neighbours() {
+    let options = Options { removal: Removal::Eager, ..Options::default() };
+    let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 7), send(0, 8), send(0, 9)];
+    stream(
+        "block/eager removal",
+        of(3, options, &steps),
+        THREE,
+        &["clean"],
+        &["fast", "slow", "lock_missed"],
+    );
+}
+
+#[test]
+fn fast_path_walks_over_unlinked_receives() {
+    // Labels, not hops (S9): the receives between may have left the chain, in part or all.
+    let steps = [vec![post(0, 7); 4], vec![send(0, 7); 3]].concat();
+    stream("block/labels, not hops", of(3, Options::default(), &steps), THREE, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn slices_of_two() {
+    let steps = equal(4);
+    let config = tiny(4, 2, Options::default());
+    stream(
+        "block/slices of two, fast",
+        Stream::new(config, &steps),
+        Extent::bounded(2, 3),
+        &["clean", "fast"],
+        &["slow"],
+    );
+}
+
+#[test]
+fn slices_of_two_slow() {
+    let steps = [post(0, 7), post(None, 7), post(1, 9), send(0, 7), send(0, 7), send(1, 9), send(0, 7)];
+    let config = tiny(4, 2, Options::default());
+    stream(
+        "block/slices of two, slow",
+        Stream::new(config, &steps),
+        Extent::bounded(2, 3),
+        &["clean", "slow", "unexpected"],
+        &[],
+    );
+}
+
+#[test]
+fn communicators_share_a_block() {
+    // S25: the shift of the fast path counts handlers of the same communicator.
+    let steps = [
+        post_in(0, 0, 7),
+        post_in(1, 0, 7),
+        post_in(1, 0, 7),
+        send_in(1, 0, 7),
+        send_in(0, 0, 7),
+        send_in(1, 0, 7),
+    ];
+    let config = NicConfig { communicators: 2, ..tiny(3, 3, Options::default()) };
+    stream("block/two communicators", Stream::new(config, &steps), THREE, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn overtaking_claims() {
+    let hints = Hints { allow_overtaking: true, ..Hints::default() };
+    let claims = Stream { hints, ..of(2, Options::default(), &equal(2)) };
+    stream("block/overtaking, two", claims, TWO, &["overtaking"], &["clean", "fast", "slow"]);
+}
+
+#[test]
+fn overtaking_claims_of_too_few() {
+    let hints = Hints { allow_overtaking: true, ..Hints::default() };
+    let claims = Stream { hints, ..of(2, Options::default(), &[post(None, 7), send(0, 7), send(1, 7)]) };
+    let expected = ["overtaking", "unexpected"];
+    stream("block/overtaking, one of two", claims, TWO, &expected, &["clean", "fast", "slow"]);
+}

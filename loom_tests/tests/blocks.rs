@@ -1,0 +1,94 @@
+//! Several blocks: the fence between them (S1), descriptors that come back, and what the boundary changes in between.
+#![cfg(dpamatch_loom)]
+
+use dpa_model::{NicConfig, Options};
+use loom_tests::model::{Extent, stream};
+use loom_tests::stream::{Step, Stream, post, send, tiny};
+
+const TWO: Extent = Extent::bounded(3, 4);
+const THREE: Extent = Extent::bounded(1, 2);
+
+fn of(handlers: usize, receives: usize, steps: &[Step]) -> Stream {
+    Stream::new(NicConfig { receives, ..tiny(handlers, handlers, Options::default()) }, steps)
+}
+
+#[test]
+fn equal_keys_over_two_blocks() {
+    let steps = [vec![post(0, 7); 4], vec![send(0, 7); 4]].concat();
+    stream("blocks/two, equal keys", of(2, 4, &steps), TWO, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn three_handlers_over_two_blocks() {
+    let steps = [vec![post(0, 7); 6], vec![send(0, 7); 6]].concat();
+    stream("blocks/two of three, equal keys", of(3, 8, &steps), THREE, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn descriptors_come_back_in_the_next_block() {
+    // Two descriptors for four receives: the second block runs on those that the first consumed.
+    let steps = [vec![post(0, 7); 2], vec![send(0, 7); 2], vec![post(0, 7); 2], vec![send(0, 7); 2]].concat();
+    stream("blocks/recycling, equal keys", of(2, 2, &steps), TWO, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn descriptors_come_back_with_other_keys() {
+    let steps =
+        [post(0, 7), post(None, 7), send(0, 7), send(0, 7), post(0, 8), post(0, 7), send(0, 7), send(0, 8)];
+    stream("blocks/recycling, mixed keys", of(2, 2, &steps), TWO, &["clean", "slow"], &["fast"]);
+}
+
+#[test]
+fn descriptors_come_back_twice() {
+    let block = [vec![post(0, 7); 2], vec![send(0, 7); 2]].concat();
+    stream(
+        "blocks/recycling, three blocks",
+        of(2, 2, &block.repeat(3)),
+        Extent::bounded(2, 3),
+        &["clean", "fast"],
+        &["slow"],
+    );
+}
+
+#[test]
+fn unexpected_messages_of_two_blocks_stay_in_order() {
+    // Late receives take them from the store, oldest first, between blocks.
+    let steps = [send(0, 7), send(0, 7), post(0, 7), send(0, 7), send(0, 7), post(None, 7)];
+    stream(
+        "blocks/unexpected, then posts",
+        of(2, 4, &steps),
+        TWO,
+        &["unexpected", "stored", "posts_late"],
+        &["clean"],
+    );
+}
+
+#[test]
+fn a_cancel_between_blocks_splits_the_sequence() {
+    // Labels 0, 1, 2, 3 of one sequence; 2 is cancelled: the next block must not count over the gap (S11).
+    let steps =
+        [vec![post(0, 7); 5], vec![send(0, 7), send(0, 7), Step::Cancel(3)], vec![send(0, 7), send(0, 7)]]
+            .concat();
+    let expected = ["clean", "fast", "slow", "refused_sequence", "cancelled"];
+    stream("blocks/cancel in a sequence", of(2, 8, &steps), TWO, &expected, &[]);
+}
+
+#[test]
+fn a_worker_sits_out_a_short_block() {
+    // Blocks of three, one and three messages: the third worker misses the middle one, which runs alone.
+    let steps = [
+        vec![post(0, 7); 3],
+        vec![send(0, 7); 3],
+        vec![post(0, 7), send(0, 7)],
+        vec![post(0, 7); 2],
+        vec![send(0, 7); 2],
+    ]
+    .concat();
+    stream(
+        "blocks/short block between",
+        of(3, 8, &steps),
+        THREE,
+        &["clean", "fast", "shared_blocks"],
+        &["slow"],
+    );
+}
