@@ -35,7 +35,7 @@ fn schedules_differ() {
 
 #[test]
 fn a_seed_fixes_the_story() {
-    let story = |seed| explore(&["--example", "x2", "--story", seed]).stdout;
+    let story = |seed: &str| explore(&["--example", "x2", "--story", seed]).stdout;
     assert_eq!(story("11"), story("11"));
     assert_ne!(text(&story("11")).lines().nth(2), None);
     let different = (1..20).any(|seed: u32| story(&seed.to_string())[20..] != story("11")[20..]);
