@@ -112,3 +112,28 @@ fn wrong_arguments_are_named() {
         assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
     }
 }
+
+#[test]
+fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-out");
+    let _ = std::fs::remove_dir_all(&folder);
+    let arguments =
+        format!("--windows 1,128 --sweep 1,2 --out {}", folder.to_str().expect("a path that is text"));
+    text(&bench(&arguments));
+    let mut names: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").file_name().into_string().expect("a name"))
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["figure8.svg", "handlers.svg", "results.csv", "results.json"]);
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a text file");
+    assert!(read("results.csv").starts_with(COLUMNS));
+    assert!(serde_json::from_str::<Value>(&read("results.json")).is_ok());
+    let figure = read("figure8.svg");
+    for line in ["NC", "WC-FP", "WC-SP", "no matching", "sequential bins"] {
+        assert!(figure.contains(&format!(">{line}<")), "{line}");
+    }
+    // Three scenarios of the paper at six numbers of threads, and at two numbers of handlers here.
+    assert_eq!(figure.matches("<circle").count(), 3 * 6 + 3 * 2);
+    std::fs::remove_dir_all(&folder).expect("the folder goes away");
+}

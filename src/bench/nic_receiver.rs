@@ -1,7 +1,7 @@
 //! The emulated NIC as the receiving end, used at its lowest level: host port and leader.
 
 use dpa_model::{
-    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Selector, Wait, Worker,
+    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Selector, Worker,
 };
 
 use super::machine::Processors;
@@ -103,26 +103,11 @@ impl NicReceiver {
     }
 }
 
-/// Waits as suits who runs the NIC: two threads on two processors may spin, more must give way.
-enum Pause {
-    Spin(Spin),
-    Wait(Wait),
-}
-
-impl Pause {
-    fn new(runner: &Runner) -> Self {
-        match runner {
-            Runner::Inline(_) => Self::Spin(Spin::default()),
-            Runner::Threads { .. } => Self::Wait(Wait::new()),
-        }
-    }
-
-    #[inline]
-    fn pause(&mut self) {
-        match self {
-            Self::Spin(spin) => spin.pause(),
-            Self::Wait(wait) => wait.pause(),
-        }
+/// Two threads on two processors may spin; where the NIC has threads of its own, this one must give way early.
+fn patience(runner: &Runner) -> Spin {
+    match runner {
+        Runner::Inline(_) => Spin::default(),
+        Runner::Threads { .. } => Spin::short(),
     }
 }
 
@@ -148,10 +133,10 @@ impl Receiver for NicReceiver {
             while self.progress()? {}
             return Ok(());
         }
-        let mut pause = Pause::new(&self.runner);
+        let mut spin = patience(&self.runner);
         while self.admitted() < self.commands {
             if !self.progress()? {
-                pause.pause();
+                spin.pause();
             }
         }
         Ok(())
@@ -159,12 +144,12 @@ impl Receiver for NicReceiver {
 
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
-        let mut pause = Pause::new(&self.runner);
+        let mut spin = patience(&self.runner);
         while self.completed < count {
             if self.progress()? {
-                pause = Pause::new(&self.runner);
+                spin = patience(&self.runner);
             } else {
-                pause.pause();
+                spin.pause();
             }
         }
         self.completed -= count;

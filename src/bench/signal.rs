@@ -20,6 +20,8 @@ pub(super) struct Word(CachePadded<AtomicU64>);
 /// Failed polls before the first yield: some tens of microseconds, longer than any wait of a window that goes well. Only
 /// a thread that has lost its processor is waited for longer.
 const SPINS: u32 = 4096;
+/// The same where more threads than processors are at work.
+const SPINS_SHORT: u32 = 64;
 
 impl Word {
     /// What was said, if at least `value`.
@@ -52,6 +54,11 @@ impl Word {
 pub(super) struct Spin(u32);
 
 impl Spin {
+    /// Gives the processor away after a microsecond or so.
+    pub(super) fn short() -> Self {
+        Self(SPINS - SPINS_SHORT)
+    }
+
     /// After each poll that failed.
     #[inline]
     pub(super) fn pause(&mut self) {

@@ -29,7 +29,7 @@ pub(super) struct Chart {
 const WIDTH: f64 = 460.0;
 const HEIGHT: f64 = 380.0;
 /// Margins: left, top, right, bottom.
-const MARGINS: [f64; 4] = [58.0, 84.0, 18.0, 50.0];
+const MARGINS: [f64; 4] = [58.0, 84.0, 26.0, 50.0];
 const COLOURS: [&str; 8] =
     ["#1b6ca8", "#d1495b", "#3c8d53", "#8a5aa8", "#c98a1b", "#444444", "#2a9d9d", "#b05c2e"];
 /// Legend entries in a row.

@@ -89,7 +89,7 @@ fn figure8(report: &Report) -> Option<String> {
             column("NC", 0),
             column("WC-FP", 1),
             column("WC-SP", 2),
-            limit("RDMA, no matching", PAPER_NO_MATCHING),
+            limit("RDMA alone", PAPER_NO_MATCHING),
             limit("MPI on the CPU", PAPER_MPI),
         ],
     };

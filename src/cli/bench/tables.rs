@@ -18,7 +18,10 @@ fn table(header: &[&str]) -> Table {
 }
 
 fn mega(rate: Option<f64>) -> String {
-    rate.map_or("-".to_owned(), |rate| format!("{:.2}", rate / 1e6))
+    rate.map_or("-".to_owned(), |rate| match rate / 1e6 {
+        small if small < 0.1 => format!("{small:.4}"),
+        rate => format!("{rate:.2}"),
+    })
 }
 
 fn ratio(ratio: Option<f64>) -> String {
