@@ -54,7 +54,7 @@ impl Arrivals {
 
     /// A sender has gone.
     pub(crate) fn leave(&self) {
-        self.senders.fetch_sub(1, Release);
+        self.senders.fetch_sub(1, weak!(LeaveRelaxed, Release));
     }
 
     /// The bounce buffer of an entry.
@@ -68,11 +68,11 @@ impl Arrivals {
     pub(crate) fn claim(&self, seen_head: &mut u64, bounced: bool) -> Result<u64, NotReady> {
         let depth = self.ring.depth();
         let limit = if bounced { depth.min(self.bounce.count() as u64) } else { depth };
-        let alone = self.senders.load(Acquire) == 1;
+        let alone = self.senders.load(weak!(AloneRelaxed, Acquire)) == 1 || fault!(ClaimTorn);
         let mut tail = self.tail.load(Relaxed);
         loop {
             // `tail` may be older than the head; then the difference is negative, and the exchange fails.
-            if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 {
+            if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 && !fault!(FullIgnored) {
                 *seen_head = self.ring.head();
                 if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 {
                     let full = tail.wrapping_sub(*seen_head) as i64 >= depth as i64;

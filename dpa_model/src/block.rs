@@ -135,12 +135,12 @@ impl Block {
     pub(crate) fn publish(&self, info: BlockInfo) {
         // SAFETY: K3: every worker that could read `info` has finished the last shared block.
         unsafe { self.info.write(|slot| *slot = info) };
-        self.published.store(info.number << SLICE_BITS | info.slices as u64, Release);
+        self.published.store(info.number << SLICE_BITS | info.slices as u64, weak!(PublishRelaxed, Release));
     }
 
     /// Number of the last published block and how many slices it has.
     pub(crate) fn published(&self) -> (u64, usize) {
-        let word = self.published.load(Acquire);
+        let word = self.published.load(weak!(PublishedRelaxed, Acquire));
         (word >> SLICE_BITS, (word & ((1 << SLICE_BITS) - 1)) as usize)
     }
 
@@ -156,14 +156,19 @@ impl Block {
     /// Says that every handler of this worker's slice has passed `phase`.
     #[inline]
     pub(crate) fn reach(&self, worker: usize, block: u64, phase: u64) {
-        self.progress[worker].store(block << PHASE_BITS | phase, Release);
+        let release = match phase {
+            phase::BOOKED => weak!(ReachBookedRelaxed, Release),
+            phase::MATCHED => weak!(ReachMatchedRelaxed, Release),
+            _ => weak!(ReachFinishedRelaxed, Release),
+        };
+        self.progress[worker].store(block << PHASE_BITS | phase, release);
     }
 
     /// Waits until worker `worker` has reached `phase` of the block; returns the failed polls.
     #[inline]
     pub(crate) fn wait_for(&self, worker: usize, block: u64, phase: u64) -> u32 {
         let mut wait = Wait::new();
-        while self.progress[worker].load(Acquire) < (block << PHASE_BITS | phase) {
+        while self.progress[worker].load(weak!(WaitRelaxed, Acquire)) < (block << PHASE_BITS | phase) {
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
                 assert!(self.broken.load(Acquire) == 0, "another worker panicked inside this block");

@@ -98,18 +98,22 @@ impl Bin {
     /// left the mark.
     #[inline]
     pub(crate) fn remove(&self, receives: &[Descriptor], receive: u32, removal: Removal) -> bool {
-        if self.lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+        let acquire = weak!(LockAcquireRelaxed, Acquire);
+        if self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() && !fault!(UnlinkWithoutLock) {
             if removal == Removal::Lazy {
                 return false;
             }
             let mut wait = Wait::new();
-            while self.lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
+            while self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() {
                 wait.pause();
             }
         }
         // Read under the lock: an earlier holder may have taken it along (B3).
         self.remove_alone(receives, receive);
-        self.lock.store(0, Release);
+        if fault!(UnlinkedLosesNext) {
+            receives[receive as usize].next.store(NIL, Relaxed);
+        }
+        self.lock.store(0, weak!(LockReleaseRelaxed, Release));
         true
     }
 
@@ -236,7 +240,7 @@ pub(crate) fn search_exact(
 #[inline(always)]
 fn older(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> {
     match (one, other) {
-        (Some(a), Some(b)) => Some(if a.label < b.label { a } else { b }),
+        (Some(a), Some(b)) => Some(if a.label < b.label || fault!(SearchTakesFirstIndex) { a } else { b }),
         (found, None) | (None, found) => found,
     }
 }
@@ -261,7 +265,7 @@ fn first_fit<const CLASS: usize>(
         // SAFETY: handlers search inside a block, the boundary between blocks (D1).
         let posted = unsafe { descriptor.posted.peek() };
         if posted.fits(class, key.source, key.tag)
-            && descriptor.state.load(Relaxed) == state::POSTED
+            && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
             && (skip_booked == 0 || descriptor.booking.load(Relaxed) & skip_booked == 0)
         {
             found = Some(Candidate { receive: current, sequence: posted.sequence, label: posted.label });

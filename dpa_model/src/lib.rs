@@ -35,6 +35,9 @@
 
 extern crate alloc;
 
+#[macro_use]
+mod fault;
+
 mod arrivals;
 mod block;
 mod boundary;
@@ -74,6 +77,8 @@ pub use drain::{Data, Drain};
 pub use envelope::{
     CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
 };
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub use fault::Fault;
 pub use hash::Hashes;
 pub use host_port::{
     CommandQueueFull, Event, ForwardedRequest, HostPort, Payload, RemoteData, RequestId, TakenMessage,

@@ -97,7 +97,7 @@ impl Life {
     }
 
     pub(crate) fn note_stopped(&self) {
-        self.stopped.store(1, Release);
+        self.stopped.store(1, weak!(StoppedRelaxed, Release));
     }
 
     /// No worker runs any more, and none will.

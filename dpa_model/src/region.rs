@@ -84,7 +84,7 @@ impl Regions {
             // reader's end.
             unsafe { region.bytes.write(|slot| *slot = bytes) };
             let key = RegionKey::new(index, generation);
-            region.state.store(key.state(EXPOSED), Release);
+            region.state.store(key.state(EXPOSED), weak!(ExposeRelaxed, Release));
             self.next.store(index as u64 + 1, Relaxed);
             return Ok(key);
         }
@@ -107,7 +107,11 @@ impl Regions {
     pub(crate) fn finish(&self, key: RegionKey) {
         let Some(region) = self.regions.get(key.index()) else { return };
         let exposed = key.state(EXPOSED);
-        if region.state.compare_exchange(exposed, key.state(READ), Release, Relaxed).is_err() {
+        if region
+            .state
+            .compare_exchange(exposed, key.state(READ), weak!(FinRelaxed, Release), Relaxed)
+            .is_err()
+        {
             let abandoned = key.state(ABANDONED);
             let _ = region.state.compare_exchange(abandoned, key.state(ORPHAN), Release, Relaxed);
         }

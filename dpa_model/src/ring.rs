@@ -62,13 +62,13 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline(always)]
     fn owner_bit(&self, position: u64) -> u64 {
-        (position >> self.log_depth) & 1 ^ 1
+        if fault!(OwnerBitConstant) { 1 } else { (position >> self.log_depth) & 1 ^ 1 }
     }
 
     /// First position that the consumer may still read.
     #[inline(always)]
     pub(crate) fn head(&self) -> u64 {
-        self.head.load(Acquire)
+        self.head.load(weak!(HeadRelaxed, Acquire))
     }
 
     /// Writes the entry at `position` and hands it over.
@@ -78,16 +78,19 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
         let slot = self.slot(position);
+        if fault!(OwnerBitFirst) {
+            slot.state.store(stamp << 1 | self.owner_bit(position), Release);
+        }
         // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's last pass before
         // the head that the claim saw (Acquire in `head`).
         unsafe { slot.entry.write(write) };
-        slot.state.store(stamp << 1 | self.owner_bit(position), Release);
+        slot.state.store(stamp << 1 | self.owner_bit(position), weak!(FillRelaxed, Release));
     }
 
     /// The stamp of the entry at `position` if it is there. Only meaningful at `head() .. head() + depth()`.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
-        let state = self.slot(position).state.load(Acquire);
+        let state = self.slot(position).state.load(weak!(ReadyRelaxed, Acquire));
         (state & 1 == self.owner_bit(position)).then_some(state >> 1)
     }
 
@@ -121,6 +124,6 @@ impl<T: Copy + Default> Ring<T> {
     /// Gives back every position below `head`; consumer only.
     #[inline(always)]
     pub(crate) fn release(&self, head: u64) {
-        self.head.store(head, Release);
+        self.head.store(head, weak!(HeadReleaseRelaxed, Release));
     }
 }

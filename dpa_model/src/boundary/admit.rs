@@ -25,6 +25,9 @@ impl Leader {
                 self.shared.boundary_counters.ring_full.add(1);
                 break;
             }
+            if fault!(CommandReleasedEarly) {
+                self.shared.commands.release(self.commands_head + 1);
+            }
             // SAFETY: seen ready, and released only below.
             let command = unsafe { self.shared.commands.peek(self.commands_head) };
             // Read where it lies: copying a command costs more than executing the commonest one.
@@ -81,13 +84,20 @@ impl Leader {
         if control.allowed & 1 << class as u8 == 0 {
             return self.report(Completion::Refused { request });
         }
+        if fault!(LabelTooEarly) {
+            control.label(target);
+        }
         if control.unexpected > 0
             && let Some(found) = self.unexpected.find(&control.view, target)
         {
             return self.deliver_late(request, comm, found, buffer, capacity);
         }
         // Labels and tables go on to the host in order: once one post was refused, all later ones are (S20).
-        let free = if control.home == Home::Nic { self.free_receives.take() } else { None };
+        let free = if control.home == Home::Nic || fault!(FallbackForgotten) {
+            self.free_receives.take()
+        } else {
+            None
+        };
         let Some(receive) = free else {
             if control.home == Home::Nic {
                 control.home = Home::Fallback;
@@ -163,7 +173,9 @@ impl Leader {
             };
             return self.report(result);
         }
-        self.split_sequence(comm.0, current);
+        if !fault!(CancelKeepsSequence) {
+            self.split_sequence(comm.0, current);
+        }
         self.shared.receives[current as usize].state.store(state::CONSUMED, Relaxed);
         self.recycle(comm.0, current);
         self.shared.boundary_counters.cancelled.add(1);

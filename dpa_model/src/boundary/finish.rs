@@ -27,6 +27,7 @@ impl Leader {
         if unmatched {
             // In handler order, so every chain stays in arrival order (S14).
             for handler in 0..block.count {
+                let handler = if fault!(UnexpectedReversed) { block.count - 1 - handler } else { handler };
                 // SAFETY: as above.
                 if unsafe { self.shared.block.outcome(handler) }.receive == NIL {
                     self.keep_unmatched(block, handler);

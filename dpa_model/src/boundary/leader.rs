@@ -98,6 +98,7 @@ impl Leader {
         // Look first, admit then: what was posted before a message was sent is admitted before it is matched.
         let waiting = self.waiting();
         let admitted = self.admit();
+        let waiting = if fault!(LookAfterAdmit) { self.waiting() } else { waiting };
         let Some(block) = self.cut(waiting) else {
             return if admitted { Round::Worked } else { Round::Idle };
         };
@@ -167,6 +168,9 @@ impl Leader {
         tell(|| Step::BlockCut { first: block.first, count: block.count });
         self.in_block = true;
         self.last_count = block.count;
+        if fault!(ArrivalReleasedEarly) {
+            self.shared.arrivals.ring.release(block.first + block.count as u64);
+        }
         let counters = &self.shared.boundary_counters;
         counters.blocks.add(1);
         block.slices = (block.count / self.shared.slice_min).clamp(1, awake.clamp(1, self.workers));
@@ -177,9 +181,15 @@ impl Leader {
             block.number = self.shared_blocks;
             counters.shared_blocks.add(1);
             self.shared.block.publish(block);
+            if fault!(PostInsideBlock) {
+                self.admit();
+            }
             run_slice::<false>(&self.shared, &block, 0, &mut self.scratch);
             for worker in 1..block.slices {
-                self.shared.block.wait_for(worker, block.number, phase::FINISHED);
+                let end = if fault!(FenceMatchedOnly) { phase::MATCHED } else { phase::FINISHED };
+                if !fault!(FenceMissing) {
+                    self.shared.block.wait_for(worker, block.number, end);
+                }
             }
         }
         self.in_block = false;

@@ -17,7 +17,8 @@ pub(crate) fn first_conflict(claims: &[Claim]) -> usize {
     }
     for handler in 1..claims.len() {
         let mine = chosen[handler];
-        if mine != NIL && chosen[..handler].iter().fold(false, |found, &lower| found | (lower == mine)) {
+        let from = if fault!(ConflictPreviousOnly) { handler - 1 } else { 0 };
+        if mine != NIL && chosen[from..handler].iter().fold(false, |found, &lower| found | (lower == mine)) {
             return handler;
         }
     }

@@ -66,7 +66,9 @@ impl Groups {
     /// Adds the next handler's claim, in handler order; returns its group.
     #[inline]
     pub(crate) fn add(&mut self, claim: &Claim) -> &mut Group {
-        let found = self.groups[..self.used].iter().position(|group| group.comm == claim.comm);
+        let found = self.groups[..self.used]
+            .iter()
+            .position(|group| group.comm == claim.comm || fault!(FastCountsAllCommunicators));
         let has_candidate = claim.receive != NIL;
         let place = found.unwrap_or_else(|| {
             self.used += 1;
@@ -101,21 +103,25 @@ pub(crate) fn target(
 ) -> Result<u32, Refusal> {
     let allowed = match form {
         FastPath::Off => false,
-        FastPath::Literal => group.same_receive && all_booked(),
+        FastPath::Literal => group.same_receive && (fault!(FastLiteralUnbooked) || all_booked()),
         FastPath::Prefix => group.same_receive,
-        FastPath::Sequence => group.same_sequence,
+        FastPath::Sequence => group.same_sequence || fault!(FastByAny),
     };
     if !allowed {
         return Err(Refusal::Mixed);
     }
-    let wanted = group.label + (group.count - 1);
+    let wanted = group.label + (group.count - 1) + u64::from(fault!(FastOffByOne));
     let mut current = group.cursor;
+    #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+    if fault!(FastByHops) {
+        return hops(group, receives);
+    }
     // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the walk whole.
     while current != NIL {
         let descriptor = &receives[current as usize];
         // SAFETY: inside a block (D1).
         let posted = unsafe { descriptor.posted() };
-        if posted.sequence != claim.sequence || posted.label > wanted {
+        if (posted.sequence != claim.sequence && !fault!(FastIgnoresSequence)) || posted.label > wanted {
             return Err(Refusal::SequenceEnded);
         }
         if posted.label == wanted {
@@ -125,4 +131,17 @@ pub(crate) fn target(
         current = descriptor.next.load(Relaxed);
     }
     Err(Refusal::Exhausted)
+}
+
+/// The fault [`FastByHops`](crate::fault): as many steps along the chain as the shift says.
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+fn hops(group: &Group, receives: &[Descriptor]) -> Result<u32, Refusal> {
+    let mut current = group.receive;
+    for _ in 1..group.count {
+        current = receives[current as usize].next.load(Relaxed);
+        if current == NIL {
+            return Err(Refusal::Exhausted);
+        }
+    }
+    Ok(current)
 }

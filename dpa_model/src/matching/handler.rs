@@ -50,7 +50,9 @@ pub(crate) fn run_slice<const ALONE: bool>(
         conflict
     } else {
         nic.block.reach(worker, block.number, phase::BOOKED);
-        wait_for_lower(nic, block, worker, phase::BOOKED, &slice);
+        if !fault!(BarrierMissing) {
+            wait_for_lower(nic, block, worker, phase::BOOKED, &slice);
+        }
         for handler in 0..slice.start {
             // SAFETY: phase 1 of every lower slice was just seen.
             scratch.claims[handler] = unsafe { nic.block.claim(handler) };
@@ -79,7 +81,14 @@ pub(crate) fn run_slice<const ALONE: bool>(
 
 /// The partial barrier: waits for every lower slice, never for a higher one (O12).
 fn wait_for_lower(nic: &Shared, block: &BlockInfo, worker: usize, reached: u64, slice: &Range<usize>) {
-    let polls = (0..worker).map(|lower| u64::from(nic.block.wait_for(lower, block.number, reached))).sum();
+    let first = match reached {
+        phase::BOOKED if fault!(BarrierPreviousOnly) => worker.saturating_sub(1),
+        phase::MATCHED if fault!(SlowPreviousOnly) => worker.saturating_sub(1),
+        _ => 0,
+    };
+    let end =
+        if reached == phase::BOOKED && fault!(BarrierShort) { worker.saturating_sub(1) } else { worker };
+    let polls = (first..end).map(|lower| u64::from(nic.block.wait_for(lower, block.number, reached))).sum();
     let counters = &nic.handler_counters[slice.start];
     if reached == phase::BOOKED { &counters.barrier_polls } else { &counters.slow_polls }.add(polls);
 }
@@ -202,7 +211,9 @@ fn resolve<const ALONE: bool>(
             (NIL, Path::Clean)
         } else {
             let group = scratch.groups.add(&claim);
-            if claim.receive == NIL || handler < conflict {
+            let lower = || scratch.claims[..handler].iter().map(|lower| lower.receive);
+            let excused = fault!(ForcingIgnored) && !lower().any(|receive| receive == claim.receive);
+            if claim.receive == NIL || handler < conflict || excused {
                 (claim.receive, Path::Clean)
             } else {
                 let fast = target(nic.options.fast_path, group, &claim, &nic.receives, || {
@@ -214,7 +225,7 @@ fn resolve<const ALONE: bool>(
                     Err(refusal) => {
                         count_refusal(nic, counters, refusal);
                         tell(|| Step::SlowWaits { handler });
-                        if !waited {
+                        if !waited && !fault!(SlowNoWait) {
                             // All lower handlers, not only the one before (S13); those of this slice are done.
                             wait_for_lower(nic, block, worker, phase::MATCHED, &slice);
                             waited = true;
@@ -245,12 +256,13 @@ fn resolve<const ALONE: bool>(
 /// The slow path, after all lower handlers are done: the own candidate if it is still there, else search again (S13).
 /// The early booking check has no place here (S16).
 fn slow(nic: &Shared, view: &CommView, entry: &Entry, claim: &Claim, counters: &HandlerCounters) -> u32 {
-    if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED {
+    if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED || fault!(SlowKeepsOwn) {
         counters.forced.add(1);
         return claim.receive;
     }
     let key = key(entry, nic.options.inline_hashes, counters);
-    find(nic, view, &key, 0, counters).map_or(NIL, |found| found.receive)
+    let skip_booked = if fault!(SlowEarlyCheck) { u64::MAX } else { 0 };
+    find(nic, view, &key, skip_booked, counters).map_or(NIL, |found| found.receive)
 }
 
 /// The name of a receive for the story.

@@ -55,7 +55,7 @@ pub(crate) fn book<const ALONE: bool>(descriptor: &Descriptor, handler: usize) -
         before
     } else {
         // Relaxed: the barrier orders it for those who must see it; the early check may miss it (S16).
-        descriptor.booking.fetch_or(bit, Relaxed)
+        descriptor.booking.fetch_or(if fault!(BookingMissing) { 0 } else { bit }, Relaxed)
     };
     before & (bit - 1) != 0
 }
@@ -66,6 +66,10 @@ pub(crate) fn overtake(nic: &Shared, view: &CommView, key: &Key, counters: &Hand
     loop {
         let Some(found) = find(nic, view, key, 0, counters) else { return NIL };
         let state = &nic.receives[found.receive as usize].state;
+        if fault!(OvertakeTorn) {
+            state.store(state::CONSUMED, Relaxed);
+            return found.receive;
+        }
         if state.compare_exchange(state::POSTED, state::CONSUMED, Relaxed, Relaxed).is_ok() {
             return found.receive;
         }

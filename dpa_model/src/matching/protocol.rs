@@ -51,6 +51,9 @@ fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
 
 /// The RDMA read of a rendezvous message, and the FIN to its sender.
 fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) {
+    if fault!(FinBeforeRead) {
+        nic.regions.finish(key);
+    }
     // SAFETY: as in `move_data`.
     nic.regions.read(key, |bytes| unsafe { target.put(capacity, bytes) });
     nic.regions.finish(key);

@@ -1,0 +1,172 @@
+//! Seeded faults: each breaks one rule of the algorithm or one memory ordering, to show that the models notice (G-level claims are
+//! worth as much as the faults that they catch).
+//!
+//! In a normal build `fault!(X)` is the word `false` and `weak!(X, Release)` is the word `Release`: no code, no branch, nothing to switch
+//! on. Only builds for loom or shuttle know the faults; there `DPAMATCH_FAULT=<name>` chooses one for the whole process.
+
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+macro_rules! fault {
+    ($name:ident) => {
+        false
+    };
+}
+
+/// Whether this fault was chosen.
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+macro_rules! fault {
+    ($name:ident) => {
+        $crate::fault::chosen($crate::fault::Fault::$name)
+    };
+}
+
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+macro_rules! weak {
+    ($name:ident, $ordering:expr) => {
+        $ordering
+    };
+}
+
+/// The ordering, or Relaxed if this fault was chosen.
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+macro_rules! weak {
+    ($name:ident, $ordering:expr) => {
+        if fault!($name) { core::sync::atomic::Ordering::Relaxed } else { $ordering }
+    };
+}
+
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+macro_rules! faults {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A broken rule.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
+        pub enum Fault {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Fault {
+            /// All, in the order of the declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+        }
+    };
+}
+
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+faults! {
+    /// The search takes a receive that was consumed.
+    SearchTakesConsumed,
+    /// Of the candidates of several indexes the first is taken, not the oldest (O11).
+    SearchTakesFirstIndex,
+    /// No bit is set in the booking bitmap (O10).
+    BookingMissing,
+    /// The partial barrier is left out (O12).
+    BarrierMissing,
+    /// It waits for the worker before only.
+    BarrierPreviousOnly,
+    /// It leaves out the worker before.
+    BarrierShort,
+    /// Only a handler with a conflict of its own resolves (O14).
+    ForcingIgnored,
+    /// A conflict is seen only with the handler before (O13).
+    ConflictPreviousOnly,
+    /// The fast path takes the receive one further than its own (O16).
+    FastOffByOne,
+    /// The fast path counts hops along the chain, not labels (S9).
+    FastByHops,
+    /// The fast path leaves the sequence (O17).
+    FastIgnoresSequence,
+    /// Every handler in conflict may take the fast path (S8).
+    FastByAny,
+    /// Form (a) does not look at the booking bitmap (S8).
+    FastLiteralUnbooked,
+    /// The shift counts the handlers of other communicators, too (S25).
+    FastCountsAllCommunicators,
+    /// The slow path does not wait (S13).
+    SlowNoWait,
+    /// The slow path waits for the worker before only (S13).
+    SlowPreviousOnly,
+    /// The slow path keeps the own candidate whoever took it (S13).
+    SlowKeepsOwn,
+    /// The slow path skips receives that lower handlers booked (S16).
+    SlowEarlyCheck,
+    /// Overtaking handlers look and then take, in two steps (S24).
+    OvertakeTorn,
+    /// A receive is unlinked without the bin's lock (O28).
+    UnlinkWithoutLock,
+    /// An unlinked receive forgets its successor while others may stand on it (S17).
+    UnlinkedLosesNext,
+    /// Unexpected messages of a block are stored from the last to the first (S14).
+    UnexpectedReversed,
+    /// The next block starts while workers are still in this one (S1).
+    FenceMissing,
+    /// It starts once all are matched, not once all data has moved (K3).
+    FenceMatchedOnly,
+    /// Commands are executed while a block runs (S12).
+    PostInsideBlock,
+    /// Commands are admitted before the look at the completion queue.
+    LookAfterAdmit,
+    /// A receive that takes an unexpected message gets a label, too (S10).
+    LabelTooEarly,
+    /// A cancel leaves the later receives in the sequence (S11).
+    CancelKeepsSequence,
+    /// After a refused post later ones are taken again (S20).
+    FallbackForgotten,
+    /// The owner bit is written before the entry (O20).
+    OwnerBitFirst,
+    /// The owner bit is the same on every pass.
+    OwnerBitConstant,
+    /// A sender does not look whether the queue is full.
+    FullIgnored,
+    /// Several senders claim a position in two steps.
+    ClaimTorn,
+    /// Commands are given back before they are read.
+    CommandReleasedEarly,
+    /// Messages are given back before the block runs.
+    ArrivalReleasedEarly,
+    /// A sender gets its buffer back before it was read (O21).
+    FinBeforeRead,
+    /// `Block::publish` without Release.
+    PublishRelaxed,
+    /// `Block::published` without Acquire.
+    PublishedRelaxed,
+    /// `reach(BOOKED)` without Release.
+    ReachBookedRelaxed,
+    /// `reach(MATCHED)` without Release.
+    ReachMatchedRelaxed,
+    /// `reach(FINISHED)` without Release.
+    ReachFinishedRelaxed,
+    /// `Block::wait_for` without Acquire.
+    WaitRelaxed,
+    /// The bin's lock is taken without Acquire.
+    LockAcquireRelaxed,
+    /// The bin's lock is given without Release.
+    LockReleaseRelaxed,
+    /// The owner bit is written without Release.
+    FillRelaxed,
+    /// The owner bit is read without Acquire.
+    ReadyRelaxed,
+    /// The head is written without Release.
+    HeadReleaseRelaxed,
+    /// The head is read without Acquire.
+    HeadRelaxed,
+    /// A leaving sender does not release its last claim.
+    LeaveRelaxed,
+    /// A sender that finds itself alone does not acquire the others' claims.
+    AloneRelaxed,
+    /// A region is exposed without Release.
+    ExposeRelaxed,
+    /// A region's end of reading is told without Release.
+    FinRelaxed,
+    /// The end of the NIC is told without Release.
+    StoppedRelaxed,
+}
+
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub(crate) fn chosen(fault: Fault) -> bool {
+    static CHOSEN: std::sync::OnceLock<Option<Fault>> = std::sync::OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        let name = std::env::var("DPAMATCH_FAULT").ok()?;
+        let known = Fault::ALL.iter().find(|fault| std::format!("{fault:?}") == name);
+        Some(*known.unwrap_or_else(|| panic!("DPAMATCH_FAULT={name}: no such fault")))
+    }) == Some(fault)
+}
