@@ -63,3 +63,23 @@ fn bad_input_is_named() {
     assert_eq!(explore(&["/does/not/exist"]).status.code(), Some(1));
     assert_eq!(explore(&["--handlers", "65", "--example", "x1"]).status.code(), Some(2));
 }
+
+/// Each of these rules matters: without it some schedule of some worked example goes wrong, in seconds.
+#[test]
+fn a_missing_rule_is_noticed() {
+    for (rule, example) in [
+        ("forcing-ignored", "x5"),
+        ("barrier-missing", "x1"),
+        ("slow-previous-only", "x4"),
+        ("fast-ignores-sequence", "x4"),
+        ("unexpected-reversed", "x3"),
+    ] {
+        let output = explore(&["--example", example, "--fault", rule, "--schedules", "20000"]);
+        let shown = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{rule}: {shown}");
+        assert!(shown.contains("broke the rules; the first, schedule"), "{rule}: {shown}");
+    }
+    let unknown = explore(&["--example", "x1", "--fault", "sunshine"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("no rule sunshine"));
+}

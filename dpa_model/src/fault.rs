@@ -162,11 +162,19 @@ faults! {
 }
 
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+static CHOSEN: std::sync::OnceLock<Option<Fault>> = std::sync::OnceLock::new();
+
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub(crate) fn chosen(fault: Fault) -> bool {
-    static CHOSEN: std::sync::OnceLock<Option<Fault>> = std::sync::OnceLock::new();
     *CHOSEN.get_or_init(|| {
         let name = std::env::var("DPAMATCH_FAULT").ok()?;
         let known = Fault::ALL.iter().find(|fault| std::format!("{fault:?}") == name);
         Some(*known.unwrap_or_else(|| panic!("DPAMATCH_FAULT={name}: no such fault")))
     }) == Some(fault)
+}
+
+/// Chooses a fault for the whole process; `false` if one was chosen, or asked for, before.
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub fn choose(fault: Fault) -> bool {
+    CHOSEN.set(Some(fault)).is_ok()
 }

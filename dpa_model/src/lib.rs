@@ -78,7 +78,7 @@ pub use envelope::{
     CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
 };
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-pub use fault::Fault;
+pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;
 pub use host_port::{
     CommandQueueFull, Event, ForwardedRequest, HostPort, Payload, RemoteData, RequestId, TakenMessage,

@@ -14,6 +14,29 @@ pub use dpa_model_explore::story::Step;
 pub use run::{Report, Run, Violation, explore};
 pub use story::tell;
 
+/// The rules that can be taken out of the handlers, by name.
+pub fn faults() -> impl Iterator<Item = String> {
+    dpa_model_explore::Fault::ALL.iter().map(|fault| kebab(&format!("{fault:?}")))
+}
+
+/// Takes a rule out of the handlers for the rest of the process. `false`: there is no such rule, or one was chosen before.
+pub fn break_rule(name: &str) -> bool {
+    let found = dpa_model_explore::Fault::ALL.iter().find(|fault| kebab(&format!("{fault:?}")) == name);
+    found.is_some_and(|&fault| dpa_model_explore::choose_fault(fault))
+}
+
+/// `ForcingIgnored` as `forcing-ignored`.
+fn kebab(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push('-');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
 /// One event of the stream that is explored. Names are the caller's numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {

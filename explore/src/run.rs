@@ -75,22 +75,32 @@ pub fn explore(setup: &Setup, expected: &Ending, first: u64, count: u64, stop_at
                 note(&mut locked(&report), run, &expected);
             })
         }));
-        if ended.is_ok() {
-            break;
-        }
+        let Err(panic) = ended else { break };
         // The handlers' own assertions, or no end: the schedule under way is the culprit, the ones after it still run.
         let seed = current.load(Relaxed);
         let mut report = locked(&shared);
         report.schedules += 1;
         report.violations += 1;
-        let what = "an assertion of the handlers failed, or the schedule never ends".to_owned();
-        report.first_violation.get_or_insert(Violation { seed, run: None, what });
+        let what = panic_text(panic.as_ref());
+        let run = None;
+        report.first_violation.get_or_insert(Violation { seed, run, what });
         if stop_at_violation {
             break;
         }
         next = seed + 1;
     }
     std::mem::take(&mut *locked(&shared))
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    match text {
+        Some(text) if text.contains("max_steps") => {
+            format!("the schedule had not ended after {STEPS_MAX} steps")
+        }
+        Some(text) => format!("an assertion of the handlers failed: {text}"),
+        None => "an assertion of the handlers failed".to_owned(),
+    }
 }
 
 fn locked(report: &Mutex<Report>) -> std::sync::MutexGuard<'_, Report> {

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use dpa_model::{SourceSel, TagSel};
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
-use dpamatch_explore::{Ending, FastPath, Report, Setup, Violation, explore, tell};
+use dpamatch_explore::{Ending, FastPath, Report, Setup, Violation, break_rule, explore, faults, tell};
 
 use super::{BadInput, output};
 
@@ -22,6 +22,7 @@ Exit code: 0 if every schedule gave the oracle's result, 3 if one did not, 2 if 
 Examples:
   dpamatch explore --example x5                      many schedules of the worked example X5: which paths occur
   dpamatch explore --example x5 --story 7            schedule 7, step by step
+  dpamatch explore --example x5 --fault forcing-ignored   the first schedule that goes wrong without the forcing rule
   dpamatch explore --handlers 4 events.txt           a stream of your own (posts, arrivals, cancels)";
 
 /// Run random schedules of the real handlers on a stream, and tell what they did.
@@ -52,6 +53,9 @@ pub(super) struct Args {
     /// Remove consumed receives at once, waiting for the bin's lock
     #[arg(long)]
     eager_removal: bool,
+    /// Take a rule out of the handlers first; stops at the first schedule that breaks C1 or C2. `list` names the rules
+    #[arg(long, value_name = "RULE")]
+    fault: Option<String>,
     /// A worked example in place of a stream
     #[arg(long, value_enum, value_name = "NAME", conflicts_with = "file")]
     example: Option<Example>,
@@ -111,6 +115,13 @@ impl Example {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    match args.fault.as_deref() {
+        Some("list") => return list(),
+        Some(rule) if !break_rule(rule) => {
+            return Err(BadInput(format!("no rule {rule}; --fault list names them")).into());
+        }
+        _ => {}
+    }
     let events = events(args)?;
     let expected = expected(&events)?;
     let setup = Setup {
@@ -137,10 +148,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return judge(&report, &mut *out);
     }
     let begun = Instant::now();
-    let report = explore(&setup, &expected, args.seed, args.schedules, false);
+    let report = explore(&setup, &expected, args.seed, args.schedules, args.fault.is_some());
     let seconds = begun.elapsed().as_secs_f64();
     summary(&report, seconds, &mut *out)?;
     judge(&report, &mut *out)
+}
+
+fn list() -> anyhow::Result<()> {
+    let mut out = output::stdout();
+    faults().try_for_each(|name| writeln!(out, "{name}"))?;
+    Ok(out.flush()?)
 }
 
 /// Streams of this many events are explored at most: more would not be read by anyone.
