@@ -78,7 +78,7 @@ impl Drain {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests {
     use super::*;
     use crate::{CommId, Nic, NicConfig, Rank, SendError, Tag};
