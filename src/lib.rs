@@ -6,12 +6,18 @@
 //! - [`stream`]: events and results as text, read and written line by line; random streams; the
 //!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
 //! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
+//! - [`endpoint`]: the API a program uses: endpoint, communicators, receives, probes, senders.
+//! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
 //! - [`registry`]: the engines by name.
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod endpoint;
 pub mod engine;
 pub mod host;
 pub mod registry;
+pub mod soak;
 pub mod stream;
+
+pub use dpa_model::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};

@@ -1,9 +1,10 @@
-//! Engines whose queues stopped growing allocate no more.
+//! Engines whose queues stopped growing allocate no more; nor do the NIC and the endpoint on the path of a message.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag};
+use dpa_model::{CommId, Envelope, Hints, NicConfig, Rank, Selector, SourceSel, Tag, TagSel};
+use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, MsgId, RecvId};
 
 thread_local! {
@@ -76,5 +77,64 @@ fn no_allocation_once_warm() {
         assert_eq!(ALLOCATIONS.get() - before, 0, "{name}");
         assert_eq!(engine.stats().memory_bytes, memory, "{name}");
         assert!(before > 0, "the allocator counts");
+    }
+}
+
+/// Posted receives, unexpected messages, cancels and completions in groups, with buffers used again.
+fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
+    const DEPTH: usize = 50;
+    let config =
+        EndpointConfig { nic: NicConfig { workers: 2, ..NicConfig::default() }, drive, ..Default::default() };
+    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+    let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let mut peer = endpoint.sender(&comm, Rank::default());
+    let tag = Tag::default();
+    let bytes = vec![1; payload];
+    let mut buffers: Vec<Vec<u8>> = (0..DEPTH).map(|_| vec![0; payload]).collect();
+    let mut requests = Vec::with_capacity(DEPTH);
+    let mut results = Vec::with_capacity(DEPTH);
+    let mut round = |number: u64| {
+        // One at a time, as in a ping-pong; then unexpected.
+        for early in [true, false] {
+            let mut buffer = buffers.pop().expect("a buffer");
+            if !early {
+                endpoint.send(&mut peer, tag, &bytes).expect("sent");
+            }
+            let request = endpoint.post_recv(&comm, Rank::default(), tag, buffer).expect("posted");
+            if early {
+                endpoint.send(&mut peer, tag, &bytes).expect("sent");
+            }
+            buffer = endpoint.wait(request).expect("received").buffer;
+            buffers.push(buffer);
+        }
+        // Many at a time.
+        for buffer in buffers.drain(..) {
+            requests
+                .push(Some(endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, buffer).expect("posted")));
+        }
+        let cancelled = requests[(number % DEPTH as u64) as usize].as_ref().expect("posted");
+        endpoint.cancel(cancelled).expect("asked");
+        for _ in 1..DEPTH {
+            endpoint.send(&mut peer, tag, &bytes).expect("sent");
+        }
+        while endpoint.wait_some(&mut requests, &mut results) > 0 {}
+        requests.clear();
+        for (_, result) in results.drain(..) {
+            buffers.push(result.map_or_else(|error| error.into_buffer(), |received| received.buffer));
+        }
+    };
+    (0..20).for_each(&mut round);
+    let before = ALLOCATIONS.get();
+    (20..300).for_each(&mut round);
+    assert_eq!(ALLOCATIONS.get() - before, 0, "{payload} bytes");
+    assert!(before > 0, "the allocator counts");
+}
+
+#[test]
+fn the_path_of_a_message_allocates_nothing() {
+    for payload in [8, 100] {
+        // Run by the caller, the whole NIC is measured; run by threads, the host's side.
+        endpoint_allocates_no_more(Drive::Caller, payload);
+        endpoint_allocates_no_more(Drive::threads(), payload);
     }
 }

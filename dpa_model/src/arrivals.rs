@@ -57,6 +57,11 @@ impl Arrivals {
         self.senders.fetch_sub(1, weak!(LeaveRelaxed, Release));
     }
 
+    /// Positions claimed so far. Relaxed: whoever must know that a sender's last claim is counted orders itself after that sender.
+    pub(crate) fn claimed(&self) -> u64 {
+        self.tail.load(Relaxed)
+    }
+
     /// The bounce buffer of an entry.
     #[inline(always)]
     pub(crate) fn bounce_buffer(&self, position: u64) -> usize {

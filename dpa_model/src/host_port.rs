@@ -407,6 +407,12 @@ impl HostPort {
         self.commands_counted
     }
 
+    /// Messages that senders have put on their way so far, and how many of them the NIC has dealt with. When a communicator has no sender
+    /// any more, its last message has been dealt with once the second number reaches the first as it was then.
+    pub fn arrivals(&self) -> (u64, u64) {
+        (self.shared.arrivals.claimed(), self.shared.arrivals.ring.head())
+    }
+
     /// Ends a request that was sent on to the host, and gives its buffer back.
     pub fn withdraw(&mut self, request: ForwardedRequest) -> Vec<u8> {
         self.end(request.0)

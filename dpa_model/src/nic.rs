@@ -189,6 +189,19 @@ impl Stop {
     pub fn ask(&self) {
         self.shared.life.ask_to_stop();
     }
+
+    /// Says that no worker runs any more, whatever ended them; the caller has joined them all.
+    #[cfg(feature = "std")]
+    pub(crate) fn note_all_ended(&self) {
+        self.shared.life.note_stopped();
+    }
+
+    /// Says that a worker died: those that wait for it inside a block panic, and no further block is run.
+    #[cfg(feature = "std")]
+    pub(crate) fn break_down(&self) {
+        self.shared.block.break_down();
+        self.ask();
+    }
 }
 
 /// Reads a NIC's counters while it runs.

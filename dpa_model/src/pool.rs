@@ -51,11 +51,17 @@ impl Pool {
         });
         let mut threads = Vec::new();
         for worker in workers {
-            let (team_of_worker, on_start) = (team.clone(), on_start.clone());
+            let (team_of_worker, on_start, stop) = (team.clone(), on_start.clone(), stop.clone());
             let name = std::format!("dpa-{}", worker.index());
             let started = Builder::new().name(name).spawn(move || {
-                on_start(worker.index());
-                serve(worker, &team_of_worker);
+                let life = AssertUnwindSafe(|| {
+                    on_start(worker.index());
+                    serve(worker, &team_of_worker);
+                });
+                if let Err(panic) = catch_unwind(life) {
+                    stop.break_down();
+                    resume_unwind(panic);
+                }
             });
             match started {
                 Ok(thread) => threads.push(thread),
@@ -68,16 +74,31 @@ impl Pool {
         }
         let team_of_leader = team.clone();
         let others: Vec<Thread> = threads.iter().map(|thread| thread.thread().clone()).collect();
+        let stop_of_leader = stop.clone();
         let lead = move || {
-            on_start(0);
-            // A panic must not leave the other workers waiting for ever; it goes on after they have ended.
-            let result = catch_unwind(AssertUnwindSafe(|| lead(leader, &team_of_leader, &others)));
+            let life = AssertUnwindSafe(|| {
+                on_start(0);
+                lead(leader, &team_of_leader, &others);
+            });
+            // A panic must not leave the other workers, or the host, waiting for ever; it goes on after all have ended.
+            let result = catch_unwind(life);
+            if result.is_err() {
+                stop_of_leader.break_down();
+            }
             let ended = dissolve(&team_of_leader, threads);
+            stop_of_leader.note_all_ended();
             if let Err(panic) = result.and(ended) {
                 resume_unwind(panic);
             }
         };
-        Ok(Self { leader: Some(Builder::new().name("dpa-0".into()).spawn(lead)?), stop })
+        match Builder::new().name("dpa-0".into()).spawn(lead) {
+            Ok(leader) => Ok(Self { leader: Some(leader), stop }),
+            Err(error) => {
+                // The workers' handles went with the closure; they see this and end by themselves.
+                team.dissolved.store(true, Relaxed);
+                Err(error)
+            }
+        }
     }
 
     /// Ends all threads after the current block.
@@ -142,14 +163,7 @@ fn serve(mut worker: Worker, team: &Team) {
     let awake = &team.awake[worker.index() - 1];
     let mut wait = Wait::new();
     while !team.dissolved.load(Relaxed) {
-        let ran = match catch_unwind(AssertUnwindSafe(|| worker.round())) {
-            Ok(ran) => ran,
-            Err(panic) => {
-                worker.break_down();
-                resume_unwind(panic);
-            }
-        };
-        if ran {
+        if worker.round() {
             wait = Wait::new();
         } else if wait.failed_polls() < Wait::SPINS + Wait::YIELDS {
             wait.pause();
@@ -161,6 +175,26 @@ fn serve(mut worker: Worker, team: &Team) {
             }
             awake.store(true, Relaxed);
             wait = Wait::new();
+        }
+    }
+}
+
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::{Nic, NicConfig};
+
+    #[test]
+    fn a_dead_worker_stops_the_nic() {
+        for dies in 0..3 {
+            let nic = Nic::new(&NicConfig { workers: 3, ..NicConfig::default() }).unwrap();
+            let on_start = move |worker| assert_ne!(worker, dies, "this panic is part of the test");
+            let pool = Pool::start(nic.leader, nic.workers, on_start).unwrap();
+            let mut wait = Wait::new();
+            while !nic.host.is_stopped() {
+                wait.pause();
+            }
+            assert!(catch_unwind(AssertUnwindSafe(|| pool.stop())).is_err(), "the panic is passed on");
         }
     }
 }

@@ -49,12 +49,19 @@ pub struct Sender {
     /// The completion queue's head, as last seen.
     head: u64,
     inline_hashes: bool,
+    /// Zero, or what makes this sender's hashes wrong.
+    hash_fault: u32,
 }
 
 impl Clone for Sender {
     fn clone(&self) -> Self {
         self.shared.arrivals.join();
-        Self { shared: self.shared.clone(), head: self.head, inline_hashes: self.inline_hashes }
+        Self {
+            shared: self.shared.clone(),
+            head: self.head,
+            inline_hashes: self.inline_hashes,
+            hash_fault: self.hash_fault,
+        }
     }
 }
 
@@ -66,12 +73,18 @@ impl Drop for Sender {
 
 impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, head: 0, inline_hashes: true }
+        Self { shared, head: 0, inline_hashes: true, hash_fault: 0 }
     }
 
     /// Whether this sender puts hashes in the header (O26); without them the NIC computes.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.inline_hashes = on;
+    }
+
+    /// Makes this sender a faulty one: the bits of `fault` are flipped in all hashes that it puts in headers. Only a NIC that verifies or
+    /// ignores inline hashes (S29) still matches its messages rightly; 0 ends the fault.
+    pub fn set_hash_fault(&mut self, fault: u32) {
+        self.hash_fault = fault;
     }
 
     /// Largest message that can be sent eagerly, in bytes.
@@ -176,8 +189,13 @@ impl Sender {
         payload: [u64; 3],
         stamp: u64,
     ) {
-        let hashes =
+        let mut hashes =
             if self.inline_hashes { Hashes::of(envelope.source, envelope.tag) } else { Hashes::default() };
+        if self.hash_fault != 0 {
+            for hash in [&mut hashes.both, &mut hashes.tag, &mut hashes.source] {
+                *hash ^= self.hash_fault;
+            }
+        }
         let entry = Entry { envelope, length, hashes, protocol, has_hashes: self.inline_hashes, payload };
         // SAFETY: `claim` gave this position to this sender alone.
         unsafe { self.shared.arrivals.ring.fill(position, stamp, |slot| *slot = entry) };

@@ -4,4 +4,5 @@ mod nic_matcher;
 mod software;
 
 pub use nic_matcher::{NicMatcher, NicRunError, PAYLOAD_BYTES_MAX};
+pub(crate) use software::fill;
 pub use software::{Done, Software, SoftwareStats, Taken};

@@ -152,6 +152,22 @@ impl Software {
         self.engine.as_ref()
     }
 
+    /// Whether nothing of the communicator is here.
+    pub fn is_empty(&self, comm: CommId) -> bool {
+        self.engine.is_empty(comm)
+    }
+
+    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if nothing of it is here. To be called when a communicator was
+    /// created anew: under its number earlier messages may have been sent on, and then the NIC waits for the offer.
+    pub fn offer(&mut self, comm: CommId) {
+        self.note_if_drained(comm);
+    }
+
+    /// The communicator has ended: gives back what was kept for it alone. `false`, and nothing done, if something of it is here.
+    pub fn free_comm(&mut self, comm: CommId) -> bool {
+        self.engine.free_comm(comm)
+    }
+
     /// The next thing that became known, or `None` if there is nothing now. To be called until then, since communicators are handed
     /// back when the NIC has nothing more to tell.
     pub fn poll(&mut self, port: &mut HostPort) -> Option<Done> {

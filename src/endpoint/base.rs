@@ -1,0 +1,317 @@
+//! The endpoint itself: built, driven, ended; and what it learns from its NIC.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use dpa_model::{
+    CommId, CommandQueueFull, Counts, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order, RequestId,
+    Selector, Sender, Wait, Worker,
+};
+
+use super::communicator::CommIds;
+use super::config::EndpointConfig;
+use super::error::{EndpointError, Stopped};
+use super::order_log::LogEntry;
+use super::pin::PinFailure;
+use super::request::{Ended, Requests};
+use super::runner::Runner;
+use crate::engine::{MsgId, RecvId};
+use crate::host::{Done, Software, SoftwareStats, Taken};
+
+/// What the NIC answers to a call that waits for an answer; there is at most one such call.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Probed { found: Option<Message>, taken: Option<Taken> },
+    Created { offloaded: bool },
+    Freed { busy: bool },
+    Flushed,
+}
+
+/// A process's receiving side with an emulated NIC of its own.
+///
+/// Dropped, it ends the NIC after the current block and joins its threads: receives that are still posted end with their
+/// buffers, senders get [`SendError::Stopped`](crate::SendError::Stopped).
+#[derive(Debug)]
+pub struct Endpoint {
+    // First, so that it is dropped first: once nobody runs the NIC, the port may free the buffers it lent.
+    runner: Runner,
+    pub(super) port: HostPort,
+    pub(super) software: Software,
+    pub(super) sender: Sender,
+    pub(super) requests: Requests,
+    pub(super) comm_ids: CommIds,
+    /// Bins per table of a communicator that asks for no other number.
+    pub(super) bins: u32,
+    /// Tells this endpoint's handles from those of others.
+    pub(super) name: u32,
+    answer: Option<Answer>,
+    /// The probe under way, for the log.
+    pub(super) probing: Option<(CommId, Selector, bool)>,
+    log: Option<Vec<LogEntry>>,
+    pin_failures: Vec<PinFailure>,
+}
+
+/// Most events that one call of `progress` takes in, so that it ends even if senders never pause.
+const EVENTS_MAX: usize = 1024;
+
+static NEXT_NAME: AtomicU32 = AtomicU32::new(0);
+
+impl Endpoint {
+    /// Builds the NIC and starts whoever runs it (`MPI_Init`, MPI 4.1, section 11.2.1).
+    ///
+    /// A refused pinning is no error, see [`pin_failures`](Self::pin_failures).
+    ///
+    /// # Errors
+    /// [`EndpointError`].
+    pub fn new(config: &EndpointConfig) -> Result<Self, EndpointError> {
+        Self::build(config, |leader, workers| Runner::start(&config.drive, leader, workers))
+    }
+
+    fn build(
+        config: &EndpointConfig,
+        start: impl FnOnce(Leader, Vec<Worker>) -> io::Result<(Runner, Vec<PinFailure>)>,
+    ) -> Result<Self, EndpointError> {
+        let mut nic_config: NicConfig = config.nic;
+        nic_config.options.order = Order::Free;
+        let nic = Nic::new(&nic_config)?;
+        let (runner, pin_failures) = start(nic.leader, nic.workers)?;
+        Ok(Self {
+            runner,
+            port: nic.host,
+            software: Software::new(config.fallback.build()),
+            sender: nic.sender,
+            requests: Requests::default(),
+            comm_ids: CommIds::default(),
+            bins: nic_config.bins as u32,
+            name: NEXT_NAME.fetch_add(1, Relaxed),
+            answer: None,
+            probing: None,
+            log: nic_config.options.log_order.then(Vec::new),
+            pin_failures,
+        })
+    }
+
+    /// Workers that could not be pinned as asked; a warning only.
+    pub fn pin_failures(&self) -> &[PinFailure] {
+        &self.pin_failures
+    }
+
+    /// The NIC's counters and those of the fallback.
+    pub fn counts(&self) -> (Counts, SoftwareStats) {
+        (self.port.monitor().counts(), self.software.stats())
+    }
+
+    /// Reads the NIC's counters from elsewhere while it runs.
+    pub fn monitor(&self) -> Monitor {
+        self.port.monitor()
+    }
+
+    /// Largest message that is sent eagerly, in bytes.
+    pub fn eager_limit(&self) -> usize {
+        self.sender.eager_limit()
+    }
+
+    /// Whether the NIC has stopped, which it only does by itself when one of its threads panicked.
+    pub fn is_stopped(&self) -> bool {
+        self.port.is_stopped()
+    }
+
+    /// Moves the order log so far to the end of `into`. Empty unless `options.log_order` is set. To be called now and then,
+    /// because the log only grows; the space is kept.
+    pub fn drain_order_log(&mut self, into: &mut Vec<LogEntry>) {
+        if let Some(log) = &mut self.log {
+            into.append(log);
+        }
+    }
+
+    /// Lets things go on without waiting: runs a round of the NIC with [`Drive::Caller`](super::Drive::Caller), and takes in what
+    /// has become known. Returns whether anything happened.
+    pub fn progress(&mut self) -> bool {
+        let mut worked = self.runner.drive();
+        for _ in 0..EVENTS_MAX {
+            let Some(done) = self.software.poll(&mut self.port) else { break };
+            self.note(done);
+            worked = true;
+        }
+        worked
+    }
+
+    /// Polls and makes progress until `ready` gives something.
+    pub(super) fn wait_until<R>(
+        &mut self,
+        mut ready: impl FnMut(&mut Self) -> Option<R>,
+    ) -> Result<R, Stopped> {
+        let mut wait = Wait::new();
+        loop {
+            if let Some(result) = ready(self) {
+                return Ok(result);
+            }
+            // Asked before the last look: what the NIC reported before it stopped is then seen.
+            let stopped = self.is_stopped();
+            if self.progress() {
+                wait = Wait::new();
+            } else if stopped {
+                return ready(self).ok_or(Stopped);
+            } else {
+                wait.pause();
+            }
+        }
+    }
+
+    /// Gives the NIC a command as soon as its queue has room.
+    pub(super) fn command<R>(
+        &mut self,
+        mut issue: impl FnMut(&mut HostPort) -> Result<R, CommandQueueFull>,
+    ) -> Result<R, Stopped> {
+        self.wait_until(|endpoint| issue(&mut endpoint.port).ok())
+    }
+
+    /// Waits for the answer to the command just given.
+    pub(super) fn answer(&mut self) -> Result<Answer, Stopped> {
+        self.wait_until(|endpoint| endpoint.answer.take())
+    }
+
+    /// Waits until everything that the NIC had reported or decided before this call is known here.
+    pub(super) fn flush(&mut self) -> Result<(), Stopped> {
+        // The answer to a cancel of nothing takes its place behind all of that.
+        self.command(|port| port.cancel(RequestId::NONE, 0))?;
+        self.answer().map(|_| ())
+    }
+
+    fn note(&mut self, done: Done) {
+        if self.log.is_some() {
+            self.write_log(&done);
+        }
+        match done {
+            Done::Received { request, buffer, message, .. } => {
+                self.requests.end(request, Ended::Received(buffer, message));
+            }
+            Done::Cancelled { request, buffer } => self.requests.end(request, Ended::Cancelled(buffer)),
+            Done::Refused { request, buffer } => self.requests.end(request, Ended::Refused(buffer)),
+            Done::Probed { found, taken, .. } => self.answer = Some(Answer::Probed { found, taken }),
+            Done::Created { offloaded, .. } => self.answer = Some(Answer::Created { offloaded }),
+            Done::Freed { busy, .. } => self.answer = Some(Answer::Freed { busy }),
+            Done::TooLate { request: RequestId::NONE } => self.answer = Some(Answer::Flushed),
+            // A cancel that came too late says nothing that the receive's own result does not say.
+            Done::TooLate { .. } | Done::Posted { .. } | Done::Unexpected { .. } => {}
+        }
+    }
+
+    fn write_log(&mut self, done: &Done) {
+        let recv = |request: RequestId| RecvId(request.as_u64());
+        let entry = match *done {
+            Done::Received { request, message, late: false, .. } => LogEntry::Arrive {
+                msg: MsgId(message.arrival),
+                envelope: message.envelope,
+                matched: Some(recv(request)),
+            },
+            Done::Unexpected { message } => {
+                LogEntry::Arrive { msg: MsgId(message.arrival), envelope: message.envelope, matched: None }
+            }
+            Done::Received { request, message, late: true, .. } => {
+                // Without a selector it received what a matched probe had taken: no event of matching.
+                let Some((comm, selector)) = self.requests.describe(request) else { return };
+                LogEntry::Post { recv: recv(request), comm, selector, matched: Some(MsgId(message.arrival)) }
+            }
+            Done::Posted { request } => {
+                let Some((comm, selector)) = self.requests.describe(request) else { return };
+                LogEntry::Post { recv: recv(request), comm, selector, matched: None }
+            }
+            Done::Cancelled { request, .. } => LogEntry::Cancel { recv: recv(request), cancelled: true },
+            Done::TooLate { request: RequestId::NONE } => return,
+            Done::TooLate { request } => LogEntry::Cancel { recv: recv(request), cancelled: false },
+            Done::Probed { found, .. } => {
+                let Some((comm, selector, take)) = self.probing else { return };
+                LogEntry::Probe { comm, selector, take, found: found.map(|message| MsgId(message.arrival)) }
+            }
+            Done::Refused { .. } | Done::Created { .. } | Done::Freed { .. } => return,
+        };
+        if let Some(log) = &mut self.log {
+            log.push(entry);
+        }
+    }
+
+    /// # Panics
+    /// When `name` is another endpoint's: handles only mean something where they were made.
+    #[inline]
+    pub(super) fn check_own(&self, name: u32) {
+        assert_eq!(name, self.name, "the handle belongs to another endpoint");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use dpa_model::{Hints, Pool, SendError, SourceSel, Tag, TagSel};
+
+    use super::*;
+    use crate::endpoint::{FreeError, PostError, RecvError};
+
+    /// An endpoint whose worker 1 panics when the sender is dropped or used.
+    fn mortal() -> (Endpoint, mpsc::Sender<()>) {
+        let (die, death) = mpsc::channel::<()>();
+        let death = std::sync::Mutex::new(death);
+        let nic = NicConfig { workers: 2, ..NicConfig::default() };
+        let start = |leader, workers| {
+            let pool = Pool::start(leader, workers, move |worker| {
+                if worker == 1 {
+                    let _ = death.lock().expect("one worker waits here").recv();
+                    panic!("this panic is part of the test");
+                }
+            })?;
+            Ok((Runner::Threads { _pool: pool }, Vec::new()))
+        };
+        let config = EndpointConfig { nic, ..EndpointConfig::default() };
+        (Endpoint::build(&config, start).expect("a NIC can be built"), die)
+    }
+
+    #[test]
+    fn a_dead_nic_turns_every_wait_into_an_error() {
+        let (mut endpoint, die) = mortal();
+        let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let tag = Tag::default();
+        let mut peer = endpoint.sender(&comm, Default::default());
+        let request = peer.issend(tag, vec![1, 2]).expect("the NIC runs");
+        let post = |endpoint: &mut Endpoint| {
+            endpoint.post_recv(&comm, SourceSel::Any, Tag::new(5).expect("small"), vec![1])
+        };
+        let (first, second) = (post(&mut endpoint).expect("posted"), post(&mut endpoint).expect("posted"));
+        let third = post(&mut endpoint).expect("posted");
+        drop(die);
+        assert_eq!(endpoint.wait(first), Err(RecvError::Stopped));
+        assert!(endpoint.is_stopped());
+        let mut requests = [None, Some(second)];
+        assert_eq!(endpoint.wait_any(&mut requests), Some((1, Err(RecvError::Stopped))));
+        assert_eq!(requests, [None, None]);
+        let mut results = Vec::new();
+        assert_eq!(endpoint.wait_some(&mut [Some(third)], &mut results), 1);
+        assert_eq!(results, [(0, Err(RecvError::Stopped))]);
+        assert_eq!(peer.send(tag, b""), Err(SendError::Stopped));
+        assert_eq!(endpoint.send(&mut peer, tag, b""), Err(SendError::Stopped));
+        assert_eq!(endpoint.probe(&comm, SourceSel::Any, TagSel::Any), Err(RecvError::Stopped));
+        assert_eq!(endpoint.wait_send(request), Err(Stopped));
+        // Posts still fit in the command queue; what is waited for tells.
+        let late = post(&mut endpoint).map_err(|error| match error {
+            PostError::Stopped(_) => RecvError::Stopped,
+            other => panic!("{other}"),
+        });
+        assert_eq!(late.and_then(|request| endpoint.wait(request)), Err(RecvError::Stopped));
+        let other = endpoint.create_comm(Hints::default());
+        assert!(other.is_err());
+        drop(peer);
+        assert!(matches!(endpoint.free_comm(comm), Err(FreeError::Busy { .. })), "a receive is left");
+    }
+
+    #[test]
+    fn a_sender_outlives_a_dead_endpoint() {
+        let (endpoint, die) = mortal();
+        let comm_id = CommId(0);
+        let mut sender = endpoint.sender.clone();
+        let envelope = dpa_model::Envelope { comm: comm_id, ..Default::default() };
+        let request = sender.try_send_rendezvous(envelope, vec![3], 0).expect("the NIC runs");
+        drop(die);
+        drop(endpoint);
+        assert_eq!(request.wait(), Err((SendError::Stopped, vec![3])));
+    }
+}

@@ -1,0 +1,170 @@
+//! Communicators: created with hints, on the NIC where they fit, and freed when nothing of them is left.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use dpa_model::{CommId, Hints, Rank, Selector, SourceSel, TagSel, Wait};
+
+use super::base::{Answer, Endpoint};
+use super::error::{BusyReason, FreeError, Stopped};
+use super::send::CommSender;
+
+/// A communicator as its receiver sees it (`MPI_Comm`).
+#[derive(Debug)]
+pub struct Communicator {
+    pub(super) endpoint: u32,
+    pub(super) id: CommId,
+    hints: Hints,
+    offloaded: bool,
+    /// Shared with every sender and persistent receive of the communicator.
+    pub(super) lease: Arc<()>,
+}
+
+impl Communicator {
+    /// The number by which messages name it; used again after it was freed.
+    pub fn id(&self) -> CommId {
+        self.id
+    }
+
+    /// Its hints.
+    pub fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    /// Whether the NIC has tables for it; otherwise software matches it on the host (O24). A communicator on the NIC
+    /// may still be matched by software now and then, when the NIC's other resources run out (S20).
+    pub fn is_offloaded(&self) -> bool {
+        self.offloaded
+    }
+
+    /// Whether the hints allow this selector (S24).
+    pub(super) fn allows(&self, selector: Selector) -> bool {
+        !(self.hints.no_any_source && selector.source == SourceSel::Any
+            || self.hints.no_any_tag && selector.tag == TagSel::Any)
+    }
+}
+
+/// Numbers for communicators: the smallest free one first, because the NIC has tables for small numbers only.
+#[derive(Debug, Default)]
+pub(super) struct CommIds {
+    free: BinaryHeap<Reverse<u32>>,
+    next: u32,
+}
+
+impl CommIds {
+    fn take(&mut self) -> CommId {
+        if let Some(Reverse(number)) = self.free.pop() {
+            return CommId(number);
+        }
+        self.next += 1;
+        CommId(self.next - 1)
+    }
+
+    fn give(&mut self, id: CommId) {
+        self.free.push(Reverse(id.0));
+    }
+}
+
+impl Endpoint {
+    /// Creates a communicator with hints: `MPI_Comm_dup_with_info` (MPI 4.1, sections 7.4.2 and 7.4.4). Its tables have
+    /// `NicConfig::bins` bins; if the NIC has no room for them, software matches it.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    ///
+    /// # Complexity
+    /// O(communicators) on the NIC.
+    pub fn create_comm(&mut self, hints: Hints) -> Result<Communicator, Stopped> {
+        self.create_comm_with_bins(hints, self.bins)
+    }
+
+    /// As [`create_comm`](Self::create_comm), with this many bins in each of its three hash tables. More than the NIC can have is
+    /// no error: software then matches the communicator.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub fn create_comm_with_bins(&mut self, hints: Hints, bins: u32) -> Result<Communicator, Stopped> {
+        let id = self.comm_ids.take();
+        self.command(|port| port.create(id, bins, hints, 0))?;
+        let offloaded = matches!(self.answer()?, Answer::Created { offloaded: true });
+        if offloaded {
+            self.software.offer(id);
+        }
+        Ok(Communicator { endpoint: self.name, id, hints, offloaded, lease: Arc::new(()) })
+    }
+
+    /// A sender of rank `source` in the communicator; it may be cloned and used from any thread.
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    pub fn sender(&self, comm: &Communicator, source: Rank) -> CommSender {
+        self.check_own(comm.endpoint);
+        CommSender::new(self.sender.clone(), comm, source)
+    }
+
+    /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI lets pending operations end first; here the
+    /// communicator comes back as busy instead.
+    ///
+    /// # Errors
+    /// [`FreeError::Busy`] while senders, receives or messages of it are left; [`FreeError::Stopped`].
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    ///
+    /// # Complexity
+    /// Waits until the messages that were on their way are matched, of other communicators as well.
+    pub fn free_comm(&mut self, mut comm: Communicator) -> Result<(), FreeError> {
+        self.check_own(comm.endpoint);
+        let busy = |comm, reason| Err(FreeError::Busy { comm, reason });
+        let receives = self.requests.of_comm(comm.id);
+        if receives > 0 {
+            return busy(comm, BusyReason::Receives(receives));
+        }
+        // `get_mut` also makes what the last sender sent visible here.
+        if Arc::get_mut(&mut comm.lease).is_none() {
+            return busy(comm, BusyReason::Handles);
+        }
+        if !self.let_arrive() {
+            return busy(comm, BusyReason::Messages);
+        }
+        self.flush().map_err(|Stopped| FreeError::Stopped)?;
+        if !self.software.is_empty(comm.id) {
+            return busy(comm, BusyReason::Messages);
+        }
+        let id = comm.id;
+        self.command(|port| port.free(id, 0)).map_err(|Stopped| FreeError::Stopped)?;
+        match self.answer() {
+            Ok(Answer::Freed { busy: true }) => busy(comm, BusyReason::Messages),
+            Ok(_) => {
+                self.software.free_comm(id);
+                self.comm_ids.give(id);
+                Ok(())
+            }
+            Err(Stopped) => Err(FreeError::Stopped),
+        }
+    }
+
+    /// Waits until everything sent so far has been matched or stored. `false` if the NIC does not get on, because
+    /// unexpected memory is full (back-pressure).
+    fn let_arrive(&mut self) -> bool {
+        let (sent, mut arrived) = self.port.arrivals();
+        let mut wait = Wait::new();
+        while arrived < sent {
+            self.progress();
+            let (_, now) = self.port.arrivals();
+            if now > arrived {
+                arrived = now;
+                wait = Wait::new();
+            } else if wait.failed_polls() > STANDSTILL_POLLS || self.is_stopped() {
+                return false;
+            } else {
+                wait.pause();
+            }
+        }
+        true
+    }
+}
+
+/// Polls after which a queue that does not move is taken to be blocked: some tens of milliseconds.
+const STANDSTILL_POLLS: u32 = Wait::SPINS + Wait::YIELDS + 100;

@@ -1,0 +1,113 @@
+//! Completion of several receives. A `None` among the requests is skipped, as `MPI_REQUEST_NULL` is.
+
+use dpa_model::Wait;
+
+use super::base::Endpoint;
+use super::error::RecvError;
+use super::request::RecvRequest;
+use super::status::Received;
+
+impl Endpoint {
+    /// Waits for all receives: `MPI_Waitall` (MPI 4.1, section 3.7.5). Results in the order of the requests.
+    ///
+    /// # Panics
+    /// When a request belongs to another endpoint.
+    ///
+    /// # Complexity
+    /// One allocation, for the results.
+    pub fn wait_all(
+        &mut self,
+        requests: impl IntoIterator<Item = RecvRequest>,
+    ) -> Vec<Result<Received, RecvError>> {
+        requests.into_iter().map(|request| self.wait(request)).collect()
+    }
+
+    /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Gives its place, which then holds `None`, and its
+    /// result. `None` if no request is left (`MPI_UNDEFINED`). Of several that have ended it takes the first.
+    ///
+    /// # Panics
+    /// When a request belongs to another endpoint.
+    ///
+    /// # Complexity
+    /// Each look is as that of [`test_some`](Self::test_some).
+    pub fn wait_any(
+        &mut self,
+        requests: &mut [Option<RecvRequest>],
+    ) -> Option<(usize, Result<Received, RecvError>)> {
+        let first = requests.iter().position(Option::is_some)?;
+        let found = self.wait_until(|endpoint| {
+            let ended = |request: &Option<RecvRequest>| request.as_ref().is_some_and(|r| endpoint.ended(r));
+            let place =
+                if endpoint.requests.any_ended() { requests.iter().position(ended)? } else { return None };
+            let result = requests[place].take().and_then(|request| endpoint.take(&request))?;
+            Some((place, result))
+        });
+        Some(found.unwrap_or_else(|stopped| {
+            requests[first] = None;
+            (first, Err(stopped.into()))
+        }))
+    }
+
+    /// Collects all receives that have ended, with their places: `MPI_Testsome` (MPI 4.1, section 3.7.5). Appends to `results`,
+    /// and returns how many.
+    ///
+    /// # Panics
+    /// When a request belongs to another endpoint.
+    ///
+    /// # Complexity
+    /// O(requests), but O(1) if no receive of the endpoint has ended; no allocation if `results` has room.
+    pub fn test_some(
+        &mut self,
+        requests: &mut [Option<RecvRequest>],
+        results: &mut Vec<(usize, Result<Received, RecvError>)>,
+    ) -> usize {
+        let stopped = self.is_stopped();
+        self.progress();
+        let before = results.len();
+        if !self.requests.any_ended() && !stopped {
+            return 0;
+        }
+        for (place, slot) in requests.iter_mut().enumerate() {
+            let Some(request) = slot else { continue };
+            self.check_own(request.endpoint);
+            if let Some(result) = self.take(request) {
+                results.push((place, result));
+            } else if stopped {
+                results.push((place, Err(RecvError::Stopped)));
+            } else {
+                continue;
+            }
+            *slot = None;
+        }
+        results.len() - before
+    }
+
+    /// Waits until at least one of the receives has ended and collects all that have: `MPI_Waitsome` (MPI 4.1, section 3.7.5).
+    /// Appends to `results`, and returns how many; 0 if no request is left (`MPI_UNDEFINED`).
+    ///
+    /// # Panics
+    /// When a request belongs to another endpoint.
+    ///
+    /// # Complexity
+    /// Each look is as that of [`test_some`](Self::test_some).
+    pub fn wait_some(
+        &mut self,
+        requests: &mut [Option<RecvRequest>],
+        results: &mut Vec<(usize, Result<Received, RecvError>)>,
+    ) -> usize {
+        let mut wait = Wait::new();
+        while requests.iter().any(Option::is_some) {
+            let count = self.test_some(requests, results);
+            if count > 0 {
+                return count;
+            }
+            wait.pause();
+        }
+        0
+    }
+
+    fn ended(&self, request: &RecvRequest) -> bool {
+        self.check_own(request.endpoint);
+        self.requests.has_ended(request)
+    }
+}

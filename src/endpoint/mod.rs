@@ -1,0 +1,66 @@
+//! The host API: an endpoint with its own emulated NIC, communicators, receives, probes and senders.
+//!
+//! An [`Endpoint`] is one MPI process's receiving side. It owns a NIC and whoever runs it ([`Drive`]); one thread at a time
+//! calls it. [`CommSender`]s stand for the other processes and may be used from any thread. Where an MPI call exists for
+//! something, the method names it with the section of MPI 4.1.
+//!
+//! | MPI | here |
+//! |---|---|
+//! | `MPI_Comm_dup_with_info`, `MPI_Comm_free` | [`Endpoint::create_comm`], [`Endpoint::free_comm`] |
+//! | `MPI_Send`, `MPI_Isend`, `MPI_Issend` | [`CommSender::send`], [`CommSender::isend`], [`CommSender::issend`] |
+//! | `MPI_Irecv`, `MPI_Recv` | [`Endpoint::post_recv`], [`Endpoint::recv`] |
+//! | `MPI_Test`, `MPI_Wait` and their families | [`Endpoint::test`], [`Endpoint::wait`], `wait_all`, `wait_any`, `wait_some`, `test_some` |
+//! | `MPI_Iprobe`, `MPI_Probe` | [`Endpoint::iprobe`], [`Endpoint::probe`] |
+//! | `MPI_Improbe`, `MPI_Mprobe`, `MPI_Mrecv`, `MPI_Imrecv` | [`Endpoint::improbe`], [`Endpoint::mprobe`], [`Endpoint::mrecv`], [`Endpoint::imrecv`] |
+//! | `MPI_Cancel`, `MPI_Request_free` | [`Endpoint::cancel`], [`Endpoint::release`] |
+//! | `MPI_Recv_init`, `MPI_Start` | [`PersistentRecv`] |
+//! | `MPI_ANY_SOURCE`, `MPI_ANY_TAG` | [`SourceSel::Any`](crate::SourceSel::Any), [`TagSel::Any`](crate::TagSel::Any) |
+//! | `MPI_REQUEST_NULL` | `None` in place of a [`RecvRequest`] |
+//!
+//! **Buffers.** A receive's buffer moves in when the receive is posted and comes back when it ends, in whatever way: received,
+//! truncated, cancelled, refused. Only a NIC that stopped by itself keeps the buffers it held.
+//!
+//! **Progress.** With [`Drive::Caller`] the NIC runs inside the calls of the endpoint and not otherwise; with [`Drive::Threads`]
+//! it has threads of its own. Every call that waits polls ([`Wait`](crate::Wait)), and ends with an error when the NIC has stopped.
+//!
+//! ```
+//! use dpamatch::endpoint::{Endpoint, EndpointConfig};
+//! use dpamatch::{Hints, Rank, SourceSel, Tag};
+//!
+//! let mut endpoint = Endpoint::new(&EndpointConfig::default())?;
+//! let world = endpoint.create_comm(Hints::default())?;
+//! let request = endpoint.post_recv(&world, SourceSel::Any, Tag::new(7)?, vec![0; 64])?;
+//! let mut peer = endpoint.sender(&world, Rank::new(3)?);
+//! peer.send(Tag::new(7)?, b"hello")?;
+//! let received = endpoint.wait(request)?;
+//! assert_eq!((received.status.source, received.bytes()), (Rank::new(3)?, &b"hello"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod base;
+mod cancel;
+mod communicator;
+mod complete;
+mod config;
+mod error;
+mod order_log;
+mod persistent;
+mod pin;
+mod probe;
+mod receive;
+mod request;
+mod runner;
+mod send;
+mod status;
+
+pub use base::Endpoint;
+pub use communicator::Communicator;
+pub use config::{Drive, EndpointConfig};
+pub use error::{BusyReason, EndpointError, FreeError, PostError, RecvError, Stopped};
+pub use order_log::{LogEntry, Mismatch, replay};
+pub use persistent::PersistentRecv;
+pub use pin::PinFailure;
+pub use probe::MatchedMessage;
+pub use request::RecvRequest;
+pub use send::{CommSender, SendRequest};
+pub use status::{Received, Status};

@@ -1,0 +1,147 @@
+//! Receives that are started again and again with the same arguments and the same buffer.
+
+use std::sync::Arc;
+
+use dpa_model::{CommId, Selector, SourceSel, TagSel};
+
+use super::base::Endpoint;
+use super::communicator::Communicator;
+use super::error::{PostError, RecvError, Stopped};
+use super::request::RecvRequest;
+use super::status::{Received, Status};
+
+/// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start (G5). Dropped while it is active,
+/// it leaves its receive posted, as a dropped [`RecvRequest`] does; dropped while inactive, it is simply gone
+/// (`MPI_Request_free`).
+#[derive(Debug)]
+pub struct PersistentRecv {
+    endpoint: u32,
+    comm: CommId,
+    selector: Selector,
+    /// While inactive.
+    buffer: Vec<u8>,
+    /// While active.
+    request: Option<RecvRequest>,
+    /// Keeps the communicator from being freed.
+    _lease: Arc<()>,
+}
+
+impl Endpoint {
+    /// Makes an inactive persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9).
+    ///
+    /// # Errors
+    /// [`PostError::WildcardExcluded`], with the buffer.
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    pub fn recv_init(
+        &mut self,
+        comm: &Communicator,
+        source: impl Into<SourceSel>,
+        tag: impl Into<TagSel>,
+        buffer: Vec<u8>,
+    ) -> Result<PersistentRecv, PostError> {
+        self.check_own(comm.endpoint);
+        let selector = Selector::new(source, tag);
+        if !comm.allows(selector) {
+            return Err(PostError::WildcardExcluded(buffer));
+        }
+        let _lease = comm.lease.clone();
+        Ok(PersistentRecv { endpoint: self.name, comm: comm.id, selector, buffer, request: None, _lease })
+    }
+}
+
+impl PersistentRecv {
+    /// Posts the receive: `MPI_Start` (MPI 4.1, section 3.9). One that is active already stays as it is.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    ///
+    /// # Panics
+    /// When it belongs to another endpoint.
+    pub fn start(&mut self, endpoint: &mut Endpoint) -> Result<(), Stopped> {
+        endpoint.check_own(self.endpoint);
+        if self.request.is_some() {
+            return Ok(());
+        }
+        let buffer = std::mem::take(&mut self.buffer);
+        match endpoint.post(self.comm, self.selector, buffer) {
+            Ok(request) => {
+                self.request = Some(request);
+                Ok(())
+            }
+            Err(buffer) => {
+                self.buffer = buffer;
+                Err(Stopped)
+            }
+        }
+    }
+
+    /// Starts all: `MPI_Startall` (MPI 4.1, section 3.9), in their order.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    ///
+    /// # Panics
+    /// When one belongs to another endpoint.
+    pub fn start_all(all: &mut [Self], endpoint: &mut Endpoint) -> Result<(), Stopped> {
+        all.iter_mut().try_for_each(|receive| receive.start(endpoint))
+    }
+
+    /// The status, if the receive has ended since its start: `MPI_Test`. `None` while it runs, and when it is inactive.
+    ///
+    /// # Errors
+    /// [`RecvError`] inside the result, without the buffer: that is in [`buffer`](Self::buffer) again.
+    pub fn test(&mut self, endpoint: &mut Endpoint) -> Option<Result<Status, RecvError>> {
+        let result = endpoint.test(&mut self.request)?;
+        Some(self.keep_buffer(result))
+    }
+
+    /// Waits for the receive that was started: `MPI_Wait`. `None` when it is inactive.
+    ///
+    /// # Errors
+    /// As [`test`](Self::test).
+    pub fn wait(&mut self, endpoint: &mut Endpoint) -> Option<Result<Status, RecvError>> {
+        let result = endpoint.wait(self.request.take()?);
+        Some(self.keep_buffer(result))
+    }
+
+    /// Asks for the started receive to be cancelled: `MPI_Cancel`; see [`Endpoint::cancel`]. Nothing happens when it is inactive.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub fn cancel(&self, endpoint: &mut Endpoint) -> Result<(), Stopped> {
+        self.request.as_ref().map_or(Ok(()), |request| endpoint.cancel(request))
+    }
+
+    /// Whether it was started and its result not collected.
+    pub fn is_active(&self) -> bool {
+        self.request.is_some()
+    }
+
+    /// The buffer with the last message; empty while the receive is active.
+    pub fn buffer(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    fn keep_buffer(&mut self, result: Result<Received, RecvError>) -> Result<Status, RecvError> {
+        let error = match result {
+            Ok(Received { buffer, status }) => {
+                self.buffer = buffer;
+                return Ok(status);
+            }
+            Err(error) => error,
+        };
+        match error {
+            RecvError::Truncated { received: Received { buffer, status }, sent } => {
+                self.buffer = buffer;
+                Err(RecvError::Truncated { received: Received { buffer: Vec::new(), status }, sent })
+            }
+            RecvError::Cancelled(buffer) => {
+                self.buffer = buffer;
+                Err(RecvError::Cancelled(Vec::new()))
+            }
+            other => Err(other),
+        }
+    }
+}

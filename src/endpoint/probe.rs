@@ -1,0 +1,210 @@
+//! Probes, and receives of messages that a matched probe took.
+
+use dpa_model::{CommId, Message, Selector, SourceSel, TagSel};
+
+use super::base::{Answer, Endpoint};
+use super::communicator::Communicator;
+use super::error::{PostError, RecvError, Stopped};
+use super::request::{Ended, RecvRequest};
+use super::status::{Received, Status};
+use crate::host::{Taken, fill};
+
+/// A message that a matched probe took out of matching (`MPI_Message`). It holds its place in memory until it is received,
+/// so it must be: with [`Endpoint::mrecv`] or [`Endpoint::imrecv`].
+#[derive(Debug)]
+#[must_use = "a matched message must be received"]
+pub struct MatchedMessage {
+    endpoint: u32,
+    message: Message,
+    taken: Taken,
+}
+
+impl MatchedMessage {
+    /// Source, tag and length.
+    pub fn status(&self) -> Status {
+        whole(&self.message)
+    }
+}
+
+fn whole(message: &Message) -> Status {
+    Status::new(message, message.length as usize)
+}
+
+/// Rounds that a probe lets the NIC do first, so that it sees what was sent before, as far as the NIC keeps up.
+const ROUNDS_BEFORE: usize = 64;
+
+impl Endpoint {
+    /// The oldest unexpected message that a receive with this source and tag would take, if there is one: `MPI_Iprobe` (MPI 4.1,
+    /// section 3.8.1). The message stays.
+    ///
+    /// A message that was just sent may not be seen yet; if this is repeated, it will be.
+    ///
+    /// # Errors
+    /// [`RecvError::WildcardExcluded`] (with an empty buffer), [`RecvError::Stopped`].
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    ///
+    /// # Complexity
+    /// One command to the NIC and its answer; there, a search of one chain.
+    pub fn iprobe(
+        &mut self,
+        comm: &Communicator,
+        source: impl Into<SourceSel>,
+        tag: impl Into<TagSel>,
+    ) -> Result<Option<Status>, RecvError> {
+        let selector = Selector::new(source, tag);
+        self.settle();
+        Ok(self.look(comm, selector, false)?.map(|(message, _)| whole(&message)))
+    }
+
+    /// Waits for an unexpected message with this source and tag: `MPI_Probe` (MPI 4.1, section 3.8.1). The message stays.
+    ///
+    /// # Errors
+    /// As [`iprobe`](Self::iprobe).
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    pub fn probe(
+        &mut self,
+        comm: &Communicator,
+        source: impl Into<SourceSel>,
+        tag: impl Into<TagSel>,
+    ) -> Result<Status, RecvError> {
+        let selector = Selector::new(source, tag);
+        let (message, _) = self.look_until_found(comm, selector, false)?;
+        Ok(whole(&message))
+    }
+
+    /// As [`iprobe`](Self::iprobe), but takes the message out of matching: `MPI_Improbe` (MPI 4.1, section 3.8.2).
+    ///
+    /// # Errors
+    /// As [`iprobe`](Self::iprobe).
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    pub fn improbe(
+        &mut self,
+        comm: &Communicator,
+        source: impl Into<SourceSel>,
+        tag: impl Into<TagSel>,
+    ) -> Result<Option<MatchedMessage>, RecvError> {
+        let selector = Selector::new(source, tag);
+        self.settle();
+        let found = self.look(comm, selector, true)?;
+        Ok(found.and_then(|(message, taken)| self.matched(message, taken)))
+    }
+
+    /// As [`probe`](Self::probe), but takes the message out of matching: `MPI_Mprobe` (MPI 4.1, section 3.8.2).
+    ///
+    /// # Errors
+    /// As [`iprobe`](Self::iprobe).
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    pub fn mprobe(
+        &mut self,
+        comm: &Communicator,
+        source: impl Into<SourceSel>,
+        tag: impl Into<TagSel>,
+    ) -> Result<MatchedMessage, RecvError> {
+        let selector = Selector::new(source, tag);
+        let (message, taken) = self.look_until_found(comm, selector, true)?;
+        self.matched(message, taken).ok_or(RecvError::Stopped)
+    }
+
+    /// Starts to receive a message that a matched probe took: `MPI_Imrecv` (MPI 4.1, section 3.8.3).
+    ///
+    /// # Errors
+    /// [`PostError::Stopped`], with the buffer.
+    ///
+    /// # Panics
+    /// When the message belongs to another endpoint.
+    pub fn imrecv(&mut self, matched: MatchedMessage, mut buffer: Vec<u8>) -> Result<RecvRequest, PostError> {
+        let MatchedMessage { endpoint, message, taken } = matched;
+        self.check_own(endpoint);
+        let comm: CommId = message.envelope.comm;
+        let held = match taken {
+            Taken::InSoftware(_, payload) => {
+                fill(&mut buffer, payload);
+                let index = self.requests.insert_ended(comm, Ended::Received(buffer, message));
+                return Ok(self.handle(index));
+            }
+            Taken::OnNic(held) => held,
+        };
+        let mut waiting = Some((held, buffer));
+        let asked = self.wait_until(|endpoint| {
+            let (held, buffer) = waiting.take()?;
+            match endpoint.port.receive(held, buffer, 0) {
+                Ok(id) => Some(id),
+                Err((_, held, buffer)) => {
+                    waiting = Some((held, buffer));
+                    None
+                }
+            }
+        });
+        match asked {
+            Ok(id) => {
+                let index = self.requests.insert(comm, None, id);
+                Ok(self.handle(index))
+            }
+            Err(Stopped) => Err(PostError::Stopped(waiting.map(|(_, buffer)| buffer).unwrap_or_default())),
+        }
+    }
+
+    /// Receives a message that a matched probe took: `MPI_Mrecv` (MPI 4.1, section 3.8.3).
+    ///
+    /// # Errors
+    /// [`RecvError::Truncated`], [`RecvError::Stopped`].
+    ///
+    /// # Panics
+    /// When the message belongs to another endpoint.
+    pub fn mrecv(&mut self, matched: MatchedMessage, buffer: Vec<u8>) -> Result<Received, RecvError> {
+        let request = self.imrecv(matched, buffer)?;
+        self.wait(request)
+    }
+
+    fn matched(&self, message: Message, taken: Option<Taken>) -> Option<MatchedMessage> {
+        Some(MatchedMessage { endpoint: self.name, message, taken: taken? })
+    }
+
+    fn settle(&mut self) {
+        for _ in 0..ROUNDS_BEFORE {
+            if !self.progress() {
+                break;
+            }
+        }
+    }
+
+    fn look_until_found(
+        &mut self,
+        comm: &Communicator,
+        selector: Selector,
+        take: bool,
+    ) -> Result<(Message, Option<Taken>), RecvError> {
+        let mut wait = dpa_model::Wait::new();
+        loop {
+            if let Some(found) = self.look(comm, selector, take)? {
+                return Ok(found);
+            }
+            self.progress();
+            wait.pause();
+        }
+    }
+
+    fn look(
+        &mut self,
+        comm: &Communicator,
+        selector: Selector,
+        take: bool,
+    ) -> Result<Option<(Message, Option<Taken>)>, RecvError> {
+        self.check_own(comm.endpoint);
+        if !comm.allows(selector) {
+            return Err(RecvError::WildcardExcluded(Vec::new()));
+        }
+        self.probing = Some((comm.id, selector, take));
+        self.command(|port| port.probe(comm.id, selector, take, 0))?;
+        let Answer::Probed { found, taken } = self.answer()? else { return Ok(None) };
+        Ok(found.map(|message| (message, taken)))
+    }
+}

@@ -1,0 +1,144 @@
+//! Receives: posted, tested, waited for one at a time.
+
+use dpa_model::{CommId, Selector, SourceSel, TagSel};
+
+use super::base::Endpoint;
+use super::communicator::Communicator;
+use super::error::{PostError, RecvError, Stopped};
+use super::request::{Ended, RecvRequest};
+use super::status::{Received, Status};
+
+impl Endpoint {
+    /// Posts a receive: `MPI_Irecv` (MPI 4.1, section 3.7.2). The buffer moves in; its length is the longest message it takes.
+    ///
+    /// Waits only while the NIC's command queue is full.
+    ///
+    /// # Errors
+    /// [`PostError`], with the buffer.
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    ///
+    /// # Complexity
+    /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a search of one unexpected chain.
+    pub fn post_recv(
+        &mut self,
+        comm: &Communicator,
+        source: impl Into<SourceSel>,
+        tag: impl Into<TagSel>,
+        buffer: Vec<u8>,
+    ) -> Result<RecvRequest, PostError> {
+        self.check_own(comm.endpoint);
+        let selector = Selector::new(source, tag);
+        if !comm.allows(selector) {
+            return Err(PostError::WildcardExcluded(buffer));
+        }
+        self.post(comm.id, selector, buffer).map_err(PostError::Stopped)
+    }
+
+    /// Posts a receive and waits for it: `MPI_Recv` (MPI 4.1, section 3.2.4).
+    ///
+    /// # Errors
+    /// [`RecvError`].
+    ///
+    /// # Panics
+    /// When the communicator belongs to another endpoint.
+    pub fn recv(
+        &mut self,
+        comm: &Communicator,
+        source: impl Into<SourceSel>,
+        tag: impl Into<TagSel>,
+        buffer: Vec<u8>,
+    ) -> Result<Received, RecvError> {
+        let request = self.post_recv(comm, source, tag, buffer)?;
+        self.wait(request)
+    }
+
+    /// The result of a receive if it has ended: `MPI_Test` (MPI 4.1, section 3.7.3). `request` is then `None`, and a `None` never has
+    /// a result. Makes progress if the receive has not ended.
+    ///
+    /// # Errors
+    /// [`RecvError`], inside the result.
+    ///
+    /// # Panics
+    /// When the request belongs to another endpoint.
+    pub fn test(&mut self, request: &mut Option<RecvRequest>) -> Option<Result<Received, RecvError>> {
+        let active = request.as_ref()?;
+        self.check_own(active.endpoint);
+        let result = match self.take(active) {
+            Some(result) => result,
+            None => {
+                let stopped = self.is_stopped();
+                self.progress();
+                match self.take(active) {
+                    Some(result) => result,
+                    None if stopped => Err(RecvError::Stopped),
+                    None => return None,
+                }
+            }
+        };
+        *request = None;
+        Some(result)
+    }
+
+    /// Waits for a receive: `MPI_Wait` (MPI 4.1, section 3.7.3).
+    ///
+    /// # Errors
+    /// [`RecvError`].
+    ///
+    /// # Panics
+    /// When the request belongs to another endpoint.
+    pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
+        self.check_own(request.endpoint);
+        self.wait_until(|endpoint| endpoint.take(&request))?
+    }
+
+    /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has stopped.
+    pub(super) fn post(
+        &mut self,
+        comm: CommId,
+        selector: Selector,
+        buffer: Vec<u8>,
+    ) -> Result<RecvRequest, Vec<u8>> {
+        let mut waiting = Some(buffer);
+        let posted = self.wait_until(|endpoint| {
+            // There is a buffer: only a post that succeeds keeps it, and then the wait ends.
+            match endpoint.port.post(comm, selector, waiting.take()?, 0) {
+                Ok(id) => Some(id),
+                Err((_, buffer)) => {
+                    waiting = Some(buffer);
+                    None
+                }
+            }
+        });
+        match posted {
+            Ok(id) => {
+                let index = self.requests.insert(comm, Some(selector), id);
+                Ok(self.handle(index))
+            }
+            Err(Stopped) => Err(waiting.unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn handle(&self, index: u32) -> RecvRequest {
+        RecvRequest { endpoint: self.name, index }
+    }
+
+    /// The result of an ended receive, whose handle the caller then drops.
+    pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
+        self.requests.take(request).map(result)
+    }
+}
+
+fn result(ended: Ended) -> Result<Received, RecvError> {
+    match ended {
+        Ended::Received(buffer, message) => {
+            let sent = message.length as usize;
+            let status = Status::new(&message, sent.min(buffer.len()));
+            let received = Received { buffer, status };
+            if sent > status.bytes { Err(RecvError::Truncated { received, sent }) } else { Ok(received) }
+        }
+        Ended::Cancelled(buffer) => Err(RecvError::Cancelled(buffer)),
+        Ended::Refused(buffer) => Err(RecvError::WildcardExcluded(buffer)),
+    }
+}

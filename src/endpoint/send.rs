@@ -1,0 +1,211 @@
+//! The sending side: one handle per rank, usable from any thread.
+
+use std::sync::Arc;
+
+use dpa_model::{CommId, Envelope, Rank, SendError, Sender, Tag, Wait};
+
+use super::base::Endpoint;
+use super::communicator::Communicator;
+use super::error::Stopped;
+
+/// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
+///
+/// Every clone may send from its own thread; the messages of one clone arrive in the order sent (C2). Messages up to
+/// [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the NIC. Longer ones go by rendezvous: the NIC
+/// reads the sender's buffer once a receive matches (O21).
+///
+/// `send`, `isend` and `issend` wait while the receiver is not ready. With [`Drive::Caller`](super::Drive::Caller) the
+/// endpoint's own thread must not wait for itself: it uses the calls of [`Endpoint`] or those named `try`.
+#[derive(Clone, Debug)]
+pub struct CommSender {
+    sender: Sender,
+    comm: CommId,
+    source: Rank,
+    /// Keeps the communicator from being freed.
+    _lease: Arc<()>,
+}
+
+impl CommSender {
+    pub(super) fn new(sender: Sender, comm: &Communicator, source: Rank) -> Self {
+        Self { sender, comm: comm.id, source, _lease: comm.lease.clone() }
+    }
+
+    /// The rank that its messages come from.
+    pub fn rank(&self) -> Rank {
+        self.source
+    }
+
+    /// Longest message that is sent eagerly, in bytes.
+    pub fn eager_limit(&self) -> usize {
+        self.sender.eager_limit()
+    }
+
+    /// Whether this sender puts hashes in the headers (O26); without them the NIC computes.
+    pub fn set_inline_hashes(&mut self, on: bool) {
+        self.sender.set_inline_hashes(on);
+    }
+
+    /// Makes this sender put wrong hashes in the headers, see [`Sender::set_hash_fault`].
+    pub fn set_hash_fault(&mut self, fault: u32) {
+        self.sender.set_hash_fault(fault);
+    }
+
+    fn envelope(&self, tag: Tag) -> Envelope {
+        Envelope { comm: self.comm, source: self.source, tag }
+    }
+
+    /// Sends if the receiver is ready. The bytes may be used again at once: those of a message above the eager limit are copied
+    /// into a buffer of their own.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    ///
+    /// # Complexity
+    /// O(bytes); an allocation above the eager limit only.
+    #[inline]
+    pub fn try_send(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
+        if bytes.len() <= self.eager_limit() {
+            return self.sender.try_send(self.envelope(tag), bytes, 0);
+        }
+        // Without its request the message is still delivered.
+        self.try_issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error)
+    }
+
+    /// Sends, and waits while the receiver is not ready: `MPI_Send` (MPI 4.1, section 3.2.1). Never waits for a matching receive: a
+    /// message above the eager limit is copied.
+    ///
+    /// # Errors
+    /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
+    pub fn send(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
+        if bytes.len() <= self.eager_limit() {
+            return self.sender.send(self.envelope(tag), bytes);
+        }
+        self.issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error)
+    }
+
+    /// As [`isend`](Self::isend), if the receiver is ready.
+    ///
+    /// # Errors
+    /// [`SendError`], with the buffer.
+    pub fn try_isend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+        if buffer.len() > self.eager_limit() {
+            return self.try_issend(tag, buffer);
+        }
+        match self.sender.try_send(self.envelope(tag), &buffer, 0) {
+            Ok(()) => Ok(SendRequest(State::Copied(buffer))),
+            Err(error) => Err((error, buffer)),
+        }
+    }
+
+    /// Sends a buffer without copying it, unless it is small: `MPI_Isend` (MPI 4.1, section 3.7.2). The buffer comes back
+    /// through the request: at once if it was sent eagerly, else when the receiver has read it.
+    ///
+    /// # Errors
+    /// [`SendError::Stopped`], [`SendError::TooLong`] from 4 GiB on; with the buffer.
+    pub fn isend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+        self.until_ready(buffer, |sender, buffer| sender.try_isend(tag, buffer))
+    }
+
+    /// As [`issend`](Self::issend), if the receiver is ready.
+    ///
+    /// # Errors
+    /// [`SendError`], with the buffer.
+    pub fn try_issend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+        let envelope = self.envelope(tag);
+        let request = self.sender.try_send_rendezvous(envelope, buffer, 0)?;
+        Ok(SendRequest(State::Exposed(request)))
+    }
+
+    /// Sends by rendezvous whatever the length: `MPI_Issend` (MPI 4.1, section 3.7.2), since the request ends only when a receive
+    /// has matched and read the buffer.
+    ///
+    /// # Errors
+    /// As [`isend`](Self::isend).
+    pub fn issend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+        self.until_ready(buffer, |sender, buffer| sender.try_issend(tag, buffer))
+    }
+
+    fn until_ready(
+        &mut self,
+        mut buffer: Vec<u8>,
+        mut attempt: impl FnMut(&mut Self, Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)>,
+    ) -> Result<SendRequest, (SendError, Vec<u8>)> {
+        let mut wait = Wait::new();
+        loop {
+            match attempt(self, buffer) {
+                Err((SendError::ReceiverNotReady, back)) => buffer = back,
+                done => return done,
+            }
+            wait.pause();
+        }
+    }
+}
+
+/// A message whose buffer is on its way back to its sender. Dropped, the message is still delivered, and the buffer freed afterwards.
+#[derive(Debug)]
+pub struct SendRequest(State);
+
+#[derive(Debug)]
+enum State {
+    /// Sent eagerly: the buffer is free again.
+    Copied(Vec<u8>),
+    /// The receiver reads it.
+    Exposed(dpa_model::SendRequest),
+}
+
+impl SendRequest {
+    /// The buffer if it may be used again, else the request: `MPI_Test` (MPI 4.1, section 3.7.3).
+    ///
+    /// # Errors
+    /// The request.
+    pub fn test(self) -> Result<Vec<u8>, Self> {
+        match self.0 {
+            State::Copied(buffer) => Ok(buffer),
+            State::Exposed(mut request) => request.test().ok_or(Self(State::Exposed(request))),
+        }
+    }
+
+    /// Waits for the buffer: `MPI_Wait` (MPI 4.1, section 3.7.3). For other threads than the endpoint's own.
+    ///
+    /// # Errors
+    /// [`SendError::Stopped`] if the endpoint went away first; with the buffer.
+    pub fn wait(self) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
+        match self.0 {
+            State::Copied(buffer) => Ok(buffer),
+            State::Exposed(request) => request.wait(),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Sends to this endpoint from its own thread, making progress while the receiver is not ready; otherwise as
+    /// [`CommSender::send`].
+    ///
+    /// If the NIC is held up by back-pressure, nobody else posts the receive that relieves it: use [`CommSender::try_send`] there.
+    ///
+    /// # Errors
+    /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
+    pub fn send(&mut self, sender: &mut CommSender, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
+        self.wait_until(|_| match sender.try_send(tag, bytes) {
+            Err(SendError::ReceiverNotReady) => None,
+            done => Some(done),
+        })
+        .unwrap_or(Err(SendError::Stopped))
+    }
+
+    /// Waits for a sent buffer, making progress: `MPI_Wait` (MPI 4.1, section 3.7.3). For the endpoint's own thread; other threads
+    /// use [`SendRequest::wait`].
+    ///
+    /// # Errors
+    /// [`Stopped`]: the NIC keeps the buffer.
+    pub fn wait_send(&mut self, request: SendRequest) -> Result<Vec<u8>, Stopped> {
+        let mut waiting = Some(request);
+        self.wait_until(|_| match waiting.take()?.test() {
+            Ok(buffer) => Some(buffer),
+            Err(request) => {
+                waiting = Some(request);
+                None
+            }
+        })
+    }
+}
