@@ -102,11 +102,12 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result: Result<Report, Fault> = soak::run(&arguments.settings(), &mut show);
     eprintln!();
+    let result = result.and_then(|report| {
+        print(&report);
+        report.check_memory()
+    });
     match result {
-        Ok(report) => {
-            print(&report);
-            ExitCode::SUCCESS
-        }
+        Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             eprintln!("soak: {fault} (seed {})", arguments.seed);
             ExitCode::FAILURE

@@ -76,7 +76,7 @@ counters! {
         slow_polls,
         /// Lazy removals that met a taken lock.
         lock_missed,
-        /// Inline hashes that were wrong (verification mode).
+        /// Searches whose inline hashes were wrong (verification mode); on the slow path a message may search again.
         hash_mismatch,
     }
 }

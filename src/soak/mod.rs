@@ -5,7 +5,7 @@
 //! - *every match*: the NIC's order log, from the first event on, gives the same result in the oracle;
 //! - *every message*: its bytes, and that it is the next one of its sender in the order of arrival (C2): so none is lost, none comes
 //!   twice, none overtakes;
-//! - *the end*: all messages received, both queues empty, memory not grown.
+//! - *the breaks and the end*: all messages received, both queues empty; and memory has not grown ([`Report::check_memory`]).
 //!
 //! Senders run at most a window of messages ahead of the receiver. That bounds the unexpected queue, and so the oracle's work.
 
@@ -133,9 +133,22 @@ impl Report {
     pub fn rate_per_s(&self) -> f64 {
         self.received as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
+
+    /// Whether memory stayed flat. For a process that does nothing else: resident memory is that of the whole process.
+    ///
+    /// # Errors
+    /// [`Fault::Memory`] if it grew by more than [`MEMORY_GROWTH_MAX_BYTES`].
+    pub fn check_memory(&self) -> Result<(), Fault> {
+        match self.memory_bytes {
+            Some((before, after)) if after > before + MEMORY_GROWTH_MAX_BYTES => {
+                Err(Fault::Memory { before, after })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-/// More growth of resident memory than this, after the first tenth of a run, is a fault: 16 MiB.
+/// More growth of resident memory than this after the first tenth of a run is a fault: 16 MiB.
 pub const MEMORY_GROWTH_MAX_BYTES: u64 = 16 << 20;
 
 /// Tells the senders to end, in whatever way this thread leaves the run.

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::memory::resident_bytes;
 use super::traffic::{HEADER_BYTES, Lane, MESSAGE_BYTES_MAX, TAGS};
 use super::verify::Verifier;
-use super::{MEMORY_GROWTH_MAX_BYTES, Progress, Report, Settings};
+use super::{Progress, Report, Settings};
 use crate::endpoint::{
     Communicator, Endpoint, LogEntry, PostError, Received, RecvError, RecvRequest, Status, Stopped,
 };
@@ -159,11 +159,6 @@ impl<'a> Receiver<'a> {
             self.endpoint.free_comm(comm).map_err(|error| Fault::Busy(error.to_string()))?;
         }
         let memory_bytes = self.memory_before.zip(resident_bytes());
-        if let Some((before, after)) = memory_bytes
-            && after > before + MEMORY_GROWTH_MAX_BYTES
-        {
-            return Err(Fault::Memory { before, after });
-        }
         let (counts, software) = self.endpoint.counts();
         Ok(Report {
             received: self.received,
