@@ -25,6 +25,8 @@ pub mod model;
 pub mod oracle;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub mod paths;
+#[cfg(dpamatch_loom)]
+pub mod race;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub mod stream;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]

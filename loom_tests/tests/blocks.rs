@@ -92,3 +92,24 @@ fn a_worker_sits_out_a_short_block() {
         &["slow"],
     );
 }
+
+#[test]
+fn a_late_receive_takes_no_label() {
+    // The receive of tag 8 is satisfied from the store between two equal ones, which stay one sequence (S10).
+    let steps = [post(0, 7), send(0, 8), post(0, 8), post(0, 7), send(0, 7), send(0, 7)];
+    stream(
+        "blocks/late receive in a sequence",
+        of(2, 8, &steps),
+        TWO,
+        &["clean", "fast", "posts_late"],
+        &["slow"],
+    );
+}
+
+#[test]
+fn a_cancelled_receive_is_not_counted() {
+    // Labels 0, 2 and 3 are left: the third handler may not take label 2 as the second behind label 0 (S11).
+    let steps = [vec![post(0, 7); 4], vec![Step::Cancel(1)], vec![send(0, 7); 3]].concat();
+    let expected = ["clean", "slow", "refused_sequence", "cancelled"];
+    stream("blocks/cancel in a block's sequence", of(3, 8, &steps), THREE, &expected, &[]);
+}

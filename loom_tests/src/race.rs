@@ -1,0 +1,221 @@
+//! Roles that run against each other without a given order: host, senders, leader. The NIC's own order log is replayed through
+//! the oracle afterwards: whatever order the NIC chose, it must then have matched as that order demands (S12).
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use dpa_model::{
+    Counts, Event, ForwardedRequest, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId, Round,
+    Selector, Sender, Wait, Worker,
+};
+
+use crate::oracle::Oracle;
+use crate::paths::Paths;
+use crate::threads;
+use crate::{explore, report};
+
+/// What a role hands back when it ends.
+#[derive(Debug, Default)]
+pub struct Ends {
+    /// The leader, from the role that had it.
+    pub leader: Option<ManuallyDrop<Box<Leader>>>,
+    /// The host's port, from the role that had it.
+    pub host: Option<ManuallyDrop<HostPort>>,
+    /// What the host has seen.
+    pub events: Vec<Event>,
+    /// Receives posted, in their order.
+    pub posted: Vec<(RequestId, Selector)>,
+}
+
+/// A thread of the model.
+pub type Role = Box<dyn FnOnce() -> Ends + Send>;
+
+/// A NIC whose parts are not dropped when a check fails: a drop would use loom's atomics while it unwinds, and hide the message.
+#[derive(Debug)]
+pub struct Parts {
+    /// Worker 0.
+    pub leader: ManuallyDrop<Box<Leader>>,
+    /// The other workers.
+    pub workers: Vec<Box<Worker>>,
+    /// The host's end.
+    pub host: ManuallyDrop<HostPort>,
+    /// The wire's end.
+    pub sender: ManuallyDrop<Sender>,
+}
+
+/// A NIC in free order that logs the order it chose, with communicator 0 created.
+pub fn build(config: NicConfig) -> Parts {
+    let config = NicConfig { options: Options { log_order: true, ..config.options }, ..config };
+    let Nic { mut leader, workers, mut host, sender } = Nic::new(&config).expect("a valid configuration");
+    host.create(dpa_model::CommId(0), config.bins as u32, Hints::default(), 0).expect("room for a command");
+    assert_eq!(leader.round(1), Round::Worked);
+    assert!(matches!(host.poll(), Some(Event::Created { offloaded: true, .. })));
+    Parts {
+        leader: ManuallyDrop::new(Box::new(leader)),
+        workers: workers.into_iter().map(Box::new).collect(),
+        host: ManuallyDrop::new(host),
+        sender: ManuallyDrop::new(sender),
+    }
+}
+
+/// The leader's role: rounds until `done`, which sees the counters.
+pub fn lead(
+    mut leader: ManuallyDrop<Box<Leader>>,
+    awake: usize,
+    done: impl Fn(&Counts) -> bool + Send + 'static,
+) -> Role {
+    Box::new(move || {
+        let monitor = leader.monitor();
+        let mut wait = Wait::new();
+        while !done(&monitor.counts()) {
+            match leader.round(awake) {
+                Round::Worked => wait = Wait::new(),
+                Round::Idle => wait.pause(),
+            }
+        }
+        Ends { leader: Some(leader), ..Ends::default() }
+    })
+}
+
+/// Runs the roles on threads of their own, begun in the order that `rotation` says.
+pub fn run(mut roles: Vec<Role>, rotation: usize) -> Ends {
+    let count = roles.len();
+    roles.rotate_left(rotation % count);
+    let threads: Vec<_> = roles.into_iter().map(threads::spawn).collect();
+    let mut ends = Ends::default();
+    for thread in threads {
+        let end = thread.join().expect("a role panicked");
+        ends.leader = ends.leader.or(end.leader);
+        ends.host = ends.host.or(end.host);
+        ends.events.extend(end.events);
+        ends.posted.extend(end.posted);
+    }
+    ends
+}
+
+/// Explores a race in every rotation of its `roles` and prints its line.
+///
+/// # Panics
+/// When an execution fails, or a path of `expected` was never taken, or one of `never` was.
+pub fn model(
+    name: &str,
+    roles: usize,
+    bound: Option<usize>,
+    expected: &[&str],
+    never: &[&str],
+    model: impl Fn(usize, &Paths) + Send + Sync + 'static,
+) {
+    let paths = Arc::new(Paths::default());
+    let model = Arc::new(model);
+    let mut executions = 0;
+    for rotation in 0..roles {
+        let (paths, model) = (Arc::clone(&paths), Arc::clone(&model));
+        executions += explore(name, bound, move || model(rotation, &paths));
+    }
+    paths.require(name, expected, never);
+    report(name, executions, bound);
+}
+
+impl Ends {
+    /// Reads what is left on the completion ring.
+    pub fn read(&mut self) {
+        let host = self.host.as_mut().expect("the host's role ended");
+        while let Some(event) = host.poll() {
+            self.events.push(event);
+        }
+    }
+
+    /// Replays the events through the oracle, the host's software lists included, and drops the NIC. Returns what is left
+    /// (receives, messages).
+    ///
+    /// # Panics
+    /// When the NIC matched otherwise than its own order demands, or left a receive and a message that fit each other.
+    pub fn replay(mut self, paths: &Paths) -> (usize, usize) {
+        self.read();
+        let mut replay =
+            Replay { posted: &self.posted, oracle: Oracle::default(), software: Oracle::default(), next: 0 };
+        let host = self.host.as_mut().expect("the host's role ended");
+        for event in self.events.drain(..) {
+            if let Some(forwarded) = replay.event(event, paths) {
+                host.withdraw(forwarded);
+            }
+        }
+        let left = (replay.oracle.posted().len(), replay.oracle.unexpected().len());
+        for &(_, envelope) in replay.oracle.unexpected() {
+            for receive in replay.oracle.posted() {
+                let (_, selector) = self.posted[receive];
+                assert!(!selector.accepts(envelope.source, envelope.tag), "the lost message (S12)");
+            }
+        }
+        if let Some(leader) = self.leader.take() {
+            paths.add(&leader.monitor().counts());
+            drop(ManuallyDrop::into_inner(leader));
+        }
+        if let Some(host) = self.host.take() {
+            drop(ManuallyDrop::into_inner(host));
+        }
+        left
+    }
+}
+
+struct Replay<'a> {
+    posted: &'a [(RequestId, Selector)],
+    /// What the order demands.
+    oracle: Oracle,
+    /// What the host does with what it was sent (S20).
+    software: Oracle,
+    /// Next receive of the host's one thread, whose posts take effect in order.
+    next: usize,
+}
+
+impl Replay<'_> {
+    fn place(&self, request: RequestId) -> usize {
+        self.posted.iter().position(|&(known, _)| known == request).expect("a request of this model")
+    }
+
+    /// The next post in order, as the oracle sees it.
+    fn post(&mut self, request: RequestId) -> Option<u64> {
+        let receive = self.place(request);
+        assert_eq!(receive, self.next, "posts took effect out of order");
+        self.next += 1;
+        self.oracle.post(receive, dpa_model::CommId(0), self.posted[receive].1)
+    }
+
+    fn event(&mut self, event: Event, paths: &Paths) -> Option<ForwardedRequest> {
+        match event {
+            Event::Admitted { request } => assert_eq!(self.post(request), None),
+            Event::Received { request, message, late: true, .. } => {
+                assert_eq!(self.post(request), Some(message.arrival), "not the oldest unexpected message");
+            }
+            Event::Received { request, message, late: false, .. } => {
+                let receive = self.oracle.arrive(message.arrival, message.envelope);
+                assert_eq!(receive, Some(self.place(request)), "not the oldest receive");
+            }
+            Event::Unexpected { message } => {
+                let receive = self.oracle.arrive(message.arrival, message.envelope);
+                assert_eq!(receive, None, "unexpected although a receive waited");
+            }
+            Event::Cancelled { request, .. } => {
+                paths.note("cancelled in time");
+                assert!(self.oracle.cancel(self.place(request)), "a matched receive was cancelled");
+            }
+            Event::TooLate { request } => {
+                paths.note("cancelled too late");
+                assert!(!self.oracle.cancel(self.place(request)), "a waiting receive was not cancelled");
+            }
+            Event::PostForwarded { request } => {
+                let receive = self.place(request.id());
+                let here = self.software.post(receive, dpa_model::CommId(0), self.posted[receive].1);
+                assert_eq!(self.post(request.id()), here, "the software lists do not follow the order (S20)");
+                return Some(request);
+            }
+            Event::ArrivalForwarded { message, .. } => {
+                let here = self.software.arrive(message.arrival, message.envelope);
+                let receive = self.oracle.arrive(message.arrival, message.envelope);
+                assert_eq!(receive, here, "the software lists do not follow the order (S20)");
+            }
+            other => panic!("unexpected event {other:?}"),
+        }
+        None
+    }
+}

@@ -1,0 +1,149 @@
+//! Rendezvous, and the end: senders and workers that wait for something which will not come any more.
+#![cfg(dpamatch_loom)]
+
+use std::mem::ManuallyDrop;
+
+use dpa_model::{CommId, Options, SendError, Wait};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering};
+use loom_tests::race::{Ends, Role, build, lead, model, run};
+use loom_tests::stream::{envelope, payload, selector, tiny};
+
+#[test]
+fn rendezvous_returns_the_buffer_after_the_read() {
+    model("life/rendezvous", 2, None, &["clean"], &[], |rotation, paths| {
+        let mut parts = build(tiny(1, 1, Options::default()));
+        let selector = selector(Some(0), Some(7));
+        let request = parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        let again = parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        parts.leader.round(1);
+        let mut sender = parts.sender;
+        let send: Role = Box::new(move || {
+            // One region: the second message waits for the first to be read, and its buffer takes the place.
+            for number in 0..2 {
+                let bytes = payload(number, 40);
+                let mut wait = Wait::new();
+                let mut again = bytes.clone();
+                let sent = loop {
+                    match sender.try_send_rendezvous(envelope(0, 0, 7), again, 0) {
+                        Ok(sent) => break sent,
+                        Err((_, back)) => again = back,
+                    }
+                    wait.pause();
+                };
+                assert_eq!(sent.wait().expect("the NIC runs"), bytes);
+            }
+            Ends::default()
+        });
+        let mut ends =
+            run(vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 2), send], rotation);
+        ends.posted = vec![(request, selector), (again, selector)];
+        ends.host = Some(parts.host);
+        ends.read();
+        let buffers: Vec<&[u8]> = ends
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                dpa_model::Event::Received { buffer, .. } => Some(&buffer[..40]),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(buffers, [payload(0, 40), payload(1, 40)], "the sender's buffer was read too late");
+        ends.replay(paths);
+    });
+}
+
+#[test]
+fn an_abandoned_rendezvous_is_still_delivered() {
+    model("life/abandoned rendezvous", 2, None, &["clean"], &[], |rotation, paths| {
+        let mut parts = build(tiny(1, 1, Options::default()));
+        let selector = selector(Some(0), Some(7));
+        let request = parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        parts.leader.round(1);
+        let mut sender = parts.sender;
+        let send: Role = Box::new(move || {
+            drop(sender.try_send_rendezvous(envelope(0, 0, 7), payload(9, 40), 0).expect("a region"));
+            // The region may be in use still; if it is free, another message may overwrite it.
+            if let Ok(second) = sender.try_send_rendezvous(envelope(0, 1, 7), payload(8, 40), 0) {
+                drop(second);
+            }
+            Ends::default()
+        });
+        let mut ends =
+            run(vec![lead(parts.leader, 1, |counts| counts.handlers.messages >= 1), send], rotation);
+        ends.posted = vec![(request, selector)];
+        ends.host = Some(parts.host);
+        ends.read();
+        let found = ends.events.iter().find_map(|event| match event {
+            dpa_model::Event::Received { buffer, .. } => Some(buffer[..40].to_vec()),
+            _ => None,
+        });
+        assert_eq!(found, Some(payload(9, 40)), "another message's data");
+        ends.replay(paths);
+    });
+}
+
+#[test]
+fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
+    let expected = ["stopped before the block", "stopped after the block"];
+    model("life/shutdown", 3, Some(2), &expected, &[], |rotation, paths| {
+        let mut parts = build(tiny(2, 2, Options::default()));
+        let selector = selector(Some(0), Some(7));
+        let requests: Vec<_> = (0..2)
+            .map(|_| {
+                (parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command"), selector)
+            })
+            .collect();
+        parts.leader.round(1);
+        for arrival in 0..2 {
+            parts.sender.try_send(envelope(0, 0, 7), &payload(arrival, 8), 0).expect("room for a message");
+        }
+        let (mut leader, mut worker) = (parts.leader, parts.workers.pop().expect("a second worker"));
+        let (stop, monitor) = (leader.stop(), leader.monitor());
+        let dissolved = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&dissolved);
+        let lead: Role = Box::new(move || {
+            let mut wait = Wait::new();
+            while !leader.should_stop() {
+                if leader.round(2) == dpa_model::Round::Idle {
+                    wait.pause();
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+            // As the pool does: without a leader the NIC is stopped.
+            drop(ManuallyDrop::into_inner(leader));
+            Ends::default()
+        });
+        let serve: Role = Box::new(move || {
+            let mut wait = Wait::new();
+            while !dissolved.load(Ordering::Relaxed) {
+                if !worker.round() {
+                    wait.pause();
+                }
+            }
+            Ends::default()
+        });
+        let mut sender = parts.sender;
+        let end: Role = Box::new(move || {
+            stop.ask();
+            let mut wait = Wait::new();
+            // Waits for the NIC's end as a sender does that finds it gone.
+            while sender.try_send(envelope(0, 1, 9), &[], 0) != Err(SendError::Stopped) {
+                wait.pause();
+            }
+            Ends::default()
+        });
+        let mut ends = run(vec![lead, serve, end], rotation);
+        let counts = monitor.counts();
+        paths.add(&counts);
+        let matched = counts.handlers.messages >= 2;
+        paths.note(if matched { "stopped after the block" } else { "stopped before the block" });
+        assert!(parts.host.is_stopped());
+        ends.host = Some(parts.host);
+        ends.posted = requests;
+        ends.read();
+        let received = ends.events.iter().filter(|e| matches!(e, dpa_model::Event::Received { .. })).count();
+        assert_eq!(received, if matched { 2 } else { 0 }, "a block was left half done");
+        drop(ManuallyDrop::into_inner(ends.host.take().expect("just set")));
+    });
+}

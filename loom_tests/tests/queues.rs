@@ -1,0 +1,208 @@
+//! The three rings, each alone, full and empty: completion queue (O20), completion ring, command queue.
+#![cfg(dpamatch_loom)]
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use dpa_model::{Event, NicConfig, Options, Sender, Wait};
+use loom_tests::race::{Ends, Parts, Role, build, lead, model, run};
+use loom_tests::stream::{envelope, payload, selector, tiny};
+
+const LENGTH: usize = 8;
+
+/// One handler alone: what is modelled is its queue.
+fn alone(completion_queue: usize) -> NicConfig {
+    NicConfig { completion_queue, completion_ring: 16, ..tiny(1, 1, Options::default()) }
+}
+
+/// Posts receives for any source before anything else runs.
+fn post_first(parts: &mut Parts, count: usize) -> Ends {
+    let any = selector(None, Some(7));
+    let posted = (0..count).map(|_| {
+        let request =
+            parts.host.post(dpa_model::CommId(0), any, vec![0xFF; 64], 0).expect("room for a command");
+        (request, any)
+    });
+    let posted = posted.collect();
+    parts.leader.round(1);
+    Ends { posted, ..Ends::default() }
+}
+
+/// Sends `count` messages of this source, each with its number, and then leaves.
+fn send(sender: ManuallyDrop<Sender>, source: u32, count: u64, length: usize) -> Role {
+    Box::new(move || {
+        let mut sender = sender;
+        for number in 0..count {
+            sender.send(envelope(0, source, 7), &payload(number, length)).expect("the NIC runs");
+        }
+        drop(ManuallyDrop::into_inner(sender));
+        Ends::default()
+    })
+}
+
+/// Each source's messages came complete and in the order sent (C2).
+fn in_order(events: &[Event], sources: usize, each: u64) {
+    let mut next = vec![0; sources];
+    for event in events {
+        if let Event::Received { buffer, message, .. } = event {
+            let next = &mut next[message.envelope.source.get() as usize];
+            let length = message.length as usize;
+            assert_eq!(buffer[..length], payload(*next, length), "lost, doubled or overtaken");
+            *next += 1;
+        }
+    }
+    assert_eq!(next, vec![each; sources]);
+}
+
+fn finish(
+    mut ends: Ends,
+    host: ManuallyDrop<dpa_model::HostPort>,
+    setup: Ends,
+    paths: &loom_tests::paths::Paths,
+) -> Ends {
+    ends.host = Some(host);
+    ends.posted = setup.posted;
+    ends.read();
+    if let Some(leader) = &ends.leader {
+        paths.add(&leader.monitor().counts());
+    }
+    ends
+}
+
+#[test]
+fn completion_queue_goes_round() {
+    model(
+        "queues/completion queue, wrap-around",
+        2,
+        Some(4),
+        &["send_queue_full", "clean"],
+        &[],
+        |rotation, paths| {
+            let mut parts = build(alone(2));
+            let setup = post_first(&mut parts, 5);
+            let roles = vec![
+                lead(parts.leader, 1, |counts| counts.handlers.messages == 5),
+                send(parts.sender, 0, 5, LENGTH),
+            ];
+            let ends = finish(run(roles, rotation), parts.host, setup, paths);
+            in_order(&ends.events, 1, 5);
+        },
+    );
+}
+
+#[test]
+fn two_senders_share_the_queue() {
+    model("queues/two senders", 3, Some(2), &["send_queue_full"], &[], |rotation, paths| {
+        let mut parts = build(alone(2));
+        let setup = post_first(&mut parts, 4);
+        let second = ManuallyDrop::new((*parts.sender).clone());
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 4),
+            send(parts.sender, 0, 2, LENGTH),
+            send(second, 1, 2, LENGTH),
+        ];
+        let ends = finish(run(roles, rotation), parts.host, setup, paths);
+        in_order(&ends.events, 2, 2);
+    });
+}
+
+#[test]
+fn a_sender_leaves_and_the_other_is_alone() {
+    model("queues/a sender leaves", 2, None, &["clean"], &[], |rotation, paths| {
+        let mut parts = build(alone(4));
+        let mut setup = post_first(&mut parts, 3);
+        let second = ManuallyDrop::new((*parts.sender).clone());
+        let roles = vec![send(parts.sender, 0, 1, LENGTH), send(second, 1, 2, LENGTH)];
+        let mut ends = run(roles, rotation);
+        while parts.leader.round(1) == dpa_model::Round::Worked {}
+        ends.leader = Some(parts.leader);
+        setup.posted.truncate(3);
+        let ends = finish(ends, parts.host, setup, paths);
+        let received = ends.events.iter().filter(|event| matches!(event, Event::Received { .. })).count();
+        assert_eq!(received, 3, "two senders claimed one position");
+    });
+}
+
+#[test]
+fn bounce_buffers_come_back() {
+    model("queues/bounce buffers", 2, None, &["send_no_bounce_buffer"], &[], |rotation, paths| {
+        let mut parts = build(alone(2));
+        let setup = post_first(&mut parts, 3);
+        let roles =
+            vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 3), send(parts.sender, 0, 3, 32)];
+        let ends = finish(run(roles, rotation), parts.host, setup, paths);
+        in_order(&ends.events, 1, 3);
+    });
+}
+
+#[test]
+fn completion_ring_full_and_empty() {
+    model("queues/completion ring", 2, None, &["ring_full"], &[], |rotation, paths| {
+        let mut parts = build(NicConfig { completion_ring: 2, ..alone(4) });
+        let mut posted = 0;
+        while posted < 4 {
+            // One at a time, since each is answered on the small ring.
+            posted += post_first(&mut parts, 1).posted.len();
+            while parts.host.poll().is_some() {}
+        }
+        for number in 0..4 {
+            parts
+                .sender
+                .try_send(envelope(0, 0, 7), &payload(number, LENGTH), 0)
+                .expect("room for a message");
+        }
+        let mut host = parts.host;
+        let read: Role = Box::new(move || {
+            let mut events = Vec::new();
+            let mut wait = Wait::new();
+            while events.len() < 4 {
+                match host.poll() {
+                    Some(event @ Event::Received { .. }) => events.push(event),
+                    Some(other) => panic!("unexpected event {other:?}"),
+                    None => wait.pause(),
+                }
+            }
+            Ends { host: Some(host), events, ..Ends::default() }
+        });
+        let ends = run(vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 4), read], rotation);
+        paths.add(&ends.leader.as_ref().expect("the leader ended").monitor().counts());
+        in_order(&ends.events, 1, 4);
+    });
+}
+
+#[test]
+fn command_queue_full_and_empty() {
+    let expected = ["command queue full", "posts_admitted"];
+    model("queues/command queue", 2, None, &expected, &[], |rotation, paths| {
+        let parts = build(NicConfig { command_queue: 2, ..alone(2) });
+        let mut host = parts.host;
+        let full = Arc::new(AtomicBool::new(false));
+        let note = Arc::clone(&full);
+        let post: Role = Box::new(move || {
+            let mut posted = Vec::new();
+            for tag in 0..4 {
+                let selector = selector(Some(0), Some(tag));
+                let mut buffer = vec![0xFF; 64];
+                let mut wait = Wait::new();
+                loop {
+                    match host.post(dpa_model::CommId(0), selector, buffer, 0) {
+                        Ok(request) => break posted.push((request, selector)),
+                        Err((_, back)) => {
+                            note.store(true, Relaxed);
+                            buffer = back;
+                            wait.pause();
+                        }
+                    }
+                }
+            }
+            Ends { host: Some(host), posted, ..Ends::default() }
+        });
+        let roles = vec![lead(parts.leader, 1, |counts| counts.boundary.posts == 4), post];
+        let ends = run(roles, rotation);
+        if full.load(Relaxed) {
+            paths.note("command queue full");
+        }
+        assert_eq!(ends.replay(paths), (4, 0));
+    });
+}
