@@ -48,6 +48,7 @@ mod counters;
 mod descriptor;
 mod drain;
 mod envelope;
+mod event;
 mod hash;
 mod host_port;
 mod index;
@@ -77,12 +78,11 @@ pub use drain::{Data, Drain};
 pub use envelope::{
     CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
 };
+pub use event::{CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage};
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;
-pub use host_port::{
-    CommandQueueFull, Event, ForwardedRequest, HostPort, Payload, RemoteData, RequestId, TakenMessage,
-};
+pub use host_port::HostPort;
 pub use index::BIN_BYTES;
 pub use memory::{Footprint, FootprintLine, paper_bytes};
 pub use message::{INLINE_BYTES, Message};

@@ -2,6 +2,7 @@
 
 mod nic_matcher;
 mod software;
+mod stream_run;
 
 pub use nic_matcher::{NicMatcher, NicRunError, PAYLOAD_BYTES_MAX};
 pub(crate) use software::fill;

@@ -1,0 +1,206 @@
+//! What the NIC tells the host, and the names and handles in it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::CommId;
+use crate::message::Message;
+use crate::nic::Shared;
+use crate::region::RegionKey;
+
+/// A request that the NIC or the host's software is working on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct RequestId(pub(crate) u64);
+
+impl RequestId {
+    /// Names no request, ever.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// A small number that no other living request has.
+    pub fn slot(self) -> usize {
+        (self.0 & u64::from(u32::MAX)) as usize
+    }
+
+    /// The whole name as a number; never that of another request of this port, unless 2^32 requests used its slot.
+    pub fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// A receive or probe that the NIC sent on to the host: only such a one can be withdrawn.
+#[derive(PartialEq, Eq, Debug)]
+pub struct ForwardedRequest {
+    pub(crate) request: RequestId,
+    /// Which NIC sent it on: that one has forgotten it, another may be using a request of the same name.
+    pub(crate) nic: usize,
+}
+
+impl ForwardedRequest {
+    /// Its name.
+    pub fn id(&self) -> RequestId {
+        self.request
+    }
+}
+
+/// An unexpected message that a matched probe took out of matching; receive it with [`receive`](crate::HostPort::receive).
+#[derive(PartialEq, Eq, Debug)]
+pub struct TakenMessage {
+    pub(crate) entry: u32,
+    /// Which NIC holds it.
+    pub(crate) nic: usize,
+}
+
+/// The command queue is full; poll for completions and try again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommandQueueFull;
+
+impl fmt::Display for CommandQueueFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the NIC's command queue is full")
+    }
+}
+
+impl core::error::Error for CommandQueueFull {}
+
+/// A message's data, sent on to the host for software matching.
+#[derive(Debug)]
+pub enum Payload {
+    /// All of it.
+    Eager(Vec<u8>),
+    /// Still at the sender.
+    Rendezvous(RemoteData),
+}
+
+/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it releases the sender.
+#[derive(Debug)]
+pub struct RemoteData {
+    shared: Arc<Shared>,
+    key: RegionKey,
+}
+
+impl RemoteData {
+    pub(crate) fn new(shared: &Arc<Shared>, key: RegionKey) -> Self {
+        shared.life.add_remote_reader();
+        Self { shared: shared.clone(), key }
+    }
+
+    /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number of bytes copied.
+    pub fn read(self, target: &mut [u8]) -> usize {
+        let copied = self.shared.regions.read(self.key, |bytes| {
+            let length = bytes.len().min(target.len());
+            target[..length].copy_from_slice(&bytes[..length]);
+            length
+        });
+        copied.unwrap_or(0)
+    }
+}
+
+impl Drop for RemoteData {
+    fn drop(&mut self) {
+        self.shared.regions.finish(self.key);
+        self.shared.life.remove_remote_reader();
+    }
+}
+
+/// What [`poll`](crate::HostPort::poll) reports. All events of a port come in the order of matching.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A receive is complete; `message.length` may exceed the buffer: truncation.
+    Received {
+        /// Which receive; no longer valid.
+        request: RequestId,
+        /// Its buffer, filled.
+        buffer: Vec<u8>,
+        /// What was received.
+        message: Message,
+        /// The message had been unexpected.
+        late: bool,
+    },
+    /// Order log: the receive entered the posted queue.
+    Admitted {
+        /// Which receive.
+        request: RequestId,
+    },
+    /// Order log: the message entered the unexpected queue.
+    Unexpected {
+        /// Which message.
+        message: Message,
+    },
+    /// The receive is for software matching; end it with [`withdraw`](crate::HostPort::withdraw).
+    PostForwarded {
+        /// Which receive.
+        request: ForwardedRequest,
+    },
+    /// The message is for software matching.
+    ArrivalForwarded {
+        /// Which message.
+        message: Message,
+        /// Its data.
+        payload: Payload,
+    },
+    /// The receive or probe uses a wildcard that the communicator's hints exclude.
+    Refused {
+        /// Which request; no longer valid.
+        request: RequestId,
+        /// Its buffer; empty for a probe.
+        buffer: Vec<u8>,
+    },
+    /// The receive was cancelled.
+    Cancelled {
+        /// Which receive; no longer valid.
+        request: RequestId,
+        /// Its buffer.
+        buffer: Vec<u8>,
+    },
+    /// The receive could not be cancelled: it has matched.
+    TooLate {
+        /// Which receive; its completion came or comes on its own.
+        request: RequestId,
+    },
+    /// The receive to cancel is not on the NIC: look in the software list.
+    CancelForwarded {
+        /// Which receive.
+        request: RequestId,
+    },
+    /// Answer to a probe.
+    Probed {
+        /// Which probe; no longer valid.
+        request: RequestId,
+        /// The oldest fitting unexpected message.
+        found: Option<Message>,
+        /// A matched probe's hold on it.
+        taken: Option<TakenMessage>,
+    },
+    /// Nothing fits on the NIC: look in the software list; end it with [`withdraw`](crate::HostPort::withdraw).
+    ProbeForwarded {
+        /// Which probe.
+        request: ForwardedRequest,
+        /// It is a matched probe.
+        take: bool,
+    },
+    /// Answer to [`create`](crate::HostPort::create).
+    Created {
+        /// Which request; no longer valid.
+        request: RequestId,
+        /// Whether the NIC has tables for the communicator.
+        offloaded: bool,
+    },
+    /// Answer to [`free`](crate::HostPort::free).
+    Freed {
+        /// Which request; no longer valid.
+        request: RequestId,
+        /// Receives or messages are left: nothing was done.
+        busy: bool,
+    },
+    /// The communicator is matched on the NIC again.
+    Resumed {
+        /// Which communicator.
+        comm: CommId,
+    },
+}
