@@ -84,7 +84,7 @@ impl Wait {
     /// Polls with a spin hint before the first yield.
     pub const SPINS: u32 = 256;
     /// Polls with a yield before the first sleep.
-    pub const YIELDS: u32 = 2048;
+    pub const YIELDS: u32 = 512;
     /// Upper bound of one sleep, in microseconds.
     pub const LONGEST_SLEEP_US: u64 = 500;
 
