@@ -48,13 +48,13 @@ impl Receiver for NoMatching {
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
         let mut left = count;
-        let mut spin = Spin::default();
+        let mut spin = Spin::new();
         while left > 0 {
             let buffer = &mut self.buffers[self.next];
             if self.drain.next(|_, data| put(buffer, data)).is_some() {
                 self.next = if self.next + 1 == self.window { 0 } else { self.next + 1 };
                 left -= 1;
-                spin = Spin::default();
+                spin.reset();
             } else {
                 spin.pause();
             }
@@ -128,10 +128,10 @@ impl<E: Engine> Receiver for Sequential<E> {
 
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
-        let mut spin = Spin::default();
+        let mut spin = Spin::new();
         while self.completed < count {
             if self.arrive() {
-                spin = Spin::default();
+                spin.reset();
             } else {
                 spin.pause();
             }

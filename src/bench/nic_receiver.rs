@@ -106,7 +106,7 @@ impl NicReceiver {
 /// Two threads on two processors may spin; where the NIC has threads of its own, this one must give way early.
 fn patience(runner: &Runner) -> Spin {
     match runner {
-        Runner::Inline(_) => Spin::default(),
+        Runner::Inline(_) => Spin::new(),
         Runner::Threads { .. } => Spin::short(),
     }
 }
@@ -147,7 +147,7 @@ impl Receiver for NicReceiver {
         let mut spin = patience(&self.runner);
         while self.completed < count {
             if self.progress()? {
-                spin = patience(&self.runner);
+                spin.reset();
             } else {
                 spin.pause();
             }

@@ -3,6 +3,7 @@
 //! Each word is on a line of its own and has one writer. Its value is the number of the window it speaks of, counted
 //! from 1, so a word that is behind means "not yet".
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
@@ -17,11 +18,15 @@ const GONE: u64 = u64::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Word(CachePadded<AtomicU64>);
 
-/// Failed polls before the first yield: some tens of microseconds, longer than any wait of a window that goes well. Only
-/// a thread that has lost its processor is waited for longer.
-const SPINS: u32 = 4096;
+/// Failed polls before the first yield: about a millisecond, longer than any wait of a window that goes well. A yield would
+/// hand the processor to another program in the middle of a window. With a single processor the other end cannot move
+/// before this one gives way.
+static PATIENCE: LazyLock<u32> = LazyLock::new(|| match std::thread::available_parallelism() {
+    Ok(processors) if processors.get() > 1 => 1 << 16,
+    _ => PATIENCE_SHORT,
+});
 /// The same where more threads than processors are at work.
-const SPINS_SHORT: u32 = 64;
+const PATIENCE_SHORT: u32 = 64;
 
 impl Word {
     /// What was said, if at least `value`.
@@ -41,7 +46,7 @@ impl Word {
     /// Waits until at least `value` is said.
     #[inline]
     pub(super) fn wait_for(&self, value: u64) -> Result<(), Gone> {
-        let mut spin = Spin::default();
+        let mut spin = Spin::new();
         while !self.said(value)? {
             spin.pause();
         }
@@ -50,20 +55,34 @@ impl Word {
 }
 
 /// Polls without giving the processor away, unless it takes much longer than it should.
-#[derive(Debug, Default)]
-pub(super) struct Spin(u32);
+#[derive(Debug)]
+pub(super) struct Spin {
+    polls: u32,
+    patience: u32,
+}
 
 impl Spin {
+    /// For two threads with a processor each.
+    pub(super) fn new() -> Self {
+        Self { polls: 0, patience: *PATIENCE }
+    }
+
     /// Gives the processor away after a microsecond or so.
     pub(super) fn short() -> Self {
-        Self(SPINS - SPINS_SHORT)
+        Self { polls: 0, patience: PATIENCE_SHORT }
+    }
+
+    /// After a poll that went well.
+    #[inline]
+    pub(super) fn reset(&mut self) {
+        self.polls = 0;
     }
 
     /// After each poll that failed.
     #[inline]
     pub(super) fn pause(&mut self) {
-        if self.0 < SPINS {
-            self.0 += 1;
+        if self.polls < self.patience {
+            self.polls += 1;
             std::hint::spin_loop();
         } else {
             std::thread::yield_now();

@@ -199,11 +199,21 @@ fn one_window(
 
 #[inline]
 fn send_eager(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
-    let mut spin = Spin::default();
+    match sender.try_send(envelope, bytes, 0) {
+        Ok(()) => Ok(()),
+        Err(SendError::ReceiverNotReady) => send_when_ready(sender, envelope, bytes),
+        Err(_) => Err(Gone),
+    }
+}
+
+#[cold]
+fn send_when_ready(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
+    let mut spin = Spin::new();
     loop {
+        spin.pause();
         match sender.try_send(envelope, bytes, 0) {
             Ok(()) => return Ok(()),
-            Err(SendError::ReceiverNotReady) => spin.pause(),
+            Err(SendError::ReceiverNotReady) => {}
             Err(_) => return Err(Gone),
         }
     }
@@ -214,7 +224,7 @@ fn send_rendezvous(
     envelope: Envelope,
     mut buffer: Vec<u8>,
 ) -> Result<SendRequest, Gone> {
-    let mut spin = Spin::default();
+    let mut spin = Spin::new();
     loop {
         match sender.try_send_rendezvous(envelope, buffer, 0) {
             Ok(request) => return Ok(request),
