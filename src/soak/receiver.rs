@@ -120,7 +120,7 @@ impl<'a> Receiver<'a> {
                 if (dice >> 16).is_multiple_of(16) {
                     self.cancel_one()?;
                 }
-                if (dice >> 32).is_multiple_of(128) {
+                if (dice >> 32).is_multiple_of(16) {
                     self.probe(dice & 1 << 63 == 0)?;
                 }
             } else if self.received == self.sent().unwrap_or(u64::MAX) {
