@@ -284,10 +284,4 @@ impl Worker {
         run_slice::<false>(&self.shared, &block, self.worker, &mut self.scratch);
         true
     }
-
-    /// Says that this worker died inside a block: the others panic instead of waiting for it.
-    #[cfg(feature = "std")]
-    pub fn break_down(&self) {
-        self.shared.block.break_down();
-    }
 }
