@@ -27,6 +27,8 @@ pub mod oracle;
 pub mod paths;
 #[cfg(dpamatch_loom)]
 pub mod race;
+#[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
+pub mod schedules;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub mod stream;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]

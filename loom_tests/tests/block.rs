@@ -129,6 +129,29 @@ fn slow_chain_four() {
 }
 
 #[test]
+fn slow_search_passes_marked_receives() {
+    // The first two handlers meet at the bin's lock, so the second one's receive may stay linked: the third must not take it.
+    let steps = [post(0, 9), post(0, 7), post(0, 7), send(0, 9), send(0, 7), send(0, 7)];
+    let expected = ["clean", "slow", "lock_missed"];
+    stream("block/slow search, marked", of(3, with(FastPath::Off), &steps), THREE_DEEP, &expected, &["fast"]);
+}
+
+#[test]
+fn a_conflict_with_another_than_the_neighbour() {
+    let steps = [post(0, 7), post(1, 9), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
+    let expected = ["clean", "slow", "refused_mixed"];
+    stream("block/conflict over a neighbour", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+}
+
+#[test]
+fn a_message_without_receive_between_equal_ones() {
+    // The third handler is the second of its key: it may not count the one between (S8).
+    let steps = [post(0, 7), post(0, 7), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
+    let expected = ["clean", "slow", "refused_mixed", "stored"];
+    stream("block/fast path needs all lower", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+}
+
+#[test]
 fn sequence_break_two() {
     // The receive one further on accepts any source: it is in another chain, so the fast path comes to its chain's end.
     let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];

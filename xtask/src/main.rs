@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+mod mutants;
 mod process;
 mod test;
 
@@ -26,12 +27,21 @@ enum Failure {
 const TASKS: &[Task] = &[
     Task {
         name: "test",
-        about: "run every check: format, lints, no_std, tests, docs, loom models, one round of each bench",
+        about: "run every check: format, lints, no_std, tests, docs, loom models, random schedules, one round of each bench",
         examples: &[
             ("cargo xtask test", "everything; what must hold before a change is merged"),
-            ("cargo xtask test --fast", "without the loom models and the benches, while editing"),
+            ("cargo xtask test --fast", "without models, schedules and benches, while editing"),
         ],
         run: test::run,
+    },
+    Task {
+        name: "mutants",
+        about: "plant each seeded fault in turn; the loom model named in loom_tests/mutants.txt must notice it",
+        examples: &[
+            ("cargo xtask mutants", "the whole table"),
+            ("cargo xtask mutants SlowNoWait", "one fault, by its name"),
+        ],
+        run: mutants::run,
     },
     Task {
         name: "help",
@@ -75,7 +85,7 @@ fn help() -> String {
     for task in TASKS {
         text += &format!("\n{}: {}\n", task.name, task.about);
         for (command, purpose) in task.examples {
-            text += &format!("    {command:<26}{purpose}\n");
+            text += &format!("    {command:<32}{purpose}\n");
         }
     }
     text

@@ -98,6 +98,17 @@ pub(crate) const STEPS: &[Step] = &[
         },
     },
     Step {
+        name: "shuttle",
+        slow: true,
+        env: &[("RUSTFLAGS", "--cfg dpamatch_shuttle -C debug-assertions")],
+        target: Some("shuttle"),
+        args: "test -p loom_tests --release --test schedules",
+        judge: |finished| {
+            counts::no_warnings(&finished.output)?;
+            counts::tests(&finished.stdout)
+        },
+    },
+    Step {
         name: "benches",
         slow: true,
         env: &[],
@@ -174,7 +185,7 @@ mod tests {
     #[test]
     fn only_models_and_benches_are_slow() {
         let slow: Vec<&str> = STEPS.iter().filter(|step| step.slow).map(|step| step.name).collect();
-        assert_eq!(slow, ["loom", "benches"]);
+        assert_eq!(slow, ["loom", "shuttle", "benches"]);
     }
 
     #[test]

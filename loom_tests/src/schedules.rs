@@ -1,0 +1,92 @@
+//! Random streams under random schedules: what loom cannot reach, 8 to 32 handlers over several blocks.
+//!
+//! shuttle runs every atomic as sequentially consistent, so this finds faults of the algorithm and none of the memory orderings.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner};
+
+use crate::paths::Paths;
+use crate::stream::{Step, Stream, post, send};
+
+/// Stack of a thread: a worker's scratch is for 64 handlers here.
+const STACK_BYTES: usize = 1 << 18;
+
+/// How schedules are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// Every step any runnable thread.
+    Random,
+    /// Priorities that change at this many points (probabilistic concurrency testing).
+    Pct(usize),
+}
+
+/// Numbers from a seed (splitmix64): the same stream on every machine.
+#[derive(Debug)]
+pub struct Seeded(pub u64);
+
+impl Seeded {
+    /// A number in `0..end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+/// Runs of posts and of messages over few keys, with wildcards: conflicts of every kind.
+pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Step> {
+    let mut random = Seeded(seed);
+    let (sources, tags) = (1 + random.below(2), 1 + random.below(2));
+    let wild = random.below(4);
+    let mut steps = Vec::new();
+    let mut posts = 0;
+    for _ in 0..blocks {
+        for _ in 0..random.below(2 * handlers as u64) {
+            let mut key = |end| (random.below(8) >= wild).then(|| random.below(end) as u32);
+            let (source, tag) = (key(sources), key(tags));
+            for _ in 0..1 + random.below(4) {
+                steps.push(post(source, tag));
+                posts += 1;
+            }
+        }
+        if posts > 0 && random.below(3) == 0 {
+            steps.push(Step::Cancel(random.below(posts) as usize));
+        }
+        for _ in 0..1 + random.below(handlers as u64) {
+            steps.push(send(random.below(sources) as u32, random.below(tags) as u32));
+        }
+    }
+    steps
+}
+
+/// Runs the stream under `count` schedules. With `DPAMATCH_SHUTTLE_SEED=<seed>` only the stream of that seed is run, and with
+/// `DPAMATCH_SHUTTLE_REPLAY=<schedule>` as well only that schedule.
+///
+/// # Panics
+/// When an execution differs from the oracle; shuttle prints the schedule, and this the seed.
+pub fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: &Arc<Paths>) {
+    if std::env::var("DPAMATCH_SHUTTLE_SEED").is_ok_and(|only| only != seed.to_string()) {
+        return;
+    }
+    let (stream, paths) = (stream.clone(), Arc::clone(paths));
+    let model = move || paths.add(&stream.run(0));
+    let run = || match (std::env::var("DPAMATCH_SHUTTLE_REPLAY"), choice) {
+        (Ok(schedule), _) => shuttle::replay(model, &schedule),
+        (_, Choice::Random) => run(RandomScheduler::new_from_seed(seed, count), model),
+        (_, Choice::Pct(depth)) => run(PctScheduler::new_from_seed(seed, depth, count), model),
+    };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+        eprintln!("replay with DPAMATCH_SHUTTLE_SEED={seed} DPAMATCH_SHUTTLE_REPLAY=<the schedule above>");
+        resume_unwind(panic);
+    }
+}
+
+fn run(scheduler: impl Scheduler + 'static, model: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    config.stack_size = STACK_BYTES;
+    Runner::new(scheduler, config).run(model);
+}

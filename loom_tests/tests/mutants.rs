@@ -1,0 +1,16 @@
+//! The table of seeded faults names each fault once, and nothing else.
+#![cfg(dpamatch_loom)]
+
+use dpa_model::Fault;
+
+#[test]
+fn every_fault_has_its_line() {
+    let table: Vec<&str> = include_str!("../mutants.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let faults: Vec<String> = Fault::ALL.iter().map(|fault| format!("{fault:?}")).collect();
+    assert_eq!(table, faults);
+    assert!(faults.len() >= 25);
+}

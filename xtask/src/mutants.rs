@@ -1,0 +1,175 @@
+//! `cargo xtask mutants`: plants each seeded fault in turn and checks that the model named in the table notices it.
+//!
+//! The table is `loom_tests/mutants.txt`. All faults are in one build, chosen by an environment variable, so nothing is rebuilt between
+//! two of them.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use crate::Failure;
+use crate::process;
+
+/// One line of the table.
+#[derive(PartialEq, Eq, Debug)]
+struct Mutant {
+    fault: String,
+    fate: Fate,
+}
+
+#[derive(PartialEq, Eq, Debug)]
+enum Fate {
+    /// This test of this file of `loom_tests` must fail.
+    Killed { file: String, test: String },
+    /// No model can notice, for this reason.
+    Survives(String),
+}
+
+/// What the model said.
+enum Verdict {
+    Killed(String),
+    Survived,
+}
+
+/// Runs the task; the arguments choose faults by name, none means all.
+///
+/// # Errors
+/// [`Failure::Usage`] for an unknown fault; [`Failure::Task`] when a fault survives, when one dies that the table calls equivalent, or when a
+/// model fails without any fault.
+pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
+    let root = root();
+    let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
+        .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
+    let mut mutants = parse(&table).map_err(Failure::Task)?;
+    if let Some(unknown) = args.iter().find(|name| !mutants.iter().any(|mutant| mutant.fault == **name)) {
+        return Err(Failure::Usage(format!("no fault `{unknown}`")));
+    }
+    mutants.retain(|mutant| args.is_empty() || args.contains(&mutant.fault));
+
+    let mut wrong = Vec::new();
+    let (mut killed, mut survived) = (0, 0);
+    for Mutant { fault, fate } in &mutants {
+        let started = Instant::now();
+        let verdict = match fate {
+            Fate::Killed { file, test } => model(&root, fault, &["--test", file], &["--exact", test])?,
+            // Every model must fail to notice.
+            Fate::Survives(_) => model(&root, fault, &["--tests"], &[])?,
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        let line = match (&verdict, fate) {
+            (Verdict::Killed(how), Fate::Killed { file, test }) => {
+                killed += 1;
+                format!("killed by {file}::{test}: {how}")
+            }
+            (Verdict::Survived, Fate::Survives(why)) => {
+                survived += 1;
+                format!("survives: {why}")
+            }
+            (Verdict::Survived, Fate::Killed { file, test }) => {
+                wrong.push(fault.clone());
+                format!("NOT NOTICED by {file}::{test}")
+            }
+            (Verdict::Killed(how), Fate::Survives(_)) => {
+                wrong.push(fault.clone());
+                format!("KILLED, but the table says it cannot be: {how}")
+            }
+        };
+        println!("{fault:<28}{seconds:>7.1} s  {line}");
+    }
+    println!("{} mutants: {killed} killed, {survived} equivalent, {} wrong", mutants.len(), wrong.len());
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Task(format!("not as the table says: {}", wrong.join(", "))))
+    }
+}
+
+fn parse(table: &str) -> Result<Vec<Mutant>, String> {
+    let mut mutants = Vec::new();
+    for (number, line) in (1..).zip(table.lines()) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let bad = || {
+            format!(
+                "loom_tests/mutants.txt:{number}: expected `<Fault> <file>::<test>` or `<Fault> survives: <why>`"
+            )
+        };
+        let (fault, rest) = line.split_once(' ').ok_or_else(bad)?;
+        let fate = if let Some(why) = rest.strip_prefix("survives: ") {
+            Fate::Survives(why.to_owned())
+        } else {
+            let (file, test) = rest.split_once("::").ok_or_else(bad)?;
+            Fate::Killed { file: file.to_owned(), test: test.to_owned() }
+        };
+        mutants.push(Mutant { fault: fault.to_owned(), fate });
+    }
+    if mutants.is_empty() { Err("loom_tests/mutants.txt names no fault".to_owned()) } else { Ok(mutants) }
+}
+
+/// Runs models with a fault in place.
+fn model(root: &Path, fault: &str, cargo: &[&str], filter: &[&str]) -> Result<Verdict, Failure> {
+    let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .current_dir(root)
+        .args(["test", "--quiet", "-p", "loom_tests", "--release"])
+        .args(cargo)
+        .args(["--", "--nocapture", "--test-threads=2"])
+        .args(filter)
+        .env("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("CARGO_TARGET_DIR", shared.join("loom"))
+        .env("CARGO_TERM_COLOR", "never")
+        .env("RUST_BACKTRACE", "0")
+        .env("DPAMATCH_FAULT", fault);
+    let finished =
+        process::run(&mut command).map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    if !finished.output.contains("running ") || finished.output.contains("no such fault") {
+        return Err(Failure::Task(format!("{fault}: the model did not run\n{}", finished.output)));
+    }
+    if !filter.is_empty() && !finished.stdout.contains("running 1 test") {
+        return Err(Failure::Task(format!("{fault}: there is no test `{}`", filter.join(" "))));
+    }
+    Ok(if finished.status.success() { Verdict::Survived } else { Verdict::Killed(reason(&finished.output)) })
+}
+
+/// The line after the first panic's place: its message.
+fn reason(output: &str) -> String {
+    let mut lines = output.lines().skip_while(|line| !line.contains(" panicked at ")).skip(1);
+    lines.next().unwrap_or("ended without a message").trim().to_owned()
+}
+
+/// The repository's root: the parent of this package, as cargo names it when it runs the task.
+fn root() -> PathBuf {
+    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let mut root = PathBuf::from(package);
+    root.pop();
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_read() {
+        let table = "# comment\n\nA block::one\nB survives: a: reason\n";
+        let expected = vec![
+            Mutant { fault: "A".into(), fate: Fate::Killed { file: "block".into(), test: "one".into() } },
+            Mutant { fault: "B".into(), fate: Fate::Survives("a: reason".into()) },
+        ];
+        assert_eq!(parse(table), Ok(expected));
+        assert!(parse("A\n").is_err());
+        assert!(parse("A block\n").expect_err("no test").starts_with("loom_tests/mutants.txt:1:"));
+        assert!(parse("# nothing\n").is_err());
+    }
+
+    #[test]
+    fn the_reason_is_the_first_panic_message() {
+        let output = "running 1 test\n\nthread 'a' (1) panicked at x.rs:1:2:\nit broke\nnote: more\n";
+        assert_eq!(reason(output), "it broke");
+        assert_eq!(reason("signal: 6"), "ended without a message");
+    }
+}
