@@ -16,6 +16,7 @@ pub mod bench;
 pub mod endpoint;
 pub mod engine;
 pub mod host;
+mod processors;
 pub mod registry;
 pub mod soak;
 pub mod stream;

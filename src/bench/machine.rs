@@ -3,10 +3,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
 use super::signal::{Farewell, Word};
 use super::stats::Summary;
+use crate::processors;
 
 /// What the results depend on besides this program.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
@@ -31,14 +30,24 @@ impl Machine {
         });
         let load = std::fs::read_to_string("/proc/loadavg").ok();
         let load = load.and_then(|text| Some(text.split_whitespace().next()?.to_owned()));
-        let system = rustix::system::uname();
         Self {
             cpu: model.unwrap_or_else(unknown),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            kernel: format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()),
+            kernel: kernel().unwrap_or_else(unknown),
             load: load.unwrap_or_else(unknown),
         }
     }
+}
+
+#[cfg(unix)]
+fn kernel() -> Option<String> {
+    let system = rustix::system::uname();
+    Some(format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()))
+}
+
+#[cfg(not(unix))]
+fn kernel() -> Option<String> {
+    None
 }
 
 impl fmt::Display for Machine {
@@ -57,17 +66,12 @@ pub(super) struct Processors {
 impl Processors {
     /// Those that this process may use; none if the system does not tell.
     pub(super) fn allowed() -> Self {
-        let set = sched_getaffinity(None).ok();
-        let allowed =
-            set.map(|set| (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()).unwrap_or_default();
+        let allowed = processors::allowed();
         Self { allowed }
     }
 
     fn pin(&self, place: usize) -> bool {
-        let Some(&cpu) = self.allowed.get(place) else { return false };
-        let mut set = CpuSet::new();
-        set.set(cpu);
-        sched_setaffinity(None, &set).is_ok()
+        self.allowed.get(place).is_some_and(|&cpu| processors::pin_to(cpu).is_ok())
     }
 
     /// Pins the calling thread; whether that went well.

@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use dpa_model::{Leader, Pool, Round, Worker};
 
 use super::config::Drive;
-use super::pin::{self, PinFailure};
+use super::pin::PinFailure;
+use crate::processors;
 
 #[derive(Debug)]
 pub(super) enum Runner {
@@ -30,7 +31,7 @@ impl Runner {
         };
         Self::start_threads(leader, workers, move |worker| {
             let Some(&processor) = pin_to.get(worker % pin_to.len().max(1)) else { return Ok(()) };
-            pin::pin_to(processor).map_err(|reason| PinFailure { worker, processor, reason })
+            processors::pin_to(processor).map_err(|reason| PinFailure { worker, processor, reason })
         })
     }
 
