@@ -6,6 +6,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
 
 use crate::event::{CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage};
 use crate::message::{Command, Completion, HostAddress, Message, Protocol, Target, inline_bytes};
@@ -16,7 +17,7 @@ use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
 /// A buffer lent to the NIC: the parts of a `Vec`.
 #[derive(Debug)]
 struct Lent {
-    start: *mut u8,
+    start: NonNull<u8>,
     length: usize,
     capacity: usize,
 }
@@ -24,14 +25,16 @@ struct Lent {
 impl Lent {
     fn new(buffer: Vec<u8>) -> Self {
         let mut buffer = ManuallyDrop::new(buffer);
-        Self { start: buffer.as_mut_ptr(), length: buffer.len(), capacity: buffer.capacity() }
+        // SAFETY: a `Vec`'s pointer is never null.
+        let start = unsafe { NonNull::new_unchecked(buffer.as_mut_ptr()) };
+        Self { start, length: buffer.len(), capacity: buffer.capacity() }
     }
 
     /// # Safety
     /// Nobody else uses the buffer, and this is the only call for this value.
     unsafe fn give_back(&self) -> Vec<u8> {
         // SAFETY: these are the parts of a `Vec<u8>` that was forgotten in `new`.
-        unsafe { Vec::from_raw_parts(self.start, self.length, self.capacity) }
+        unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, self.capacity) }
     }
 }
 
@@ -385,7 +388,7 @@ impl HostPort {
         buffer: Vec<u8>,
     ) -> (RequestId, HostAddress, u32) {
         let lent = Lent::new(buffer);
-        let address = HostAddress::new(lent.start);
+        let address = HostAddress::new(lent.start.as_ptr());
         let capacity = u32::try_from(lent.length).unwrap_or(u32::MAX);
         let index = match self.free.pop() {
             Some(index) => index,
