@@ -120,13 +120,13 @@ counters! {
         ring_full,
         /// Rounds that could not go on because unexpected memory was full (back-pressure).
         unexpected_full,
-        /// Most posted receives at a time.
+        /// Most posted receives, and so descriptors, at a time (MPICH's `posted_recvq_length` at its highest).
         posted_high,
-        /// Most unexpected messages at a time.
+        /// Most unexpected messages at a time (MPICH's `unexpected_recvq_length` at its highest).
         unexpected_high,
-        /// Most unexpected bytes at a time.
+        /// Most unexpected bytes at a time (MPICH's `unexpected_recvq_buffer_size` at its highest).
         unexpected_bytes_high,
-        /// Most entries seen waiting in the completion queue at a boundary (counted up to one block).
+        /// Most entries waiting in the completion queue, looked at every 16 blocks; bounce buffers in use are never more.
         arrivals_high,
     }
 }

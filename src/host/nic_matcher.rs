@@ -98,6 +98,7 @@ impl StreamMatcher for NicMatcher {
             ("software_arrivals", software.arrivals),
             ("software_matches", software.matches),
             ("hand_back_offers", software.offers),
+            ("fallback_away_ns", software.away_ns),
         ];
         let rows = nic.handlers.rows().chain(nic.boundary.rows()).chain(sends);
         rows.map(|(name, value)| Counter::new(name, value)).collect()

@@ -7,6 +7,7 @@
 //! unless it has sent on more in the meantime.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use dpa_model::{
     CommId, CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId, Selector,
@@ -107,6 +108,8 @@ pub struct SoftwareStats {
     pub offers: u64,
     /// Offers that the NIC accepted.
     pub resumed: u64,
+    /// Time that communicators spent in fallbacks that have ended, in nanoseconds, from the first event seen here to the end.
+    pub away_ns: u64,
 }
 
 /// Software matching for everything that the NIC sends on.
@@ -118,6 +121,8 @@ pub struct Software {
     receives: HashMap<u64, ForwardedRequest>,
     /// Posts and arrivals sent on so far, per communicator.
     forwarded: HashMap<CommId, u64>,
+    /// Communicators in fallback, and since when.
+    away: HashMap<CommId, Instant>,
     /// Communicators whose queues here became empty and that have not been offered back yet.
     drained: Vec<CommId>,
     stats: SoftwareStats,
@@ -137,6 +142,7 @@ impl Software {
             messages: HashMap::new(),
             receives: HashMap::new(),
             forwarded: HashMap::new(),
+            away: HashMap::new(),
             drained: Vec::new(),
             stats: SoftwareStats::default(),
         }
@@ -199,8 +205,11 @@ impl Software {
             Event::ProbeForwarded { request, take } => self.probe(port, request, take)?,
             Event::Created { request, offloaded } => Done::Created { request, offloaded },
             Event::Freed { request, busy } => Done::Freed { request, busy },
-            Event::Resumed { .. } => {
+            Event::Resumed { comm } => {
                 self.stats.resumed += 1;
+                if let Some(since) = self.away.remove(&comm) {
+                    self.stats.away_ns += u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                }
                 return None;
             }
             _ => return None,
@@ -211,7 +220,7 @@ impl Software {
         let id = request.id();
         let (comm, selector) = port.describe(id)?;
         self.stats.posts += 1;
-        *self.forwarded.entry(comm).or_default() += 1;
+        self.count_forwarded(comm);
         let matched = self.engine.post(RecvId(id.as_u64()), comm, selector);
         let Some(MsgId(arrival)) = matched else {
             self.receives.insert(id.as_u64(), request);
@@ -225,7 +234,7 @@ impl Software {
     fn arrive(&mut self, port: &mut HostPort, message: Message, payload: Payload) -> Done {
         let comm = message.envelope.comm;
         self.stats.arrivals += 1;
-        *self.forwarded.entry(comm).or_default() += 1;
+        self.count_forwarded(comm);
         let matched = self.engine.arrive(MsgId(message.arrival), message.envelope);
         if let Some(request) = matched.and_then(|recv| self.receives.remove(&recv.0)) {
             self.note_if_drained(comm);
@@ -281,6 +290,11 @@ impl Software {
             },
             None => Done::Probed { request: id, found: None, taken: None },
         })
+    }
+
+    fn count_forwarded(&mut self, comm: CommId) {
+        *self.forwarded.entry(comm).or_default() += 1;
+        self.away.entry(comm).or_insert_with(Instant::now);
     }
 
     fn note_if_drained(&mut self, comm: CommId) {
