@@ -10,6 +10,8 @@
 //!     cargo test -p loom_tests --release --target-dir target/loom --tests -- --nocapture --test-threads=2
 //! ```
 //!
+//! What is proven by which model, to what bound, and what is not: `README.md` beside this folder.
+//!
 //! A model is a test in `tests/<subject>.rs` below `#![cfg(dpamatch_loom)]` that hands its closure to `check`, which
 //! counts the executions and prints one line that `cargo xtask test` adds up:
 //!
