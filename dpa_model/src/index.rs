@@ -13,7 +13,7 @@
 //! **Progress.** Searching is wait-free; lazy removal too; eager removal blocks on the lock's holder.
 //!
 //! **Cost.** 20 bytes per bin, as the paper counts (O29): five 32-bit words where the paper has a lock and two 64-bit pointers
-//! (`Removal::Lazy`, O31). A search reads one word of one bin and one line per descriptor walked, for each class in which
+//! (O31). A search reads one word of one bin and one line per descriptor walked, for each class in which
 //! something is posted.
 
 use crate::descriptor::{Descriptor, NIL, state};
@@ -56,6 +56,11 @@ impl Bin {
 
     pub(crate) fn length(&self) -> u32 {
         self.length.load(Relaxed)
+    }
+
+    /// Whether a receive was ever linked here.
+    pub(crate) fn was_used(&self) -> bool {
+        self.linked.load(Relaxed) != 0
     }
 
     /// Appends; boundary only. Returns whether the chain held something already (a collision, S28).

@@ -10,10 +10,10 @@
 //! - [`Sender`]: the wire's end, cloned for every sending thread.
 //!
 //! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their entries). Tables: `descriptor`, `index`, `communicator`,
-//! `unexpected`, `region`, `memory` (the budget). Algorithm: `block` (partial barrier), `matching` (search, book, detect, fast and slow path, protocol),
+//! `unexpected`, `region`, `memory` (the budget). Ends: `host_port` and its `event`s, `sender`, `drain`. Algorithm: `block` (partial barrier), `matching` (search, book, detect, fast and slow path, protocol),
 //! `boundary` (admit, cut, finish). Runners: `pool`. Each concurrent type's file opens with its states, invariants and orderings.
 //!
-//! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's `ARCHITECTURE.md` lists them.
+//! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's `docs/decisions.md` lists them.
 //!
 //! ```
 //! use dpa_model::*;
@@ -86,7 +86,7 @@ pub use host_port::HostPort;
 pub use index::BIN_BYTES;
 pub use memory::{Footprint, FootprintLine, paper_bytes};
 pub use message::{INLINE_BYTES, Message};
-pub use nic::{Monitor, Nic, Stop};
+pub use nic::{BinUse, Monitor, Nic, Stop};
 #[cfg(feature = "std")]
 pub use pool::Pool;
 pub use sender::{SendError, SendRequest, Sender};

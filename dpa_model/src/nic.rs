@@ -204,6 +204,19 @@ impl Stop {
     }
 }
 
+/// How the bins of posted receives are used, over all communicators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BinUse {
+    /// Bins in NIC memory.
+    pub bins: u64,
+    /// Bins in which a receive was ever linked.
+    pub used: u64,
+    /// Bins that hold receives now.
+    pub occupied: u64,
+    /// Receives in the fullest bin now.
+    pub longest: u64,
+}
+
 /// Reads a NIC's counters while it runs.
 #[derive(Clone, Debug)]
 pub struct Monitor {
@@ -228,6 +241,17 @@ impl Monitor {
             send_no_bounce_buffer: self.shared.sender_counters.no_bounce_buffer.get(),
             send_no_region: self.shared.sender_counters.no_region.get(),
         }
+    }
+
+    /// How the bins of posted receives are used. Walks all bins.
+    pub fn bin_use(&self) -> BinUse {
+        let mut sum = BinUse { bins: self.shared.bins.len() as u64, ..BinUse::default() };
+        for bin in &self.shared.bins {
+            sum.used += u64::from(bin.was_used());
+            sum.occupied += u64::from(bin.length() > 0);
+            sum.longest = sum.longest.max(u64::from(bin.length()));
+        }
+        sum
     }
 
     /// Number of handlers (N).

@@ -171,3 +171,21 @@ fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
     assert_eq!(got, [0, 2, 3, 4]);
     assert_eq!(paths(&nic.host.monitor().counts()), [1, 0, 3, 0, 0]);
 }
+
+/// One key lands in one bin; another key of another class in a bin of its own; the bins know how full they are.
+#[test]
+fn bins_tell_how_they_are_used() {
+    let mut nic = Nic::new(&NicConfig { communicators: 1, bins: 8, ..NicConfig::default() }).expect("sound");
+    nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
+    for selector in [exact(0, 7), exact(0, 7), exact(0, 7), from_any(7)] {
+        nic.host.post(COMM, selector, Vec::new(), 0).expect("room");
+    }
+    nic.leader.round(1);
+    let filled = nic.host.monitor().bin_use();
+    assert_eq!((filled.bins, filled.used, filled.occupied, filled.longest), (25, 2, 2, 3));
+    let envelope = Envelope { comm: COMM, source: rank(0), tag: tag(7) };
+    (0..3).for_each(|_| nic.sender.try_send(envelope, &[], 0).expect("room"));
+    nic.leader.round(1);
+    let emptied = nic.host.monitor().bin_use();
+    assert_eq!((emptied.used, emptied.occupied, emptied.longest), (2, 1, 1));
+}

@@ -1,6 +1,6 @@
 //! Runs an event stream through an emulated NIC in exactly the stream's order, fallback included.
 
-use dpa_model::{Counts, Hints, NicConfig, Order, UnexpectedFull};
+use dpa_model::{BinUse, Counts, Hints, NicConfig, Order, UnexpectedFull};
 
 use super::software::SoftwareStats;
 use super::stream_run::Run;
@@ -16,6 +16,7 @@ pub struct NicMatcher {
     pub(super) inline_hashes: bool,
     pub(super) fallback: Fallback,
     counts: Option<(Counts, SoftwareStats)>,
+    bins: BinUse,
 }
 
 impl std::fmt::Debug for NicMatcher {
@@ -61,7 +62,15 @@ impl NicMatcher {
         config.options.order = Order::Stamped;
         config.options.unexpected_full = UnexpectedFull::Demote;
         config.validate()?;
-        Ok(Self { config, threads, hints, inline_hashes: true, fallback, counts: None })
+        Ok(Self {
+            config,
+            threads,
+            hints,
+            inline_hashes: true,
+            fallback,
+            counts: None,
+            bins: BinUse::default(),
+        })
     }
 
     /// Whether senders put hashes in the header (O26).
@@ -84,6 +93,7 @@ impl StreamMatcher for NicMatcher {
         let mut run = Run::start(self).map_err(boxed)?;
         let result = run.all(events, sink);
         self.counts = Some((run.monitor.counts(), run.software.stats()));
+        self.bins = run.monitor.bin_use();
         run.stop();
         result.map_err(boxed)
     }
@@ -99,6 +109,8 @@ impl StreamMatcher for NicMatcher {
             ("software_matches", software.matches),
             ("hand_back_offers", software.offers),
             ("fallback_away_ns", software.away_ns),
+            ("bins", self.bins.bins),
+            ("bins_used", self.bins.used),
         ];
         let rows = nic.handlers.rows().chain(nic.boundary.rows()).chain(sends);
         rows.map(|(name, value)| Counter::new(name, value)).collect()
