@@ -6,7 +6,7 @@ use core::fmt;
 pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { 64 };
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
-/// BlueField-3: memory of the DPA (dpa.md 1.4).
+/// BlueField-3: memory of the DPA, as devices report it.
 pub const DPA_MEMORY_BYTES: u64 = 1 << 30;
 /// BlueField-3: level-2 cache of the DPA (O4).
 pub const DPA_L2_BYTES: u64 = 3 << 19;

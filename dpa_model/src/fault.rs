@@ -1,5 +1,5 @@
-//! Seeded faults: each breaks one rule of the algorithm or one memory ordering, to show that the models notice (G-level claims are
-//! worth as much as the faults that they catch).
+//! Seeded faults: each breaks one rule of the algorithm or one memory ordering, to show that the models notice: a model is
+//! worth as much as the faults that it catches.
 //!
 //! In a normal build `fault!(X)` is the word `false` and `weak!(X, Release)` is the word `Release`: no code, no branch, nothing to switch
 //! on. Only builds for loom or shuttle know the faults; there `DPAMATCH_FAULT=<name>` chooses one for the whole process.

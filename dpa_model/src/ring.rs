@@ -1,4 +1,4 @@
-//! A bounded queue whose entries carry their own ready mark, as a NIC's completion queue does (dpa.md 1.3, O20).
+//! A bounded queue whose entries carry their own ready mark, as a NIC's completion queue does (O20).
 //!
 //! Used three times: sender to NIC (completion queue), host to NIC (command queue), NIC to host (completion ring).
 //! Positions count from 0 and never wrap; the slot is the position modulo the depth.

@@ -1,4 +1,4 @@
-//! The worked examples X1 to X5 of section 1.11: which receive each message of a block gets, and by which path.
+//! The worked examples X1 to X5 (docs/decisions.md): which receive each message of a block gets, and by which path.
 //!
 //! One worker runs each block, so every handler books before any consumes, and the paths are as the examples say.
 

@@ -71,7 +71,7 @@ impl Leader {
         }
     }
 
-    /// Section 1.11 `post`: the unexpected messages first, then the posted queue, else the host.
+    /// A post (O22, S20): the unexpected messages first, then the posted queue, else the host.
     fn post(&mut self, request: u64, comm: CommId, target: &Target, buffer: HostAddress, capacity: u32) {
         let counters = &self.shared.boundary_counters;
         counters.posts.add(1);

@@ -1,4 +1,4 @@
-//! The handlers of one slice, phase by phase (section 1.11 of the paper notes).
+//! The handlers of one slice, phase by phase (O2, S1 to S18).
 
 use core::ops::Range;
 
