@@ -4,7 +4,8 @@
 //! cargo run --release --example tutorial
 //! ```
 //!
-//! One endpoint receives, with a NIC of its own run by threads. Other processes are threads here, each with a sender.
+//! One endpoint receives, with a NIC of its own run by threads. Other processes are threads here, each with a
+//! sender.
 
 use std::error::Error;
 use std::thread;

@@ -1,4 +1,5 @@
-//! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at how fast anything is.
+//! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at how fast
+//! anything is.
 
 use std::process::{Command, Output};
 

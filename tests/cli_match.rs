@@ -10,7 +10,8 @@ fn dpamatch(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs to the end with this input. The input is written by a thread: a command may end without reading all of it.
+/// Runs to the end with this input. The input is written by a thread: a command may end without reading all
+/// of it.
 fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = dpamatch(arguments).stdin(Stdio::piped()).spawn().expect("the command starts");
     let mut stdin = child.stdin.take().expect("its input");
@@ -137,7 +138,8 @@ fn counters_go_to_standard_error() {
     assert!(value("memory_bytes_max") > Some(100));
 }
 
-/// Each wrong line as the second of a file: message with file and line, exit code 2, results of the first line printed.
+/// Each wrong line as the second of a file: message with file and line, exit code 2, results of the first
+/// line printed.
 #[test]
 fn wrong_lines_are_named() {
     let too_long = "x".repeat(70_000);

@@ -85,7 +85,8 @@ impl Pair {
         assert_eq!((stats.cancelled, stats.too_late), (expected.cancelled, expected.too_late));
         assert_eq!(stats.prq.length, self.engine.posted().len() as u64);
         assert_eq!(stats.umq.length, self.engine.unexpected().len() as u64);
-        // A search of the UMQ walks a part of the list. (One of the PRQ may compare more: a candidate of each class.)
+        // A search of the UMQ walks a part of the list. (One of the PRQ may compare more: a candidate of each
+        // class.)
         assert!(stats.umq.attempts <= expected.umq.attempts);
         assert_eq!(stats.prq.attempts, stats.prq.depth_sum);
         // Every post and arrival is matched, cancelled, taken or still there.

@@ -1,5 +1,5 @@
-//! Communicators go from the NIC to software and back thousands of times, by every cause, and the oracle agrees with
-//! every match (O7, O24, S20, S21).
+//! Communicators go from the NIC to software and back thousands of times, by every cause, and the oracle
+//! agrees with every match (O7, O24, S20, S21).
 
 use dpa_model::{Counts, Options, UnexpectedFull};
 use dpamatch::endpoint::{

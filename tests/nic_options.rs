@@ -1,5 +1,5 @@
-//! The NIC's options in free-running order: whatever it chose, the order log replayed through the oracle gives the same
-//! matches (V8); and what each option promises besides.
+//! The NIC's options in free-running order: whatever it chose, the order log replayed through the oracle
+//! gives the same matches (V8); and what each option promises besides.
 
 use std::collections::HashSet;
 
@@ -161,8 +161,8 @@ fn wrong_hashes_are_counted_and_do_no_harm() {
 /// A message as (source, tag, number).
 type Name = (u32, u32, u32);
 
-/// With overtaking allowed the order is free, but matches are legal ones: nothing is lost, and no receive is left beside a
-/// message that it accepts (S24).
+/// With overtaking allowed the order is free, but matches are legal ones: nothing is lost, and no receive is
+/// left beside a message that it accepts (S24).
 #[test]
 fn overtaking_drops_the_order_and_nothing_else() {
     let mut overtaking = 0;

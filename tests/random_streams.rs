@@ -1,6 +1,7 @@
 //! The emulated NIC gives the oracle's result on random streams, whatever its size, threads and options (V8).
 //!
-//! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run, `DPAMATCH_SEED` the first one.
+//! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run,
+//! `DPAMATCH_SEED` the first one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -66,7 +67,8 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
     let handlers: usize = random.random_range(1..=64);
     let depth = handlers.next_power_of_two();
     let deep = |random: &mut ChaCha8Rng| depth * pick(random, &[1, 1, 2, 16]);
-    // Half of the NICs have room for everything, so that the NIC does the matching; the others fall back now and then.
+    // Half of the NICs have room for everything, so that the NIC does the matching; the others fall back now
+    // and then.
     let roomy: bool = random.random();
     let unexpected = if roomy { 400 } else { bounded(random, 300) };
     let fast_path = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];

@@ -1,4 +1,5 @@
-//! Engines whose queues stopped growing allocate no more; nor do the NIC and the endpoint on the path of a message.
+//! Engines whose queues stopped growing allocate no more; nor do the NIC and the endpoint on the path of a
+//! message.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,8 +15,8 @@ thread_local! {
 
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter is a plain thread-local number that is
-// initialised at compile time and has no destructor, so touching it never allocates.
+// SAFETY: every call goes to the system's allocator unchanged; the counter is a plain thread-local number
+// that is initialised at compile time and has no destructor, so touching it never allocates.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);

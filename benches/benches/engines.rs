@@ -1,8 +1,9 @@
 //! The sequential engines: `size` receives are posted and as many messages arrive, or the other way round.
 //!
-//! Ids `part/pattern/size`: part is the engine and the half that is timed (`bins_post`, `bins_arrive`, `bins_store`,
-//! `bins_hit`: posting before, matching, arriving before, posting after); pattern is the order in which receives are posted
-//! against the messages. The list engine's reverse orders take quadratic time, so they stop at 1024.
+//! Ids `part/pattern/size`: part is the engine and the half that is timed (`bins_post`, `bins_arrive`,
+//! `bins_store`, `bins_hit`: posting before, matching, arriving before, posting after); pattern is the order
+//! in which receives are posted against the messages. The list engine's reverse orders take quadratic time,
+//! so they stop at 1024.
 
 use std::time::{Duration, Instant};
 

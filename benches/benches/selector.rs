@@ -1,7 +1,7 @@
 //! How fast does one posted receive judge arriving messages? `Selector::accepts` (G2) per wildcard class (O5).
 //!
-//! Ids: `selector/accepts/<none|source|tag|both>`. One iteration judges [`MESSAGES`] envelopes, so the throughput that
-//! criterion prints is comparisons per second.
+//! Ids: `selector/accepts/<none|source|tag|both>`. One iteration judges [`MESSAGES`] envelopes, so the
+//! throughput that criterion prints is comparisons per second.
 
 use std::hint::black_box;
 

@@ -1,29 +1,31 @@
-//! The block: up to N messages matched together, and the partial barrier between the workers that run its handlers
-//! (O1, O12, S1-S4).
+//! The block: up to N messages matched together, and the partial barrier between the workers that run its
+//! handlers (O1, O12, S1-S4).
 //!
-//! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers; with slices of one handler this
-//! is the paper's arrangement to the letter.
+//! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers; with slices
+//! of one handler this is the paper's arrangement to the letter.
 //!
-//! **State.** `published`: bits 0..8 the number of slices, bits 8.. the block's number; written by the leader (worker 0) to start a
-//! block that it shares with other workers. `progress[w]`: block number * 4 + phase, phase 1 = all handlers of slice w have booked and
-//! published their claims, 2 = all are matched, 3 = all protocol work is done. Only worker w writes it, and it only grows, so it never has
-//! to be reset and no read-modify-write is needed.
+//! **State.** `published`: bits 0..8 the number of slices, bits 8.. the block's number; written by the leader
+//! (worker 0) to start a block that it shares with other workers. `progress[w]`: block number * 4 + phase,
+//! phase 1 = all handlers of slice w have booked and published their claims, 2 = all are matched, 3 = all
+//! protocol work is done. Only worker w writes it, and it only grows, so it never has to be reset and no
+//! read-modify-write is needed.
 //!
-//! **Invariants.** K1: a handler's claim is constant from phase 1 of its slice to the end of the block. K2: a worker reads
-//! claims only of lower slices, after it saw their phase 1 (partial barrier: nobody waits for a higher one, O12). K3: the leader starts the next
-//! block only after phase 3 of every slice (block fence, S1); so `info`, claims and outcomes are never written while somebody reads them.
+//! **Invariants.** K1: a handler's claim is constant from phase 1 of its slice to the end of the block. K2: a
+//! worker reads claims only of lower slices, after it saw their phase 1 (partial barrier: nobody waits for a
+//! higher one, O12). K3: the leader starts the next block only after phase 3 of every slice (block fence,
+//! S1); so `info`, claims and outcomes are never written while somebody reads them.
 //!
 //! **Orderings.**
 //!
 //! | writer | reader | publishes |
 //! |---|---|---|
-//! | `publish`: published, Release | `wait_for_block`: Acquire | `info`, everything the boundary wrote (receives, chains, views), the entries |
+//! | `publish`: published, Release | `published`: Acquire | `info`, everything the boundary wrote (receives, chains, views), the entries |
 //! | `reach(BOOKED)`: progress, Release | `wait_for(BOOKED)`: Acquire | claims, bookings |
 //! | `reach(MATCHED)`: progress, Release | `wait_for(MATCHED)`: Acquire | consumption by lower handlers (S13) |
 //! | `reach(FINISHED)`: progress, Release | leader's `wait_for(FINISHED)`: Acquire | outcomes, unlinked chains, the end of all reads |
 //!
-//! **Progress.** A worker blocks only on lower slices, the leader at the end on all. The lowest unfinished handler never waits, so there
-//! is no deadlock however few processors there are (S19).
+//! **Progress.** A worker blocks only on lower slices, the leader at the end on all. The lowest unfinished
+//! handler never waits, so there is no deadlock however few processors there are (S19).
 
 use alloc::boxed::Box;
 
@@ -177,7 +179,8 @@ impl Block {
         wait.failed_polls()
     }
 
-    /// Says that a worker has died inside a block: whoever waits for it panics, too, instead of waiting for ever.
+    /// Says that a worker has died inside a block: whoever waits for it panics, too, instead of waiting for
+    /// ever.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
         self.broken.store(1, Release);

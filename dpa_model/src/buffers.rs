@@ -1,4 +1,5 @@
-//! A row of equal buffers: bounce buffers and unexpected buffers in NIC memory, staging buffers on the host (O19, O22).
+//! A row of equal buffers: bounce buffers and unexpected buffers in NIC memory, staging buffers on the host
+//! (O19, O22).
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -12,7 +13,8 @@ pub(crate) struct Buffers {
     size: usize,
 }
 
-// SAFETY: the bytes are only reached through `write` and `read`, whose callers exclude overlapping writes per buffer.
+// SAFETY: the bytes are only reached through `write` and `read`, whose callers exclude overlapping writes per
+// buffer.
 unsafe impl Sync for Buffers {}
 
 impl core::fmt::Debug for Buffers {
@@ -43,12 +45,13 @@ impl Buffers {
     /// No other thread uses this buffer now.
     ///
     /// # Panics
-    /// When `bytes` is longer than a buffer or there is no such buffer; the protocol stage checks the length before.
+    /// When `bytes` is longer than a buffer or there is no such buffer; the protocol stage checks the length
+    /// before.
     pub(crate) unsafe fn write(&self, buffer: usize, bytes: &[u8]) {
         assert!(bytes.len() <= self.size);
         let place = self.memory[buffer * self.size..][..self.size].as_ptr();
-        // SAFETY: `place` starts a region of `size` bytes inside `memory`, which is reached through UnsafeCell; the
-        // caller excludes every other access to it.
+        // SAFETY: `place` starts a region of `size` bytes inside `memory`, which is reached through
+        // UnsafeCell; the caller excludes every other access to it.
         unsafe {
             self.guards[buffer].write(|()| ());
             core::ptr::copy_nonoverlapping(bytes.as_ptr(), UnsafeCell::raw_get(place), bytes.len());

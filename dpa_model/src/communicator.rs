@@ -36,18 +36,21 @@ pub(crate) struct Communicator {
     pub(crate) posted: [u32; 4],
     /// Unexpected messages on the NIC.
     pub(crate) unexpected: u32,
-    /// Posts and arrivals sent on to the host so far; the host hands the communicator back by naming this number.
+    /// Posts and arrivals sent on to the host so far; the host hands the communicator back by naming this
+    /// number.
     pub(crate) forwarded: u64,
 }
 
 pub(crate) const COMMUNICATOR_BYTES: usize =
     size_of::<Communicator>() + size_of::<PlainCell<CommView>>() + EXTENT_BYTES;
 
-/// No receive has this selector: all bits set would be rank and tag 2^31 - 1, both wild, and a wild one is stored as 0.
+/// No receive has this selector: all bits set would be rank and tag 2^31 - 1, both wild, and a wild one is
+/// stored as 0.
 const NO_TARGET: u64 = u64::MAX;
 
 impl Communicator {
-    /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to the host before.
+    /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to the host
+    /// before.
     pub(crate) fn new(home: Home, allowed: u8, view: CommView, forwarded: u64) -> Self {
         Self { home, allowed, view, forwarded, last: NO_TARGET, ..Self::default() }
     }
@@ -96,7 +99,8 @@ struct Extent {
 
 const EXTENT_BYTES: usize = size_of::<Extent>();
 
-/// First-fit allocation of runs of bins out of NIC memory, in a list sorted by place. No allocation after set-up.
+/// First-fit allocation of runs of bins out of NIC memory, in a list sorted by place. No allocation after
+/// set-up.
 #[derive(Debug)]
 pub(crate) struct BinRoom {
     extents: Box<[Extent]>,

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// Widest block: one bit of the booking word per handler (S22). Under loom a worker's scratch has to fit on a coroutine's small stack.
+/// Widest block: one bit of the booking word per handler (S22). Under loom a worker's scratch has to fit on a
+/// coroutine's small stack.
 pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { 64 };
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
@@ -55,7 +56,8 @@ pub enum UnexpectedFull {
     /// The message and all its communicator's later unmatched ones go to the host's software matching.
     #[default]
     Demote,
-    /// The completion queue is not consumed any further until a receive makes room; senders see receiver-not-ready.
+    /// The completion queue is not consumed any further until a receive makes room; senders see
+    /// receiver-not-ready.
     BackPressure,
 }
 
@@ -84,7 +86,8 @@ pub struct Options {
     pub unexpected_full: UnexpectedFull,
     /// Who gives the order.
     pub order: Order,
-    /// Report every admitted post and unexpected message on the completion ring, in the order that the NIC chose.
+    /// Report every admitted post and unexpected message on the completion ring, in the order that the NIC
+    /// chose.
     pub log_order: bool,
 }
 
@@ -106,7 +109,8 @@ pub struct NicConfig {
     pub handlers: usize,
     /// M, the host threads that may run them: `1..=64`.
     pub workers: usize,
-    /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in hand-overs than they gain.
+    /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in hand-overs than
+    /// they gain.
     pub slice_min: usize,
     /// Receive descriptors (O7).
     pub receives: usize,

@@ -76,7 +76,8 @@ counters! {
         slow_polls,
         /// Lazy removals that met a taken lock.
         lock_missed,
-        /// Searches whose inline hashes were wrong (verification mode); on the slow path a message may search again.
+        /// Searches whose inline hashes were wrong (verification mode); on the slow path a message may search
+        /// again.
         hash_mismatch,
     }
 }
@@ -126,7 +127,8 @@ counters! {
         unexpected_high,
         /// Most unexpected bytes at a time (MPICH's `unexpected_recvq_buffer_size` at its highest).
         unexpected_bytes_high,
-        /// Most entries waiting in the completion queue, looked at every 16 blocks; bounce buffers in use are never more.
+        /// Most entries waiting in the completion queue, looked at every 16 blocks; bounce buffers in use are
+        /// never more.
         arrivals_high,
     }
 }

@@ -1,7 +1,7 @@
 //! The wire without matching: takes messages out of the completion queue one by one, in order.
 //!
-//! For measurements: what senders, queue and bounce buffers cost by themselves, and what another matching engine costs on the same wire.
-//! Nothing of the NIC but its completion queue is used.
+//! For measurements: what senders, queue and bounce buffers cost by themselves, and what another matching
+//! engine costs on the same wire. Nothing of the NIC but its completion queue is used.
 
 use crate::event::RemoteData;
 use crate::message::{Protocol, inline_bytes};
@@ -29,7 +29,8 @@ pub struct Drain {
 const RELEASE_EVERY: u64 = 32;
 
 impl Drain {
-    /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once the drain is dropped.
+    /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once the drain
+    /// is dropped.
     pub fn new(leader: Leader) -> Self {
         let released = leader.arrivals_head;
         Self { leader, released }

@@ -22,7 +22,8 @@ impl RequestId {
         (self.0 & u64::from(u32::MAX)) as usize
     }
 
-    /// The whole name as a number; never that of another request of this port, unless 2^32 requests used its slot.
+    /// The whole name as a number; never that of another request of this port, unless 2^32 requests used its
+    /// slot.
     pub fn as_u64(self) -> u64 {
         self.0
     }
@@ -47,7 +48,8 @@ impl ForwardedRequest {
     }
 }
 
-/// An unexpected message that a matched probe took out of matching; receive it with [`receive`](crate::HostPort::receive).
+/// An unexpected message that a matched probe took out of matching; receive it with
+/// [`receive`](crate::HostPort::receive).
 #[derive(PartialEq, Eq, Debug)]
 pub struct TakenMessage {
     pub(crate) entry: u32,
@@ -89,7 +91,8 @@ impl RemoteData {
         Self { shared: shared.clone(), key }
     }
 
-    /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number of bytes copied.
+    /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number of bytes
+    /// copied.
     pub fn read(self, target: &mut [u8]) -> usize {
         let copied = self.shared.regions.read(self.key, |bytes| {
             let length = bytes.len().min(target.len());

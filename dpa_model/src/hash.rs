@@ -1,7 +1,7 @@
 //! The hash over source and tag that places a receive in its bin and travels with the message (O26, S29).
 //!
-//! Sender and NIC must agree on it, so it is part of the model and fixed: two rounds of multiply and fold. The full
-//! 32 bits travel; each NIC reduces them to its own number of bins.
+//! Sender and NIC must agree on it, so it is part of the model and fixed: two rounds of multiply and fold.
+//! The full 32 bits travel; each NIC reduces them to its own number of bins.
 
 use crate::{Rank, Tag, WildcardClass};
 
@@ -57,7 +57,8 @@ fn one(value: u32) -> u32 {
     mix(u64::from(value))
 }
 
-/// Odd constants with balanced bits: 2^64 divided by the golden ratio, and the fractional bits of the square root of 3.
+/// Odd constants with balanced bits: 2^64 divided by the golden ratio, and the fractional bits of the square
+/// root of 3.
 const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
 const SECOND: u64 = 0xBB67_AE85_84CA_A73B;
 

@@ -1,7 +1,8 @@
 //! The host's end of the NIC: commands in, completions out, and who owns a receive's buffer meanwhile.
 //!
-//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until `poll` hands it back; nobody on the host holds a reference
-//! to its bytes. H2: a slot's generation grows when the slot is freed, so an old [`RequestId`] names nothing.
+//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until `poll` hands it back; nobody on
+//! the host holds a reference to its bytes. H2: a slot's generation grows when the slot is freed, so an old
+//! [`RequestId`] names nothing.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -62,7 +63,8 @@ pub struct HostPort {
     results_released: u64,
 }
 
-// SAFETY: the raw pointers in `slots` are owned buffers (H1), as movable between threads as the `Vec`s they came from.
+// SAFETY: the raw pointers in `slots` are owned buffers (H1), as movable between threads as the `Vec`s they
+// came from.
 unsafe impl Send for HostPort {}
 
 /// Completions read before the ring is told about it.
@@ -82,8 +84,8 @@ impl HostPort {
         }
     }
 
-    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`: arrivals that come before it, used with
-    /// `Order::Stamped` only.
+    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`: arrivals that
+    /// come before it, used with `Order::Stamped` only.
     ///
     /// # Errors
     /// [`CommandQueueFull`], with the buffer.
@@ -109,8 +111,8 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Asks to cancel a posted receive. The answer comes in its place among the events: `Cancelled`, `TooLate` or `CancelForwarded`;
-    /// a request that has ended already is too late.
+    /// Asks to cancel a posted receive. The answer comes in its place among the events: `Cancelled`,
+    /// `TooLate` or `CancelForwarded`; a request that has ended already is too late.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -125,7 +127,8 @@ impl HostPort {
         Ok(())
     }
 
-    /// Looks for the oldest unexpected message that fits; with `take`, takes it out of matching (matched probe).
+    /// Looks for the oldest unexpected message that fits; with `take`, takes it out of matching (matched
+    /// probe).
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -200,8 +203,9 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Offers to end a fallback: the software lists of `comm` are empty after `forwarded` posts and arrivals that were sent on to the
-    /// host (S20). The NIC answers with `Resumed`, or not at all if it has sent on more since.
+    /// Offers to end a fallback: the software lists of `comm` are empty after `forwarded` posts and arrivals
+    /// that were sent on to the host (S20). The NIC answers with `Resumed`, or not at all if it has sent on
+    /// more since.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -218,8 +222,9 @@ impl HostPort {
         self.commands_counted
     }
 
-    /// Messages that senders have put on their way so far, and how many of them the NIC has dealt with. When a communicator has no sender
-    /// any more, its last message has been dealt with once the second number reaches the first as it was then.
+    /// Messages that senders have put on their way so far, and how many of them the NIC has dealt with. When
+    /// a communicator has no sender any more, its last message has been dealt with once the second number
+    /// reaches the first as it was then.
     pub fn arrivals(&self) -> (u64, u64) {
         (self.shared.arrivals.claimed(), self.shared.arrivals.ring.head())
     }
@@ -417,8 +422,8 @@ impl HostPort {
         let Some(lent) = slot.lent.take() else { return Vec::new() };
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(request.slot() as u32);
-        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the address any more), which the ring's
-        // owner bit ordered before this; `take` makes this the only call.
+        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the address any
+        // more), which the ring's owner bit ordered before this; `take` makes this the only call.
         unsafe { lent.give_back() }
     }
 }

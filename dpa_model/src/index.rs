@@ -1,20 +1,21 @@
-//! The four indexes of posted receives: bins with chains, searched by handlers, cleaned under a bin's lock (O5, O6, O28).
+//! The four indexes of posted receives: bins with chains, searched by handlers, cleaned under a bin's lock
+//! (O5, O6, O28).
 //!
-//! **State of a bin.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or `NIL`. `length`: receives linked.
-//! `tail` and `length` are only touched by the boundary and by the lock's holder.
+//! **State of a bin.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or `NIL`. `length`:
+//! receives linked. `tail` and `length` are only touched by the boundary and by the lock's holder.
 //!
-//! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next` from any descriptor of the chain, also
-//! one unlinked in this block, visits every later receive that is still posted (S17). B3: while a receive is `CONSUMED` and
-//! not `UNLINKED` it is in its chain.
+//! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next` from any
+//! descriptor of the chain, also one unlinked in this block, visits every later receive that is still posted
+//! (S17). B3: while a receive is `CONSUMED` and not `UNLINKED` it is in its chain.
 //!
-//! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each other. Searchers take no lock and
-//! need none, see descriptor.rs.
+//! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each other.
+//! Searchers take no lock and need none, see descriptor.rs.
 //!
 //! **Progress.** Searching is wait-free; lazy removal too; eager removal blocks on the lock's holder.
 //!
-//! **Cost.** 20 bytes per bin, as the paper counts (O29): five 32-bit words where the paper has a lock and two 64-bit pointers
-//! (O31). A search reads one word of one bin and one line per descriptor walked, for each class in which
-//! something is posted.
+//! **Cost.** 20 bytes per bin, as the paper counts (O29): five 32-bit words where the paper has a lock and
+//! two 64-bit pointers (O31). A search reads one word of one bin and one line per descriptor walked, for each
+//! class in which something is posted.
 
 use crate::descriptor::{Descriptor, NIL, state};
 use crate::hash::{Hashes, reduce};
@@ -99,8 +100,8 @@ impl Bin {
         self.length.store(self.length() - 1, Relaxed);
     }
 
-    /// Unlinks a consumed receive while other handlers search and remove. `false`: the lock was taken and lazy removal
-    /// left the mark.
+    /// Unlinks a consumed receive while other handlers search and remove. `false`: the lock was taken and
+    /// lazy removal left the mark.
     #[inline]
     pub(crate) fn remove(&self, receives: &[Descriptor], receive: u32, removal: Removal) -> bool {
         let acquire = weak!(LockAcquireRelaxed, Acquire);
@@ -122,7 +123,8 @@ impl Bin {
         true
     }
 
-    /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends because of B3.
+    /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends because of
+    /// B3.
     fn unlink_up_to(&self, receives: &[Descriptor], receive: u32) {
         let mut before = NIL;
         let mut current = self.head();
@@ -201,8 +203,9 @@ pub(crate) struct Candidate {
     pub(crate) label: u64,
 }
 
-/// Searches the indexes in which something is posted: the first live receive that fits in each, of these the one posted
-/// first (O8, O11). Receives with a booking in `skip_booked` are passed over (early booking check, O27).
+/// Searches the indexes in which something is posted: the first live receive that fits in each, of these the
+/// one posted first (O8, O11). Receives with a booking in `skip_booked` are passed over (early booking check,
+/// O27).
 #[inline(never)]
 pub(crate) fn search(
     receives: &[Descriptor],

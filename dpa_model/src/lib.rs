@@ -1,7 +1,8 @@
-//! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by *optimistic tag matching*.
+//! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by *optimistic tag
+//! matching*.
 //!
-//! Everything here would live on the card: no `std` apart from the [`Pool`] of host threads (feature `std`), no memory taken
-//! after [`Nic::new`], no panic on any input, dependencies `crossbeam-utils` alone.
+//! Everything here would live on the card: no `std` apart from the [`Pool`] of host threads (feature `std`),
+//! no memory taken after [`Nic::new`], no panic on any input, dependencies `crossbeam-utils` alone.
 //!
 //! **Roles.** [`Nic::new`] builds the tables and hands out
 //! - [`Leader`], worker 0: runs the block boundary and the lowest slice of every block;
@@ -9,11 +10,14 @@
 //! - [`HostPort`]: the host's end, where receives are posted and completions come out;
 //! - [`Sender`]: the wire's end, cloned for every sending thread.
 //!
-//! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their entries). Tables: `descriptor`, `index`, `communicator`,
-//! `unexpected`, `region`, `memory` (the budget). Ends: `host_port` and its `event`s, `sender`, `drain`. Algorithm: `block` (partial barrier), `matching` (search, book, detect, fast and slow path, protocol),
-//! `boundary` (admit, cut, finish). Runners: `pool`. Each concurrent type's file opens with its states, invariants and orderings.
+//! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their entries).
+//! Tables: `descriptor`, `index`, `communicator`, `unexpected`, `region`, `memory` (the budget). Ends:
+//! `host_port` and its `event`s, `sender`, `drain`. Algorithm: `block` (partial barrier), `matching` (search,
+//! book, detect, fast and slow path, protocol), `boundary` (admit, cut, finish). Runners: `pool`. Each
+//! concurrent type's file opens with its states, invariants and orderings.
 //!
-//! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's `docs/decisions.md` lists them.
+//! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's
+//! `docs/decisions.md` lists them.
 //!
 //! ```
 //! use dpa_model::*;

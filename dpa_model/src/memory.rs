@@ -105,7 +105,8 @@ impl Footprint {
         self.bins.saturating_mul(3 * BIN_BYTES as u64).saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
     }
 
-    /// What a search of one communicator walks: descriptors and its bins; the part that should stay in the cache.
+    /// What a search of one communicator walks: descriptors and its bins; the part that should stay in the
+    /// cache.
     pub fn search_bytes(&self) -> u64 {
         let bins = bins_of_communicator(self.bins as usize) as u64;
         bins.saturating_mul(BIN_BYTES as u64).saturating_add(self.receives * DESCRIPTOR_BYTES as u64)

@@ -1,4 +1,5 @@
-//! What travels: completion-queue entries, commands, completions. Each fits with its ready mark in one 64-byte line.
+//! What travels: completion-queue entries, commands, completions. Each fits with its ready mark in one
+//! 64-byte line.
 
 use crate::hash::Hashes;
 use crate::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass};
@@ -27,8 +28,8 @@ impl HostAddress {
     /// Copies as much of `bytes` as fits into the buffer of `capacity` bytes.
     ///
     /// # Safety
-    /// The address starts a live buffer of at least `capacity` bytes that nobody else reads or writes until the caller
-    /// reports the request complete.
+    /// The address starts a live buffer of at least `capacity` bytes that nobody else reads or writes until
+    /// the caller reports the request complete.
     #[inline(always)]
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
@@ -36,8 +37,8 @@ impl HostAddress {
             // SAFETY: both sides hold at least 8 bytes, see below. The commonest small size needs no call.
             unsafe { self.0.cast::<u64>().write_unaligned(bytes.as_ptr().cast::<u64>().read_unaligned()) };
         } else {
-            // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the target; a user
-            // buffer never overlaps NIC memory or another request's buffer.
+            // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the target; a
+            // user buffer never overlaps NIC memory or another request's buffer.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, length) };
         }
     }

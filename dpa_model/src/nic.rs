@@ -1,4 +1,5 @@
-//! The NIC as one object: what all its workers, its senders and its host share, and how the roles are handed out.
+//! The NIC as one object: what all its workers, its senders and its host share, and how the roles are handed
+//! out.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -45,7 +46,8 @@ impl Shared {
     /// The view of a communicator; empty for one that the NIC does not know.
     ///
     /// # Safety
-    /// The caller is inside a block for as long as it uses the view, or is the boundary: only that writes views, between blocks.
+    /// The caller is inside a block for as long as it uses the view, or is the boundary: only that writes
+    /// views, between blocks.
     #[inline(always)]
     pub(crate) unsafe fn view(&self, comm: u32) -> &CommView {
         match self.views.get(comm as usize) {
@@ -73,8 +75,9 @@ impl Shared {
 
 /// Running, asked to stop, stopped: who may still touch host and sender memory.
 ///
-/// **State.** `stop`: 0 running, 1 asked to stop. `stopped`: 0, or 1 once no worker runs any more. `remote_readers`: who else may read
-/// registered memory. **Orderings.** `stopped`, `remote_readers`: Release by who ends -> Acquire: all its reads and writes are over.
+/// **State.** `stop`: 0 running, 1 asked to stop. `stopped`: 0, or 1 once no worker runs any more.
+/// `remote_readers`: who else may read registered memory. **Orderings.** `stopped`, `remote_readers`: Release
+/// by who ends -> Acquire: all its reads and writes are over.
 #[derive(Debug)]
 pub(crate) struct Life {
     stop: AtomicU64,
@@ -121,8 +124,8 @@ impl Life {
     }
 }
 
-/// A NIC that was just built: one value per role. Who runs the roles is the caller's business: the pool of threads
-/// (`crate::Pool`), one thread that calls [`Leader::round`] now and then, or a model checker.
+/// A NIC that was just built: one value per role. Who runs the roles is the caller's business: the pool of
+/// threads (`crate::Pool`), one thread that calls [`Leader::round`] now and then, or a model checker.
 #[derive(Debug)]
 pub struct Nic {
     /// Worker 0: the block boundary and the lowest slice.

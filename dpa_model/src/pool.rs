@@ -1,8 +1,9 @@
 //! M host threads that run the NIC (std only). Not part of the algorithm, and not needed on a real DPA.
 //!
-//! Worker 0 leads. A worker that finds nothing to do for a while goes to sleep and says so; the leader gives slices only to the
-//! workers below the first sleeping one, and wakes the sleepers when full blocks keep coming. So idle workers do not take
-//! processors away, and no hand-over waits for a sleeping thread longer than one sleep.
+//! Worker 0 leads. A worker that finds nothing to do for a while goes to sleep and says so; the leader gives
+//! slices only to the workers below the first sleeping one, and wakes the sleepers when full blocks keep
+//! coming. So idle workers do not take processors away, and no hand-over waits for a sleeping thread longer
+//! than one sleep.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -34,7 +35,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Starts one thread per worker. `on_start` runs first in each, with the worker's number: the place to pin it.
+    /// Starts one thread per worker. `on_start` runs first in each, with the worker's number: the place to
+    /// pin it.
     ///
     /// # Errors
     /// What the system says when it gives no thread; the NIC is then stopped.
@@ -80,7 +82,8 @@ impl Pool {
                 on_start(0);
                 lead(leader, &team_of_leader, &others);
             });
-            // A panic must not leave the other workers, or the host, waiting for ever; it goes on after all have ended.
+            // A panic must not leave the other workers, or the host, waiting for ever; it goes on after all
+            // have ended.
             let result = catch_unwind(life);
             if result.is_err() {
                 stop_of_leader.break_down();

@@ -1,14 +1,14 @@
 //! A bounded queue whose entries carry their own ready mark, as a NIC's completion queue does (O20).
 //!
-//! Used three times: sender to NIC (completion queue), host to NIC (command queue), NIC to host (completion ring).
-//! Positions count from 0 and never wrap; the slot is the position modulo the depth.
+//! Used three times: sender to NIC (completion queue), host to NIC (command queue), NIC to host (completion
+//! ring). Positions count from 0 and never wrap; the slot is the position modulo the depth.
 //!
-//! **State.** `Slot::state`: bit 0 the owner bit, bits 1.. the stamp. The expected owner bit of a position is 1 on the first
-//! pass over the ring and flips on each pass, so the consumer reads no index of the producer: the line that brings
-//! the entry also says that it is there.
+//! **State.** `Slot::state`: bit 0 the owner bit, bits 1.. the stamp. The expected owner bit of a position is
+//! 1 on the first pass over the ring and flips on each pass, so the consumer reads no index of the producer:
+//! the line that brings the entry also says that it is there.
 //!
-//! **Invariants.** R1: a position is filled once, after a claim that saw `position - head < depth`. R2: `head` only grows, and
-//! passes a position only after its entry was read for the last time.
+//! **Invariants.** R1: a position is filled once, after a claim that saw `position - head < depth`. R2:
+//! `head` only grows, and passes a position only after its entry was read for the last time.
 //!
 //! **Orderings.**
 //!
@@ -81,8 +81,8 @@ impl<T: Copy + Default> Ring<T> {
         if fault!(OwnerBitFirst) {
             slot.state.store(stamp << 1 | self.owner_bit(position), Release);
         }
-        // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's last pass before
-        // the head that the claim saw (Acquire in `head`).
+        // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's last pass
+        // before the head that the claim saw (Acquire in `head`).
         unsafe { slot.entry.write(write) };
         slot.state.store(stamp << 1 | self.owner_bit(position), weak!(FillRelaxed, Release));
     }
@@ -101,7 +101,8 @@ impl<T: Copy + Default> Ring<T> {
     /// `release` has not passed it.
     #[inline(always)]
     pub(crate) unsafe fn read<R>(&self, position: u64, look: impl FnOnce(&T) -> R) -> R {
-        // SAFETY: ready means written (Acquire pairs with `fill`), and R1 keeps the next pass away until `release`.
+        // SAFETY: ready means written (Acquire pairs with `fill`), and R1 keeps the next pass away until
+        // `release`.
         unsafe { self.slot(position).entry.read(look) }
     }
 

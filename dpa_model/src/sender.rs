@@ -1,4 +1,5 @@
-//! The other end of the wire: puts messages into the NIC's completion queue, as an RDMA send does (O19, O21, O26).
+//! The other end of the wire: puts messages into the NIC's completion queue, as an RDMA send does (O19, O21,
+//! O26).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -81,8 +82,9 @@ impl Sender {
         self.inline_hashes = on;
     }
 
-    /// Makes this sender a faulty one: the bits of `fault` are flipped in all hashes that it puts in headers. Only a NIC that verifies or
-    /// ignores inline hashes (S29) still matches its messages rightly; 0 ends the fault.
+    /// Makes this sender a faulty one: the bits of `fault` are flipped in all hashes that it puts in headers.
+    /// Only a NIC that verifies or ignores inline hashes (S29) still matches its messages rightly; 0 ends the
+    /// fault.
     pub fn set_hash_fault(&mut self, fault: u32) {
         self.hash_fault = fault;
     }
@@ -92,8 +94,8 @@ impl Sender {
         self.shared.eager_limit.max(INLINE_BYTES)
     }
 
-    /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come before the message, used with
-    /// `Order::Stamped` only.
+    /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come before the
+    /// message, used with `Order::Stamped` only.
     ///
     /// # Errors
     /// Any [`SendError`].
@@ -202,7 +204,8 @@ impl Sender {
     }
 }
 
-/// A rendezvous message on its way. Dropped before the end, the message is still delivered; its buffer is then not given back.
+/// A rendezvous message on its way. Dropped before the end, the message is still delivered; its buffer is
+/// then not given back.
 #[derive(Debug)]
 pub struct SendRequest {
     shared: Arc<Shared>,

@@ -1,6 +1,8 @@
-//! What the handlers do, step by step: told in builds for random schedules (`--cfg dpamatch_shuttle`), nothing in all others.
+//! What the handlers do, step by step: told in builds for random schedules (`--cfg dpamatch_shuttle`),
+//! nothing in all others.
 //!
-//! There all threads of a run take turns on one thread of the system, so the order of telling is the order of the schedule.
+//! There all threads of a run take turns on one thread of the system, so the order of telling is the order of
+//! the schedule.
 
 /// One step of one handler. Receives go by their request numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,8 @@
 //! The one door to atomics, shared plain memory and waiting.
 //!
-//! Three arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every interleaving up to a bound) and
-//! `--cfg dpamatch_shuttle` (random schedules with many threads). Nothing else in this crate names
-//! `core::sync::atomic`, except [`Counter`], which is no part of the algorithm and is not modelled.
+//! Three arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every interleaving up to
+//! a bound) and `--cfg dpamatch_shuttle` (random schedules with many threads). Nothing else in this crate
+//! names `core::sync::atomic`, except [`Counter`], which is no part of the algorithm and is not modelled.
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -24,7 +24,8 @@ type Inner<T> = core::cell::UnsafeCell<T>;
 #[cfg(dpamatch_loom)]
 type Inner<T> = loom::cell::UnsafeCell<T>;
 
-// SAFETY: the methods that reach the value are unsafe, and their callers promise that no write overlaps another access.
+// SAFETY: the methods that reach the value are unsafe, and their callers promise that no write overlaps
+// another access.
 unsafe impl<T: Send> Sync for PlainCell<T> {}
 
 impl<T> PlainCell<T> {
@@ -118,8 +119,9 @@ impl Wait {
         core::hint::spin_loop();
     }
 
-    /// Call after each poll that failed. Under loom a failed poll ends the exploration of this branch: it has no effect, so
-    /// another branch in which the poll comes later covers it; without this two waiters would alternate for ever.
+    /// Call after each poll that failed. Under loom a failed poll ends the exploration of this branch: it has
+    /// no effect, so another branch in which the poll comes later covers it; without this two waiters would
+    /// alternate for ever.
     #[cfg(dpamatch_loom)]
     pub fn pause(&mut self) {
         self.failed_polls += 1;
@@ -135,7 +137,8 @@ impl Wait {
     }
 }
 
-/// A statistic with one writer and readers that may see an old value. Never part of the algorithm, so never modelled.
+/// A statistic with one writer and readers that may see an old value. Never part of the algorithm, so never
+/// modelled.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(core::sync::atomic::AtomicU64);
 

@@ -1,7 +1,8 @@
-//! The unexpected store: messages without a receive, each linked in the chains of all classes that a receive could use (O22, S15).
+//! The unexpected store: messages without a receive, each linked in the chains of all classes that a receive
+//! could use (O22, S15).
 //!
-//! Only the boundary touches it, so it has no atomics. **Invariant** U1: in every chain the order is arrival order (S14): the boundary
-//! inserts a block's unexpected messages in handler order.
+//! Only the boundary touches it, so it has no atomics. **Invariant** U1: in every chain the order is arrival
+//! order (S14): the boundary inserts a block's unexpected messages in handler order.
 //!
 //! **Cost.** 128 bytes per message and 8 per chain head; insert, find in a one-key bin and remove are O(1).
 

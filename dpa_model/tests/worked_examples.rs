@@ -1,6 +1,8 @@
-//! The worked examples X1 to X5 (docs/decisions.md): which receive each message of a block gets, and by which path.
+//! The worked examples X1 to X5 (docs/decisions.md): which receive each message of a block gets, and by which
+//! path.
 //!
-//! One worker runs each block, so every handler books before any consumes, and the paths are as the examples say.
+//! One worker runs each block, so every handler books before any consumes, and the paths are as the examples
+//! say.
 
 use dpa_model::{
     CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, Selector, SourceSel,

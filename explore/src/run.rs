@@ -52,7 +52,8 @@ pub struct Report {
 /// Steps after which a schedule counts as one that never ends.
 const STEPS_MAX: usize = 200_000;
 
-/// Runs `count` schedules with the seeds from `first` on and compares each result with `expected`. Stops at the first violation if asked to.
+/// Runs `count` schedules with the seeds from `first` on and compares each result with `expected`. Stops at
+/// the first violation if asked to.
 pub fn explore(setup: &Setup, expected: &Ending, first: u64, count: u64, stop_at_violation: bool) -> Report {
     let current = Arc::new(AtomicU64::new(first));
     let shared = Arc::new(Mutex::new(Report::default()));
@@ -76,7 +77,8 @@ pub fn explore(setup: &Setup, expected: &Ending, first: u64, count: u64, stop_at
             })
         }));
         let Err(panic) = ended else { break };
-        // The handlers' own assertions, or no end: the schedule under way is the culprit, the ones after it still run.
+        // The handlers' own assertions, or no end: the schedule under way is the culprit, the ones after it
+        // still run.
         let seed = current.load(Relaxed);
         let mut report = locked(&shared);
         report.schedules += 1;

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::model::Builder;
 
-/// Operations at which loom may switch threads, in one execution: above it loom takes a wait for endless and panics.
-/// Ten times loom's default, since a block's way through four indexes is long.
+/// Operations at which loom may switch threads, in one execution: above it loom takes a wait for endless and
+/// panics. Ten times loom's default, since a block's way through four indexes is long.
 const BRANCHES_MAX: usize = 10_000;
 
 /// Runs `model` in every interleaving, or in all those with at most `bound` preemptions, and then prints
 /// `loom: <name>: <N> executions, <exhaustive|bounded K>`, only if all held.
 ///
 /// Environment variables that would cut the exploration short or change its bound (`LOOM_MAX_PREEMPTIONS`,
-/// `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION`) have no effect: what the line says is what was done. The model must be
-/// deterministic apart from its loom threads, and create all its state inside the closure.
+/// `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION`) have no effect: what the line says is what was done. The
+/// model must be deterministic apart from its loom threads, and create all its state inside the closure.
 ///
 /// # Panics
 /// When the model fails in some execution; when it took only one execution, because then no two threads met;

@@ -40,8 +40,9 @@ pub fn is_full() -> bool {
     std::env::var_os("DPAMATCH_LOOM_FULL").is_some_and(|value| value == "1")
 }
 
-/// Explores a stream, and again with the roles moved along loom's threads, since loom misses orders that depend on which thread has
-/// the smaller number (tokio-rs/loom#392). Three workers rotate with a bound one lower; four do not, it would take hours.
+/// Explores a stream, and again with the roles moved along loom's threads, since loom misses orders that
+/// depend on which thread has the smaller number (tokio-rs/loom#392). Three workers rotate with a bound one
+/// lower; four do not, it would take hours.
 ///
 /// # Panics
 /// When an execution differs from the oracle; when a path of `expected` was never taken, or one of `never` was.

@@ -1,5 +1,6 @@
-//! Roles that run against each other without a given order: host, senders, leader. The NIC's own order log is replayed through
-//! the oracle afterwards: whatever order the NIC chose, it must then have matched as that order demands (S12).
+//! Roles that run against each other without a given order: host, senders, leader. The NIC's own order log is
+//! replayed through the oracle afterwards: whatever order the NIC chose, it must then have matched as that
+//! order demands (S12).
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -30,7 +31,8 @@ pub struct Ends {
 /// A thread of the model.
 pub type Role = Box<dyn FnOnce() -> Ends + Send>;
 
-/// A NIC whose parts are not dropped when a check fails: a drop would use loom's atomics while it unwinds, and hide the message.
+/// A NIC whose parts are not dropped when a check fails: a drop would use loom's atomics while it unwinds,
+/// and hide the message.
 #[derive(Debug)]
 pub struct Parts {
     /// Worker 0.
@@ -125,11 +127,12 @@ impl Ends {
         }
     }
 
-    /// Replays the events through the oracle, the host's software lists included, and drops the NIC. Returns what is left
-    /// (receives, messages).
+    /// Replays the events through the oracle, the host's software lists included, and drops the NIC. Returns
+    /// what is left (receives, messages).
     ///
     /// # Panics
-    /// When the NIC matched otherwise than its own order demands, or left a receive and a message that fit each other.
+    /// When the NIC matched otherwise than its own order demands, or left a receive and a message that fit
+    /// each other.
     pub fn replay(mut self, paths: &Paths) -> (usize, usize) {
         self.read();
         let mut replay =

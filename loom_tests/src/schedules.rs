@@ -1,6 +1,7 @@
 //! Random streams under random schedules: what loom cannot reach, 8 to 32 handlers over several blocks.
 //!
-//! shuttle runs every atomic as sequentially consistent, so this finds faults of the algorithm and none of the memory orderings.
+//! shuttle runs every atomic as sequentially consistent, so this finds faults of the algorithm and none of
+//! the memory orderings.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -63,8 +64,8 @@ pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Step> {
     steps
 }
 
-/// Runs the stream under `count` schedules. With `DPAMATCH_SHUTTLE_SEED=<seed>` only the stream of that seed is run, and with
-/// `DPAMATCH_SHUTTLE_REPLAY=<schedule>` as well only that schedule.
+/// Runs the stream under `count` schedules. With `DPAMATCH_SHUTTLE_SEED=<seed>` only the stream of that seed
+/// is run, and with `DPAMATCH_SHUTTLE_REPLAY=<schedule>` as well only that schedule.
 ///
 /// # Panics
 /// When an execution differs from the oracle; shuttle prints the schedule, and this the seed.

@@ -1,7 +1,8 @@
 //! A stream of posts, cancels and messages in a fixed order, run by the shipped NIC and by the oracle.
 //!
-//! The order is given by stamps (`Order::Stamped`), so everything can be handed to the NIC before its workers start: what the
-//! model then explores is the handlers of each block against each other, and each block against the boundary that follows.
+//! The order is given by stamps (`Order::Stamped`), so everything can be handed to the NIC before its workers
+//! start: what the model then explores is the handlers of each block against each other, and each block
+//! against the boundary that follows.
 
 use std::mem::ManuallyDrop;
 
@@ -61,7 +62,8 @@ pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
     }
 }
 
-/// The smallest NIC that runs blocks of `handlers` on `workers`: what is not contended is kept tiny, since every atomic costs time.
+/// The smallest NIC that runs blocks of `handlers` on `workers`: what is not contended is kept tiny, since
+/// every atomic costs time.
 pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
     NicConfig {
         handlers,
@@ -128,14 +130,15 @@ impl Stream {
         Self { config, hints: Hints::default(), steps: steps.to_vec() }
     }
 
-    /// Runs the stream once under the tool's scheduler and compares the outcome with the oracle's. `rotation` says how far the
-    /// roles are moved along the tool's threads. Returns the NIC's counters.
+    /// Runs the stream once under the tool's scheduler and compares the outcome with the oracle's. `rotation`
+    /// says how far the roles are moved along the tool's threads. Returns the NIC's counters.
     ///
     /// # Panics
     /// When anything differs.
     pub fn run(&self, rotation: usize) -> Counts {
         let Nic { leader, workers, host, sender } = Nic::new(&self.config).expect("a valid configuration");
-        // Nothing is dropped when a check fails: a drop would use the tool's atomics while it unwinds, and hide the message.
+        // Nothing is dropped when a check fails: a drop would use the tool's atomics while it unwinds, and
+        // hide the message.
         let mut leader = ManuallyDrop::new(Box::new(leader));
         let mut host = ManuallyDrop::new(host);
         let mut sender = ManuallyDrop::new(sender);
@@ -215,7 +218,8 @@ impl Stream {
         }
         let count = roles.len();
         roles.rotate_left(rotation % count);
-        // The main thread only waits: a switch away from a waiting thread costs no preemption, whoever comes next.
+        // The main thread only waits: a switch away from a waiting thread costs no preemption, whoever comes
+        // next.
         let others: Vec<_> = roles.into_iter().map(threads::spawn).collect();
         let mut leader = None;
         for other in others {
@@ -258,8 +262,8 @@ impl Stream {
         (fates, oracle)
     }
 
-    /// Takes everything out that is left: every waiting receive can be cancelled, so the chains are whole, and the unexpected
-    /// messages come out in arrival order (S14) and are no more than there should be.
+    /// Takes everything out that is left: every waiting receive can be cancelled, so the chains are whole,
+    /// and the unexpected messages come out in arrival order (S14) and are no more than there should be.
     fn drain(
         &self,
         leader: &mut Leader,

@@ -1,4 +1,5 @@
-//! One block: handlers that search, book, meet at the partial barrier and resolve, each scenario named for its race.
+//! One block: handlers that search, book, meet at the partial barrier and resolve, each scenario named for
+//! its race.
 //!
 //! X1 to X5 are the worked examples of the papers; "form" numbers the entry rules of the fast path (S8).
 #![cfg(dpamatch_loom)]
@@ -125,7 +126,8 @@ fn slow_chain_four() {
 
 #[test]
 fn slow_search_passes_marked_receives() {
-    // The first two handlers meet at the bin's lock, so the second one's receive may stay linked: the third must not take it.
+    // The first two handlers meet at the bin's lock, so the second one's receive may stay linked: the third
+    // must not take it.
     let steps = [post(0, 9), post(0, 7), post(0, 7), send(0, 9), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "lock_missed"];
     stream("block/slow search, marked", of(3, with(FastPath::Off), &steps), THREE_DEEP, &expected, &["fast"]);
@@ -148,7 +150,8 @@ fn a_message_without_receive_between_equal_ones() {
 
 #[test]
 fn sequence_break_two() {
-    // The receive one further on accepts any source: it is in another chain, so the fast path comes to its chain's end.
+    // The receive one further on accepts any source: it is in another chain, so the fast path comes to its
+    // chain's end.
     let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "refused_exhausted"];
     stream("block/sequence break, two", of(2, Options::default(), &steps), TWO, &expected, &[]);
@@ -231,7 +234,8 @@ fn nothing_posted() {
 
 #[test]
 fn early_check_two() {
-    // The second handler sometimes skips the booked receive and has no conflict, and sometimes is too early to see the bit.
+    // The second handler sometimes skips the booked receive and has no conflict, and sometimes is too early
+    // to see the bit.
     let options = Options { early_check: true, ..Options::default() };
     stream("block/early check, two", of(2, options, &equal(2)), TWO, &["clean", "fast"], &["slow"]);
 }

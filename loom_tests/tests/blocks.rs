@@ -1,4 +1,5 @@
-//! Several blocks: the fence between them (S1), descriptors that come back, and what the boundary changes in between.
+//! Several blocks: the fence between them (S1), descriptors that come back, and what the boundary changes in
+//! between.
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{NicConfig, Options};

@@ -1,4 +1,5 @@
-//! Posts, cancels and arrivals that race to the block boundary: the NIC gives the order, and no message is lost in it (S12).
+//! Posts, cancels and arrivals that race to the block boundary: the NIC gives the order, and no message is
+//! lost in it (S12).
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{CommId, NicConfig, Options, Wait};
@@ -120,7 +121,8 @@ fn fallback_keeps_the_order() {
 
 #[test]
 fn a_post_during_a_block_waits_for_its_end() {
-    // Two workers run a block whose second message walks the whole chain, while the host posts what it looks for.
+    // Two workers run a block whose second message walks the whole chain, while the host posts what it looks
+    // for.
     let expected = ["posts_late", "stored", "shared_blocks"];
     model("boundary/post during a block", 3, Some(2), &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(2, 2, Options::default()));

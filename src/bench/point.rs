@@ -73,8 +73,8 @@ impl fmt::Display for Point {
 /// How it is measured.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The NIC. `threads`: by threads of its own, otherwise by the receiving thread. Tables that are too small for a window
-    /// are made larger.
+    /// The NIC. `threads`: by threads of its own, otherwise by the receiving thread. Tables that are too
+    /// small for a window are made larger.
     pub nic: EngineOptions,
     /// Measured windows at most.
     pub repetitions: usize,
@@ -89,11 +89,13 @@ pub struct Settings {
 pub struct Sample {
     /// Time of a window in nanoseconds.
     pub time_ns: Summary,
-    /// Median time to post a receive, in nanoseconds: host side, and (inline) until it stands in the posted queue.
+    /// Median time to post a receive, in nanoseconds: host side, and (inline) until it stands in the posted
+    /// queue.
     pub post_ns: f64,
     /// The part of it after the host's side.
     pub admit_ns: f64,
-    /// Unexpected windows: median time of a message from the first post to the last completion, divided by their number.
+    /// Unexpected windows: median time of a message from the first post to the last completion, divided by
+    /// their number.
     pub receive_ns: f64,
     /// Payloads that were compared with what they must be.
     pub checked: u64,

@@ -18,7 +18,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Median and extremes of the rounds' rates, in messages per second; each round's rate comes from its median time.
+    /// Median and extremes of the rounds' rates, in messages per second; each round's rate comes from its
+    /// median time.
     pub fn rate(&self) -> Option<Summary> {
         Summary::of(&self.rates.iter().flatten().copied().collect::<Vec<_>>())
     }
@@ -57,8 +58,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Measures every point in each round, so that a disturbance of the machine meets all alike. `progress` is told of every
-    /// point before it is measured.
+    /// Measures every point in each round, so that a disturbance of the machine meets all alike. `progress`
+    /// is told of every point before it is measured.
     ///
     /// # Errors
     /// The first point that cannot be measured.

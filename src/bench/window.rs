@@ -1,8 +1,8 @@
-//! The two ends of a repetition (O38): the receiver posts k receives and says so; the sender starts the clock, sends k
-//! messages and waits for the acknowledgement that follows the last completion.
+//! The two ends of a repetition (O38): the receiver posts k receives and says so; the sender starts the
+//! clock, sends k messages and waits for the acknowledgement that follows the last completion.
 //!
-//! Of an unexpected window the messages come first, and behind them one that says so; the receives are posted when
-//! that one has been received, so inside the clock.
+//! Of an unexpected window the messages come first, and behind them one that says so; the receives are posted
+//! when that one has been received, so inside the clock.
 
 use std::time::{Duration, Instant};
 
@@ -143,8 +143,8 @@ pub(super) struct Limits {
     pub(super) budget: Duration,
 }
 
-/// Runs the sender; returns the time of each window after the warm-up in nanoseconds. An early end means that the
-/// receiver has gone, and knows why.
+/// Runs the sender; returns the time of each window after the warm-up in nanoseconds. An early end means that
+/// the receiver has gone, and knows why.
 pub(super) fn send(mut sender: Sender, window: &Window, limits: Limits, signals: &Signals) -> Vec<f64> {
     let _farewell = Farewell(&[&signals.go]);
     let mut times = Vec::with_capacity(limits.repetitions);

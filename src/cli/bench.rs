@@ -47,7 +47,8 @@ Examples:
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
   dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json";
 
-/// Measure message rates of the emulated NIC, beside the same wire without matching and with sequential engines.
+/// Measure message rates of the emulated NIC, beside the same wire without matching and with sequential
+/// engines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {

@@ -53,7 +53,8 @@ pub(super) struct Args {
     /// Remove consumed receives at once, waiting for the bin's lock
     #[arg(long)]
     eager_removal: bool,
-    /// Take a rule out of the handlers first; stops at the first schedule that breaks C1 or C2. `list` names the rules
+    /// Take a rule out of the handlers first; stops at the first schedule that breaks C1 or C2. `list` names
+    /// the rules
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,
     /// A worked example in place of a stream

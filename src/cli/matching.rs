@@ -93,8 +93,9 @@ fn open(file: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
     Ok((name, Box::new(BufReader::with_capacity(256 * 1024, input))))
 }
 
-/// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early; the results of what came
-/// before are printed then, but not what is left in the queues: that is no result of a stream cut off.
+/// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early; the results of
+/// what came before are printed then, but not what is left in the queues: that is no result of a stream cut
+/// off.
 fn run_stream(
     matcher: &mut dyn StreamMatcher,
     input: impl BufRead,

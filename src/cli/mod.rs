@@ -1,8 +1,8 @@
 //! The command line: arguments, exit codes, messages.
 //!
-//! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1 something failed (input
-//! that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong, 3 an explored schedule broke
-//! the rules.
+//! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1 something
+//! failed (input that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong, 3
+//! an explored schedule broke the rules.
 
 mod bench;
 mod engines;

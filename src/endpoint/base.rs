@@ -29,8 +29,8 @@ pub(super) enum Answer {
 
 /// A process's receiving side with an emulated NIC of its own.
 ///
-/// Dropped, it ends the NIC after the current block and joins its threads: receives that are still posted end with their
-/// buffers, senders get [`SendError::Stopped`](crate::SendError::Stopped).
+/// Dropped, it ends the NIC after the current block and joins its threads: receives that are still posted end
+/// with their buffers, senders get [`SendError::Stopped`](crate::SendError::Stopped).
 #[derive(Debug)]
 pub struct Endpoint {
     // First, so that it is dropped first: once nobody runs the NIC, the port may free the buffers it lent.
@@ -116,16 +116,17 @@ impl Endpoint {
         self.port.is_stopped()
     }
 
-    /// Moves the order log so far to the end of `into`. Empty unless `options.log_order` is set. To be called now and then,
-    /// because the log only grows; the space is kept.
+    /// Moves the order log so far to the end of `into`. Empty unless `options.log_order` is set. To be called
+    /// now and then, because the log only grows; the space is kept.
     pub fn drain_order_log(&mut self, into: &mut Vec<LogEntry>) {
         if let Some(log) = &mut self.log {
             into.append(log);
         }
     }
 
-    /// Lets things go on without waiting: runs a round of the NIC with [`Drive::Caller`](super::Drive::Caller), and takes in what
-    /// has become known. Returns whether anything happened.
+    /// Lets things go on without waiting: runs a round of the NIC with
+    /// [`Drive::Caller`](super::Drive::Caller), and takes in what has become known. Returns whether anything
+    /// happened.
     pub fn progress(&mut self) -> bool {
         let mut worked = self.runner.drive();
         for _ in 0..EVENTS_MAX {

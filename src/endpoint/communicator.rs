@@ -32,8 +32,8 @@ impl Communicator {
         self.hints
     }
 
-    /// Whether the NIC has tables for it; otherwise software matches it on the host (O24). A communicator on the NIC
-    /// may still be matched by software now and then, when the NIC's other resources run out (S20).
+    /// Whether the NIC has tables for it; otherwise software matches it on the host (O24). A communicator on
+    /// the NIC may still be matched by software now and then, when the NIC's other resources run out (S20).
     pub fn is_offloaded(&self) -> bool {
         self.offloaded
     }
@@ -67,8 +67,8 @@ impl CommIds {
 }
 
 impl Endpoint {
-    /// Creates a communicator with hints: `MPI_Comm_dup_with_info` (MPI 4.1, sections 7.4.2 and 7.4.4). Its tables have
-    /// `NicConfig::bins` bins; if the NIC has no room for them, software matches it.
+    /// Creates a communicator with hints: `MPI_Comm_dup_with_info` (MPI 4.1, sections 7.4.2 and 7.4.4). Its
+    /// tables have `NicConfig::bins` bins; if the NIC has no room for them, software matches it.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -79,8 +79,8 @@ impl Endpoint {
         self.create_comm_with_bins(hints, self.bins)
     }
 
-    /// As [`create_comm`](Self::create_comm), with this many bins in each of its three hash tables. More than the NIC can have is
-    /// no error: software then matches the communicator.
+    /// As [`create_comm`](Self::create_comm), with this many bins in each of its three hash tables. More than
+    /// the NIC can have is no error: software then matches the communicator.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -103,8 +103,8 @@ impl Endpoint {
         CommSender::new(self.sender.clone(), comm, source)
     }
 
-    /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI lets pending operations end first; here the
-    /// communicator comes back as busy instead.
+    /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI lets pending operations end first;
+    /// here the communicator comes back as busy instead.
     ///
     /// # Errors
     /// [`FreeError::Busy`] while senders, receives or messages of it are left; [`FreeError::Stopped`].
@@ -145,8 +145,8 @@ impl Endpoint {
         }
     }
 
-    /// Waits until everything sent so far has been matched or stored. `false` if the NIC does not get on, because
-    /// unexpected memory is full (back-pressure).
+    /// Waits until everything sent so far has been matched or stored. `false` if the NIC does not get on,
+    /// because unexpected memory is full (back-pressure).
     fn let_arrive(&mut self) -> bool {
         let (sent, mut arrived) = self.port.arrivals();
         let mut wait = Wait::new();

@@ -22,8 +22,9 @@ impl Endpoint {
         requests.into_iter().map(|request| self.wait(request)).collect()
     }
 
-    /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Gives its place, which then holds `None`, and its
-    /// result. `None` if no request is left (`MPI_UNDEFINED`). Of several that have ended it takes the first.
+    /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Gives its place, which then
+    /// holds `None`, and its result. `None` if no request is left (`MPI_UNDEFINED`). Of several that have
+    /// ended it takes the first.
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
@@ -48,8 +49,8 @@ impl Endpoint {
         }))
     }
 
-    /// Collects all receives that have ended, with their places: `MPI_Testsome` (MPI 4.1, section 3.7.5). Appends to `results`,
-    /// and returns how many.
+    /// Collects all receives that have ended, with their places: `MPI_Testsome` (MPI 4.1, section 3.7.5).
+    /// Appends to `results`, and returns how many.
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
@@ -82,8 +83,9 @@ impl Endpoint {
         results.len() - before
     }
 
-    /// Waits until at least one of the receives has ended and collects all that have: `MPI_Waitsome` (MPI 4.1, section 3.7.5).
-    /// Appends to `results`, and returns how many; 0 if no request is left (`MPI_UNDEFINED`).
+    /// Waits until at least one of the receives has ended and collects all that have: `MPI_Waitsome` (MPI
+    /// 4.1, section 3.7.5). Appends to `results`, and returns how many; 0 if no request is left
+    /// (`MPI_UNDEFINED`).
     ///
     /// # Panics
     /// When a request belongs to another endpoint.

@@ -10,9 +10,9 @@ use super::error::{PostError, RecvError, Stopped};
 use super::request::RecvRequest;
 use super::status::{Received, Status};
 
-/// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start (G5). Dropped while it is active,
-/// it leaves its receive posted, as a dropped [`RecvRequest`] does; dropped while inactive, it is simply gone
-/// (`MPI_Request_free`).
+/// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start (G5). Dropped
+/// while it is active, it leaves its receive posted, as a dropped [`RecvRequest`] does; dropped while
+/// inactive, it is simply gone (`MPI_Request_free`).
 #[derive(Debug)]
 pub struct PersistentRecv {
     endpoint: u32,
@@ -88,7 +88,8 @@ impl PersistentRecv {
         all.iter_mut().try_for_each(|receive| receive.start(endpoint))
     }
 
-    /// The status, if the receive has ended since its start: `MPI_Test`. `None` while it runs, and when it is inactive.
+    /// The status, if the receive has ended since its start: `MPI_Test`. `None` while it runs, and when it is
+    /// inactive.
     ///
     /// # Errors
     /// [`RecvError`] inside the result, without the buffer: that is in [`buffer`](Self::buffer) again.
@@ -106,7 +107,8 @@ impl PersistentRecv {
         Some(self.keep_buffer(result))
     }
 
-    /// Asks for the started receive to be cancelled: `MPI_Cancel`; see [`Endpoint::cancel`]. Nothing happens when it is inactive.
+    /// Asks for the started receive to be cancelled: `MPI_Cancel`; see [`Endpoint::cancel`]. Nothing happens
+    /// when it is inactive.
     ///
     /// # Errors
     /// [`Stopped`].

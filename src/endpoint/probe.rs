@@ -9,8 +9,8 @@ use super::request::{Ended, RecvRequest};
 use super::status::{Received, Status};
 use crate::host::{Taken, fill};
 
-/// A message that a matched probe took out of matching (`MPI_Message`). It holds its place in memory until it is received,
-/// so it must be: with [`Endpoint::mrecv`] or [`Endpoint::imrecv`].
+/// A message that a matched probe took out of matching (`MPI_Message`). It holds its place in memory until it
+/// is received, so it must be: with [`Endpoint::mrecv`] or [`Endpoint::imrecv`].
 #[derive(Debug)]
 #[must_use = "a matched message must be received"]
 pub struct MatchedMessage {
@@ -34,8 +34,8 @@ fn whole(message: &Message) -> Status {
 const ROUNDS_BEFORE: usize = 64;
 
 impl Endpoint {
-    /// The oldest unexpected message that a receive with this source and tag would take, if there is one: `MPI_Iprobe` (MPI 4.1,
-    /// section 3.8.1). The message stays.
+    /// The oldest unexpected message that a receive with this source and tag would take, if there is one:
+    /// `MPI_Iprobe` (MPI 4.1, section 3.8.1). The message stays.
     ///
     /// A message that was just sent may not be seen yet; if this is repeated, it will be.
     ///
@@ -58,7 +58,8 @@ impl Endpoint {
         Ok(self.look(comm, selector, false)?.map(|(message, _)| whole(&message)))
     }
 
-    /// Waits for an unexpected message with this source and tag: `MPI_Probe` (MPI 4.1, section 3.8.1). The message stays.
+    /// Waits for an unexpected message with this source and tag: `MPI_Probe` (MPI 4.1, section 3.8.1). The
+    /// message stays.
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).
@@ -76,7 +77,8 @@ impl Endpoint {
         Ok(whole(&message))
     }
 
-    /// As [`iprobe`](Self::iprobe), but takes the message out of matching: `MPI_Improbe` (MPI 4.1, section 3.8.2).
+    /// As [`iprobe`](Self::iprobe), but takes the message out of matching: `MPI_Improbe` (MPI 4.1, section
+    /// 3.8.2).
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).

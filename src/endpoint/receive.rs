@@ -9,7 +9,8 @@ use super::request::{Ended, RecvRequest};
 use super::status::{Received, Status};
 
 impl Endpoint {
-    /// Posts a receive: `MPI_Irecv` (MPI 4.1, section 3.7.2). The buffer moves in; its length is the longest message it takes.
+    /// Posts a receive: `MPI_Irecv` (MPI 4.1, section 3.7.2). The buffer moves in; its length is the longest
+    /// message it takes.
     ///
     /// Waits only while the NIC's command queue is full.
     ///
@@ -20,7 +21,8 @@ impl Endpoint {
     /// When the communicator belongs to another endpoint.
     ///
     /// # Complexity
-    /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a search of one unexpected chain.
+    /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a search of
+    /// one unexpected chain.
     pub fn post_recv(
         &mut self,
         comm: &Communicator,
@@ -54,8 +56,8 @@ impl Endpoint {
         self.wait(request)
     }
 
-    /// The result of a receive if it has ended: `MPI_Test` (MPI 4.1, section 3.7.3). `request` is then `None`, and a `None` never has
-    /// a result. Makes progress if the receive has not ended.
+    /// The result of a receive if it has ended: `MPI_Test` (MPI 4.1, section 3.7.3). `request` is then
+    /// `None`, and a `None` never has a result. Makes progress if the receive has not ended.
     ///
     /// # Errors
     /// [`RecvError`], inside the result.

@@ -4,9 +4,10 @@ use dpa_model::{CommId, Message, RequestId, Selector};
 
 /// A receive that was posted and whose result has not been collected (`MPI_Request`).
 ///
-/// There is one handle per receive. `test` and the calls for several requests take `Option<RecvRequest>` and leave `None`, the
-/// counterpart of `MPI_REQUEST_NULL`, when they hand out the result. A handle that is just dropped leaves the receive in
-/// place: it will still match, and its buffer is freed with the endpoint; see [`Endpoint::release`](super::Endpoint::release).
+/// There is one handle per receive. `test` and the calls for several requests take `Option<RecvRequest>` and
+/// leave `None`, the counterpart of `MPI_REQUEST_NULL`, when they hand out the result. A handle that is just
+/// dropped leaves the receive in place: it will still match, and its buffer is freed with the endpoint; see
+/// [`Endpoint::release`](super::Endpoint::release).
 #[derive(PartialEq, Eq, Hash, Debug)]
 #[must_use = "the receive's result and buffer are collected through its handle"]
 pub struct RecvRequest {

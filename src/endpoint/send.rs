@@ -10,12 +10,13 @@ use super::error::Stopped;
 
 /// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
 ///
-/// Every clone may send from its own thread; the messages of one clone arrive in the order sent (C2). Messages up to
-/// [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the NIC. Longer ones go by rendezvous: the NIC
-/// reads the sender's buffer once a receive matches (O21).
+/// Every clone may send from its own thread; the messages of one clone arrive in the order sent (C2).
+/// Messages up to [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the NIC. Longer ones
+/// go by rendezvous: the NIC reads the sender's buffer once a receive matches (O21).
 ///
-/// `send`, `isend` and `issend` wait while the receiver is not ready. With [`Drive::Caller`](super::Drive::Caller) the
-/// endpoint's own thread must not wait for itself: it uses the calls of [`Endpoint`] or those named `try`.
+/// `send`, `isend` and `issend` wait while the receiver is not ready. With
+/// [`Drive::Caller`](super::Drive::Caller) the endpoint's own thread must not wait for itself: it uses the
+/// calls of [`Endpoint`] or those named `try`.
 #[derive(Clone, Debug)]
 pub struct CommSender {
     sender: Sender,
@@ -54,8 +55,8 @@ impl CommSender {
         Envelope { comm: self.comm, source: self.source, tag }
     }
 
-    /// Sends if the receiver is ready. The bytes may be used again at once: those of a message above the eager limit are copied
-    /// into a buffer of their own.
+    /// Sends if the receiver is ready. The bytes may be used again at once: those of a message above the
+    /// eager limit are copied into a buffer of their own.
     ///
     /// # Errors
     /// [`SendError`].
@@ -71,8 +72,8 @@ impl CommSender {
         self.try_issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error)
     }
 
-    /// Sends, and waits while the receiver is not ready: `MPI_Send` (MPI 4.1, section 3.2.1). Never waits for a matching receive: a
-    /// message above the eager limit is copied.
+    /// Sends, and waits while the receiver is not ready: `MPI_Send` (MPI 4.1, section 3.2.1). Never waits for
+    /// a matching receive: a message above the eager limit is copied.
     ///
     /// # Errors
     /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
@@ -97,8 +98,9 @@ impl CommSender {
         }
     }
 
-    /// Sends a buffer without copying it, unless it is small: `MPI_Isend` (MPI 4.1, section 3.7.2). The buffer comes back
-    /// through the request: at once if it was sent eagerly, else when the receiver has read it.
+    /// Sends a buffer without copying it, unless it is small: `MPI_Isend` (MPI 4.1, section 3.7.2). The
+    /// buffer comes back through the request: at once if it was sent eagerly, else when the receiver has read
+    /// it.
     ///
     /// # Errors
     /// [`SendError::Stopped`], [`SendError::TooLong`] from 4 GiB on; with the buffer.
@@ -116,8 +118,8 @@ impl CommSender {
         Ok(SendRequest(State::Exposed(request)))
     }
 
-    /// Sends by rendezvous whatever the length: `MPI_Issend` (MPI 4.1, section 3.7.2), since the request ends only when a receive
-    /// has matched and read the buffer.
+    /// Sends by rendezvous whatever the length: `MPI_Issend` (MPI 4.1, section 3.7.2), since the request ends
+    /// only when a receive has matched and read the buffer.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
@@ -141,7 +143,8 @@ impl CommSender {
     }
 }
 
-/// A message whose buffer is on its way back to its sender. Dropped, the message is still delivered, and the buffer freed afterwards.
+/// A message whose buffer is on its way back to its sender. Dropped, the message is still delivered, and the
+/// buffer freed afterwards.
 #[derive(Debug)]
 pub struct SendRequest(State);
 
@@ -178,10 +181,11 @@ impl SendRequest {
 }
 
 impl Endpoint {
-    /// Sends to this endpoint from its own thread, making progress while the receiver is not ready; otherwise as
-    /// [`CommSender::send`].
+    /// Sends to this endpoint from its own thread, making progress while the receiver is not ready; otherwise
+    /// as [`CommSender::send`].
     ///
-    /// If the NIC is held up by back-pressure, nobody else posts the receive that relieves it: use [`CommSender::try_send`] there.
+    /// If the NIC is held up by back-pressure, nobody else posts the receive that relieves it: use
+    /// [`CommSender::try_send`] there.
     ///
     /// # Errors
     /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
@@ -193,8 +197,8 @@ impl Endpoint {
         .unwrap_or(Err(SendError::Stopped))
     }
 
-    /// Waits for a sent buffer, making progress: `MPI_Wait` (MPI 4.1, section 3.7.3). For the endpoint's own thread; other threads
-    /// use [`SendRequest::wait`].
+    /// Waits for a sent buffer, making progress: `MPI_Wait` (MPI 4.1, section 3.7.3). For the endpoint's own
+    /// thread; other threads use [`SendRequest::wait`].
     ///
     /// # Errors
     /// [`Stopped`]: the NIC keeps the buffer.

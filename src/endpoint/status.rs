@@ -2,8 +2,8 @@
 
 use dpa_model::{Message, Rank, Tag};
 
-/// `MPI_Status` (MPI 4.1, section 3.2.5). Whether a message was truncated or its receive cancelled is told by the
-/// [`RecvError`](super::RecvError), not here.
+/// `MPI_Status` (MPI 4.1, section 3.2.5). Whether a message was truncated or its receive cancelled is told by
+/// the [`RecvError`](super::RecvError), not here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Status {
     /// `MPI_SOURCE`: who sent it.

@@ -1,9 +1,10 @@
 //! The hash-bin engine (Flajslik et al., O3), extended so that wildcards cost no more than full keys.
 //!
-//! Receives are kept by wildcard class in four structures keyed as in O5, here with the communicator in every key, so
-//! that one set of tables serves all communicators: thousands of them cost no table each. Every receive carries a label
-//! (O8); an arrival looks for a candidate in each class that has receives at all, and the smallest label wins (C1). An
-//! unexpected message stands in four chains at once (O22, S15), so a post or probe searches the one of its own class.
+//! Receives are kept by wildcard class in four structures keyed as in O5, here with the communicator in every
+//! key, so that one set of tables serves all communicators: thousands of them cost no table each. Every
+//! receive carries a label (O8); an arrival looks for a candidate in each class that has receives at all, and
+//! the smallest label wins (C1). An unexpected message stands in four chains at once (O22, S15), so a post or
+//! probe searches the one of its own class.
 
 use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
 
@@ -16,8 +17,8 @@ use super::{Engine, MsgId, RecvId, Stats};
 /// Most bins of one table.
 pub const BIN_COUNT_MAX: u32 = 65_536;
 
-/// Number of bins of each hash table, `1..=BIN_COUNT_MAX`; need not be a power of two. One bin is traditional matching
-/// (O34).
+/// Number of bins of each hash table, `1..=BIN_COUNT_MAX`; need not be a power of two. One bin is traditional
+/// matching (O34).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct BinCount(u32);
 
@@ -127,8 +128,8 @@ impl Tables {
     }
 }
 
-/// Hash bins with labels. Insertion and removal are O(1); a search costs the entries that share the bin and are older
-/// than the one it finds, in up to four bins for an arrival and in one for a post or probe.
+/// Hash bins with labels. Insertion and removal are O(1); a search costs the entries that share the bin and
+/// are older than the one it finds, in up to four bins for an arrival and in one for a post or probe.
 #[derive(Clone, Debug)]
 pub struct BinEngine {
     posted: Slab<Labelled, 1>,

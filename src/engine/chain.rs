@@ -1,7 +1,8 @@
 //! Doubly linked first-in-first-out chains through the nodes of a slab.
 //!
-//! A node has one link per *lane*, so that it can stand in several chains at once (an unexpected message stands in four,
-//! O22). Freed nodes are kept and used again, so an engine whose queues stopped growing allocates no more.
+//! A node has one link per *lane*, so that it can stand in several chains at once (an unexpected message
+//! stands in four, O22). Freed nodes are kept and used again, so an engine whose queues stopped growing
+//! allocates no more.
 
 /// "No node".
 const NIL: u32 = u32::MAX;

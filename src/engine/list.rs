@@ -1,5 +1,6 @@
-//! The traditional engine: one PRQ and one UMQ for all communicators, each a linked list searched from the front, as
-//! MPICH does it (F1). Entries are recycled nodes; a cancel finds its node through a table and unlinks it in O(1).
+//! The traditional engine: one PRQ and one UMQ for all communicators, each a linked list searched from the
+//! front, as MPICH does it (F1). Entries are recycled nodes; a cancel finds its node through a table and
+//! unlinks it in O(1).
 
 use dpa_model::{CommId, Envelope, Selector};
 

@@ -1,9 +1,9 @@
 //! Software matching engines: one trait, one type of statistics, and the engines.
 //!
-//! Every engine keeps two queues (G1): the *posted receive queue* (PRQ) of receives without a message, and the
-//! *unexpected message queue* (UMQ) of messages without a receive. What an engine may choose is the structure of the
-//! queues, never the result: [`Oracle`] is the specification, and all others must give the same matches and leave the
-//! same queues for the same sequence of calls (G4).
+//! Every engine keeps two queues (G1): the *posted receive queue* (PRQ) of receives without a message, and
+//! the *unexpected message queue* (UMQ) of messages without a receive. What an engine may choose is the
+//! structure of the queues, never the result: [`Oracle`] is the specification, and all others must give the
+//! same matches and leave the same queues for the same sequence of calls (G4).
 
 mod bins;
 mod chain;
@@ -30,8 +30,9 @@ pub struct MsgId(pub u64);
 
 /// A sequential matching engine.
 ///
-/// The order of the calls is the order of posts and arrivals. A caller gives no receive an id that a receive in the
-/// PRQ has, and no message an id that a message in the UMQ has; ids of entries that left may come back.
+/// The order of the calls is the order of posts and arrivals. A caller gives no receive an id that a receive
+/// in the PRQ has, and no message an id that a message in the UMQ has; ids of entries that left may come
+/// back.
 ///
 /// # Examples
 /// ```
@@ -46,12 +47,12 @@ pub struct MsgId(pub u64);
 /// # Ok::<(), dpa_model::OutOfRange>(())
 /// ```
 pub trait Engine: Send {
-    /// Posts a receive: takes the oldest unexpected message that it accepts out of the UMQ and returns it, or else puts
-    /// the receive at the end of the PRQ.
+    /// Posts a receive: takes the oldest unexpected message that it accepts out of the UMQ and returns it, or
+    /// else puts the receive at the end of the PRQ.
     fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId>;
 
-    /// A message arrives: takes the earliest posted receive that accepts it out of the PRQ and returns it (C1 of G3), or
-    /// else puts the message at the end of the UMQ.
+    /// A message arrives: takes the earliest posted receive that accepts it out of the PRQ and returns it (C1
+    /// of G3), or else puts the message at the end of the UMQ.
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId>;
 
     /// Takes a receive out of the PRQ; `false` if it is not there, because it matched or never was.
@@ -63,8 +64,8 @@ pub trait Engine: Send {
     /// As [`probe`](Self::probe), but takes the message out of the UMQ (G5).
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId>;
 
-    /// The communicator will not be used for a while: what the engine keeps for it alone is given back. Returns `false`
-    /// and does nothing while the communicator still has entries in a queue.
+    /// The communicator will not be used for a while: what the engine keeps for it alone is given back.
+    /// Returns `false` and does nothing while the communicator still has entries in a queue.
     fn free_comm(&mut self, comm: CommId) -> bool;
 
     /// The PRQs of all communicators together, in posting order.

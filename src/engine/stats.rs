@@ -25,23 +25,23 @@ pub struct QueueStats {
     pub hits: u64,
     /// Searches that found none.
     pub misses: u64,
-    /// Full envelope compares. More than [`depth_sum`](Self::depth_sum) only in an engine that searches twice for one
-    /// message.
+    /// Full envelope compares. More than [`depth_sum`](Self::depth_sum) only in an engine that searches twice
+    /// for one message.
     pub attempts: u64,
-    /// Sum of the search depths: compares until the hit, or all that a miss needed. Divided by the searches this is the
-    /// average search length (ASL, F23).
+    /// Sum of the search depths: compares until the hit, or all that a miss needed. Divided by the searches
+    /// this is the average search length (ASL, F23).
     pub depth_sum: u64,
     /// Greatest search depth.
     pub depth_max: u64,
-    /// Insertions in a bin that was not empty. The list of both-wild receives (I3) is no bin; a message in the UMQ is
-    /// counted in the bin of its full key only, although all four indexes hold it.
+    /// Insertions in a bin that was not empty. The list of both-wild receives (I3) is no bin; a message in
+    /// the UMQ is counted in the bin of its full key only, although all four indexes hold it.
     pub collisions: u64,
     /// Entries now.
     pub length: u64,
     /// Most entries ever (high-water mark; MQL, F23).
     pub length_max: u64,
-    /// Sum over all searches of the entries in the queue at that moment: divided by the searches this is the average
-    /// queue length (AQL, F23).
+    /// Sum over all searches of the entries in the queue at that moment: divided by the searches this is the
+    /// average queue length (AQL, F23).
     pub length_sum: u64,
 }
 

@@ -1,10 +1,11 @@
 //! Fallback to software matching, and back (O7, O24, S20).
 //!
-//! When a receive or message does not fit on the NIC, the NIC sends it and all later ones of its communicator on to the host, in the order of
-//! matching; it still matches what it holds itself, which is older. So the host's queues are exactly the younger part of the
-//! communicator's queues, and an engine that sees the forwarded events in their order gives the oracle's result. Once
-//! those queues are empty the host offers the communicator back, naming how many events it has seen; the NIC accepts
-//! unless it has sent on more in the meantime.
+//! When a receive or message does not fit on the NIC, the NIC sends it and all later ones of its communicator
+//! on to the host, in the order of matching; it still matches what it holds itself, which is older. So the
+//! host's queues are exactly the younger part of the communicator's queues, and an engine that sees the
+//! forwarded events in their order gives the oracle's result. Once those queues are empty the host offers the
+//! communicator back, naming how many events it has seen; the NIC accepts unless it has sent on more in the
+//! meantime.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -108,7 +109,8 @@ pub struct SoftwareStats {
     pub offers: u64,
     /// Offers that the NIC accepted.
     pub resumed: u64,
-    /// Time that communicators spent in fallbacks that have ended, in nanoseconds, from the first event seen here to the end.
+    /// Time that communicators spent in fallbacks that have ended, in nanoseconds, from the first event seen
+    /// here to the end.
     pub away_ns: u64,
 }
 
@@ -163,19 +165,21 @@ impl Software {
         self.engine.is_empty(comm)
     }
 
-    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if nothing of it is here. To be called when a communicator was
-    /// created anew: under its number earlier messages may have been sent on, and then the NIC waits for the offer.
+    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if nothing of it is here. To be
+    /// called when a communicator was created anew: under its number earlier messages may have been sent on,
+    /// and then the NIC waits for the offer.
     pub fn offer(&mut self, comm: CommId) {
         self.note_if_drained(comm);
     }
 
-    /// The communicator has ended: gives back what was kept for it alone. `false`, and nothing done, if something of it is here.
+    /// The communicator has ended: gives back what was kept for it alone. `false`, and nothing done, if
+    /// something of it is here.
     pub fn free_comm(&mut self, comm: CommId) -> bool {
         self.engine.free_comm(comm)
     }
 
-    /// The next thing that became known, or `None` if there is nothing now. To be called until then, since communicators are handed
-    /// back when the NIC has nothing more to tell.
+    /// The next thing that became known, or `None` if there is nothing now. To be called until then, since
+    /// communicators are handed back when the NIC has nothing more to tell.
     pub fn poll(&mut self, port: &mut HostPort) -> Option<Done> {
         while let Some(event) = port.poll() {
             if let Some(done) = self.digest(port, event) {

@@ -398,7 +398,8 @@ impl Run {
                 self.check(msg, &buffer, message)?;
             }
             Taken::OnNic(held) => {
-                // Sent as soon as the command queue has room; here the ring is being read, so it must not be waited for.
+                // Sent as soon as the command queue has room; here the ring is being read, so it must not be
+                // waited for.
                 self.held.push((held, buffer, msg));
             }
         }

@@ -33,8 +33,8 @@ pub(super) struct Receiver<'a> {
     most: usize,
     /// Receives to have posted now; changes with time, so that both queues are long at times.
     wanted: usize,
-    /// Messages that senders may be ahead, each; changes at every break, so that sometimes receives wait for messages and
-    /// sometimes messages for receives.
+    /// Messages that senders may be ahead, each; changes at every break, so that sometimes receives wait for
+    /// messages and sometimes messages for receives.
     window: u64,
     /// Next receives that accept everything: after a standstill.
     wild: usize,

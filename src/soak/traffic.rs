@@ -72,7 +72,8 @@ impl Name {
         }
     }
 
-    /// Compares received bytes, the beginning of a message at least as long as the header, with those that were sent.
+    /// Compares received bytes, the beginning of a message at least as long as the header, with those that
+    /// were sent.
     pub(super) fn check(&self, bytes: &[u8], status: &Status) -> Result<(), Fault> {
         let wrong = Fault::Bytes { source_rank: self.source, ordinal: self.ordinal };
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Err(wrong) };

@@ -1,9 +1,10 @@
 //! Random streams.
 //!
-//! A stream is made of bursts of posts or of arrivals with related keys. Which of the two is random, but leans towards
-//! the queue that is farther from the length it should have now; that aim changes now and then, so that in turn the
-//! posted and the unexpected queue are long. The same seed, number of events and profile give the same stream on every
-//! machine: the generator is named (ChaCha with 8 rounds) and only whole numbers are drawn.
+//! A stream is made of bursts of posts or of arrivals with related keys. Which of the two is random, but
+//! leans towards the queue that is farther from the length it should have now; that aim changes now and then,
+//! so that in turn the posted and the unexpected queue are long. The same seed, number of events and profile
+//! give the same stream on every machine: the generator is named (ChaCha with 8 rounds) and only whole
+//! numbers are drawn.
 
 use std::fmt;
 use std::str::FromStr;

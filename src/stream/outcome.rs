@@ -57,8 +57,8 @@ impl Outcome {
         matches!(self, Self::Posted { .. } | Self::Unexpected { .. })
     }
 
-    /// The result as one JSON object: `result` is the word that the text form begins with, the other members are `recv`,
-    /// `msg` and `id` as they apply; `msg` of a probe without message is `null`.
+    /// The result as one JSON object: `result` is the word that the text form begins with, the other members
+    /// are `recv`, `msg` and `id` as they apply; `msg` of a probe without message is `null`.
     ///
     /// # Examples
     /// ```

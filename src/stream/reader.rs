@@ -38,8 +38,8 @@ pub enum ReadError {
     },
 }
 
-/// An iterator over the events of a text: one line in memory at a time, and the ids used so far (in as much memory as
-/// there are gaps between them). After an error it ends.
+/// An iterator over the events of a text: one line in memory at a time, and the ids used so far (in as much
+/// memory as there are gaps between them). After an error it ends.
 ///
 /// # Examples
 /// ```
@@ -84,7 +84,8 @@ impl<R: BufRead> Reader<R> {
         self.line += 1;
         let line = self.line;
         self.buffer.clear();
-        // One byte more than a line can have, for its line feed; a line without it was cut off here or is the last.
+        // One byte more than a line can have, for its line feed; a line without it was cut off here or is the
+        // last.
         let mut limited = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
         match limited.read_until(b'\n', &mut self.buffer) {
             Ok(0) => return None,

@@ -1,4 +1,5 @@
-//! The repository's tasks: `cargo xtask <task>`. Nothing but the standard library, so that it builds in a second.
+//! The repository's tasks: `cargo xtask <task>`. Nothing but the standard library, so that it builds in a
+//! second.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,7 +1,8 @@
-//! `cargo xtask mutants`: plants each seeded fault in turn and checks that the model named in the table notices it.
+//! `cargo xtask mutants`: plants each seeded fault in turn and checks that the model named in the table
+//! notices it.
 //!
-//! The table is `loom_tests/mutants.txt`. All faults are in one build, chosen by an environment variable, so nothing is rebuilt between
-//! two of them.
+//! The table is `loom_tests/mutants.txt`. All faults are in one build, chosen by an environment variable, so
+//! nothing is rebuilt between two of them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -35,8 +36,8 @@ enum Verdict {
 /// Runs the task; the arguments choose faults by name, none means all.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an unknown fault; [`Failure::Task`] when a fault survives, when one dies that the table calls equivalent, or when a
-/// model fails without any fault.
+/// [`Failure::Usage`] for an unknown fault; [`Failure::Task`] when a fault survives, when one dies that the
+/// table calls equivalent, or when a model fails without any fault.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let root = root();
     let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))

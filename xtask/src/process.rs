@@ -9,7 +9,8 @@ use std::thread;
 pub(crate) struct Finished {
     /// Its exit status.
     pub(crate) status: ExitStatus,
-    /// Standard output alone: what is parsed, since lines of standard error may cut into lines of the other stream.
+    /// Standard output alone: what is parsed, since lines of standard error may cut into lines of the other
+    /// stream.
     pub(crate) stdout: String,
     /// Both streams, in the order in which they were read: what a person gets to see.
     pub(crate) output: String,
@@ -61,7 +62,8 @@ mod tests {
     use super::*;
     use std::env;
 
-    /// The test program itself is the one child that is certain to exist; it lists its tests on standard output.
+    /// The test program itself is the one child that is certain to exist; it lists its tests on standard
+    /// output.
     #[test]
     fn streams_and_status_are_kept() {
         let program = env::current_exe().expect("the path of this test program");

@@ -1,4 +1,5 @@
-//! The end of a block: unexpected messages are stored in arrival order, consumed receives recycled, the queue's head moved on.
+//! The end of a block: unexpected messages are stored in arrival order, consumed receives recycled, the
+//! queue's head moved on.
 
 use super::leader::Leader;
 use crate::block::BlockInfo;
@@ -90,7 +91,8 @@ impl Leader {
             let Entry { protocol, payload, .. } = entry;
             result = Completion::ArrivalForwarded { message, protocol, payload };
         }
-        // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its own to the boundary.
+        // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its own to the
+        // boundary.
         unsafe { self.shared.completions.fill(result_position, 0, |slot| *slot = result) };
     }
 
@@ -127,8 +129,8 @@ impl Leader {
         }
         let buffer = self.shared.arrivals.bounce_buffer(position);
         let staging = (result_position % self.shared.completions.depth()) as usize;
-        // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position that the host has
-        // released and that is not yet filled.
+        // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position that the
+        // host has released and that is not yet filled.
         unsafe {
             self.shared.arrivals.bounce.read(buffer, entry.length as usize, |bytes| {
                 self.shared.staging.write(staging, bytes);

@@ -13,7 +13,8 @@ use crate::nic::Shared;
 use crate::story::{Step, tell};
 use crate::unexpected::{FreeList, UnexpectedStore};
 
-/// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their processor's cache.
+/// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their
+/// processor's cache.
 const DEPTH_EVERY: u64 = 16;
 
 /// What a round did.
@@ -55,8 +56,8 @@ pub struct Leader {
 }
 
 impl Drop for Leader {
-    /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic tore the leader out of a
-    /// block.
+    /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic tore the
+    /// leader out of a block.
     fn drop(&mut self) {
         if !self.in_block {
             self.shared.life.note_stopped();
@@ -96,7 +97,8 @@ impl Leader {
         self.shared.life.should_stop()
     }
 
-    /// One boundary and at most one block. `awake` says how many workers, this one included, may be given a slice now.
+    /// One boundary and at most one block. `awake` says how many workers, this one included, may be given a
+    /// slice now.
     pub fn round(&mut self, awake: usize) -> Round {
         // Look first, admit then: what was posted before a message was sent is admitted before it is matched.
         let waiting = self.waiting();
@@ -158,8 +160,8 @@ impl Leader {
         (depth - (self.results_tail - self.results_head)) as usize
     }
 
-    /// Runs a block, with other workers if it is long enough. `None`: its one message has no receive and no room (back-pressure),
-    /// so it stays in the queue.
+    /// Runs a block, with other workers if it is long enough. `None`: its one message has no receive and no
+    /// room (back-pressure), so it stays in the queue.
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> Option<BlockInfo> {
         if self.shared.options.unexpected_full == UnexpectedFull::BackPressure && !self.can_place(block.first)
         {

@@ -1,4 +1,5 @@
-//! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17, S8, S9, S25).
+//! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17, S8, S9,
+//! S25).
 
 use crate::FastPath;
 use crate::block::Claim;
@@ -92,8 +93,8 @@ impl Groups {
     }
 }
 
-/// The receive that the handler just added to `group` may take at once. `all_booked` says whether every handler of a full
-/// block booked this handler's candidate (form a).
+/// The receive that the handler just added to `group` may take at once. `all_booked` says whether every
+/// handler of a full block booked this handler's candidate (form a).
 pub(crate) fn target(
     form: FastPath,
     group: &mut Group,

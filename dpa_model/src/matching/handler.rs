@@ -36,8 +36,8 @@ impl Scratch {
     }
 }
 
-/// Runs all phases of worker `worker`'s slice. `ALONE`: the block has one slice, so nothing is waited for and no
-/// read-modify-write is needed.
+/// Runs all phases of worker `worker`'s slice. `ALONE`: the block has one slice, so nothing is waited for and
+/// no read-modify-write is needed.
 pub(crate) fn run_slice<const ALONE: bool>(
     nic: &Shared,
     block: &BlockInfo,
@@ -253,8 +253,8 @@ fn resolve<const ALONE: bool>(
     }
 }
 
-/// The slow path, after all lower handlers are done: the own candidate if it is still there, else search again (S13).
-/// The early booking check has no place here (S16).
+/// The slow path, after all lower handlers are done: the own candidate if it is still there, else search
+/// again (S13). The early booking check has no place here (S16).
 fn slow(nic: &Shared, view: &CommView, entry: &Entry, claim: &Claim, counters: &HandlerCounters) -> u32 {
     if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED || fault!(SlowKeepsOwn) {
         counters.forced.add(1);

@@ -1,7 +1,7 @@
 //! The optimistic algorithm as phases over a slice of a block (O2).
 //!
-//! `handler` runs them in order: search and book (`optimistic`), partial barrier (`crate::block`), `detect`, then clean, `fast_path` or
-//! slow path, then the `protocol` stage. No phase knows which thread runs it.
+//! `handler` runs them in order: search and book (`optimistic`), partial barrier (`crate::block`), `detect`,
+//! then clean, `fast_path` or slow path, then the `protocol` stage. No phase knows which thread runs it.
 
 mod detect;
 mod fast_path;

@@ -44,8 +44,8 @@ pub(crate) fn find(
     }
 }
 
-/// Sets the handler's booking bit (O10). Returns whether a lower handler had booked already, which is all lower ones when a
-/// worker runs the whole block alone.
+/// Sets the handler's booking bit (O10). Returns whether a lower handler had booked already, which is all
+/// lower ones when a worker runs the whole block alone.
 #[inline(always)]
 pub(crate) fn book<const ALONE: bool>(descriptor: &Descriptor, handler: usize) -> bool {
     let bit = 1u64 << handler;
@@ -60,7 +60,8 @@ pub(crate) fn book<const ALONE: bool>(descriptor: &Descriptor, handler: usize) -
     before & (bit - 1) != 0
 }
 
-/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to another handler means searching on.
+/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to another
+/// handler means searching on.
 #[inline]
 pub(crate) fn overtake(nic: &Shared, view: &CommView, key: &Key, counters: &HandlerCounters) -> u32 {
     loop {

@@ -21,7 +21,8 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
     let entry = unsafe { nic.arrivals.ring.peek(position) };
     move_data(nic, entry, position, posted);
-    // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns position i of it.
+    // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns position i
+    // of it.
     unsafe {
         nic.completions.fill(block.results + handler as u64, 0, |slot| {
             let message = Message { arrival: position, envelope: entry.envelope, length: entry.length };

@@ -69,8 +69,8 @@ fn result_line(result: &str) -> Option<[u64; 3]> {
 /// The models, from lines `loom: <model>: <N> executions, <exhaustive|bounded K>`.
 ///
 /// # Errors
-/// When there was no model, when one had a single execution (no two threads met in it), when a test beside them failed
-/// or was ignored, or a line cannot be read.
+/// When there was no model, when one had a single execution (no two threads met in it), when a test beside
+/// them failed or was ignored, or a line cannot be read.
 pub(crate) fn models(stdout: &str) -> Result<Counts, String> {
     doc_tests(stdout)?;
     let mut counts = Counts::default();

@@ -16,7 +16,8 @@ pub(crate) struct Step {
     pub(crate) slow: bool,
     /// Variables set for this step.
     env: &'static [(&'static str, &'static str)],
-    /// A folder of its own below the target folder: other compiler flags would rebuild everything in the shared one.
+    /// A folder of its own below the target folder: other compiler flags would rebuild everything in the
+    /// shared one.
     target: Option<&'static str>,
     /// Arguments to cargo.
     args: &'static str,
@@ -34,8 +35,8 @@ pub(crate) struct Fault {
 
 /// All steps, the cheap and likely ones to fail first.
 ///
-/// Targets are named one kind at a time where tests run: `--all-targets` would run the benches as well. The benches
-/// run in the `dev` profile, which shares its build with the tests and keeps debug assertions on.
+/// Targets are named one kind at a time where tests run: `--all-targets` would run the benches as well. The
+/// benches run in the `dev` profile, which shares its build with the tests and keeps debug assertions on.
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "format",
@@ -135,7 +136,8 @@ impl Step {
     /// Runs the step in the repository at `root`.
     ///
     /// # Errors
-    /// A [`Fault`] when cargo cannot be started, exits with failure, or printed something that is not good enough.
+    /// A [`Fault`] when cargo cannot be started, exits with failure, or printed something that is not good
+    /// enough.
     pub(crate) fn run(&self, root: &Path) -> Result<Counts, Fault> {
         let finished = process::run(&mut self.command(root))
             .map_err(|error| Fault { reason: format!("cannot run cargo: {error}"), output: String::new() })?;
