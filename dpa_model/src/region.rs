@@ -4,9 +4,9 @@
 //! sender's buffer through the key and then reports the end (FIN) in the region's state, on which the sender
 //! waits.
 //!
-//! **State.** bits 0..8 status, bits 8.. generation. `FREE -> CLAIMED -> EXPOSED -> READ -> FREE` (generation
-//! + 1). The sender may abandon an exposed region: `EXPOSED -> ABANDONED`, then the reader's end makes it
-//! `ORPHAN`, which `register` takes like `FREE`.
+//! **State.** bits 0..8 status, bits 8.. generation. `FREE -> CLAIMED -> EXPOSED -> READ -> FREE`, the last with
+//! the next generation. The sender may abandon an exposed region: `EXPOSED -> ABANDONED`, then the reader's end
+//! makes it `ORPHAN`, which `register` takes like `FREE`.
 //!
 //! **Orderings.** `register`: EXPOSED, Release -> `read`: Acquire publishes the bytes. `finish`: READ/ORPHAN,
 //! Release -> `take`/`register`: Acquire publishes the end of reading.
