@@ -81,7 +81,7 @@ impl Claim {
 
 /// How a handler found its result, for the statistics (S28).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Path {
+pub(crate) enum Path {
     /// No conflict at or below this handler.
     Clean,
     /// Took the receive its number further in the sequence.

@@ -1,8 +1,10 @@
 //! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by *optimistic tag
 //! matching*.
 //!
-//! Everything here would live on the card: no `std` apart from the [`Pool`] of host threads (feature `std`),
-//! no memory taken after [`Nic::new`], no panic on any input, dependencies `crossbeam-utils` alone.
+//! No `std` apart from the [`Pool`] of host threads (feature `std`), dependencies `crossbeam-utils` alone. What
+//! would live on the card, leader, workers and their tables, takes no memory after [`Nic::new`] and panics on no
+//! message or command. The host's end, [`HostPort`], grows its list of requests up to the most in flight, and copies
+//! payloads that are sent on to software.
 //!
 //! **Roles.** [`Nic::new`] builds the tables and hands out
 //! - [`Leader`], worker 0: runs the block boundary and the lowest slice of every block;
@@ -70,7 +72,6 @@ pub mod story;
 mod sync;
 mod unexpected;
 
-pub use block::Path;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
     BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX, Hints,
@@ -96,5 +97,6 @@ pub use pool::Pool;
 pub use sender::{SendError, SendRequest, Sender};
 pub use sync::Wait;
 
+pub(crate) use block::Path;
 pub(crate) use counters::HandlerCounters;
 pub(crate) use message::HostAddress;
