@@ -43,15 +43,23 @@ impl Pair {
     fn apply(&mut self, event: Event) {
         let (engine, oracle) = (&mut self.engine, &mut self.oracle);
         match event {
-            Event::Post { recv, comm, selector, .. } => {
+            Event::Post { recv, comm, selector, coll, .. } => {
                 self.comms.insert(comm);
                 self.posts += 1;
-                assert_eq!(engine.post(recv, comm, selector), oracle.post(recv, comm, selector), "{event}");
+                let matched = match coll {
+                    None => engine.post(recv, comm, selector),
+                    Some(coll) => engine.post_collective(recv, comm, selector, &coll),
+                };
+                assert_eq!(matched, oracle.post(recv, comm, selector), "{event}");
             }
-            Event::Arrive { msg, envelope, .. } => {
+            Event::Arrive { msg, envelope, coll, .. } => {
                 self.comms.insert(envelope.comm);
                 self.arrivals += 1;
-                assert_eq!(engine.arrive(msg, envelope), oracle.arrive(msg, envelope), "{event}");
+                let matched = match coll {
+                    None => engine.arrive(msg, envelope),
+                    Some(coll) => engine.arrive_collective(msg, envelope, &coll),
+                };
+                assert_eq!(matched, oracle.arrive(msg, envelope), "{event}");
             }
             Event::Cancel { recv } => assert_eq!(engine.cancel(recv), oracle.cancel(recv), "{event}"),
             Event::Probe { comm, selector, .. } => {

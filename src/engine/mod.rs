@@ -7,6 +7,7 @@
 
 mod bins;
 mod chain;
+mod collective;
 mod entry;
 mod hash;
 mod id_table;
@@ -15,6 +16,7 @@ mod oracle;
 mod stats;
 
 pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine};
+pub use collective::{COLL_NAME_MAX, CollName, Collective};
 use dpa_model::{CommId, Envelope, Selector};
 pub use list::ListEngine;
 pub use oracle::Oracle;
@@ -54,6 +56,24 @@ pub trait Engine: Send {
     /// A message arrives: takes the earliest posted receive that accepts it out of the PRQ and returns it (C1
     /// of G3), or else puts the message at the end of the UMQ.
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId>;
+
+    /// As [`post`](Self::post), for a receive of a collective operation (C1). The mark never decides a match;
+    /// an engine that keeps no queues for collectives posts it like any other.
+    fn post_collective(
+        &mut self,
+        recv: RecvId,
+        comm: CommId,
+        selector: Selector,
+        _coll: &Collective,
+    ) -> Option<MsgId> {
+        self.post(recv, comm, selector)
+    }
+
+    /// As [`arrive`](Self::arrive), for a message of a collective operation (C1). The mark never decides a
+    /// match.
+    fn arrive_collective(&mut self, msg: MsgId, envelope: Envelope, _coll: &Collective) -> Option<RecvId> {
+        self.arrive(msg, envelope)
+    }
 
     /// Takes a receive out of the PRQ; `false` if it is not there, because it matched or never was.
     fn cancel(&mut self, recv: RecvId) -> bool;

@@ -58,12 +58,16 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
 /// One event's call, and the result if there is one to print.
 fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
     match event {
-        Event::Post { recv, comm, selector, .. } => {
-            engine.post(recv, comm, selector).map(|msg| Outcome::Matched { recv, msg })
+        Event::Post { recv, comm, selector, coll, .. } => match coll {
+            None => engine.post(recv, comm, selector),
+            Some(coll) => engine.post_collective(recv, comm, selector, &coll),
         }
-        Event::Arrive { msg, envelope, .. } => {
-            engine.arrive(msg, envelope).map(|recv| Outcome::Matched { recv, msg })
+        .map(|msg| Outcome::Matched { recv, msg }),
+        Event::Arrive { msg, envelope, coll, .. } => match coll {
+            None => engine.arrive(msg, envelope),
+            Some(coll) => engine.arrive_collective(msg, envelope, &coll),
         }
+        .map(|recv| Outcome::Matched { recv, msg }),
         Event::Cancel { recv } if engine.cancel(recv) => Some(Outcome::Cancelled { recv }),
         Event::Cancel { recv } => Some(Outcome::TooLate { recv }),
         Event::Probe { probe, comm, selector } => {

@@ -46,9 +46,11 @@ mod matcher;
 mod outcome;
 mod reader;
 
-pub use event::{COLL_NAME_MAX, CollName, Collective, Event, ProbeId};
+pub use event::{Event, ProbeId};
 pub use field::FieldError;
 pub use generate::{Generator, Profile, UnknownProfile};
 pub use matcher::{RunError, StreamMatcher};
 pub use outcome::Outcome;
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};
+
+pub use crate::engine::{COLL_NAME_MAX, CollName, Collective};
