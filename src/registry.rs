@@ -83,8 +83,45 @@ pub struct EngineEntry {
     pub name: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
-    /// Builds one with empty queues.
-    pub build: fn(&EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Matches in software, one call after the other.
+    Software(fn(&EngineOptions) -> Box<dyn Engine>),
+    /// Runs whole streams only.
+    Nic(fn(&EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError>),
+}
+
+impl EngineEntry {
+    /// The entry of a software engine.
+    pub const fn software(
+        name: &'static str,
+        summary: &'static str,
+        engine: fn(&EngineOptions) -> Box<dyn Engine>,
+    ) -> Self {
+        Self { name, summary, kind: Kind::Software(engine) }
+    }
+
+    /// Builds one with empty queues, to run streams.
+    ///
+    /// # Errors
+    /// [`BuildError`] for options that no such engine can have.
+    pub fn build(&self, options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
+        match self.kind {
+            Kind::Software(engine) => Ok(Box::new(engine(options))),
+            Kind::Nic(build) => build(options),
+        }
+    }
+
+    /// Builds one with empty queues, to call; `None` for the emulated NIC, which runs streams only.
+    pub fn engine(&self, options: &EngineOptions) -> Option<Box<dyn Engine>> {
+        match self.kind {
+            Kind::Software(engine) => Some(engine(options)),
+            Kind::Nic(_) => None,
+        }
+    }
 }
 
 /// All engines.
@@ -92,23 +129,21 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry {
         name: "optimistic",
         summary: "the emulated NIC: optimistic matching by N handlers, software fallback",
-        build: optimistic,
+        kind: Kind::Nic(optimistic),
     },
-    EngineEntry {
-        name: "list",
-        summary: "two linked lists for everything, searched from the front (traditional)",
-        build: |_| Ok(Box::new(ListEngine::new())),
-    },
-    EngineEntry {
-        name: "bins",
-        summary: "hash bins by communicator, source and tag, order kept by labels",
-        build: |options| Ok(Box::new(BinEngine::new(options.bins))),
-    },
-    EngineEntry {
-        name: "oracle",
-        summary: "the specification: two arrays searched from the front; slow",
-        build: |_| Ok(Box::new(Oracle::new())),
-    },
+    EngineEntry::software(
+        "list",
+        "two linked lists for everything, searched from the front (traditional)",
+        |_| Box::new(ListEngine::new()),
+    ),
+    EngineEntry::software(
+        "bins",
+        "hash bins by communicator, source and tag, order kept by labels",
+        |options| Box::new(BinEngine::new(options.bins)),
+    ),
+    EngineEntry::software("oracle", "the specification: two arrays searched from the front; slow", |_| {
+        Box::new(Oracle::new())
+    }),
 ];
 
 /// The engine of this name.
@@ -116,7 +151,7 @@ pub static ENGINES: &[EngineEntry] = &[
 /// # Examples
 /// ```
 /// let entry = dpamatch::registry::find("bins").expect("a known name");
-/// assert!((entry.build)(&Default::default()).is_ok());
+/// assert!(entry.build(&Default::default()).is_ok());
 /// assert!(dpamatch::registry::find("magic").is_none());
 /// ```
 pub fn find(name: &str) -> Option<&'static EngineEntry> {
@@ -132,7 +167,7 @@ mod tests {
         for entry in ENGINES {
             assert_eq!(ENGINES.iter().filter(|other| other.name == entry.name).count(), 1);
             assert_eq!(find(entry.name).map(|found| found.summary), Some(entry.summary));
-            assert!((entry.build)(&EngineOptions::default()).is_ok());
+            assert!(entry.build(&EngineOptions::default()).is_ok());
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
-use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, Oracle, QueueStats};
+use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, Load, Oracle, QueueStats};
 use dpamatch::registry::{ENGINES, EngineOptions};
 use dpamatch::stream::{Event, Generator, Outcome, Profile, StreamMatcher};
 use proptest::prelude::*;
@@ -17,8 +17,12 @@ fn bins(number: u32) -> BinCount {
     BinCount::new(number).expect("a possible number of bins")
 }
 
-fn engines() -> [(&'static str, Constructor); 2] {
-    [("list", |_| Box::new(ListEngine::new())), ("bins", |number| Box::new(BinEngine::new(bins(number))))]
+fn engines() -> [(&'static str, Constructor); 3] {
+    [
+        ("list", |_| Box::new(ListEngine::new())),
+        ("bins", |number| Box::new(BinEngine::new(bins(number)))),
+        ("oracle", |_| Box::new(Oracle::new())),
+    ]
 }
 
 /// Numbers of bins that are few, odd, prime, round and the most.
@@ -97,6 +101,14 @@ impl Pair {
         // class.)
         assert!(stats.umq.attempts <= expected.umq.attempts);
         assert_eq!(stats.prq.attempts, stats.prq.depth_sum);
+        let load = Load {
+            posted: stats.prq.length_max,
+            unexpected: stats.umq.length_max,
+            comms: self.comms.len() as u64,
+            comm_size: 0,
+        };
+        assert!(stats.memory_bytes <= stats.memory_bytes_max);
+        assert!(stats.memory_bytes_max <= self.engine.memory_bound(&load), "{stats:?} {load:?}");
         // Every post and arrival is matched, cancelled, taken or still there.
         let pairs = self.posts - stats.cancelled - stats.prq.length;
         assert_eq!(pairs, self.arrivals - self.mprobes - stats.umq.length);
@@ -190,8 +202,7 @@ fn freed_communicators_start_anew() {
     let (comm, other) = (CommId(5), CommId(6));
     let any = Selector::new(SourceSel::Any, TagSel::Any);
     let envelope = |comm| Envelope { comm, source: Rank::default(), tag: Tag::default() };
-    let oracle: (&str, Constructor) = ("oracle", |_| Box::new(Oracle::new()));
-    for (name, constructor) in engines().into_iter().chain([oracle]) {
+    for (name, constructor) in engines() {
         let mut engine = constructor(16);
         let (recv, msg) = (dpamatch::engine::RecvId, dpamatch::engine::MsgId);
         assert!(engine.free_comm(comm), "{name}: never used");
@@ -212,7 +223,7 @@ fn registered_engines_agree() {
     let stream = || Generator::new(8, 5_000, Profile::Mixed);
     let expected = results(&mut Oracle::new(), stream());
     for entry in ENGINES {
-        let mut matcher = (entry.build)(&EngineOptions::default()).expect("the defaults");
+        let mut matcher = entry.build(&EngineOptions::default()).expect("the defaults");
         assert!(results(matcher.as_mut(), stream()) == expected, "{}", entry.name);
         assert!(!matcher.counters().is_empty(), "{}", entry.name);
     }

@@ -130,7 +130,7 @@ fn check(seed: u64, seen: &mut Seen) {
     let options = options(&events, &mut random);
     let wanted = results(&mut Oracle::new(), &events).expect("the oracle never fails");
     let entry = find("optimistic").expect("the engine's name");
-    let mut nic = (entry.build)(&options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let mut nic = entry.build(&options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let got = results(nic.as_mut(), &events);
     assert!(got.as_ref() == Ok(&wanted), "seed {seed}: {options:?}\nwanted {wanted:?}\ngot    {got:?}");
     for counter in nic.counters() {

@@ -70,7 +70,7 @@ fn engine_names() -> PossibleValuesParser {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let entry = registry::find(&args.engine).context("unknown engine")?;
-    let mut matcher = (entry.build)(&args.nic.options(args.bins))?;
+    let mut matcher = entry.build(&args.nic.options(args.bins))?;
     let (name, input) = open(&args.file)?;
     let mut out = output::stdout();
     match run_stream(matcher.as_mut(), input, args.format, &mut *out)? {

@@ -12,7 +12,7 @@ use super::chain::{Chain, Slab};
 use super::entry::{PostedReceive, UnexpectedMessage};
 use super::hash::{bin_of, key_hash};
 use super::id_table::IdTable;
-use super::{Engine, MsgId, RecvId, Stats};
+use super::{Engine, Load, MsgId, RecvId, Stats};
 
 /// Most bins of one table.
 pub const BIN_COUNT_MAX: u32 = 65_536;
@@ -341,6 +341,15 @@ impl Engine for BinEngine {
 
     fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// Eight tables of all communicators, entries and their places.
+    fn memory_bound(&self, load: &Load) -> u64 {
+        (self.prq.bytes() + self.umq.bytes()) as u64
+            + Slab::<Labelled, 1>::bytes_bound(load.posted)
+            + Slab::<Numbered, 4>::bytes_bound(load.unexpected)
+            + IdTable::bytes_bound(load.posted)
+            + IdTable::bytes_bound(load.comms.min(load.posted + load.unexpected))
     }
 }
 

@@ -23,6 +23,16 @@ impl Chain {
     }
 }
 
+/// Most bytes of a vector that grew to `items` elements of `size` bytes one by one: it doubles, and starts with
+/// 4 elements, or 8 of a single byte.
+pub(super) const fn vec_bound(items: u64, size: usize) -> u64 {
+    if items == 0 {
+        return 0;
+    }
+    let slots = 2 * items;
+    (if slots < 8 { 8 } else { slots }) * size as u64
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Link {
     prev: u32,
@@ -102,6 +112,11 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
 
     pub(super) fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node<T, LANES>>()
+    }
+
+    /// Most bytes if never more than `nodes` were in use at once.
+    pub(super) const fn bytes_bound(nodes: u64) -> u64 {
+        vec_bound(nodes, size_of::<Node<T, LANES>>())
     }
 
     /// Puts a node at the end of a chain.

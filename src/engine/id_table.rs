@@ -133,6 +133,19 @@ impl IdTable {
         }
     }
 
+    /// Most bytes if never more than `ids` were kept at once: at most half of the slots are in use, and the
+    /// table doubles.
+    pub(super) const fn bytes_bound(ids: u64) -> u64 {
+        let slots = if ids == 0 {
+            0
+        } else if ids < 4 {
+            16
+        } else {
+            4 * ids
+        };
+        slots * size_of::<(u64, u32)>() as u64
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<(u64, u32)>()
     }
@@ -175,5 +188,15 @@ mod tests {
         assert_eq!((table.get(7), table.live), (None, 0));
         table.release();
         assert_eq!(table.bytes(), 0);
+    }
+
+    #[test]
+    fn memory_stays_within_its_bound() {
+        let mut table = IdTable::new();
+        assert_eq!(IdTable::bytes_bound(0), 0);
+        for id in 0..5_000 {
+            table.set(id, 0);
+            assert!(table.bytes() as u64 <= IdTable::bytes_bound(id + 1), "{id}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use dpa_model::{CommId, Envelope, Selector};
 use super::chain::{Chain, Slab};
 use super::entry::{PostedReceive, UnexpectedMessage};
 use super::id_table::IdTable;
-use super::{Engine, MsgId, RecvId, Stats};
+use super::{Engine, Load, MsgId, RecvId, Stats};
 
 /// Two linked lists. A search costs the entries before the one it finds, insertion and removal are O(1).
 #[derive(Clone, Debug)]
@@ -170,6 +170,14 @@ impl Engine for ListEngine {
 
     fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// Entries and their places, nothing else.
+    fn memory_bound(&self, load: &Load) -> u64 {
+        Slab::<PostedReceive, 1>::bytes_bound(load.posted)
+            + Slab::<UnexpectedMessage, 1>::bytes_bound(load.unexpected)
+            + IdTable::bytes_bound(load.posted)
+            + IdTable::bytes_bound(load.comms.min(load.posted + load.unexpected))
     }
 }
 

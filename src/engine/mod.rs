@@ -84,6 +84,13 @@ pub trait Engine: Send {
     /// As [`probe`](Self::probe), but takes the message out of the UMQ (G5).
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId>;
 
+    /// Tells the number of processes in a communicator: sources will be below it. An engine whose structure
+    /// depends on it takes it into account from now on; it must do without, and match right if it was told a
+    /// wrong number. Forgotten when the communicator is freed.
+    fn set_comm_size(&mut self, comm: CommId, size: u32) {
+        let _ = (comm, size);
+    }
+
     /// The communicator will not be used for a while: what the engine keeps for it alone is given back.
     /// Returns `false` and does nothing while the communicator still has entries in a queue.
     fn free_comm(&mut self, comm: CommId) -> bool;
@@ -99,4 +106,21 @@ pub trait Engine: Send {
 
     /// What the engine counted so far.
     fn stats(&self) -> &Stats;
+
+    /// The most bytes that the engine can hold if no more was asked of it than `load`: its own bound, which
+    /// [`Stats::memory_bytes_max`] never exceeds.
+    fn memory_bound(&self, load: &Load) -> u64;
+}
+
+/// What was asked of an engine, for its bound on memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Load {
+    /// Most receives in the PRQ at once.
+    pub posted: u64,
+    /// Most messages in the UMQ at once.
+    pub unexpected: u64,
+    /// Communicators that were ever used in a call.
+    pub comms: u64,
+    /// Largest size of a communicator that the engine was told, 0 without any.
+    pub comm_size: u32,
 }

@@ -2,8 +2,9 @@
 
 use dpa_model::{CommId, Envelope, Selector};
 
+use super::chain::vec_bound;
 use super::entry::{PostedReceive, UnexpectedMessage};
-use super::{Engine, MsgId, RecvId, Stats};
+use super::{Engine, Load, MsgId, RecvId, Stats};
 
 /// The engine that the others are compared with. Every operation costs the length of a queue.
 #[derive(Clone, Debug, Default)]
@@ -96,5 +97,11 @@ impl Engine for Oracle {
 
     fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// The two arrays.
+    fn memory_bound(&self, load: &Load) -> u64 {
+        vec_bound(load.posted, size_of::<PostedReceive>())
+            + vec_bound(load.unexpected, size_of::<UnexpectedMessage>())
     }
 }

@@ -33,6 +33,9 @@ pub struct QueueStats {
     pub depth_sum: u64,
     /// Greatest search depth.
     pub depth_max: u64,
+    /// Steps over inner nodes of the structure during searches, which are no compares: heads of arrays,
+    /// planes, segments, levels, dedicated queues. The cost of a search is `attempts + hops`.
+    pub hops: u64,
     /// Insertions in a bin that was not empty. The list of both-wild receives (I3) is no bin; a message in
     /// the UMQ is counted in the bin of its full key only, although all four indexes hold it.
     pub collisions: u64,
@@ -89,9 +92,14 @@ pub struct Stats {
     pub cancelled: u64,
     /// Cancels that came too late.
     pub too_late: u64,
+    /// Changes of structure: a list that became a table or a table that became a list, a level or dedicated
+    /// queue that was added.
+    pub conversions: u64,
+    /// Times that the engine's memory grew: a longer table, a larger pool of entries, a new array.
+    pub allocations: u64,
     /// Bytes of the engine's tables and entries now, entries kept for reuse included.
     pub memory_bytes: u64,
-    /// Most bytes ever.
+    /// Most bytes ever. Never above [`Engine::memory_bound`](super::Engine::memory_bound).
     pub memory_bytes_max: u64,
 }
 
@@ -106,13 +114,17 @@ impl Stats {
     /// The engine now holds this much memory.
     #[inline]
     pub fn set_memory_bytes(&mut self, bytes: usize) {
-        self.memory_bytes = bytes as u64;
-        self.memory_bytes_max = self.memory_bytes_max.max(self.memory_bytes);
+        let bytes = bytes as u64;
+        if bytes != self.memory_bytes {
+            self.allocations += u64::from(bytes > self.memory_bytes);
+            self.memory_bytes = bytes;
+            self.memory_bytes_max = self.memory_bytes_max.max(bytes);
+        }
     }
 
     /// All numbers by name, in a fixed order.
     pub fn counters(&self) -> Vec<Counter> {
-        let mut counters = Vec::with_capacity(22);
+        let mut counters = Vec::with_capacity(26);
         for (queue, stats) in [("prq", &self.prq), ("umq", &self.umq)] {
             let values = [
                 ("hits", stats.hits),
@@ -120,6 +132,7 @@ impl Stats {
                 ("attempts", stats.attempts),
                 ("depth_sum", stats.depth_sum),
                 ("depth_max", stats.depth_max),
+                ("hops", stats.hops),
                 ("collisions", stats.collisions),
                 ("length", stats.length),
                 ("length_max", stats.length_max),
@@ -129,6 +142,8 @@ impl Stats {
         }
         counters.push(Counter::new("cancelled", self.cancelled));
         counters.push(Counter::new("too_late", self.too_late));
+        counters.push(Counter::new("conversions", self.conversions));
+        counters.push(Counter::new("allocations", self.allocations));
         counters.push(Counter::new("memory_bytes", self.memory_bytes));
         counters.push(Counter::new("memory_bytes_max", self.memory_bytes_max));
         counters
@@ -155,6 +170,7 @@ mod tests {
                 attempts: 3,
                 depth_sum: 3,
                 depth_max: 2,
+                hops: 0,
                 collisions: 1,
                 length: 1,
                 length_max: 2,
@@ -162,6 +178,15 @@ mod tests {
             }
         );
         assert_eq!(queue.searches(), 2);
+    }
+
+    #[test]
+    fn allocations_are_growth_of_memory() {
+        let mut stats = Stats::default();
+        for bytes in [10, 10, 20, 5, 15] {
+            stats.set_memory_bytes(bytes);
+        }
+        assert_eq!((stats.allocations, stats.memory_bytes, stats.memory_bytes_max), (3, 15, 20));
     }
 
     #[test]

@@ -55,6 +55,21 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
     }
 }
 
+/// As the engine in the box does it.
+impl StreamMatcher for Box<dyn Engine> {
+    fn run(
+        &mut self,
+        events: &mut dyn Iterator<Item = Event>,
+        sink: &mut dyn FnMut(Outcome),
+    ) -> Result<(), RunError> {
+        self.as_mut().run(events, sink)
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.as_ref().counters()
+    }
+}
+
 /// One event's call, and the result if there is one to print.
 fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
     match event {
