@@ -9,6 +9,7 @@
 //! - [`endpoint`]: the API a program uses: endpoint, communicators, receives, probes, senders.
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
 //! - [`registry`]: the engines by name.
+//! - [`trace`]: recorded MPI calls of real programs.
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
 #![forbid(unsafe_code)]
 
@@ -20,5 +21,6 @@ mod processors;
 pub mod registry;
 pub mod soak;
 pub mod stream;
+pub mod trace;
 
 pub use dpa_model::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};

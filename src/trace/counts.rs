@@ -1,0 +1,97 @@
+//! How often each function was called.
+
+use super::{Class, Function};
+
+/// A count for each function.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Counts(Box<[u64; Function::COUNT]>);
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self(Box::new([0; Function::COUNT]))
+    }
+}
+
+impl Counts {
+    /// The count of a function.
+    pub fn get(&self, function: Function) -> u64 {
+        self.0[usize::from(function.number())]
+    }
+
+    /// Adds to the count of a function.
+    pub fn add(&mut self, function: Function, times: u64) {
+        self.0[usize::from(function.number())] += times;
+    }
+
+    /// Adds all the other's counts.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0.iter()) {
+            *mine += theirs;
+        }
+    }
+
+    /// The functions that were called, and how often.
+    pub fn iter(&self) -> impl Iterator<Item = (Function, u64)> {
+        Function::all().map(|function| (function, self.get(function))).filter(|&(_, times)| times > 0)
+    }
+
+    /// Calls of one class.
+    pub fn of_class(&self, class: Class) -> u64 {
+        self.iter().filter(|(function, _)| function.class() == class).map(|(_, times)| times).sum()
+    }
+
+    /// All calls.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl std::fmt::Debug for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// What a rank's trace says about itself at its end: how often each function was called while the program
+/// ran, and how many of these calls were left out of the trace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Footer {
+    /// Calls the program made.
+    pub called: Counts,
+    /// Calls that were counted but not recorded: tracing was off, or MPI made them itself.
+    pub ignored: Counts,
+}
+
+impl Footer {
+    /// The functions for which the number of records is not what the footer says: function, recorded as the
+    /// footer says, records. A footer that ignores more calls than were made counts as 0 recorded.
+    pub fn differences(&self, records: &Counts) -> Vec<(Function, u64, u64)> {
+        Function::all()
+            .map(|function| {
+                let promised = self.called.get(function).saturating_sub(self.ignored.get(function));
+                (function, promised, records.get(function))
+            })
+            .filter(|(_, promised, records)| promised != records)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_name_the_function() {
+        let send = Function::from_name("MPI_Send").expect("a function");
+        let mut footer = Footer::default();
+        let mut records = Counts::default();
+        footer.called.add(send, 10);
+        footer.ignored.add(send, 3);
+        records.add(send, 7);
+        assert_eq!(footer.differences(&records), []);
+        records.add(send, 1);
+        assert_eq!(footer.differences(&records), [(send, 7, 8)]);
+        assert_eq!(records.of_class(Class::P2p), 8);
+        assert_eq!(records.of_class(Class::Other), 0);
+    }
+}

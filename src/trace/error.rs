@@ -1,0 +1,116 @@
+//! What can be wrong with a trace, and where.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceErrorKind {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The data end before they should: the recording program was killed, or the file was cut.
+    #[error("truncated: {0}")]
+    Truncated(String),
+    /// The data contradict the format.
+    #[error("damaged: {0}")]
+    Damaged(String),
+    /// It is no trace that this program knows, or it is not clear which of several is meant.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What is wrong with a trace: the file and the place in it.
+#[derive(Debug)]
+pub struct TraceError(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    file: PathBuf,
+    offset: Option<u64>,
+    line: Option<u64>,
+    kind: TraceErrorKind,
+}
+
+impl TraceError {
+    /// Something is wrong with the file as a whole.
+    pub fn new(file: impl Into<PathBuf>, kind: impl Into<TraceErrorKind>) -> Self {
+        Self(Box::new(Inner { file: file.into(), offset: None, line: None, kind: kind.into() }))
+    }
+
+    /// The same error at this byte, counted from 0 and after decompression.
+    #[must_use]
+    pub fn at_byte(mut self, offset: u64) -> Self {
+        self.0.offset = Some(offset);
+        self
+    }
+
+    /// The same error on this line, counted from 1.
+    #[must_use]
+    pub fn at_line(mut self, line: u64) -> Self {
+        self.0.line = Some(line);
+        self
+    }
+
+    /// The file; one in an archive is given as `ARCHIVE:NAME`.
+    pub fn file(&self) -> &Path {
+        &self.0.file
+    }
+
+    /// The byte, counted from 0 and after decompression; none if it is about the whole file.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The line of a text, counted from 1.
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &TraceErrorKind {
+        &self.0.kind
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { file, offset, line, kind } = &*self.0;
+        write!(f, "{}", file.display())?;
+        if let Some(line) = line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(offset) = offset {
+            write!(f, ": byte {offset}")?;
+        }
+        write!(f, ": {kind}")
+    }
+}
+
+impl std::error::Error for TraceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            TraceErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_place() {
+        let error = TraceError::new("a/b.bin", TraceErrorKind::Damaged("no label".to_owned()));
+        assert_eq!(error.to_string(), "a/b.bin: damaged: no label");
+        assert_eq!(error.at_byte(17).to_string(), "a/b.bin: byte 17: damaged: no label");
+        let error = TraceError::new("t.txt", io::Error::other("gone")).at_line(3).at_byte(90);
+        assert_eq!(error.to_string(), "t.txt:3: byte 90: gone");
+    }
+}

@@ -1,0 +1,49 @@
+//! One argument of a recorded call.
+
+/// Name and encoding of one argument in a DUMPI binary file. All numbers are big-endian; a plural is a 32-bit
+/// count and then so many of the thing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Field {
+    /// One byte.
+    U8(&'static str),
+    /// Two bytes: a handle.
+    U16(&'static str),
+    /// Four bytes, signed.
+    I32(&'static str),
+    /// Eight bytes, signed.
+    I64(&'static str),
+    /// A count and so many bytes of text.
+    Str(&'static str),
+    /// Statuses of 14 bytes each; no byte at all if the record's mask says so.
+    Statuses(&'static str),
+    /// Numbers of one byte.
+    U8s(&'static str),
+    /// Handles.
+    U16s(&'static str),
+    /// Numbers.
+    I32s(&'static str),
+    /// Rows of numbers.
+    I32ss(&'static str),
+    /// Texts.
+    Strs(&'static str),
+    /// Rows of texts.
+    Strss(&'static str),
+    /// The program's arguments: `argc` and `argv` in one.
+    Args,
+    /// In the file only where the caller is the root.
+    AtRoot(&'static Field),
+}
+
+impl Field {
+    /// The argument's name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::U8(name) | Self::U16(name) | Self::I32(name) | Self::I64(name) => name,
+            Self::Str(name) | Self::Statuses(name) => name,
+            Self::U8s(name) | Self::U16s(name) | Self::I32s(name) | Self::I32ss(name) => name,
+            Self::Strs(name) | Self::Strss(name) => name,
+            Self::Args => "argv",
+            Self::AtRoot(field) => field.name(),
+        }
+    }
+}

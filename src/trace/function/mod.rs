@@ -1,0 +1,130 @@
+//! Which MPI function was called.
+
+use std::fmt;
+
+mod field;
+mod table;
+
+pub use field::Field;
+
+/// What a function does, as the shares of a trace are counted (paper, Figure 6; O32).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// Sends a message, posts a receive, or both; starting a persistent request does so, making one does not.
+    P2p,
+    /// Moves data among all processes of a communicator, or synchronises them.
+    Collective,
+    /// Accesses another process' window, or opens, closes or synchronises one.
+    OneSided,
+    /// Completes requests or looks for messages: wait, test and probe families.
+    Progress,
+    /// All the rest: communicators, datatypes, files, time.
+    Other,
+}
+
+impl Class {
+    /// All classes, in the order of tables.
+    pub const ALL: [Self; 5] = [Self::P2p, Self::Collective, Self::OneSided, Self::Progress, Self::Other];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P2p => "p2p",
+            Self::Collective => "collective",
+            Self::OneSided => "one-sided",
+            Self::Progress => "progress",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// One of the MPI functions that a trace can hold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Function(u16);
+
+impl Function {
+    /// How many functions there are.
+    pub const COUNT: usize = 290;
+
+    /// The function with this number in the DUMPI format; none from [`COUNT`](Self::COUNT) on.
+    pub fn from_number(number: u16) -> Option<Self> {
+        (usize::from(number) < Self::COUNT).then_some(Self(number))
+    }
+
+    /// The function with this name, such as `MPI_Send`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::all().find(|function| function.name() == name)
+    }
+
+    /// All functions in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT as u16).map(Self)
+    }
+
+    /// Its number, below [`COUNT`](Self::COUNT).
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+
+    /// Its name, such as `MPI_Send`.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Its class.
+    pub fn class(self) -> Class {
+        self.row().class
+    }
+
+    /// Its arguments in the order of the DUMPI binary file.
+    pub fn fields(self) -> &'static [Field] {
+        self.row().fields
+    }
+
+    fn row(self) -> &'static table::Row {
+        &table::TABLE[usize::from(self.0)]
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_lead_to_the_same_function() {
+        for function in Function::all() {
+            assert_eq!(Function::from_number(function.number()), Some(function));
+            assert_eq!(Function::from_name(function.name()), Some(function), "{function} is there twice");
+        }
+        assert_eq!(Function::from_number(290), None);
+        // Known points of the numbering, so that a lost row is noticed.
+        for (number, name) in
+            [(0, "MPI_Send"), (33, "MPI_Sendrecv"), (125, "MPI_Finalize"), (289, "MPIO_Testsome")]
+        {
+            assert_eq!(Function::from_number(number).map(Function::name), Some(name));
+        }
+    }
+
+    #[test]
+    fn classes_by_example() {
+        let class = |name| Function::from_name(name).map(Function::class);
+        assert_eq!(class("MPI_Start"), Some(Class::P2p));
+        assert_eq!(class("MPI_Recv_init"), Some(Class::Other));
+        assert_eq!(class("MPI_Exscan"), Some(Class::Collective));
+        assert_eq!(class("MPI_Put"), Some(Class::OneSided));
+        assert_eq!(class("MPI_Iprobe"), Some(Class::Progress));
+        assert_eq!(class("MPI_Comm_split"), Some(Class::Other));
+    }
+}
