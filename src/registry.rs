@@ -2,7 +2,7 @@
 
 use dpa_model::{ConfigError, Hints, NicConfig};
 
-use crate::engine::{BinCount, BinEngine, Engine, ListEngine, Oracle};
+use crate::engine::{BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, ListEngine, Oracle};
 use crate::host::NicMatcher;
 use crate::stream::StreamMatcher;
 
@@ -141,6 +141,17 @@ pub static ENGINES: &[EngineEntry] = &[
         "hash bins by communicator, source and tag, order kept by labels",
         |options| Box::new(BinEngine::new(options.bins)),
     ),
+    EngineEntry::software("col-pnp", "queues for collectives by profile, and for partners (COL+PNP)", |_| {
+        Box::new(DedicatedEngine::new(DedicatedConfig::COL_PNP))
+    }),
+    EngineEntry::software(
+        "col-ll",
+        "queues for collectives by profile, one list for the rest (COL+LL)",
+        |_| Box::new(DedicatedEngine::new(DedicatedConfig::COL_LL)),
+    ),
+    EngineEntry::software("ll-pnp", "one list for collectives, queues for partners (LL+PNP)", |_| {
+        Box::new(DedicatedEngine::new(DedicatedConfig::LL_PNP))
+    }),
     EngineEntry::software("oracle", "the specification: two arrays searched from the front; slow", |_| {
         Box::new(Oracle::new())
     }),

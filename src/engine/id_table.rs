@@ -111,6 +111,11 @@ impl IdTable {
         }
     }
 
+    /// What is kept, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.slots.iter().copied().filter(|&(_, value)| value != VACANT)
+    }
+
     /// Counts one more entry of `id`.
     #[inline]
     pub(super) fn increment(&mut self, id: u64) {

@@ -8,6 +8,7 @@
 mod bins;
 mod chain;
 mod collective;
+mod dedicated;
 mod entry;
 mod hash;
 mod id_table;
@@ -17,6 +18,7 @@ mod stats;
 
 pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine};
 pub use collective::{COLL_NAME_MAX, CollName, Collective};
+pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
 use dpa_model::{CommId, Envelope, Selector};
 pub use list::ListEngine;
 pub use oracle::Oracle;
@@ -106,6 +108,11 @@ pub trait Engine: Send {
 
     /// What the engine counted so far.
     fn stats(&self) -> &Stats;
+
+    /// What it counted besides [`stats`](Self::stats), under names of its own.
+    fn own_counters(&self) -> Vec<Counter> {
+        Vec::new()
+    }
 
     /// The most bytes that the engine can hold if no more was asked of it than `load`: its own bound, which
     /// [`Stats::memory_bytes_max`] never exceeds.

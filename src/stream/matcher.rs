@@ -51,7 +51,7 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        self.stats().counters()
+        [self.stats().counters(), self.own_counters()].concat()
     }
 }
 

@@ -1,0 +1,72 @@
+//! The cap on dedicated queues (C9), a compromise between one queue for all (MPICH) and one for each source
+//! (Open MPI).
+
+/// Largest job whose size is believed when it was only seen in ranks and never told: that of the papers'
+/// largest tables. It bounds the memory that one message from a great rank can bring about.
+pub(super) const SEEN_PROCESSES_MAX: u32 = 1 << 20;
+
+/// `k * floor(sqrt(processes))`: of the readings of C9 the one that gives all printed counts.
+///
+/// # Examples
+/// ```
+/// assert_eq!(dpamatch::engine::dedicated_queue_cap(8, 2048), 360);
+/// ```
+pub fn dedicated_queue_cap(k: u32, processes: u32) -> u32 {
+    k.saturating_mul(processes.isqrt())
+}
+
+/// The dedicated queues of one side (PRQ or UMQ, C1) and how many it may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    k: u32,
+    processes: u32,
+    /// T of Algorithm 1: queues so far.
+    pub(super) used: u32,
+}
+
+impl Budget {
+    pub(super) fn new(k: u32) -> Self {
+        Self { k, processes: 1, used: 0 }
+    }
+
+    /// There are at least this many processes.
+    #[inline]
+    pub(super) fn saw_processes(&mut self, processes: u32) {
+        self.processes = self.processes.max(processes);
+    }
+
+    pub(super) fn cap(&self) -> u32 {
+        dedicated_queue_cap(self.k, self.processes)
+    }
+
+    /// Queues that may still be made.
+    pub(super) fn left(&self) -> u32 {
+        self.cap().saturating_sub(self.used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// V4: the counts that the paper prints.
+    #[test]
+    fn printed_counts() {
+        let cases =
+            [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256), (8, 2048, 360)];
+        for (k, processes, printed) in cases {
+            assert_eq!(dedicated_queue_cap(k, processes), printed, "k = {k}, n = {processes}");
+        }
+    }
+
+    #[test]
+    fn the_rest_never_goes_below_zero() {
+        let mut budget = Budget::new(2);
+        budget.saw_processes(16);
+        budget.used = 8;
+        budget.saw_processes(9);
+        assert_eq!((budget.cap(), budget.left()), (8, 0));
+        budget.saw_processes(25);
+        assert_eq!(budget.left(), 2);
+    }
+}

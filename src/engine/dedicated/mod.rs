@@ -1,0 +1,281 @@
+//! Engines with dedicated queues for collective and point-to-point elements, made while the program runs
+//! (Ghazimirsaeed, Grant, Afsahi; C1 to C20).
+//!
+//! PRQ and UMQ are two [`Side`](side::Side)s of the same make, each with its own profiles, partners and cap. On
+//! a side, collective elements go to COL: the first call of a parameter set runs on one profiling queue and its
+//! average search length says how many queues the set gets, chosen by rank; a set that needs more than its
+//! operation has adds a level. Point-to-point elements go to PNP: one queue until it is theta long, then queues
+//! for the ranks that use it most. Either half can be a plain list instead (C20):
+//!
+//! | form | collective | point-to-point |
+//! |---|---|---|
+//! | COL+PNP | COL | PNP |
+//! | COL+LL | COL | list |
+//! | LL+PNP | list | PNP |
+//!
+//! The paper's search takes the first hit along its route. That is wrong in two cases (C17, C18) and rests on
+//! the two kinds never meeting in one context (C16), which a stream of events need not keep to. So every
+//! element has a number: a search takes the smallest along the route and looks into the other kind's queues if
+//! the communicator has elements of both. In the traffic of an MPI library it never does.
+
+mod cap;
+mod catalogue;
+mod col;
+mod partners;
+mod side;
+
+pub use cap::dedicated_queue_cap;
+use catalogue::{Catalogue, Kind};
+use dpa_model::{CommId, Envelope, Selector, SourceSel};
+use side::{Side, Wanted};
+
+use super::entry::{PostedReceive, UnexpectedMessage};
+use super::id_table::IdTable;
+use super::{Collective, Counter, Engine, Load, MsgId, RecvId, Stats};
+
+/// Which halves have dedicated queues, and how many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DedicatedConfig {
+    /// k_C: collectives have dedicated queues, and this is their part of k; `None` for a list.
+    pub k_collective: Option<u32>,
+    /// k_P: point-to-point elements have them, and this is their part of k; `None` for a list.
+    pub k_partner: Option<u32>,
+    /// Length of a shared queue at which partners are extracted (C11).
+    pub theta: u32,
+    /// Measure the time of searches and of everything else that the design adds (C28), at two clock readings
+    /// each; otherwise both times are 0.
+    pub timed: bool,
+}
+
+impl DedicatedConfig {
+    /// COL+PNP with the paper's numbers: k_C = k_P = 8, theta = 100 (C21).
+    pub const COL_PNP: Self = Self { k_collective: Some(8), k_partner: Some(8), theta: 100, timed: false };
+    /// COL+LL with the paper's numbers.
+    pub const COL_LL: Self = Self { k_partner: None, ..Self::COL_PNP };
+    /// LL+PNP with the paper's numbers.
+    pub const LL_PNP: Self = Self { k_collective: None, ..Self::COL_PNP };
+
+    /// k of the cap: the sum of the parts in use (C9); either half may use what the other leaves (C29).
+    pub fn k(&self) -> u32 {
+        self.k_collective.unwrap_or(0).saturating_add(self.k_partner.unwrap_or(0))
+    }
+}
+
+impl Default for DedicatedConfig {
+    fn default() -> Self {
+        Self::COL_PNP
+    }
+}
+
+/// Dedicated queues for collective and point-to-point elements.
+///
+/// Insertion is O(1) but for an extraction, which looks at every rank seen, at most once in theta / 2
+/// insertions; removal is O(1). A search costs the elements of its route that are older than the one it finds,
+/// and a hop for each queue of it: one and the levels for collectives, up to the number of extractions for
+/// point-to-point.
+///
+/// # Examples
+/// ```
+/// use dpa_model::{CommId, Envelope, Rank, Selector, Tag};
+/// use dpamatch::engine::{CollName, Collective, DedicatedConfig, DedicatedEngine, Engine, MsgId, RecvId};
+///
+/// let mut engine = DedicatedEngine::new(DedicatedConfig::COL_PNP);
+/// let (source, tag) = (Rank::new(3)?, Tag::new(7)?);
+/// let gather = Collective { name: CollName::new("gather").expect("a plain name"), bytes: Some(8) };
+/// engine.post_collective(RecvId(0), CommId(1), Selector::new(source, tag), &gather);
+/// let envelope = Envelope { comm: CommId(1), source, tag };
+/// assert_eq!(engine.arrive_collective(MsgId(0), envelope, &gather), Some(RecvId(0)));
+/// # Ok::<(), dpa_model::OutOfRange>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DedicatedEngine {
+    config: DedicatedConfig,
+    catalogue: Catalogue,
+    prq: Side<PostedReceive>,
+    umq: Side<UnexpectedMessage>,
+    /// Node of each posted receive, for cancels.
+    places: IdTable,
+    /// Sizes of communicators that were told.
+    sizes: IdTable,
+    stats: Stats,
+}
+
+fn concrete(source: SourceSel) -> Option<u32> {
+    match source {
+        SourceSel::Any => None,
+        SourceSel::Rank(rank) => Some(rank.get()),
+    }
+}
+
+impl DedicatedEngine {
+    /// An engine with empty queues.
+    pub fn new(config: DedicatedConfig) -> Self {
+        let mut engine = Self {
+            config,
+            catalogue: Catalogue::default(),
+            prq: Side::new(&config),
+            umq: Side::new(&config),
+            places: IdTable::new(),
+            sizes: IdTable::new(),
+            stats: Stats::default(),
+        };
+        engine.note_memory();
+        engine
+    }
+
+    fn kind(&mut self, comm: CommId, coll: &Collective) -> Kind {
+        if self.config.k_collective.is_none() {
+            return Kind::PLAIN_COLLECTIVE;
+        }
+        self.catalogue.kind(coll, self.sizes.get(u64::from(comm.0)))
+    }
+
+    /// Node of the oldest unexpected message that fits.
+    fn oldest(&mut self, kind: Option<Kind>, comm: CommId, selector: Selector) -> Option<u32> {
+        let wanted = Wanted { kind, comm, source: concrete(selector.source) };
+        self.umq.search(wanted, |message| message.fits(comm, selector), &mut self.stats.umq)
+    }
+
+    fn take(&mut self, at: u32) -> MsgId {
+        self.umq.remove(at, &mut self.stats.umq).msg
+    }
+
+    fn post_kind(&mut self, recv: RecvId, comm: CommId, selector: Selector, kind: Kind) -> Option<MsgId> {
+        if let Some(at) = self.oldest(Some(kind), comm, selector) {
+            return Some(self.take(at));
+        }
+        let receive = PostedReceive { recv, comm, selector };
+        let source = concrete(selector.source);
+        let at = self.prq.insert(receive, comm, kind, source, &mut self.stats.prq);
+        self.places.set(recv.0, at);
+        self.note_memory();
+        None
+    }
+
+    fn arrive_kind(&mut self, msg: MsgId, envelope: Envelope, kind: Kind) -> Option<RecvId> {
+        let source = Some(envelope.source.get());
+        let wanted = Wanted { kind: Some(kind), comm: envelope.comm, source };
+        if let Some(at) = self.prq.search(wanted, |receive| receive.accepts(&envelope), &mut self.stats.prq) {
+            return Some(self.remove_posted(at));
+        }
+        let message = UnexpectedMessage { msg, envelope };
+        self.umq.insert(message, envelope.comm, kind, source, &mut self.stats.umq);
+        self.note_memory();
+        None
+    }
+
+    fn remove_posted(&mut self, at: u32) -> RecvId {
+        let recv = self.prq.remove(at, &mut self.stats.prq).recv;
+        self.places.remove(recv.0);
+        recv
+    }
+
+    fn note_memory(&mut self) {
+        let tables = self.catalogue.bytes() + self.places.bytes() + self.sizes.bytes();
+        self.stats.set_memory_bytes(tables + self.prq.bytes() + self.umq.bytes());
+        self.stats.conversions = self.prq.conversions() + self.umq.conversions();
+    }
+}
+
+impl Engine for DedicatedEngine {
+    fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId> {
+        self.post_kind(recv, comm, selector, Kind::P2P)
+    }
+
+    fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId> {
+        self.arrive_kind(msg, envelope, Kind::P2P)
+    }
+
+    fn post_collective(
+        &mut self,
+        recv: RecvId,
+        comm: CommId,
+        selector: Selector,
+        coll: &Collective,
+    ) -> Option<MsgId> {
+        let kind = self.kind(comm, coll);
+        self.post_kind(recv, comm, selector, kind)
+    }
+
+    fn arrive_collective(&mut self, msg: MsgId, envelope: Envelope, coll: &Collective) -> Option<RecvId> {
+        let kind = self.kind(envelope.comm, coll);
+        self.arrive_kind(msg, envelope, kind)
+    }
+
+    fn cancel(&mut self, recv: RecvId) -> bool {
+        let place = self.places.get(recv.0);
+        if let Some(at) = place {
+            self.remove_posted(at);
+        }
+        self.stats.cancel_ended(place.is_some());
+        place.is_some()
+    }
+
+    fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
+        self.oldest(None, comm, selector).map(|at| self.umq.get(at).item.msg)
+    }
+
+    fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
+        self.oldest(None, comm, selector).map(|at| self.take(at))
+    }
+
+    /// A size is one of the parameters of a collective (C2), and the largest that was told counts as the number
+    /// of processes in the cap (C9).
+    fn set_comm_size(&mut self, comm: CommId, size: u32) {
+        self.sizes.set(u64::from(comm.0), size.min(u32::MAX - 1));
+        self.prq.saw_processes(size);
+        self.umq.saw_processes(size);
+        self.note_memory();
+    }
+
+    /// The queues belong to all communicators: only when they hold nothing at all their nodes are given back.
+    /// Profiles, levels and partners stay, since the next communicator runs the same program.
+    fn free_comm(&mut self, comm: CommId) -> bool {
+        if !self.is_empty(comm) {
+            return false;
+        }
+        self.sizes.remove(u64::from(comm.0));
+        if self.prq.is_empty() && self.umq.is_empty() {
+            self.prq.release();
+            self.umq.release();
+            self.places.release();
+            self.sizes.release();
+            self.note_memory();
+        }
+        true
+    }
+
+    fn posted(&self) -> Vec<RecvId> {
+        self.prq.in_order().into_iter().map(|receive| receive.recv).collect()
+    }
+
+    fn unexpected(&self) -> Vec<MsgId> {
+        self.umq.in_order().into_iter().map(|message| message.msg).collect()
+    }
+
+    fn is_empty(&self, comm: CommId) -> bool {
+        !self.prq.holds(comm) && !self.umq.holds(comm)
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn own_counters(&self) -> Vec<Counter> {
+        [self.prq.counters("prq"), self.umq.counters("umq")].concat()
+    }
+
+    /// Entries and their places, the queues up to the cap, and what is known of parameters and ranks, each with
+    /// its own bound.
+    fn memory_bound(&self, load: &Load) -> u64 {
+        let k = self.config.k();
+        self.prq.bytes_bound(load.posted, load.comms, load.comm_size, k)
+            + self.umq.bytes_bound(load.unexpected, load.comms, load.comm_size, k)
+            + IdTable::bytes_bound(load.posted)
+            + IdTable::bytes_bound(load.comms)
+            + Catalogue::BYTES_BOUND as u64
+    }
+}
+
+#[cfg(test)]
+mod tests;
