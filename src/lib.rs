@@ -16,6 +16,7 @@
 pub mod bench;
 pub mod endpoint;
 pub mod engine;
+pub mod figure;
 pub mod host;
 mod processors;
 pub mod registry;

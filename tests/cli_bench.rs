@@ -126,7 +126,8 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
         .map(|entry| entry.expect("a file").file_name().into_string().expect("a name"))
         .collect();
     names.sort_unstable();
-    assert_eq!(names, ["figure8.svg", "handlers.svg", "results.csv", "results.json"]);
+    let figures = ["figure8.csv", "figure8.svg", "handlers.csv", "handlers.svg"];
+    assert_eq!(names, [&figures[..], &["results.csv", "results.json"]].concat());
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a text file");
     assert!(read("results.csv").starts_with(COLUMNS));
     assert!(serde_json::from_str::<Value>(&read("results.json")).is_ok());
@@ -134,7 +135,10 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
     for line in ["NC", "WC-FP", "WC-SP", "no matching", "sequential bins"] {
         assert!(figure.contains(&format!(">{line}<")), "{line}");
     }
-    // Three scenarios of the paper at six numbers of threads, and at two numbers of handlers here.
-    assert_eq!(figure.matches("<circle").count(), 3 * 6 + 3 * 2);
+    // Three scenarios and two limits of the paper at six numbers of threads, and at two numbers of handlers here.
+    let here = |line: &&str| line.starts_with("dpamatch: ");
+    let numbers = read("figure8.csv");
+    assert_eq!(numbers.lines().filter(here).count(), 5 * 2);
+    assert_eq!(numbers.lines().count(), 1 + 5 * 6 + 5 * 2);
     std::fs::remove_dir_all(&folder).expect("the folder goes away");
 }

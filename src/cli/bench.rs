@@ -1,6 +1,5 @@
 //! `dpamatch bench`.
 
-mod chart;
 mod figures;
 mod machine_readable;
 mod paper;
@@ -79,7 +78,7 @@ pub(super) struct Args {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Write the results and figures (SVG) into this folder as well
+    /// Write the results and figures (SVG, with their numbers as CSV) into this folder as well
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Form of the results
@@ -298,8 +297,8 @@ fn write_folder(folder: &Path, report: &Report, header: &Header, nic: Peer) -> a
     let mut json = Vec::new();
     machine_readable::json(&mut json, report, header)?;
     fs::write(folder.join("results.json"), json)?;
-    for (name, svg) in figures::all(report, nic) {
-        fs::write(folder.join(name), svg)?;
+    for (name, figure) in figures::all(report, nic) {
+        figure.write(folder, name)?;
     }
     Ok(())
 }

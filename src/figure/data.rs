@@ -1,0 +1,50 @@
+//! The numbers of a figure as CSV.
+
+use super::{Figure, Panel};
+
+/// All numbers, whether the picture can show them or not.
+pub(super) fn csv(figure: &Figure) -> String {
+    let mut out = "panel,series,x,y\n".to_owned();
+    let mut row = |panel: &str, series: &str, x: &str, y: f64| {
+        out += &format!("{},{},{},{y}\n", quoted(panel), quoted(series), quoted(x));
+    };
+    for panel in &figure.panels {
+        match panel {
+            Panel::Lines(lines) => {
+                for series in &lines.series {
+                    series
+                        .points
+                        .iter()
+                        .for_each(|&(x, y)| row(&lines.title, &series.name, &x.to_string(), y));
+                }
+            }
+            Panel::Bars(bars) => {
+                for (name, values) in &bars.series {
+                    bars.groups.iter().zip(values).for_each(|(group, &y)| row(&bars.title, name, group, y));
+                }
+            }
+            Panel::Heat(heat) => {
+                for (name, values) in &heat.rows {
+                    let cells = heat.columns.iter().zip(values);
+                    cells.for_each(|(column, &value)| row(&heat.title, name, column, value));
+                }
+            }
+            Panel::Boxes(boxes) => {
+                for (name, samples) in &boxes.groups {
+                    let numbered = samples.iter().enumerate();
+                    numbered.for_each(|(i, &sample)| row(&boxes.title, name, &i.to_string(), sample));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// A field as RFC 4180 wants it.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}

@@ -1,0 +1,247 @@
+//! The kinds of panels.
+
+use super::Axis;
+
+/// How a series is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    /// A line with a marker at each point.
+    Line,
+    /// A dashed line without markers: not part of the comparison but a limit to it, a formula, or what somebody
+    /// else published.
+    Limit,
+    /// Horizontal from each point to the next, then up or down.
+    Steps,
+    /// Markers alone.
+    Points,
+}
+
+/// One line of a panel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// Its name in the legend; the same name is the same colour all over the figure.
+    pub name: String,
+    /// Horizontal and vertical place, from left to right.
+    pub points: Vec<(f64, f64)>,
+    /// How it is drawn.
+    pub style: Style,
+}
+
+impl Series {
+    /// A series of this style.
+    pub fn new(name: impl Into<String>, style: Style, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect(), style }
+    }
+
+    /// A line with markers.
+    pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::new(name, Style::Line, points)
+    }
+
+    /// A dashed line.
+    pub fn limit(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self::new(name, Style::Limit, points)
+    }
+}
+
+/// Lines over a horizontal axis. In the CSV `x` and `y` are a point's.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lines {
+    /// Above the panel.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis; from 0 if it is linear.
+    pub y: Axis,
+    /// The lines, in the legend's order.
+    pub series: Vec<Series>,
+}
+
+impl Lines {
+    /// A panel without lines yet.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { title: title.into(), x, y, series: Vec::new() }
+    }
+
+    /// With one more line.
+    pub fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+}
+
+/// Groups of bars. In the CSV `series` is the bar's name and `x` the group's.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bars {
+    /// Above the panel.
+    pub title: String,
+    /// Below the groups.
+    pub x_title: String,
+    /// The vertical axis, linear.
+    pub y: Axis,
+    /// Names of the groups.
+    pub groups: Vec<String>,
+    /// Name of each bar, and its value in each group.
+    pub series: Vec<(String, Vec<f64>)>,
+    /// Whether the bars of a group stand on one another.
+    pub stacked: bool,
+}
+
+impl Bars {
+    /// Groups without bars yet.
+    pub fn new(
+        title: impl Into<String>,
+        x_title: impl Into<String>,
+        y: Axis,
+        groups: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let groups = groups.into_iter().map(Into::into).collect();
+        Self { title: title.into(), x_title: x_title.into(), y, groups, series: Vec::new(), stacked: false }
+    }
+
+    /// The bars of a group on one another.
+    pub fn stacked(mut self) -> Self {
+        self.stacked = true;
+        self
+    }
+
+    /// With one more bar in each group.
+    pub fn with(mut self, name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+        self.series.push((name.into(), values.into_iter().collect()));
+        self
+    }
+}
+
+/// Values of a table as colours, light for little. In the CSV `series` is the row and `x` the column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Heat {
+    /// Above the panel.
+    pub title: String,
+    /// Below the columns.
+    pub x_title: String,
+    /// Beside the rows.
+    pub y_title: String,
+    /// What the values are; beside the scale of colours.
+    pub value_title: String,
+    /// Names of the columns, from left to right.
+    pub columns: Vec<String>,
+    /// Name and values of each row, from top to bottom.
+    pub rows: Vec<(String, Vec<f64>)>,
+}
+
+impl Heat {
+    /// A table without rows and columns yet.
+    pub fn new(
+        title: impl Into<String>,
+        x_title: impl Into<String>,
+        y_title: impl Into<String>,
+        value_title: impl Into<String>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            x_title: x_title.into(),
+            y_title: y_title.into(),
+            value_title: value_title.into(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// With these columns.
+    pub fn with_columns(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.columns = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// With one more row.
+    pub fn with_row(mut self, name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+        self.rows.push((name.into(), values.into_iter().collect()));
+        self
+    }
+}
+
+/// Spread of samples: median, quartiles, whiskers. In the CSV `x` is the number of the sample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Boxes {
+    /// Above the panel.
+    pub title: String,
+    /// The vertical axis, linear.
+    pub y: Axis,
+    /// Name and samples of each box.
+    pub groups: Vec<(String, Vec<f64>)>,
+}
+
+impl Boxes {
+    /// A panel without boxes yet.
+    pub fn new(title: impl Into<String>, y: Axis) -> Self {
+        Self { title: title.into(), y, groups: Vec::new() }
+    }
+
+    /// With one more box.
+    pub fn with(mut self, name: impl Into<String>, samples: impl IntoIterator<Item = f64>) -> Self {
+        self.groups.push((name.into(), samples.into_iter().collect()));
+        self
+    }
+}
+
+/// One of the kinds of panels.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Panel {
+    /// Lines.
+    Lines(Lines),
+    /// Bars.
+    Bars(Bars),
+    /// A table as colours.
+    Heat(Heat),
+    /// Boxes.
+    Boxes(Boxes),
+}
+
+impl Panel {
+    /// Whether there is anything that can be shown.
+    pub(super) fn has_value(&self) -> bool {
+        let finite = |(_, values): &(String, Vec<f64>)| values.iter().any(|value| value.is_finite());
+        match self {
+            Self::Lines(lines) => {
+                let shown = |&(x, y): &(f64, f64)| lines.x.shows(x) && lines.y.shows(y);
+                lines.series.iter().any(|series| series.points.iter().any(shown))
+            }
+            Self::Bars(bars) => bars.series.iter().any(finite),
+            Self::Heat(heat) => heat.rows.iter().any(finite),
+            Self::Boxes(boxes) => boxes.groups.iter().any(finite),
+        }
+    }
+
+    /// Names that the legend explains, in order.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Lines(lines) => lines.series.iter().map(|series| series.name.as_str()).collect(),
+            Self::Bars(bars) => bars.series.iter().map(|(name, _)| name.as_str()).collect(),
+            Self::Heat(_) | Self::Boxes(_) => Vec::new(),
+        }
+    }
+}
+
+impl From<Lines> for Panel {
+    fn from(lines: Lines) -> Self {
+        Self::Lines(lines)
+    }
+}
+
+impl From<Bars> for Panel {
+    fn from(bars: Bars) -> Self {
+        Self::Bars(bars)
+    }
+}
+
+impl From<Heat> for Panel {
+    fn from(heat: Heat) -> Self {
+        Self::Heat(heat)
+    }
+}
+
+impl From<Boxes> for Panel {
+    fn from(boxes: Boxes) -> Self {
+        Self::Boxes(boxes)
+    }
+}
