@@ -23,5 +23,6 @@ pub mod registry;
 pub mod soak;
 pub mod stream;
 pub mod trace;
+pub mod workload;
 
 pub use dpa_model::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};

@@ -205,6 +205,8 @@ fn wrong_arguments() {
         &["match", "--format", "xml"],
         &["gen", "--profile", "calm"],
         &["gen", "--events", "-1"],
+        &["gen", "--pattern", "gather", "--ranks", "1"],
+        &["gen", "--pattern", "soup"],
         &["nonsense"],
     ] {
         let output = run(arguments, b"");
@@ -244,6 +246,20 @@ fn generated_streams_are_reproducible_and_can_be_matched() {
         assert!(results.iter().all(|other| *other == results[0]), "{profile}");
         assert!(text(&results[0]).contains("matched,"), "{profile}");
     }
+}
+
+/// The first line is the command that makes the same stream, with every number.
+#[test]
+fn patterns_say_how_they_were_made() {
+    let stream = run(&["gen", "--pattern", "halo3d", "--ranks", "512", "--rounds", "3", "--any", "10"], b"");
+    assert_eq!(stream.status.code(), Some(0));
+    let (head, _) = text(&stream.stdout).split_once('\n').expect("a line");
+    let arguments: Vec<&str> = head.strip_prefix("# dpamatch ").expect("a command").split(' ').collect();
+    assert!(arguments.ends_with(&["--seed", "1"]), "{head}");
+    assert!(run(&arguments, b"").stdout == stream.stdout);
+    let output = run(&["match", "--engine", "bins"], &stream.stdout);
+    let matched = text(&output.stdout).lines().filter(|line| line.starts_with("matched,")).count();
+    assert_eq!((matched, text(&output.stdout).lines().count()), (3 * 26 * 4, 3 * 26 * 4));
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! Orders that can be asked for any place at once, without keeping a list.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The order in which messages arrive, against that in which their receives are posted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// As posted: the first entry of a queue is wanted each time.
+    Forward,
+    /// The last entry is wanted each time (F19).
+    Reverse,
+    /// Random.
+    Shuffled,
+    /// Random within neighbourhoods of [`NEAR`]: what processes in step with one another do.
+    Near,
+}
+
+/// Size of a neighbourhood of [`Order::Near`].
+pub const NEAR: u64 = 16;
+
+/// A word that names no order.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown order {0:?} (known: forward, reverse, shuffled, near)")]
+pub struct UnknownOrder(pub String);
+
+impl Order {
+    /// All orders.
+    pub const ALL: [Self; 4] = [Self::Forward, Self::Reverse, Self::Shuffled, Self::Near];
+
+    /// The order's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+            Self::Shuffled => "shuffled",
+            Self::Near => "near",
+        }
+    }
+
+    /// Which of `count` elements stands at `place`; a permutation for each seed.
+    pub(super) fn at(self, place: u64, count: u64, seed: u64) -> u64 {
+        debug_assert!(place < count);
+        match self {
+            Self::Forward => place,
+            Self::Reverse => count - 1 - place,
+            Self::Shuffled => permuted(place, count, seed),
+            Self::Near => {
+                let start = place - place % NEAR;
+                start + permuted(place - start, NEAR.min(count - start), mix(seed ^ start))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Order {
+    type Err = UnknownOrder;
+
+    fn from_str(text: &str) -> Result<Self, UnknownOrder> {
+        let unknown = || UnknownOrder(text.chars().take(40).collect());
+        Self::ALL.into_iter().find(|order| order.name() == text).ok_or_else(unknown)
+    }
+}
+
+/// A number that looks random, the same for the same input everywhere (splitmix64's finalizer).
+pub(super) fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// Image of `place` under a random permutation of `0..count`: a Feistel network over the next power of four,
+/// repeated until it falls into the range, four times at most on average.
+fn permuted(place: u64, count: u64, seed: u64) -> u64 {
+    let half = count.max(2).next_power_of_two().trailing_zeros().div_ceil(2);
+    let mask = (1 << half) - 1;
+    let mut value = place;
+    loop {
+        let (mut left, mut right) = (value >> half, value & mask);
+        for round in 0..4 {
+            (left, right) = (right, left ^ (mix(seed ^ (right << 3) ^ round) & mask));
+        }
+        value = left << half | right;
+        if value < count {
+            return value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_is_a_permutation() {
+        for order in Order::ALL {
+            for count in [1, 2, 3, 16, 17, 63, 64, 1000] {
+                let mut seen: Vec<u64> = (0..count).map(|place| order.at(place, count, 5)).collect();
+                if order == Order::Near {
+                    assert!(seen.iter().zip(0..).all(|(&at, place)| at / NEAR == place / NEAR));
+                }
+                seen.sort_unstable();
+                assert!(seen.into_iter().eq(0..count), "{order} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn shuffling_shuffles() {
+        let order = |seed| (0..1000).map(|place| Order::Shuffled.at(place, 1000, seed)).collect::<Vec<_>>();
+        assert_ne!(order(1), order(2));
+        // Of a random permutation about half of the neighbours rise.
+        let rising = order(1).windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((420..580).contains(&rising), "{rising}");
+        assert_eq!((Order::Reverse.at(0, 9, 0), Order::Forward.at(3, 9, 0)), (8, 3));
+    }
+}
