@@ -2,7 +2,9 @@
 
 use dpa_model::{ConfigError, Hints, NicConfig};
 
-use crate::engine::{BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, ListEngine, Oracle};
+use crate::engine::{
+    BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, ListEngine, Oracle, SimdEngine,
+};
 use crate::host::NicMatcher;
 use crate::stream::StreamMatcher;
 
@@ -151,6 +153,9 @@ pub static ENGINES: &[EngineEntry] = &[
     ),
     EngineEntry::software("ll-pnp", "one list for collectives, queues for partners (LL+PNP)", |_| {
         Box::new(DedicatedEngine::new(DedicatedConfig::LL_PNP))
+    }),
+    EngineEntry::software("simd", "two arrays of packed keys and masks, sixteen compared at a time", |_| {
+        Box::new(SimdEngine::new())
     }),
     EngineEntry::software("oracle", "the specification: two arrays searched from the front; slow", |_| {
         Box::new(Oracle::new())

@@ -14,6 +14,7 @@ mod hash;
 mod id_table;
 mod list;
 mod oracle;
+mod simd;
 mod stats;
 
 pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine};
@@ -22,6 +23,7 @@ pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
 use dpa_model::{CommId, Envelope, Selector};
 pub use list::ListEngine;
 pub use oracle::Oracle;
+pub use simd::SimdEngine;
 pub use stats::{Counter, QueueStats, Stats};
 
 /// Names a receive; chosen by the caller.

@@ -216,10 +216,12 @@ mod tests {
     #[test]
     fn levels_grow() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));
-        for (number, depth, queues) in [(0, 5, 5), (1, 4, 0), (2, 9, 9)] {
+        // Rank 4 stands in queue 4 of five, later in queue 4 of nine: insertions go to the last level (C6).
+        for (number, depth, made, queue) in [(0, 5, 5, 3 + 4), (1, 4, 0, 3 + 4), (2, 9, 9, 8 + 4)] {
             let kind = Kind { profile: Some(number), ..KIND };
             call(&mut col, kind, 40, depth, &mut budget);
-            assert_eq!(col.place(kind, 0, &mut budget, 3).1, queues);
+            let next = 3 + budget.used;
+            assert_eq!(col.place(kind, 4, &mut budget, next), (Place::Queue(queue), made));
         }
         assert_eq!((col.levels(KIND.class).len(), budget.used), (2, 14));
         assert_eq!(col.levels(KIND.class + 1).len(), 0);
