@@ -3,7 +3,8 @@
 use dpa_model::{ConfigError, Hints, NicConfig};
 
 use crate::engine::{
-    BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, ListEngine, Oracle, SimdEngine,
+    ArrayLife, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, FourDEngine, GridThreshold,
+    ListEngine, OptimisticSeqEngine, Oracle, RankArrayEngine, SimdEngine, UcxEngine,
 };
 use crate::host::NicMatcher;
 use crate::stream::StreamMatcher;
@@ -23,6 +24,8 @@ pub struct EngineOptions {
     pub sender_hashes: bool,
     /// Matches what does not fit on the NIC.
     pub fallback: Fallback,
+    /// Number of processes in each communicator, if known: for engines whose structure depends on it.
+    pub comm_size: Option<u32>,
 }
 
 /// The software engine behind an emulated NIC.
@@ -55,6 +58,7 @@ impl Default for EngineOptions {
             hints: Hints::default(),
             sender_hashes: true,
             fallback: Fallback::default(),
+            comm_size: None,
         }
     }
 }
@@ -157,6 +161,26 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::software("simd", "two arrays of packed keys and masks, sixteen compared at a time", |_| {
         Box::new(SimdEngine::new())
     }),
+    EngineEntry::software(
+        "rank-array",
+        "per communicator an array of lists by source (Open MPI ob1)",
+        |options| Box::new(RankArrayEngine::new(ArrayLife::default(), options.comm_size)),
+    ),
+    EngineEntry::software(
+        "4d",
+        "the source's rank in four dimensions, a list below a threshold",
+        |options| Box::new(FourDEngine::new(GridThreshold::default(), options.comm_size)),
+    ),
+    EngineEntry::software(
+        "ucx",
+        "hash of full keys, one queue for wildcards, sequence numbers (UCX)",
+        |_| Box::new(UcxEngine::new()),
+    ),
+    EngineEntry::software(
+        "optimistic-seq",
+        "the emulated NIC's four indexes, sequential, tables that grow",
+        |_| Box::new(OptimisticSeqEngine::new()),
+    ),
     EngineEntry::software("oracle", "the specification: two arrays searched from the front; slow", |_| {
         Box::new(Oracle::new())
     }),

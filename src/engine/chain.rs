@@ -7,25 +7,30 @@
 /// "No node".
 const NIL: u32 = u32::MAX;
 
+/// In place of the node before, in lane 0: the node is free.
+const FREE: u32 = u32::MAX - 1;
+
 /// First and last node of a chain.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chain {
+pub struct Chain {
     head: u32,
     tail: u32,
 }
 
 impl Chain {
-    pub(super) const EMPTY: Self = Self { head: NIL, tail: NIL };
+    /// A chain of no nodes.
+    pub const EMPTY: Self = Self { head: NIL, tail: NIL };
 
+    /// Whether it has no nodes.
     #[inline]
-    pub(super) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.head == NIL
     }
 }
 
 /// Most bytes of a vector that grew to `items` elements of `size` bytes one by one: it doubles, and starts with
 /// 4 elements, or 8 of a single byte.
-pub(super) const fn vec_bound(items: u64, size: usize) -> u64 {
+pub const fn vec_bound(items: u64, size: usize) -> u64 {
     if items == 0 {
         return 0;
     }
@@ -51,31 +56,38 @@ struct Node<T, const LANES: usize> {
 
 /// Nodes by index, those in use and those free to be used again.
 #[derive(Clone, Debug)]
-pub(super) struct Slab<T, const LANES: usize> {
+pub struct Slab<T, const LANES: usize> {
     nodes: Vec<Node<T, LANES>>,
     /// First free node; the others follow through lane 0.
     free: u32,
     live: u32,
 }
 
+impl<T: Copy, const LANES: usize> Default for Slab<T, LANES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Copy, const LANES: usize> Slab<T, LANES> {
-    pub(super) const fn new() -> Self {
+    /// No nodes, no memory.
+    pub const fn new() -> Self {
         Self { nodes: Vec::new(), free: NIL, live: 0 }
     }
 
     /// A node that holds `item` and stands in no chain.
     ///
     /// # Panics
-    /// With 2^32 - 1 nodes in use (more than 128 GiB of them).
+    /// With 2^32 - 2 nodes in use (more than 128 GiB of them).
     #[inline]
-    pub(super) fn insert(&mut self, item: T) -> u32 {
+    pub fn insert(&mut self, item: T) -> u32 {
         let node = Node { item, links: [Link::NONE; LANES] };
         let at = self.free;
         if at == NIL {
-            let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at != NIL);
+            let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at < FREE);
             self.nodes.push(node);
             self.live += 1;
-            at.expect("fewer than 2^32 - 1 entries")
+            at.expect("fewer than 2^32 - 2 entries")
         } else {
             self.free = self.nodes[at as usize].links[0].next;
             self.nodes[at as usize] = node;
@@ -86,42 +98,61 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
 
     /// Frees a node that stands in no chain any more.
     #[inline]
-    pub(super) fn remove(&mut self, at: u32) -> T {
+    pub fn remove(&mut self, at: u32) -> T {
         let node = &mut self.nodes[at as usize];
-        node.links[0] = Link { prev: NIL, next: self.free };
+        node.links[0] = Link { prev: FREE, next: self.free };
         self.free = at;
         self.live -= 1;
         node.item
     }
 
+    /// The item of a node in use.
     #[inline]
-    pub(super) fn get(&self, at: u32) -> &T {
+    pub fn get(&self, at: u32) -> &T {
         &self.nodes[at as usize].item
     }
 
+    /// The item of a node in use, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, at: u32) -> &mut T {
+        &mut self.nodes[at as usize].item
+    }
+
+    /// All nodes in use, in no order that means anything.
+    pub fn live(&self) -> impl Iterator<Item = (u32, &T)> {
+        let nodes = (0..).zip(&self.nodes);
+        nodes.filter(|(_, node)| node.links[0].prev != FREE).map(|(at, node)| (at, &node.item))
+    }
+
+    /// Number of nodes in use.
+    pub fn len(&self) -> u32 {
+        self.live
+    }
+
     /// Whether no node is in use.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
     /// Gives the memory of free nodes back; only when no node is in use.
-    pub(super) fn release(&mut self) {
+    pub fn release(&mut self) {
         debug_assert!(self.is_empty(), "nodes in use cannot be released");
         *self = Self::new();
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    /// Bytes taken, free nodes included.
+    pub fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node<T, LANES>>()
     }
 
     /// Most bytes if never more than `nodes` were in use at once.
-    pub(super) const fn bytes_bound(nodes: u64) -> u64 {
+    pub const fn bytes_bound(nodes: u64) -> u64 {
         vec_bound(nodes, size_of::<Node<T, LANES>>())
     }
 
     /// Puts a node at the end of a chain.
     #[inline]
-    pub(super) fn push_back(&mut self, chain: &mut Chain, lane: usize, at: u32) {
+    pub fn push_back(&mut self, chain: &mut Chain, lane: usize, at: u32) {
         self.nodes[at as usize].links[lane] = Link { prev: chain.tail, next: NIL };
         match chain.tail {
             NIL => chain.head = at,
@@ -132,7 +163,7 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
 
     /// Takes a node out of the chain that it stands in, wherever it stands.
     #[inline]
-    pub(super) fn unlink(&mut self, chain: &mut Chain, lane: usize, at: u32) {
+    pub fn unlink(&mut self, chain: &mut Chain, lane: usize, at: u32) {
         let Link { prev, next } = self.nodes[at as usize].links[lane];
         match prev {
             NIL => chain.head = next,
@@ -144,9 +175,20 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         }
     }
 
+    /// Takes the oldest node out of a chain.
+    #[inline]
+    pub fn pop_front(&mut self, chain: &mut Chain, lane: usize) -> Option<u32> {
+        let at = chain.head;
+        if at == NIL {
+            return None;
+        }
+        self.unlink(chain, lane, at);
+        Some(at)
+    }
+
     /// The nodes of a chain from the oldest on.
     #[inline]
-    pub(super) fn walk(&self, chain: Chain, lane: usize) -> impl Iterator<Item = (u32, &T)> {
+    pub fn walk(&self, chain: Chain, lane: usize) -> impl Iterator<Item = (u32, &T)> {
         let mut at = chain.head;
         std::iter::from_fn(move || {
             let node = self.nodes.get(at as usize)?;
@@ -197,5 +239,8 @@ mod tests {
         assert_eq!((slab.insert('c'), slab.insert('d')), (b, a));
         assert_eq!(slab.bytes(), bytes);
         assert_eq!((*slab.get(b), *slab.get(a)), ('c', 'd'));
+        *slab.get_mut(a) = 'e';
+        slab.remove(b);
+        assert_eq!(slab.live().collect::<Vec<_>>(), [(a, &'e')]);
     }
 }

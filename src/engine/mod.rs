@@ -8,23 +8,37 @@
 mod bins;
 mod chain;
 mod collective;
+mod comms;
 mod dedicated;
 mod entry;
+mod four_d;
 mod hash;
 mod id_table;
+mod indexed;
 mod list;
+mod optimistic_seq;
 mod oracle;
+mod rank_array;
 mod simd;
 mod stats;
+mod ucx;
 
 pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine};
+pub use chain::{Chain, Slab, vec_bound};
 pub use collective::{COLL_NAME_MAX, CollName, Collective};
 pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
 use dpa_model::{CommId, Envelope, Selector};
+pub use four_d::{
+    FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array, paper_overhead_four_d,
+};
+pub use indexed::{Entries, Index, Indexed, Posted, Steps, Unexpected};
 pub use list::ListEngine;
+pub use optimistic_seq::{FourIndexes, OptimisticSeq, OptimisticSeqEngine};
 pub use oracle::Oracle;
+pub use rank_array::{ARRAY_RANKS_MAX, Array, ArrayLife, RankArray, RankArrayEngine};
 pub use simd::SimdEngine;
 pub use stats::{Counter, QueueStats, Stats};
+pub use ucx::{Ucx, UcxEngine};
 
 /// Names a receive; chosen by the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]

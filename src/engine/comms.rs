@@ -1,0 +1,143 @@
+//! What an engine keeps for each communicator.
+
+use dpa_model::CommId;
+
+use super::chain::vec_bound;
+use super::id_table::IdTable;
+
+/// A communicator in use.
+#[derive(Clone, Debug)]
+struct Slot<T> {
+    /// Entries in both queues.
+    entries: u32,
+    /// `None`: the slot is free.
+    value: Option<T>,
+}
+
+/// From communicator to `T`, for those in use. Thousands of them cost a probe of a hash table each; the one
+/// used last costs none.
+#[derive(Clone, Debug)]
+pub(super) struct Comms<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+    places: IdTable,
+    /// The communicator found last, and its slot.
+    last: Option<(CommId, u32)>,
+}
+
+impl<T> Comms<T> {
+    pub(super) fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), places: IdTable::new(), last: None }
+    }
+
+    #[inline]
+    fn place(&mut self, comm: CommId) -> Option<u32> {
+        match self.last {
+            Some((last, at)) if last == comm => Some(at),
+            _ => {
+                let at = self.places.get(u64::from(comm.0))?;
+                self.last = Some((comm, at));
+                Some(at)
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, comm: CommId) -> Option<&mut T> {
+        let at = self.place(comm)?;
+        self.slots[at as usize].value.as_mut()
+    }
+
+    /// Entries of the communicator in both queues.
+    pub(super) fn entries(&self, comm: CommId) -> u32 {
+        self.places.get(u64::from(comm.0)).map_or(0, |at| self.slots[at as usize].entries)
+    }
+
+    /// One more entry of the communicator, which is taken into use with `new` if it is not.
+    #[inline]
+    pub(super) fn enter(&mut self, comm: CommId, new: impl FnOnce() -> T) -> &mut T {
+        let at = match self.place(comm) {
+            Some(at) => at,
+            None => self.insert(comm),
+        };
+        let slot = &mut self.slots[at as usize];
+        slot.entries += 1;
+        slot.value.get_or_insert_with(new)
+    }
+
+    #[cold]
+    fn insert(&mut self, comm: CommId) -> u32 {
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { entries: 0, value: None });
+            // Fewer than there are entries, which are fewer than 2^32.
+            self.slots.len() as u32 - 1
+        });
+        self.places.set(u64::from(comm.0), at);
+        self.last = Some((comm, at));
+        at
+    }
+
+    /// One entry of the communicator less; returns how many are left.
+    #[inline]
+    pub(super) fn leave(&mut self, comm: CommId) -> u32 {
+        let Some(at) = self.place(comm) else { return 0 };
+        let slot = &mut self.slots[at as usize];
+        debug_assert!(slot.entries > 0, "an entry leaves a communicator without entries");
+        slot.entries -= 1;
+        slot.entries
+    }
+
+    /// The communicator is not in use any more.
+    pub(super) fn remove(&mut self, comm: CommId) -> Option<T> {
+        self.last = None;
+        let at = self.places.remove(u64::from(comm.0))?;
+        self.free.push(at);
+        self.slots[at as usize].value.take()
+    }
+
+    /// Whether no communicator is in use.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.len() == self.free.len()
+    }
+
+    /// Gives the memory back; only when no communicator is in use.
+    pub(super) fn release(&mut self) {
+        debug_assert!(self.is_empty(), "communicators in use cannot be released");
+        *self = Self::new();
+    }
+
+    /// Bytes of the table itself, without what a `T` points to.
+    pub(super) fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot<T>>()
+            + self.free.capacity() * size_of::<u32>()
+            + self.places.bytes()
+    }
+
+    /// Most bytes if never more than `comms` were in use at once.
+    pub(super) fn bytes_bound(comms: u64) -> u64 {
+        vec_bound(comms, size_of::<Slot<T>>())
+            + vec_bound(comms, size_of::<u32>())
+            + IdTable::bytes_bound(comms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_counted_and_used_again() {
+        let mut comms = Comms::new();
+        assert_eq!(comms.get_mut(CommId(7)), None);
+        *comms.enter(CommId(7), || 'a') = 'b';
+        assert_eq!(*comms.enter(CommId(7), || 'c'), 'b');
+        comms.enter(CommId(u32::MAX), || 'd');
+        assert_eq!((comms.entries(CommId(7)), comms.entries(CommId(8))), (2, 0));
+        assert_eq!((comms.leave(CommId(7)), comms.leave(CommId(7))), (1, 0));
+        assert_eq!(comms.remove(CommId(7)), Some('b'));
+        let bytes = comms.bytes();
+        assert_eq!(*comms.enter(CommId(8), || 'e'), 'e');
+        assert_eq!((comms.bytes(), comms.get_mut(CommId(7))), (bytes, None));
+        assert!(bytes as u64 <= Comms::<char>::bytes_bound(2));
+    }
+}
