@@ -12,6 +12,7 @@ mod generate;
 mod matching;
 mod nic_args;
 mod output;
+mod trace;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ Examples:
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch engines                               list the engines
   dpamatch footprint --bins 128                  memory of the emulated NIC
+  dpamatch trace info run.tar.xz                 what is in a trace of MPI calls
 
 dpamatch COMMAND --help shows more of each command.";
 
@@ -45,6 +47,7 @@ enum Command {
     Engines(engines::Args),
     Footprint(footprint::Args),
     Gen(generate::Args),
+    Trace(trace::Args),
 }
 
 /// Input that is wrong, as opposed to input that cannot be read: exit code 2.
@@ -67,6 +70,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Engines(args)) => engines::run(&args),
         Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
+        Some(Command::Trace(args)) => trace::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,6 +18,14 @@ impl DatatypeSizes {
         Self { recorded }
     }
 
+    /// The size of one datatype became known.
+    pub(super) fn set(&mut self, datatype: usize, bytes: u32) {
+        if self.recorded.len() <= datatype {
+            self.recorded.resize(datatype + 1, 0);
+        }
+        self.recorded[datatype] = bytes;
+    }
+
     /// The sizes as recorded, by datatype, 0 where not known.
     pub fn recorded(&self) -> &[u32] {
         &self.recorded

@@ -72,6 +72,11 @@ impl TraceError {
         self.0.line
     }
 
+    /// Whether the data are at fault, so that what came before may be worth something.
+    pub fn can_be_saved(&self) -> bool {
+        matches!(self.0.kind, TraceErrorKind::Truncated(_) | TraceErrorKind::Damaged(_))
+    }
+
     /// What is wrong.
     pub fn kind(&self) -> &TraceErrorKind {
         &self.0.kind

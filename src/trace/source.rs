@@ -4,7 +4,7 @@ use std::fmt;
 
 use dpa_model::Rank;
 
-use super::{Call, DatatypeSizes, Footer, TraceError};
+use super::{Arguments, Call, DatatypeSizes, Footer, TraceError};
 
 /// What a trace says about the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,6 +15,8 @@ pub struct RunInfo {
     pub hostname: Option<String>,
     /// Start of the run in seconds since 1970.
     pub start_s: Option<u64>,
+    /// What the user should know about how the trace was found, in sentences.
+    pub notices: Vec<String>,
 }
 
 /// What a rank's trace says about itself.
@@ -28,6 +30,8 @@ pub struct RankInfo {
     pub version: Option<[u8; 3]>,
     /// The node, if known.
     pub hostname: Option<String>,
+    /// Start of the rank in seconds since 1970, if known.
+    pub start_s: Option<u64>,
     /// Size of the trace in bytes after decompression, if known beforehand.
     pub bytes: Option<u64>,
     /// Sizes of the rank's datatypes.
@@ -88,6 +92,11 @@ pub trait RankReader: Send {
     /// # Complexity
     /// Linear in the record's length; no memory is taken on the usual path.
     fn next_call(&mut self) -> Result<Option<Call<'_>>, TraceError>;
+
+    /// All arguments of the call that was read last, under their names, if the format keeps them.
+    fn arguments(&self) -> Option<&Arguments> {
+        None
+    }
 
     /// After the end: what a reader that was asked to save what can be saved had to leave out.
     fn salvage(&self) -> Option<&Salvage> {

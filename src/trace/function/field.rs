@@ -20,6 +20,8 @@ pub enum Field {
     U8s(&'static str),
     /// Handles.
     U16s(&'static str),
+    /// Requests.
+    Requests(&'static str),
     /// Numbers.
     I32s(&'static str),
     /// Rows of numbers.
@@ -40,7 +42,11 @@ impl Field {
         match self {
             Self::U8(name) | Self::U16(name) | Self::I32(name) | Self::I64(name) => name,
             Self::Str(name) | Self::Statuses(name) => name,
-            Self::U8s(name) | Self::U16s(name) | Self::I32s(name) | Self::I32ss(name) => name,
+            Self::U8s(name)
+            | Self::Requests(name)
+            | Self::U16s(name)
+            | Self::I32s(name)
+            | Self::I32ss(name) => name,
             Self::Strs(name) | Self::Strss(name) => name,
             Self::Args => "argv",
             Self::AtRoot(field) => field.name(),

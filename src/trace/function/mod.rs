@@ -3,9 +3,11 @@
 use std::fmt;
 
 mod field;
+mod recipe;
 mod table;
 
 pub use field::Field;
+pub(super) use recipe::Recipe;
 
 /// What a function does, as the shares of a trace are counted (paper, Figure 6; O32).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -79,6 +81,11 @@ impl Function {
     /// Its arguments in the order of the DUMPI binary file.
     pub fn fields(self) -> &'static [Field] {
         self.row().fields
+    }
+
+    /// How an operation is made of them.
+    pub(super) fn recipe(self) -> Recipe {
+        self.row().recipe
     }
 
     fn row(self) -> &'static table::Row {

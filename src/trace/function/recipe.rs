@@ -1,0 +1,53 @@
+//! How the arguments of a function become an operation.
+
+use crate::trace::{CollectiveKind, CompletionKind, SendMode};
+
+/// What [`interpret`](crate::trace::interpret) makes of a function's arguments. Functions with the same
+/// recipe have the same arguments at the same positions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::trace) enum Recipe {
+    Send(SendMode),
+    Recv,
+    Isend(SendMode),
+    Irecv,
+    Sendrecv,
+    SendrecvReplace,
+    SendInit(SendMode),
+    RecvInit,
+    Start,
+    Startall,
+    Complete(CompletionKind),
+    RequestStatus,
+    Probe,
+    Iprobe,
+    Cancel,
+    RequestFree,
+    CommDup,
+    CommCreate,
+    CommSplit,
+    CartCreate,
+    CartSub,
+    GraphCreate,
+    Intercomm,
+    Merge,
+    Accept,
+    GetParent,
+    Join,
+    Spawn,
+    SpawnMultiple,
+    CommFree,
+    CommSize,
+    CommRank,
+    GroupOfComm,
+    GroupOfRemote,
+    GroupUnion,
+    GroupIntersection,
+    GroupDifference,
+    GroupIncl,
+    GroupExcl,
+    GroupRangeIncl,
+    GroupRangeExcl,
+    GroupFree,
+    Collective(CollectiveKind),
+    Other,
+}

@@ -1,0 +1,128 @@
+//! What is in an archive.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use tar::EntryType;
+
+use crate::trace::region::Region;
+use crate::trace::{TraceError, TraceErrorKind};
+
+use super::OpenOptions;
+use super::decompress::{self, Compression};
+use super::names::rank_name;
+use super::spool::Spool;
+
+/// Longest name in an archive, in bytes.
+const NAME_BYTES_MAX: u64 = 64 * 1024;
+
+/// A file in an archive.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// Its whole name in the archive.
+    pub(super) name: String,
+    pub(super) contents: Region,
+}
+
+/// The rank files and descriptions in an archive, and an error that ended the reading if what came before is
+/// to be saved.
+///
+/// A compressed archive is unpacked once, into a nameless temporary file that goes away with the process,
+/// however it ends.
+pub(super) fn members(
+    archive: &Region,
+    compression: Compression,
+    options: &OpenOptions,
+) -> Result<(Vec<Member>, Option<TraceError>), TraceError> {
+    let mut members = Vec::new();
+    match read_members(archive, compression, options, &mut members) {
+        Ok(()) => Ok((members, None)),
+        Err(error) if options.salvage && !members.is_empty() && error.can_be_saved() => {
+            Ok((members, Some(error)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn read_members(
+    archive: &Region,
+    compression: Compression,
+    options: &OpenOptions,
+    members: &mut Vec<Member>,
+) -> Result<(), TraceError> {
+    let about = |error: io::Error| about(archive, error);
+    let mut spool = match compression {
+        Compression::None => None,
+        _ => Some(Spool::new().map_err(about)?),
+    };
+    let mut tar = tar::Archive::new(decompress::reader(archive, compression));
+    // Raw entries: names of any length are read here, with a bound.
+    let mut long_name = None;
+    for entry in tar.entries().map_err(about)?.raw(true) {
+        options.check_interrupt(archive.name())?;
+        let mut entry = entry.map_err(about)?;
+        match entry.header().entry_type() {
+            EntryType::GNULongName => long_name = Some(bounded(&mut entry).map_err(about)?),
+            EntryType::XHeader => {
+                let attributes = bounded(&mut entry).map_err(about)?;
+                let mut all = tar::PaxExtensions::new(&attributes).flatten();
+                let path = all.find(|attribute| attribute.key_bytes() == b"path");
+                long_name = path.map(|path| path.value_bytes().to_vec()).or(long_name);
+            }
+            EntryType::Regular | EntryType::Continuous => {
+                let name = long_name.take().unwrap_or_else(|| entry.header().path_bytes().into_owned());
+                let name = String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned();
+                if !is_wanted(&name) {
+                    continue;
+                }
+                let shown = PathBuf::from(format!("{}:{name}", archive.name().display()));
+                let Some(spool) = &mut spool else {
+                    let contents = archive.part(shown, entry.raw_file_position(), entry.size());
+                    members.push(Member { name, contents });
+                    continue;
+                };
+                let length = entry.size();
+                let go_on = || options.check_interrupt(archive.name());
+                let (contents, error) = spool.take_in(&mut entry, shown, &go_on, &about);
+                let is_short = contents.length() < length;
+                members.push(Member { name, contents });
+                if let Some(error) = error {
+                    return Err(error);
+                }
+                if is_short {
+                    return Err(about(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "the archive ends within a file",
+                    )));
+                }
+            }
+            _ => long_name = None,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file of this name can belong to a trace.
+fn is_wanted(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    base.ends_with(".meta") || rank_name(base).is_some()
+}
+
+fn bounded(entry: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    entry.take(NAME_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Errors of decompression and of the archive's format are damage, others are those of the system.
+fn about(archive: &Region, error: io::Error) -> TraceError {
+    let kind = match error.kind() {
+        io::ErrorKind::UnexpectedEof => TraceErrorKind::Truncated(error.to_string()),
+        // The archive's reader has no kind of its own for what is wrong with the format.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
+            TraceErrorKind::Damaged(error.to_string())
+        }
+        _ => error.into(),
+    };
+    TraceError::new(archive.name(), kind)
+}

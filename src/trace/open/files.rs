@@ -1,0 +1,115 @@
+//! A run whose ranks are files, or parts of one.
+
+use std::io::{self, Cursor, Read};
+use std::path::PathBuf;
+
+use crate::trace::region::Region;
+use crate::trace::{
+    BinaryReader, Rank, RankReader, RunInfo, TextReader, TraceError, TraceErrorKind, TraceSource,
+};
+
+use super::OpenOptions;
+use super::decompress::{self, Compression};
+use super::spool::Spool;
+
+/// First bytes of a file, to see what it is.
+pub(super) const BEGINNING_BYTES: u64 = 512;
+/// First bytes of a DUMPI binary file.
+const MAGIC: [u8; 4] = [0xff, 0xaa, 0xdd, b'D'];
+
+/// Where a rank's trace is.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// In a file that is opened when it is needed.
+    File(PathBuf),
+    /// In a part of an open file.
+    Part(Region),
+}
+
+/// A run: one place per rank, ascending.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) run: RunInfo,
+    pub(super) ranks: Vec<Rank>,
+    pub(super) places: Vec<Place>,
+    pub(super) options: OpenOptions,
+}
+
+impl Files {
+    /// The bytes of a rank, as they are stored.
+    pub(super) fn region(&self, rank: Rank) -> Result<Region, TraceError> {
+        let Ok(at) = self.ranks.binary_search(&rank) else {
+            let what = format!("the trace has no rank {}", rank.get());
+            return Err(TraceError::new("trace", TraceErrorKind::Unsupported(what)));
+        };
+        match &self.places[at] {
+            Place::File(path) => Region::open(path),
+            Place::Part(region) => Ok(region.clone()),
+        }
+    }
+
+    /// The bytes of a rank as they were before compression: a binary file as something that can be read at
+    /// any place, a text as a stream.
+    pub(super) fn unpacked(&self, rank: Rank) -> Result<Unpacked, TraceError> {
+        let file = self.region(rank)?;
+        let beginning = file.bytes_at(0, BEGINNING_BYTES)?;
+        let compression = Compression::of(&beginning);
+        if compression == Compression::None {
+            return Ok(if beginning.starts_with(&MAGIC) {
+                Unpacked::Binary(file)
+            } else {
+                Unpacked::Text(file.name().to_owned(), decompress::reader(&file, compression))
+            });
+        }
+        let about = |error: io::Error| {
+            let kind = match error.kind() {
+                io::ErrorKind::UnexpectedEof => TraceErrorKind::Truncated(error.to_string()),
+                io::ErrorKind::InvalidData => TraceErrorKind::Damaged(error.to_string()),
+                _ => error.into(),
+            };
+            TraceError::new(file.name(), kind)
+        };
+        let mut input = decompress::reader(&file, compression);
+        let mut beginning = Vec::new();
+        (&mut input).take(MAGIC.len() as u64).read_to_end(&mut beginning).map_err(about)?;
+        let is_binary = beginning == MAGIC;
+        let mut whole = Cursor::new(beginning).chain(input);
+        if !is_binary {
+            return Ok(Unpacked::Text(file.name().to_owned(), Box::new(whole)));
+        }
+        let go_on = || self.options.check_interrupt(file.name());
+        let mut spool = Spool::new().map_err(about)?;
+        match spool.take_in(&mut whole, file.name().to_owned(), &go_on, &about) {
+            (region, None) => Ok(Unpacked::Binary(region)),
+            // What was unpacked so far is a file that is cut off.
+            (region, Some(error)) if self.options.salvage && error.can_be_saved() => {
+                Ok(Unpacked::Binary(region))
+            }
+            (_, Some(error)) => Err(error),
+        }
+    }
+}
+
+/// A rank's trace without compression.
+pub(super) enum Unpacked {
+    Binary(Region),
+    Text(PathBuf, Box<dyn Read + Send>),
+}
+
+impl TraceSource for Files {
+    fn run(&self) -> &RunInfo {
+        &self.run
+    }
+
+    fn ranks(&self) -> &[Rank] {
+        &self.ranks
+    }
+
+    fn open(&self, rank: Rank) -> Result<Box<dyn RankReader + '_>, TraceError> {
+        let salvage = self.options.salvage;
+        Ok(match self.unpacked(rank)? {
+            Unpacked::Binary(file) => Box::new(BinaryReader::new(file, rank, salvage)?),
+            Unpacked::Text(name, input) => Box::new(TextReader::new(name, input, rank, salvage)),
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! Which files belong to a run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::trace::region::Region;
+use crate::trace::{Rank, RunInfo, TraceError, TraceErrorKind};
+
+use super::OpenOptions;
+use super::archive::{Member, members};
+use super::decompress::{self, Compression};
+use super::files::{BEGINNING_BYTES, Files, Place};
+use super::names::{Content, is_archive, rank_name};
+
+/// Longest description in bytes; real ones have 150.
+const META_BYTES_MAX: u64 = 64 * 1024;
+/// Where an archive's first header says that it is one.
+const TAR_MAGIC_AT: usize = 257;
+
+fn unsupported(path: &Path, what: String) -> TraceError {
+    TraceError::new(path, TraceErrorKind::Unsupported(what))
+}
+
+/// The run at this path, without cache.
+pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceError> {
+    if fs::metadata(path).map_err(|error| TraceError::new(path, error))?.is_dir() {
+        return in_folder(path, None, options);
+    }
+    let is_meta = path.extension().is_some_and(|extension| extension == "meta");
+    if let (true, Some(stem)) = (is_meta, path.file_stem().and_then(|stem| stem.to_str())) {
+        let folder = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        return in_folder(folder, Some(stem), options);
+    }
+    let file = Region::open(path)?;
+    let compression = Compression::of(&file.bytes_at(0, BEGINNING_BYTES)?);
+    if is_tar(&file, compression) {
+        return in_archive(&file, compression, options);
+    }
+    Ok(single(path, options))
+}
+
+/// Whether there is an archive in it.
+fn is_tar(file: &Region, compression: Compression) -> bool {
+    use std::io::Read;
+    let mut beginning = Vec::new();
+    let read = decompress::reader(file, compression).take(BEGINNING_BYTES).read_to_end(&mut beginning);
+    // What is wrong with it is said by whoever reads on.
+    read.is_ok() && beginning.get(TAR_MAGIC_AT..).is_some_and(|magic| magic.starts_with(b"ustar"))
+}
+
+/// One rank's file.
+fn single(path: &Path, options: &OpenOptions) -> Files {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut run = RunInfo::default();
+    let named = rank_name(&name).map(|name| name.rank);
+    let rank = options.rank.or(named).unwrap_or_else(|| {
+        run.notices.push(format!("the name {name} does not say which rank it is: taken as rank 0"));
+        Rank::default()
+    });
+    let place = Place::File(path.to_owned());
+    Files { run, ranks: vec![rank], places: vec![place], options: options.clone() }
+}
+
+/// A run in a folder: the one with this prefix, or the only one.
+fn in_folder(folder: &Path, prefix: Option<&str>, options: &OpenOptions) -> Result<Files, TraceError> {
+    let about = |error| TraceError::new(folder, error);
+    let mut candidates = Vec::new();
+    let mut archives = Vec::new();
+    for entry in fs::read_dir(folder).map_err(about)? {
+        let path = entry.map_err(about)?.path();
+        // Names of rank files are plain text; others cannot belong to a trace.
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        if is_archive(name) {
+            archives.push(path);
+        } else {
+            candidates.push(Candidate { name: name.to_owned(), place: Place::File(path) });
+        }
+    }
+    if candidates.iter().all(|candidate| !candidate.is_binary()) && prefix.is_none() {
+        match &archives[..] {
+            [] => {}
+            [archive] => return find(archive, options),
+            _ => {
+                let what =
+                    format!("{} archives and no rank's file are in it: name one of them", archives.len());
+                return Err(unsupported(folder, what));
+            }
+        }
+    }
+    choose(folder, candidates, prefix, options)
+}
+
+fn in_archive(file: &Region, compression: Compression, options: &OpenOptions) -> Result<Files, TraceError> {
+    let (found, error) = members(file, compression, options)?;
+    let candidates = found
+        .into_iter()
+        .map(|Member { name, contents }| Candidate { name, place: Place::Part(contents) })
+        .collect();
+    let mut files = choose(file.name(), candidates, None, options)?;
+    files.run.notices.extend(error.map(|error| format!("not all of the archive could be read: {error}")));
+    Ok(files)
+}
+
+/// A file that may belong to the run.
+struct Candidate {
+    /// Its name, in an archive with the folders before it.
+    name: String,
+    place: Place,
+}
+
+impl Candidate {
+    /// The folder in the archive, and the name in it.
+    fn split(&self) -> (&str, &str) {
+        self.name.rsplit_once('/').unwrap_or(("", &self.name))
+    }
+
+    fn is_binary(&self) -> bool {
+        rank_name(self.split().1).is_some_and(|name| name.content == Content::Binary)
+    }
+}
+
+/// Picks the files of one run. Binary files go before texts.
+fn choose(
+    within: &Path,
+    mut candidates: Vec<Candidate>,
+    prefix: Option<&str>,
+    options: &OpenOptions,
+) -> Result<Files, TraceError> {
+    candidates.sort_by(|a, b| a.name.cmp(&b.name));
+    // Runs by content, folder and prefix; of two files of a rank the one with the shorter name is not
+    // compressed.
+    let mut runs: BTreeMap<(Content, String, String), BTreeMap<Rank, Place>> = BTreeMap::new();
+    for candidate in &candidates {
+        let (folder, name) = candidate.split();
+        let Some(name) = rank_name(name).filter(|name| prefix.is_none_or(|prefix| prefix == name.prefix))
+        else {
+            continue;
+        };
+        let key = (name.content, folder.to_owned(), name.prefix.to_owned());
+        runs.entry(key).or_default().entry(name.rank).or_insert_with(|| candidate.place.clone());
+    }
+    let content = runs.keys().next().map(|(content, ..)| *content);
+    runs.retain(|(other, ..), _| Some(*other) == content);
+    let Some(((_, folder, prefix), ranks)) = runs.pop_first() else {
+        let what = "no rank's file is in it: such a name ends in -NNNN.bin or -NNNN.txt, perhaps packed";
+        return Err(unsupported(within, what.to_owned()));
+    };
+    if let Some((_, _, other)) = runs.keys().next() {
+        let what = format!(
+            "{} traces are in it, such as {prefix} and {other}: name one by its .meta file",
+            1 + runs.len()
+        );
+        return Err(unsupported(within, what));
+    }
+    let meta = candidates.iter().find(|candidate| {
+        let (its_folder, name) = candidate.split();
+        its_folder == folder && name.strip_suffix(".meta") == Some(&prefix)
+    });
+    let mut run = meta.map(|meta| describe(&meta.place)).transpose()?.unwrap_or_default();
+    let (ranks, places): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
+    match run.processes {
+        Some(processes) if ranks.len() != processes as usize => {
+            run.notices.push(format!("the run had {processes} ranks, {} of them are here", ranks.len()));
+        }
+        _ => {}
+    }
+    Ok(Files { run, ranks, places, options: options.clone() })
+}
+
+/// What the description says: lines `key=value`.
+fn describe(place: &Place) -> Result<RunInfo, TraceError> {
+    let file = match place {
+        Place::File(path) => Region::open(path)?,
+        Place::Part(region) => region.clone(),
+    };
+    let text = file.bytes_at(0, META_BYTES_MAX)?;
+    let text = String::from_utf8_lossy(&text);
+    let mut run = RunInfo::default();
+    for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        match key {
+            "numprocs" => run.processes = value.trim().parse().ok(),
+            "hostname" => run.hostname = Some(value.to_owned()),
+            // The recorder spells it so.
+            "startime" => run.start_s = value.trim().parse().ok(),
+            _ => {}
+        }
+    }
+    Ok(run)
+}

@@ -1,0 +1,160 @@
+//! A piece of a file, or bytes in memory, readable at any place by several readers at once.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{TraceError, TraceErrorKind};
+
+/// Bytes that belong together: a whole file, a part of one, or a buffer.
+#[derive(Clone, Debug)]
+pub struct Region {
+    name: PathBuf,
+    bytes: Bytes,
+    start: u64,
+    length: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Bytes {
+    File(Arc<File>),
+    Memory(Arc<[u8]>),
+}
+
+impl Region {
+    /// A whole file.
+    ///
+    /// # Errors
+    /// It cannot be opened, or it is no file.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let about = |error: io::Error| TraceError::new(path, error);
+        let file = File::open(path).map_err(about)?;
+        let metadata = file.metadata().map_err(about)?;
+        if !metadata.is_file() {
+            let what = TraceErrorKind::Unsupported("neither a file nor a folder of files".to_owned());
+            return Err(TraceError::new(path, what));
+        }
+        Ok(Self::part_of(Arc::new(file), path.to_owned(), 0, metadata.len()))
+    }
+
+    /// A part of an open file, under a name of its own for messages.
+    pub(super) fn part_of(file: Arc<File>, name: PathBuf, start: u64, length: u64) -> Self {
+        Self { name, bytes: Bytes::File(file), start, length }
+    }
+
+    /// A part of this region under a name of its own; what lies beyond the end is left out.
+    pub(super) fn part(&self, name: PathBuf, start: u64, length: u64) -> Self {
+        let start = start.min(self.length);
+        let length = length.min(self.length - start);
+        Self { name, bytes: self.bytes.clone(), start: self.start + start, length }
+    }
+
+    /// Bytes in memory, under a name for messages.
+    pub fn memory(name: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        let length = bytes.len() as u64;
+        Self { name: name.into(), bytes: Bytes::Memory(bytes), start: 0, length }
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Its length in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Reads from this place until `buffer` is full or the region ends, and says how many bytes these are.
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = left.min(buffer.len());
+        let buffer = &mut buffer[..wanted];
+        match &self.bytes {
+            Bytes::Memory(bytes) => {
+                // The region is within the bytes, so both fit a usize.
+                let from = (self.start + offset) as usize;
+                buffer.copy_from_slice(&bytes[from..from + wanted]);
+            }
+            Bytes::File(file) => {
+                let mut done = 0;
+                while done < wanted {
+                    match read_some(file, &mut buffer[done..], self.start + offset + done as u64) {
+                        Ok(0) => {
+                            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has shrunk"));
+                        }
+                        Ok(count) => done += count,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// At most `length` bytes from this place, fewer if the region ends.
+    pub(super) fn bytes_at(&self, offset: u64, length: u64) -> Result<Vec<u8>, TraceError> {
+        let length = length.min(self.length.saturating_sub(offset));
+        // The region has so many bytes.
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        self.read_at(offset, &mut bytes)
+            .map_err(|error| TraceError::new(&self.name, error).at_byte(offset))?;
+        Ok(bytes)
+    }
+
+    /// A reader of the whole region from its beginning.
+    pub(super) fn reader(&self) -> RegionReader {
+        RegionReader { region: self.clone(), at: 0 }
+    }
+}
+
+#[cfg(unix)]
+fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Reads a region from its beginning to its end.
+#[derive(Debug)]
+pub(super) struct RegionReader {
+    region: Region,
+    at: u64,
+}
+
+impl io::Read for RegionReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.region.read_at(self.at, buffer)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_file_ends_where_it_ends() {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(b"0123456789").expect("room");
+        let part = Region::part_of(Arc::new(file), "part".into(), 2, 5);
+        let mut text = String::new();
+        part.reader().read_to_string(&mut text).expect("readable");
+        assert_eq!(text, "23456");
+        assert_eq!(part.bytes_at(3, 9).expect("readable"), b"56");
+        assert_eq!(part.bytes_at(9, 9).expect("readable"), b"");
+        let beyond = Region { length: 50, ..part };
+        assert_eq!(beyond.bytes_at(0, 50).map_err(|error| error.to_string()).err().as_deref(), {
+            Some("part: byte 0: the file has shrunk")
+        });
+    }
+}
