@@ -11,9 +11,11 @@
 //! - [`registry`]: the engines by name.
 //! - [`trace`]: recorded MPI calls of real programs.
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
+//! - [`cost`]: what an application's communication costs, and how much of it is matching.
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod cost;
 pub mod endpoint;
 pub mod engine;
 pub mod figure;

@@ -5,6 +5,7 @@
 //! an explored schedule broke the rules.
 
 mod bench;
+mod cost;
 mod engines;
 mod explore;
 mod footprint;
@@ -12,6 +13,7 @@ mod generate;
 mod matching;
 mod nic_args;
 mod output;
+mod table;
 mod trace;
 
 use std::io::{self, Write};
@@ -25,6 +27,7 @@ Examples:
   dpamatch bench                                 measure message rates, in less than a minute
   dpamatch match events.txt                      match a stream of events
   dpamatch gen --seed 7 | dpamatch match         match a random stream
+  dpamatch cost                                  what communication costs, and how much of it is matching
   dpamatch engines                               list the engines
   dpamatch footprint --bins 128                  memory of the emulated NIC
   dpamatch trace info run.tar.xz                 what is in a trace of MPI calls
@@ -42,6 +45,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Bench(bench::Args),
+    Cost(cost::Args),
     Match(matching::Args),
     Explore(explore::Args),
     Engines(engines::Args),
@@ -65,6 +69,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
         None => bare(),
         Some(Command::Bench(args)) => bench::run(&args),
+        Some(Command::Cost(args)) => cost::run(&args),
         Some(Command::Match(args)) => matching::run(&args),
         Some(Command::Explore(args)) => explore::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),

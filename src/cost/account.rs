@@ -1,0 +1,250 @@
+//! The whole cost (M7): moving, searching, contending, per rank and per phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::contention::{Torus, contention_s, link_bytes};
+use super::message_list::Message;
+use super::profile::{Place, Profile, Protocol};
+use super::queue::{bound_s, steps_s, third_s};
+use super::transfer::{max_rate_s, node_aware_s, postal_s};
+
+/// Which queue term is part of the total.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueueTerm {
+    /// gamma n^2 (M4).
+    Bound,
+    /// gamma n^2 / 3 (M5).
+    Third,
+    /// Measured steps (M12).
+    Steps,
+}
+
+/// What a phase costs one rank. Times in seconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct RankCost {
+    /// The rank.
+    pub rank: u32,
+    /// Messages it sends.
+    pub sent: u64,
+    /// Bytes it sends.
+    pub sent_bytes: u64,
+    /// Messages it receives: the n of queue search.
+    pub received: u64,
+    /// Moving what it sends, as if everything went between nodes without a limit of the node (M1).
+    pub postal_s: f64,
+    /// The same with the limit of the node (M2).
+    pub max_rate_s: f64,
+    /// With the parameters of each place (M3); this one is part of the total.
+    pub transfer_s: f64,
+    /// gamma n^2.
+    pub queue_bound_s: f64,
+    /// gamma n^2 / 3.
+    pub queue_third_s: f64,
+    /// Steps of an engine, if they were counted.
+    pub steps: Option<u64>,
+    /// Time of these steps.
+    pub queue_steps_s: Option<f64>,
+}
+
+impl RankCost {
+    /// Queue search by this term; 0 without counted steps.
+    pub fn queue_s(&self, term: QueueTerm) -> f64 {
+        match term {
+            QueueTerm::Bound => self.queue_bound_s,
+            QueueTerm::Third => self.queue_third_s,
+            QueueTerm::Steps => self.queue_steps_s.unwrap_or(0.0),
+        }
+    }
+}
+
+/// What a phase costs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PhaseCost {
+    /// Its ranks that send or receive, by number.
+    pub ranks: Vec<RankCost>,
+    /// h: links that a byte between nodes passes on average.
+    pub hops: f64,
+    /// b: bytes that a process sends to other nodes on average.
+    pub bytes_per_process: f64,
+    /// l: bytes on the busiest link.
+    pub link_bytes: f64,
+    /// Contention in seconds, the same for all ranks.
+    pub contention_s: f64,
+}
+
+/// The parts of the cost of the rank that takes longest, in seconds (M7).
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Split {
+    /// The rank; `None` without messages.
+    pub rank: Option<u32>,
+    /// Moving.
+    pub transfer_s: f64,
+    /// Searching.
+    pub queue_s: f64,
+    /// Contending.
+    pub contention_s: f64,
+}
+
+impl Split {
+    /// The sum (M7).
+    pub fn total_s(&self) -> f64 {
+        self.transfer_s + self.queue_s + self.contention_s
+    }
+
+    /// Adds the phase after this one: an application's cost is the sum of its phases.
+    pub fn then(&mut self, next: &Self) {
+        self.transfer_s += next.transfer_s;
+        self.queue_s += next.queue_s;
+        self.contention_s += next.contention_s;
+    }
+}
+
+impl PhaseCost {
+    /// The cost of messages that `ranks` processes send at the same time.
+    ///
+    /// A rank pays for the messages that it sends, one after the other, and for searching among the receives
+    /// of those that it gets. ppn of M2 counts the processes of the sender's node that send to other nodes in
+    /// this phase. `hops` replaces the average over the smallest torus that holds the job. `steps`: counted
+    /// steps of each receiving rank.
+    ///
+    /// # Complexity
+    /// O(messages log messages).
+    pub fn of(
+        profile: &Profile,
+        ranks: u32,
+        messages: &[Message],
+        hops: Option<f64>,
+        steps: Option<&BTreeMap<u32, u64>>,
+    ) -> Self {
+        let layout = &profile.layout;
+        let far = |message: &Message| layout.node(message.src) != layout.node(message.dst);
+        let mut senders: BTreeMap<u32, u32> = BTreeMap::new();
+        for rank in messages.iter().filter(|message| far(message)).map(|m| m.src).collect::<BTreeSet<_>>() {
+            *senders.entry(layout.node(rank)).or_default() += 1;
+        }
+        let torus = Torus::holding(ranks, layout);
+        let mut by_rank: BTreeMap<u32, RankCost> = BTreeMap::new();
+        let (mut far_bytes, mut byte_hops) = (0.0, 0.0);
+        for message in messages {
+            let &Message { src, dst, bytes, .. } = message;
+            let active = senders.get(&layout.node(src)).copied().unwrap_or(1);
+            let network = profile.link(Place::Network, profile.protocol(bytes));
+            let sender = by_rank.entry(src).or_default();
+            sender.sent += 1;
+            sender.sent_bytes = sender.sent_bytes.saturating_add(bytes);
+            sender.postal_s += postal_s(network, bytes);
+            sender.max_rate_s += max_rate_s(network, bytes, active);
+            sender.transfer_s += node_aware_s(profile, layout.place(src, dst), bytes, active);
+            by_rank.entry(dst).or_default().received += 1;
+            if far(message) {
+                far_bytes += bytes as f64;
+                byte_hops += bytes as f64 * f64::from(torus.hops(layout.node(src), layout.node(dst)));
+            }
+        }
+        for (&rank, cost) in &mut by_rank {
+            cost.rank = rank;
+            cost.queue_bound_s = bound_s(profile.queue.gamma_s, cost.received);
+            cost.queue_third_s = third_s(profile.queue.gamma_s, cost.received);
+            cost.steps = steps.and_then(|steps| steps.get(&rank).copied());
+            cost.queue_steps_s = cost.steps.map(|steps| steps_s(profile.queue.gamma_step_s, steps));
+        }
+        let hops = hops.unwrap_or(if far_bytes > 0.0 { byte_hops / far_bytes } else { 0.0 });
+        let bytes_per_process = far_bytes / f64::from(ranks.max(1));
+        let link_bytes = link_bytes(hops, bytes_per_process, layout.processes_per_node);
+        Self {
+            ranks: by_rank.into_values().collect(),
+            hops,
+            bytes_per_process,
+            link_bytes,
+            contention_s: contention_s(profile.contention.delta_s_per_byte, link_bytes),
+        }
+    }
+
+    /// The parts of the rank that takes longest: the phase ends when it does.
+    pub fn split(&self, term: QueueTerm) -> Split {
+        let time = |cost: &RankCost| cost.transfer_s + cost.queue_s(term);
+        // The first of equals, so that the answer does not depend on the way of searching.
+        let slowest = self.ranks.iter().rev().max_by(|a, b| time(a).total_cmp(&time(b)));
+        slowest.map_or_else(Split::default, |cost| Split {
+            rank: Some(cost.rank),
+            transfer_s: cost.transfer_s,
+            queue_s: cost.queue_s(term),
+            contention_s: self.contention_s,
+        })
+    }
+
+    /// Most messages that a rank receives.
+    pub fn received_max(&self) -> u64 {
+        self.ranks.iter().map(|cost| cost.received).max().unwrap_or(0)
+    }
+
+    /// Most of some value over the ranks, in seconds.
+    pub fn max_s(&self, value: impl Fn(&RankCost) -> f64) -> f64 {
+        self.ranks.iter().map(value).fold(0.0, f64::max)
+    }
+}
+
+/// Messages and bytes of each place and protocol, near to far and short to long.
+pub fn by_place(profile: &Profile, messages: &[Message]) -> [[(u64, u64); 3]; 3] {
+    let mut table = [[(0, 0); 3]; 3];
+    for message in messages {
+        let place = profile.layout.place(message.src, message.dst);
+        let protocol: Protocol = profile.protocol(message.bytes);
+        let (count, bytes): &mut (u64, u64) = &mut table[place as usize][protocol as usize];
+        *count += 1;
+        *bytes = bytes.saturating_add(message.bytes);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(src: u32, dst: u32, bytes: u64) -> Message {
+        Message { src, dst, tag: 0, bytes }
+    }
+
+    #[test]
+    fn parts_add_up_by_hand() {
+        let profile = Profile::blue_waters();
+        // Ranks 0 and 1 of node 0 send to node 1 (the same router) and node 2 (one hop); 0 sends to its
+        // neighbour as well.
+        let messages = [message(0, 16, 8), message(1, 32, 8), message(0, 1, 1 << 20), message(2, 1, 8)];
+        let steps = BTreeMap::from([(1, 3)]);
+        let cost = PhaseCost::of(&profile, 48, &messages, None, Some(&steps));
+        assert_eq!(cost.ranks.iter().map(|cost| cost.rank).collect::<Vec<_>>(), [0, 1, 2, 16, 32]);
+        let close = |a: f64, b: f64| assert!((a - b).abs() <= b.abs() * 1e-12, "{a} is not {b}");
+        close(cost.ranks[0].transfer_s, 2.3e-6 + 8.0 / 1.3e9 + 1.7e-6 + 1_048_576.0 / 6.2e9);
+        // As if between nodes: two senders, below the limit of the node.
+        close(cost.ranks[0].max_rate_s, 2.3e-6 + 8.0 / 1.3e9 + 3.0e-6 + 1_048_576.0 / 2.9e9);
+        close(cost.ranks[1].queue_bound_s, 8.4e-9 * 4.0);
+        close(cost.ranks[1].queue_s(QueueTerm::Steps), 16.8e-9 * 3.0);
+        assert_eq!(cost.ranks[0].queue_steps_s, None);
+        // 16 bytes between nodes, 8 of them over one link.
+        close(cost.hops, 0.5);
+        close(cost.bytes_per_process, 16.0 / 48.0);
+        close(cost.contention_s, 1.0e-10 * 2.0 * 0.125 * (16.0 / 48.0) * 16.0);
+        let split = cost.split(QueueTerm::Bound);
+        assert_eq!(split.rank, Some(0));
+        close(split.total_s(), cost.ranks[0].transfer_s + cost.contention_s);
+        assert_eq!(by_place(&profile, &messages)[0], [(1, 8), (0, 0), (1, 1 << 20)]);
+        assert_eq!(by_place(&profile, &messages)[2][0], (2, 16));
+    }
+
+    #[test]
+    fn a_full_node_is_limited_and_given_hops_replace_the_torus() {
+        let profile = Profile::blue_waters();
+        // M11: 16 senders of 1 MiB each take 2.5450e-3 s; l(h = 2, b = 1 MiB, ppn = 16).
+        let messages: Vec<Message> = (0..16).map(|rank| message(rank, 16 + rank, 1 << 20)).collect();
+        let cost = PhaseCost::of(&profile, 16, &messages, Some(2.0), None);
+        assert_eq!(format!("{:.4e}", cost.ranks[0].transfer_s), "2.5450e-3");
+        assert_eq!(cost.link_bytes, 2.0 * 8.0 * f64::from(1 << 20) * 16.0);
+    }
+
+    #[test]
+    fn nothing_costs_nothing() {
+        let cost = PhaseCost::of(&Profile::blue_waters(), 0, &[], None, None);
+        assert_eq!((cost.split(QueueTerm::Third), cost.received_max()), (Split::default(), 0));
+    }
+}

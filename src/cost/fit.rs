@@ -1,0 +1,440 @@
+//! Parameters from measured runs: alpha, R_b and R_N of each place and protocol, and gamma, in one least-squares
+//! fit.
+//!
+//! A run is modelled as
+//!
+//! ```text
+//! seconds = alpha * messages + bytes / R_b          + gamma * search     while the node does not limit
+//!         = alpha * messages + ppn * bytes / R_N    + gamma * search     from some ppn on (M2)
+//! ```
+//!
+//! which is linear in alpha, 1 / R_b, 1 / R_N and gamma once it is known which runs the node limited. Those are
+//! the ones with many processes, so every ppn is tried as the first of them, and what fits best is kept. Errors
+//! of measurement grow with the time measured: each run counts with weight 1 / seconds. `search` is the number
+//! of steps (M12), or n^2 for runs in the worst order and 0 for runs in the best (M4, M8).
+
+use std::io::BufRead;
+
+use serde::{Deserialize, Serialize};
+
+use super::least_squares::{Estimate, Solution, solve};
+use super::lines::InputError;
+use super::message_list::rows;
+use super::profile::{Link, Place, Profile, Protocol};
+
+/// Order of the tags in a run (M8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Receives posted in the order of sending.
+    Best,
+    /// In reverse.
+    Worst,
+    /// In a random order; not used for gamma n^2.
+    Random,
+}
+
+fn network() -> Place {
+    Place::Network
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A measured run: each of `ppn` processes of a node sends `messages` messages, `bytes` in total, to a partner.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+pub struct Run {
+    /// How long it took.
+    pub seconds: f64,
+    /// Messages of each process.
+    pub messages: u64,
+    /// Bytes of each process, all messages together.
+    pub bytes: u64,
+    /// Processes of a node that send.
+    #[serde(default = "one")]
+    pub ppn: u32,
+    /// Where the partners are.
+    #[serde(default = "network")]
+    pub place: Place,
+    /// How the messages were sent; by their length if absent.
+    #[serde(default)]
+    pub protocol: Option<Protocol>,
+    /// Search steps of a receiver.
+    #[serde(default)]
+    pub steps: Option<u64>,
+    /// Order of the tags.
+    #[serde(default)]
+    pub order: Option<Order>,
+}
+
+/// Reads measured runs: CSV with the columns `seconds`, `messages`, `bytes`, and if wanted `ppn` (1), `place`
+/// (network), `protocol` (by length), `steps` and `order` (best, worst, random). `seconds` must be above 0.
+///
+/// # Errors
+/// [`InputError`] with the line.
+pub fn read_csv(input: impl BufRead) -> Result<Vec<Run>, InputError> {
+    let mut runs = Vec::new();
+    rows(input, |run: Run| {
+        if !(run.seconds.is_finite() && run.seconds > 0.0) {
+            return Err(format!("seconds is {}, must be above 0", run.seconds));
+        }
+        if run.ppn == 0 {
+            return Err("ppn is 0, must be at least 1".to_owned());
+        }
+        runs.push(run);
+        Ok(())
+    })?;
+    Ok(runs)
+}
+
+/// What gamma is multiplied with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Search {
+    /// Steps; gives gamma per step.
+    Steps,
+    /// n^2 of runs in the worst order; gives gamma of the bound.
+    Square,
+}
+
+/// The parameters of one place and protocol.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct LinkFit {
+    /// Where.
+    pub place: Place,
+    /// How.
+    pub protocol: Protocol,
+    /// Runs used.
+    pub runs: usize,
+    /// alpha in seconds; `None` where the runs do not tell.
+    pub alpha_s: Option<Estimate>,
+    /// R_b in bytes per second.
+    pub rate_bytes_per_s: Option<Estimate>,
+    /// R_N in bytes per second.
+    pub node_rate_bytes_per_s: Option<Estimate>,
+    /// Processes from which on the node limits.
+    pub limited_from: Option<u32>,
+}
+
+/// A fit.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Fit {
+    /// What gamma belongs to.
+    pub search: Search,
+    /// By place and protocol.
+    pub links: Vec<LinkFit>,
+    /// gamma in seconds; `None` where the runs do not tell.
+    pub gamma_s: Option<Estimate>,
+    /// Runs used.
+    pub runs: usize,
+    /// Degrees of freedom.
+    pub freedom: usize,
+    /// Root of the mean square of the relative errors.
+    pub relative_error: f64,
+}
+
+/// Runs that cannot be fitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// There are not more runs than parameters.
+    #[error("{runs} runs are too few for {parameters} parameters and their confidence")]
+    TooFew {
+        /// Runs that can be used.
+        runs: usize,
+        /// Parameters.
+        parameters: usize,
+    },
+}
+
+/// Fits all runs that tell something about `search`. Runs without protocol get the one that `profile` gives
+/// messages of their length.
+///
+/// # Errors
+/// [`FitError`].
+///
+/// # Complexity
+/// O(places and protocols * distinct ppn * runs * parameters^2).
+pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitError> {
+    let runs: Vec<Run> = runs
+        .iter()
+        .filter(|run| search == Search::Steps || run.order != Some(Order::Random))
+        .map(|run| Run {
+            protocol: Some(run.protocol.unwrap_or_else(|| profile.protocol(run.bytes / run.messages.max(1)))),
+            ..*run
+        })
+        .collect();
+    let mut groups: Vec<Group> = Vec::new();
+    for run in &runs {
+        let key = (run.place, run.protocol.unwrap_or(Protocol::Short));
+        match groups.iter_mut().find(|group| group.key == key) {
+            Some(group) => group.ppn.push(run.ppn),
+            None => groups.push(Group { key, ppn: vec![run.ppn], limited_from: None }),
+        }
+    }
+    groups.sort_by_key(|group| group.key);
+    let mut best = system(&runs, &groups, search);
+    // A few passes over the groups: they share gamma only, so the choice of one hardly moves that of another.
+    for _ in 0..4 {
+        let before = groups.clone();
+        for place in 0..groups.len() {
+            for first in groups[place].candidates() {
+                let mut trial = groups.clone();
+                trial[place].limited_from = Some(first);
+                let solution = system(&runs, &trial, search);
+                if solution.is_physical() && is_worth(best.residual, solution.residual, runs.len()) {
+                    (best, groups) = (solution, trial);
+                }
+            }
+        }
+        if groups == before {
+            break;
+        }
+    }
+    best.finish(&runs, &groups, search)
+}
+
+/// Whether a limit and its place, two parameters more, fit so much better that they are worth it (Bayesian
+/// information criterion). Relative errors below a millionth are none.
+fn is_worth(before: f64, after: f64, runs: usize) -> bool {
+    let runs = runs as f64;
+    before > runs * 1e-12 && runs * (before / after).ln() > 2.0 * runs.ln()
+}
+
+/// Runs of one place and protocol.
+#[derive(Clone, PartialEq, Debug)]
+struct Group {
+    key: (Place, Protocol),
+    ppn: Vec<u32>,
+    limited_from: Option<u32>,
+}
+
+impl Group {
+    /// Numbers of processes from which on the node may limit; the fewest processes are never limited, or R_b
+    /// could not be told.
+    fn candidates(&self) -> Vec<u32> {
+        let mut distinct = self.ppn.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        distinct.split_off(1.min(distinct.len()))
+    }
+}
+
+/// Columns of each group: alpha, 1 / R_b, 1 / R_N. The last column of all is gamma.
+const OF_GROUP: usize = 3;
+
+fn system(runs: &[Run], groups: &[Group], search: Search) -> Solution {
+    let mut columns = vec![vec![0.0; runs.len()]; groups.len() * OF_GROUP + 1];
+    for (row, run) in runs.iter().enumerate() {
+        let key = (run.place, run.protocol.unwrap_or(Protocol::Short));
+        let Some(place) = groups.iter().position(|group| group.key == key) else { continue };
+        let first = place * OF_GROUP;
+        columns[first][row] = run.messages as f64;
+        match groups[place].limited_from {
+            Some(limit) if run.ppn >= limit => {
+                columns[first + 2][row] = f64::from(run.ppn) * run.bytes as f64;
+            }
+            _ => columns[first + 1][row] = run.bytes as f64,
+        }
+        columns[groups.len() * OF_GROUP][row] = match search {
+            Search::Steps => run.steps.unwrap_or(0) as f64,
+            Search::Square if run.order == Some(Order::Worst) => (run.messages as f64).powi(2),
+            Search::Square => 0.0,
+        };
+    }
+    let seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
+    let weights: Vec<f64> = runs.iter().map(|run| 1.0 / run.seconds).collect();
+    solve(&columns, &seconds, &weights)
+}
+
+impl Solution {
+    /// No rate is negative.
+    fn is_physical(&self) -> bool {
+        let mut rates = self.estimates.chunks(OF_GROUP).flat_map(|group| group.iter().skip(1).flatten());
+        rates.all(|rate| rate.value > 0.0)
+    }
+
+    fn finish(self, runs: &[Run], groups: &[Group], search: Search) -> Result<Fit, FitError> {
+        if self.freedom == 0 {
+            let parameters = self.estimates.iter().flatten().count().max(1);
+            return Err(FitError::TooFew { runs: runs.len(), parameters });
+        }
+        let link = |(place, group): (usize, &Group)| {
+            let [alpha, beta, beta_node] = [0, 1, 2].map(|i| self.estimates[place * OF_GROUP + i]);
+            LinkFit {
+                place: group.key.0,
+                protocol: group.key.1,
+                runs: group.ppn.len(),
+                alpha_s: alpha,
+                rate_bytes_per_s: beta.and_then(Estimate::inverse),
+                node_rate_bytes_per_s: beta_node.and_then(Estimate::inverse),
+                limited_from: group.limited_from,
+            }
+        };
+        Ok(Fit {
+            search,
+            links: groups.iter().enumerate().map(link).collect(),
+            gamma_s: self.estimates.last().copied().flatten(),
+            runs: runs.len(),
+            freedom: self.freedom,
+            relative_error: (self.residual / runs.len() as f64).sqrt(),
+        })
+    }
+}
+
+impl Fit {
+    /// Puts what was fitted into a profile. A start-up or gamma below 0 becomes 0; what the runs do not tell
+    /// stays.
+    pub fn apply(&self, profile: &mut Profile) {
+        for fitted in &self.links {
+            let old = profile.link(fitted.place, fitted.protocol);
+            let link = Link {
+                alpha_s: fitted.alpha_s.map_or(old.alpha_s, |alpha| alpha.value.max(0.0)),
+                rate_bytes_per_s: fitted.rate_bytes_per_s.map_or(old.rate_bytes_per_s, |rate| rate.value),
+                node_rate_bytes_per_s: fitted
+                    .node_rate_bytes_per_s
+                    .map_or(old.node_rate_bytes_per_s, |rate| Some(rate.value)),
+            };
+            profile.set_link(fitted.place, fitted.protocol, link);
+        }
+        if let Some(gamma) = self.gamma_s {
+            match self.search {
+                Search::Steps => profile.queue.gamma_step_s = gamma.value.max(0.0),
+                Search::Square => profile.queue.gamma_s = gamma.value.max(0.0),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::ChaCha8Rng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::cost::queue::steps_reverse;
+    use crate::cost::transfer::node_aware_s;
+
+    /// Runs whose times follow the model exactly, but for a relative error up to `noise`.
+    fn synthetic(noise: f64, seed: u64) -> Vec<Run> {
+        let profile = Profile::blue_waters();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut runs = Vec::new();
+        for place in Place::ALL {
+            for bytes in [8, 64, 512, 1024, 2048, 4096, 8192, 65_536, 1 << 20] {
+                for ppn in [1, 2, 3, 4, 8, 16] {
+                    for messages in [1_u64, 10, 300] {
+                        for order in [Order::Best, Order::Worst] {
+                            let steps =
+                                if order == Order::Worst { steps_reverse(messages) } else { messages };
+                            let one = node_aware_s(&profile, place, bytes, ppn);
+                            let exact = one * messages as f64 + profile.queue.gamma_step_s * steps as f64;
+                            let seconds = exact * (1.0 + noise * random.random_range(-1.0..1.0));
+                            runs.push(Run {
+                                seconds,
+                                messages,
+                                bytes: bytes * messages,
+                                ppn,
+                                place,
+                                protocol: None,
+                                steps: Some(steps),
+                                order: Some(order),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        runs
+    }
+
+    #[test]
+    fn exact_runs_give_the_parameters_back() {
+        let profile = Profile::blue_waters();
+        let fit = fit(&synthetic(0.0, 0), &profile, Search::Steps).expect("enough runs");
+        assert_eq!(fit.links.len(), 9);
+        let close = |estimate: Option<Estimate>, truth: f64| {
+            let value = estimate.expect("an estimate").value;
+            assert!((value / truth - 1.0).abs() < 1e-6, "{value} is not {truth}");
+        };
+        for link in &fit.links {
+            let truth = profile.link(link.place, link.protocol);
+            close(link.alpha_s, truth.alpha_s);
+            close(link.rate_bytes_per_s, truth.rate_bytes_per_s);
+            match truth.node_rate_bytes_per_s {
+                Some(rate) => close(link.node_rate_bytes_per_s, rate),
+                None => assert_eq!(link.node_rate_bytes_per_s, None, "{link:?}"),
+            }
+        }
+        // M2: three senders and more are limited.
+        assert_eq!(fit.links.last().and_then(|link| link.limited_from), Some(3));
+        close(fit.gamma_s, profile.queue.gamma_step_s);
+        let mut other = profile.clone();
+        other.network.rendezvous.node_rate_bytes_per_s = None;
+        other.queue.gamma_step_s = 0.0;
+        fit.apply(&mut other);
+        assert!(
+            (other.network.rendezvous.node_rate_bytes_per_s.expect("a limit") / 6.6e9 - 1.0).abs() < 1e-6
+        );
+        assert!(other.queue.gamma_step_s > 0.0);
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_as_often_as_they_say() {
+        let profile = Profile::blue_waters();
+        let (mut held, mut all) = (0, 0);
+        for seed in 0..8 {
+            let fit = fit(&synthetic(0.05, seed), &profile, Search::Steps).expect("enough runs");
+            let mut count = |estimate: Option<Estimate>, truth: f64| {
+                let Estimate { low, high, .. } = estimate.expect("an estimate");
+                all += 1;
+                held += usize::from((low..=high).contains(&truth));
+            };
+            count(fit.gamma_s, profile.queue.gamma_step_s);
+            for link in &fit.links {
+                let truth = profile.link(link.place, link.protocol);
+                count(link.alpha_s, truth.alpha_s);
+                count(link.rate_bytes_per_s, truth.rate_bytes_per_s);
+            }
+        }
+        // 95 % of 152 is 144; five standard deviations below that are 131.
+        assert!(all == 152 && held >= 131, "{held} of {all}");
+    }
+
+    #[test]
+    fn gamma_of_the_bound_comes_from_worst_and_best_orders() {
+        // M8: worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half of that of a step.
+        let runs: Vec<Run> = synthetic(0.01, 3).into_iter().filter(|run| run.messages >= 10).collect();
+        let fit = fit(&runs, &Profile::blue_waters(), Search::Square).expect("enough runs");
+        let gamma = fit.gamma_s.expect("worst orders").value;
+        assert!((gamma / 8.4e-9 - 1.0).abs() < 0.05, "{gamma}");
+    }
+
+    #[test]
+    fn what_the_runs_do_not_tell_has_no_estimate() {
+        let text = "seconds,messages,bytes\n1e-6,1,8\n2.1e-6,2,16\n3.0e-6,3,24\n";
+        let runs = read_csv(text.as_bytes()).expect("good runs");
+        let fit = fit(&runs, &Profile::blue_waters(), Search::Steps).expect("enough runs");
+        // Bytes are always eight times the messages, and nothing was searched.
+        assert!(fit.links[0].alpha_s.is_some());
+        assert_eq!((fit.links[0].rate_bytes_per_s, fit.gamma_s), (None, None));
+        let error = super::fit(&runs[..1], &Profile::blue_waters(), Search::Steps);
+        assert_eq!(error, Err(FitError::TooFew { runs: 1, parameters: 1 }));
+        assert!(super::fit(&[], &Profile::blue_waters(), Search::Steps).is_err());
+    }
+
+    #[test]
+    fn wrong_runs_are_named() {
+        let cases = [
+            ("seconds,messages,bytes\n0,1,8\n", "line 2: seconds is 0, must be above 0"),
+            ("seconds,messages,bytes\nnan,1,8\n", "line 2: seconds is NaN, must be above 0"),
+            ("seconds,messages,bytes,ppn\n1,1,8,0\n", "line 2: ppn is 0, must be at least 1"),
+            ("seconds,messages,bytes,place\n1,1,8,1\n1,1,8,moon\n", "line 2"),
+        ];
+        for (text, message) in cases {
+            let error = read_csv(text.as_bytes()).expect_err(message).to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
+    }
+}

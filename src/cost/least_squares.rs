@@ -1,0 +1,228 @@
+//! Weighted linear least squares with confidence intervals.
+//!
+//! Columns are made orthogonal one after the other (modified Gram-Schmidt, each column twice, which is as good
+//! as Householder's method). A column that depends on earlier ones cannot be told apart from them: it gets no
+//! estimate, and the fit goes on without it.
+
+use serde::Serialize;
+
+/// A fitted parameter with its interval of 95 % confidence (Student's t).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Estimate {
+    /// The most likely value.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Of 1 / parameter, if the parameter is above 0; ends that are not become infinite.
+    pub fn inverse(self) -> Option<Self> {
+        let end = |end: f64| if end > 0.0 { 1.0 / end } else { f64::INFINITY };
+        (self.value > 0.0).then(|| Self { value: 1.0 / self.value, low: end(self.high), high: end(self.low) })
+    }
+}
+
+/// What the fit of some columns gave.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Solution {
+    /// By column; `None` if it depends on earlier columns.
+    pub(super) estimates: Vec<Option<Estimate>>,
+    /// Sum of the squares of the weighted differences.
+    pub(super) residual: f64,
+    /// Rows less estimated columns.
+    pub(super) freedom: usize,
+}
+
+/// Rest of a column, relative to the column, below which it depends on earlier ones.
+const DEPENDENT: f64 = 1e-7;
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Fits `values` by the sum of `columns`, each row counted by its weight.
+pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> Solution {
+    let weighted =
+        |column: &Vec<f64>| -> Vec<f64> { column.iter().zip(weights).map(|(x, w)| x * w).collect() };
+    let mut rest = weighted(&values.to_vec());
+    // Orthonormal columns, and for each the row of the triangle that it was made by.
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    let mut used: Vec<usize> = Vec::new();
+    let mut triangle: Vec<Vec<f64>> = Vec::new();
+    let mut along: Vec<f64> = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let mut column = weighted(column);
+        let length = dot(&column, &column).sqrt();
+        let mut parts = vec![0.0; basis.len()];
+        for _ in 0..2 {
+            for (part, direction) in parts.iter_mut().zip(&basis) {
+                let by = dot(direction, &column);
+                *part += by;
+                column.iter_mut().zip(direction).for_each(|(x, d)| *x -= by * d);
+            }
+        }
+        let left = dot(&column, &column).sqrt();
+        if left.is_nan() || left <= length * DEPENDENT {
+            continue;
+        }
+        column.iter_mut().for_each(|x| *x /= left);
+        parts.push(left);
+        let by = dot(&column, &rest);
+        rest.iter_mut().zip(&column).for_each(|(r, d)| *r -= by * d);
+        along.push(by);
+        basis.push(column);
+        triangle.push(parts);
+        used.push(place);
+    }
+    let residual = dot(&rest, &rest);
+    let freedom = values.len().saturating_sub(used.len());
+    let variance = if freedom > 0 { residual / freedom as f64 } else { f64::INFINITY };
+    let reach = if freedom > 0 { student_t_quantile(0.975, freedom) } else { f64::INFINITY };
+    let inverse = inverse(&triangle);
+    let mut estimates = vec![None; columns.len()];
+    for (row, &place) in used.iter().enumerate() {
+        let value = dot(&inverse[row], &along);
+        // The covariance of the parameters is variance * inverse * inverse transposed.
+        let half = reach * (variance * dot(&inverse[row], &inverse[row])).sqrt();
+        estimates[place] = Some(Estimate { value, low: value - half, high: value + half });
+    }
+    Solution { estimates, residual, freedom }
+}
+
+/// Inverse of the upper triangle whose columns are given, row by row.
+fn inverse(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let size = columns.len();
+    let mut inverse = vec![vec![0.0; size]; size];
+    for column in 0..size {
+        inverse[column][column] = 1.0 / columns[column][column];
+        for row in (0..column).rev() {
+            let sum: f64 = (row + 1..=column).map(|k| columns[k][row] * inverse[k][column]).sum();
+            inverse[row][column] = -sum / columns[row][row];
+        }
+    }
+    inverse
+}
+
+/// The value below which Student's t with `freedom` degrees of freedom lies with this probability, for
+/// `0.5 < probability < 1`.
+///
+/// # Panics
+/// When `freedom` is 0.
+pub fn student_t_quantile(probability: f64, freedom: usize) -> f64 {
+    assert!(freedom > 0, "Student's t has at least one degree of freedom");
+    // P(t) = 1 - I_x(freedom / 2, 1 / 2) / 2 with x = freedom / (freedom + t^2), which falls with t.
+    let freedom = freedom as f64;
+    let above = |t: f64| incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0;
+    let (mut low, mut high) = (0.0, 1.0);
+    while above(high) > 1.0 - probability {
+        high *= 2.0;
+    }
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if above(middle) > 1.0 - probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+/// The regularised incomplete beta function by its continued fraction (Abramowitz and Stegun 26.5.8).
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return x.clamp(0.0, 1.0);
+    }
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+    }
+    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
+    // From the inside out: enough terms for any a that a fit can have.
+    let terms = 200 + (4.0 * a.sqrt()) as usize;
+    let fraction = (1..=terms).rev().fold(1.0, |inner, term| {
+        let m = (term / 2) as f64;
+        let coefficient = if term % 2 == 0 {
+            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
+        } else {
+            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        };
+        1.0 + coefficient / inner
+    });
+    front / fraction
+}
+
+/// ln of the gamma function for `x > 0`: Stirling's series after moving x up.
+fn ln_gamma(mut x: f64) -> f64 {
+    let mut below = 0.0;
+    while x < 10.0 {
+        below += x.ln();
+        x += 1.0;
+    }
+    let series = 1.0 / (12.0 * x) - 1.0 / (360.0 * x.powi(3)) + 1.0 / (1260.0 * x.powi(5));
+    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - below
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        let tables = [
+            (1, 12.706),
+            (2, 4.303),
+            (5, 2.571),
+            (10, 2.228),
+            (30, 2.042),
+            (1000, 1.962),
+            (1_000_000, 1.960),
+        ];
+        for (freedom, expected) in tables {
+            let quantile = student_t_quantile(0.975, freedom);
+            assert!((quantile - expected).abs() < 6e-4, "{freedom}: {quantile}");
+        }
+        assert!((student_t_quantile(0.95, 7) - 1.895).abs() < 6e-4);
+    }
+
+    #[test]
+    fn a_line_through_points_by_hand() {
+        // y = 1 + 2 x with errors -1, 2, -1: the line through them is 1 + 2 x again.
+        let columns = [vec![1.0; 3], vec![0.0, 1.0, 2.0]];
+        let solution = solve(&columns, &[0.0, 5.0, 4.0], &[1.0; 3]);
+        let [constant, slope] =
+            [solution.estimates[0], solution.estimates[1]].map(|e| e.expect("independent"));
+        assert!((constant.value - 1.0).abs() < 1e-12 && (slope.value - 2.0).abs() < 1e-12);
+        assert!((solution.residual - 6.0).abs() < 1e-12);
+        assert_eq!(solution.freedom, 1);
+        // Variance 6; of the slope 6 / sum (x - 1)^2 = 3; t with one degree of freedom.
+        let half = student_t_quantile(0.975, 1) * 3f64.sqrt();
+        assert!((slope.high - 2.0 - half).abs() < 1e-9 && (2.0 - slope.low - half).abs() < 1e-9);
+    }
+
+    #[test]
+    fn weights_decide_between_rows() {
+        let solution = solve(&[vec![1.0; 2]], &[0.0, 10.0], &[3.0, 1.0]);
+        assert!((solution.estimates[0].expect("one column").value - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn dependent_columns_get_no_estimate() {
+        let columns = [vec![1.0, 2.0, 3.0], vec![2.0, 4.0, 6.0], vec![0.0; 3], vec![1.0, 0.0, 0.0]];
+        let solution = solve(&columns, &[1.0, 2.0, 3.0], &[1.0; 3]);
+        let known: Vec<bool> = solution.estimates.iter().map(Option::is_some).collect();
+        assert_eq!(known, [true, false, false, true]);
+        assert_eq!(solution.freedom, 1);
+    }
+
+    #[test]
+    fn the_interval_of_the_inverse_is_turned_round() {
+        let estimate = Estimate { value: 2.0, low: 1.0, high: 4.0 };
+        assert_eq!(estimate.inverse(), Some(Estimate { value: 0.5, low: 0.25, high: 1.0 }));
+        let wide = Estimate { low: -1.0, ..estimate };
+        assert_eq!(wide.inverse().map(|inverse| inverse.high), Some(f64::INFINITY));
+        assert_eq!(Estimate { value: -2.0, ..estimate }.inverse(), None);
+    }
+}

@@ -1,0 +1,375 @@
+//! Machines as parameter files: the node-aware max-rate model (M3), queue search and contention.
+
+use serde::{Deserialize, Serialize};
+
+/// How far apart two processes are (M3).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Same socket.
+    Socket,
+    /// Same node, other socket.
+    Node,
+    /// Other node.
+    Network,
+}
+
+/// How a message of some length is sent (M1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// With the envelope.
+    Short,
+    /// Into the receiver's buffers.
+    Eager,
+    /// After the receive was matched.
+    Rendezvous,
+}
+
+impl Place {
+    /// All of them, near to far.
+    pub const ALL: [Self; 3] = [Self::Socket, Self::Node, Self::Network];
+
+    /// The word in files and tables.
+    pub fn name(self) -> &'static str {
+        ["socket", "node", "network"][self as usize]
+    }
+}
+
+impl Protocol {
+    /// All of them, short to long messages.
+    pub const ALL: [Self; 3] = [Self::Short, Self::Eager, Self::Rendezvous];
+
+    /// The word in files and tables.
+    pub fn name(self) -> &'static str {
+        ["short", "eager", "rendezvous"][self as usize]
+    }
+}
+
+/// What moves messages of one protocol between processes of one place (M2).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// alpha: start-up of a message, in seconds.
+    pub alpha_s: f64,
+    /// R_b: bytes per second of one process; infinite if only the node limits.
+    pub rate_bytes_per_s: f64,
+    /// R_N: bytes per second that all processes of a node inject together; no limit if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_rate_bytes_per_s: Option<f64>,
+}
+
+/// The links of one place.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Links {
+    /// Short messages.
+    pub short: Link,
+    /// Eager messages.
+    pub eager: Link,
+    /// Rendezvous messages.
+    pub rendezvous: Link,
+}
+
+/// Where processes are: consecutive ranks fill sockets, sockets fill nodes, nodes fill routers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// ppn.
+    pub processes_per_node: u32,
+    /// Sockets among which they are split evenly.
+    pub sockets_per_node: u32,
+    /// Nodes at a router of the torus.
+    pub nodes_per_router: u32,
+}
+
+/// Where one protocol ends and the next begins; not published, so parameters (M3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Longest short message, in bytes.
+    pub short_max_bytes: u64,
+    /// Longest eager message, in bytes.
+    pub eager_max_bytes: u64,
+}
+
+/// Queue search (M4, M12).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSearch {
+    /// gamma of gamma n^2, in seconds.
+    pub gamma_s: f64,
+    /// Seconds of one step of a search.
+    pub gamma_step_s: f64,
+}
+
+/// Contention on the torus's links (M6).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContentionRate {
+    /// delta: seconds per byte on the busiest link.
+    pub delta_s_per_byte: f64,
+}
+
+/// A machine.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// Where its processes are.
+    pub layout: Layout,
+    /// Lengths at which protocols change.
+    pub limits: Limits,
+    /// Queue search.
+    pub queue: QueueSearch,
+    /// Contention.
+    pub contention: ContentionRate,
+    /// Within a socket.
+    pub socket: Links,
+    /// Between the sockets of a node.
+    pub node: Links,
+    /// Between nodes.
+    pub network: Links,
+}
+
+/// A profile that is none.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// No file of parameters; the text names line and column.
+    #[error("{0}")]
+    Syntax(String),
+    /// A parameter that cannot be.
+    #[error("{key} is {value}, must be {must}")]
+    Value {
+        /// The parameter, as `table.key`.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        must: &'static str,
+    },
+}
+
+/// The profiles that come with the program: name and text.
+pub const BUILT_IN: &[(&str, &str)] = &[("blue-waters", include_str!("profiles/blue-waters.toml"))];
+
+impl Profile {
+    /// The machine on which the model was published (M10).
+    ///
+    /// # Panics
+    /// Never: the text is part of the program and tested.
+    pub fn blue_waters() -> Self {
+        Self::parse(BUILT_IN[0].1).expect("the profile that comes with the program")
+    }
+
+    /// Reads a profile; the format is that of `profiles/blue-waters.toml`.
+    ///
+    /// # Errors
+    /// [`ProfileError`].
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let syntax = |error: toml::de::Error| ProfileError::Syntax(error.to_string().trim_end().to_owned());
+        let profile: Self = toml::from_str(text).map_err(syntax)?;
+        profile.validate()?;
+        Ok(profile)
+    }
+
+    /// The profile as a file.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// [`ProfileError::Value`] for the first that cannot be.
+    pub fn validate(&self) -> Result<(), ProfileError> {
+        let wrong = |key: String, value: String, must| Err(ProfileError::Value { key, value, must });
+        let Layout { processes_per_node, sockets_per_node, nodes_per_router } = self.layout;
+        for (key, value) in [
+            ("processes_per_node", processes_per_node),
+            ("sockets_per_node", sockets_per_node),
+            ("nodes_per_router", nodes_per_router),
+        ] {
+            if !(1..=65_536).contains(&value) {
+                return wrong(format!("layout.{key}"), value.to_string(), "from 1 to 65536");
+            }
+        }
+        let Limits { short_max_bytes, eager_max_bytes } = self.limits;
+        if short_max_bytes > eager_max_bytes {
+            let value = eager_max_bytes.to_string();
+            return wrong("limits.eager_max_bytes".to_owned(), value, "at least short_max_bytes");
+        }
+        let times = [
+            ("queue.gamma_s", self.queue.gamma_s),
+            ("queue.gamma_step_s", self.queue.gamma_step_s),
+            ("contention.delta_s_per_byte", self.contention.delta_s_per_byte),
+        ];
+        for (key, value) in times {
+            if !(value.is_finite() && value >= 0.0) {
+                return wrong(key.to_owned(), value.to_string(), "finite and not negative");
+            }
+        }
+        for place in Place::ALL {
+            for protocol in Protocol::ALL {
+                let key = |name| format!("{}.{}.{name}", place.name(), protocol.name());
+                let link = self.link(place, protocol);
+                if !(link.alpha_s.is_finite() && link.alpha_s >= 0.0) {
+                    return wrong(key("alpha_s"), link.alpha_s.to_string(), "finite and not negative");
+                }
+                let rates = [
+                    ("rate_bytes_per_s", Some(link.rate_bytes_per_s)),
+                    ("node_rate_bytes_per_s", link.node_rate_bytes_per_s),
+                ];
+                for (name, rate) in rates {
+                    if let Some(rate) = rate.filter(|&rate| rate.is_nan() || rate <= 0.0) {
+                        return wrong(key(name), rate.to_string(), "above 0");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The link between processes of this place for this protocol.
+    pub fn link(&self, place: Place, protocol: Protocol) -> Link {
+        let links = match place {
+            Place::Socket => &self.socket,
+            Place::Node => &self.node,
+            Place::Network => &self.network,
+        };
+        match protocol {
+            Protocol::Short => links.short,
+            Protocol::Eager => links.eager,
+            Protocol::Rendezvous => links.rendezvous,
+        }
+    }
+
+    /// Replaces a link.
+    pub fn set_link(&mut self, place: Place, protocol: Protocol, link: Link) {
+        let links = match place {
+            Place::Socket => &mut self.socket,
+            Place::Node => &mut self.node,
+            Place::Network => &mut self.network,
+        };
+        *match protocol {
+            Protocol::Short => &mut links.short,
+            Protocol::Eager => &mut links.eager,
+            Protocol::Rendezvous => &mut links.rendezvous,
+        } = link;
+    }
+
+    /// The protocol that a message of this length uses.
+    pub fn protocol(&self, bytes: u64) -> Protocol {
+        if bytes <= self.limits.short_max_bytes {
+            Protocol::Short
+        } else if bytes <= self.limits.eager_max_bytes {
+            Protocol::Eager
+        } else {
+            Protocol::Rendezvous
+        }
+    }
+}
+
+impl Layout {
+    /// The node of a rank.
+    pub fn node(&self, rank: u32) -> u32 {
+        rank / self.processes_per_node
+    }
+
+    /// The socket of a rank, counted over all nodes.
+    pub fn socket(&self, rank: u32) -> u64 {
+        let per_socket = self.processes_per_node.div_ceil(self.sockets_per_node);
+        let within = (rank % self.processes_per_node) / per_socket;
+        u64::from(self.node(rank)) * u64::from(self.sockets_per_node) + u64::from(within)
+    }
+
+    /// How far apart two ranks are.
+    pub fn place(&self, from: u32, to: u32) -> Place {
+        if self.node(from) != self.node(to) {
+            Place::Network
+        } else if self.socket(from) != self.socket(to) {
+            Place::Node
+        } else {
+            Place::Socket
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_table_is_what_the_profile_holds() {
+        let profile = Profile::blue_waters();
+        // M3, row by row: short, eager, rendezvous; socket, node, network.
+        let published = [
+            [(4.4e-7, 2.2e9), (8.3e-7, 4.8e8), (2.3e-6, 1.3e9)],
+            [(5.3e-7, 3.2e9), (1.2e-6, 9.6e8), (7.0e-6, 7.5e8)],
+            [(1.7e-6, 6.2e9), (2.5e-6, 6.2e9), (3.0e-6, 2.9e9)],
+        ];
+        for (protocol, row) in Protocol::ALL.into_iter().zip(published) {
+            for (place, (alpha, rate)) in Place::ALL.into_iter().zip(row) {
+                let link = profile.link(place, protocol);
+                assert_eq!((link.alpha_s, link.rate_bytes_per_s), (alpha, rate), "{place:?} {protocol:?}");
+                let limited = place == Place::Network && protocol == Protocol::Rendezvous;
+                assert_eq!(link.node_rate_bytes_per_s, limited.then_some(6.6e9));
+            }
+        }
+        assert_eq!((profile.queue.gamma_s, profile.contention.delta_s_per_byte), (8.4e-9, 1.0e-10));
+        assert_eq!(profile.queue.gamma_step_s, 2.0 * profile.queue.gamma_s);
+    }
+
+    #[test]
+    fn a_profile_survives_its_own_file() {
+        let profile = Profile::blue_waters();
+        assert_eq!(Profile::parse(&profile.to_toml()), Ok(profile));
+    }
+
+    #[test]
+    fn wrong_profiles_are_named_with_key_or_line() {
+        let text = BUILT_IN[0].1;
+        let cases = [
+            ("gamma_s = 8.4e-9", "gamma_s = -1.0", "queue.gamma_s is -1, must be finite and not negative"),
+            ("alpha_s = 1.2e-6", "alpha_s = nan", "node.eager.alpha_s is NaN"),
+            ("= 6.6e9", "= 0.0", "network.rendezvous.node_rate_bytes_per_s is 0, must be above 0"),
+            ("sockets_per_node = 2", "sockets_per_node = 0", "layout.sockets_per_node is 0"),
+            (
+                "eager_max_bytes = 8192",
+                "eager_max_bytes = 1",
+                "limits.eager_max_bytes is 1, must be at least",
+            ),
+            ("gamma_s", "gama_s", "line 16"),
+            ("name =", "name", "line 3"),
+        ];
+        for (old, new, message) in cases {
+            let error = Profile::parse(&text.replacen(old, new, 1)).expect_err(new).to_string();
+            assert!(error.contains(message), "{new}: {error}");
+        }
+    }
+
+    #[test]
+    fn ranks_fill_sockets_and_nodes() {
+        let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
+        assert_eq!(layout.place(0, 7), Place::Socket);
+        assert_eq!(layout.place(7, 8), Place::Node);
+        assert_eq!(layout.place(15, 16), Place::Network);
+        assert_eq!((layout.socket(31), layout.node(31)), (3, 1));
+        // Three processes on two sockets: two and one.
+        let odd = Layout { processes_per_node: 3, ..layout };
+        assert_eq!(
+            [odd.place(0, 1), odd.place(1, 2), odd.place(2, 3)],
+            [Place::Socket, Place::Node, Place::Network]
+        );
+    }
+
+    #[test]
+    fn protocols_change_at_the_limits() {
+        let profile = Profile::blue_waters();
+        let protocols = [0, 512, 513, 8192, 8193].map(|bytes| profile.protocol(bytes));
+        use Protocol::{Eager, Rendezvous, Short};
+        assert_eq!(protocols, [Short, Short, Eager, Eager, Rendezvous]);
+    }
+}

@@ -1,0 +1,198 @@
+//! Search steps, counted by any engine of the registry (M12).
+
+use std::collections::BTreeMap;
+
+use dpa_model::{CommId, Envelope, NicConfig, Rank, Selector, Tag};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+
+use super::message_list::Message;
+use crate::engine::{Counter, MsgId, RecvId};
+use crate::registry::{BuildError, EngineEntry, EngineOptions};
+use crate::stream::{Event, RunError};
+
+/// The order in which a process posts its receives, all of them before the first message arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Posting {
+    /// That of the arrivals: n steps in a list (M5, M8's best case).
+    InOrder,
+    /// The reverse: n (n + 1) / 2 steps in a list (M5, M8's worst case).
+    Reverse,
+    /// A random permutation, decided by this seed.
+    Random(u64),
+}
+
+impl Posting {
+    /// The word in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InOrder => "best",
+            Self::Reverse => "worst",
+            Self::Random(_) => "random",
+        }
+    }
+
+    /// The numbers `0..count` in this order.
+    pub fn permutation(self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        match self {
+            Self::InOrder => {}
+            Self::Reverse => order.reverse(),
+            Self::Random(seed) => order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed)),
+        }
+        order
+    }
+}
+
+/// Why steps cannot be counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepsError {
+    /// The engine cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The engine gave up.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The engine does not count its steps, or not all of them.
+    #[error("engine {0} does not count the steps of all its searches")]
+    Uncounted(&'static str),
+}
+
+/// What happens at the process that receives these messages: a post for each, then the arrivals in the order
+/// given.
+pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
+    let envelope = |message: &Message| Envelope {
+        comm: CommId(0),
+        source: Rank::new(message.src).unwrap_or_default(),
+        tag: Tag::new(message.tag).unwrap_or_default(),
+    };
+    let post = |(place, index): (usize, usize)| {
+        let Envelope { comm, source, tag } = envelope(&messages[index]);
+        let recv = RecvId(place as u64);
+        Event::Post { recv, comm, selector: Selector::new(source, tag), size: None, coll: None }
+    };
+    let arrive = |(index, message): (usize, &Message)| Event::Arrive {
+        msg: MsgId(index as u64),
+        envelope: envelope(message),
+        bytes: Some(message.bytes),
+        coll: None,
+    };
+    let posts = posting.permutation(messages.len()).into_iter().enumerate().map(post);
+    posts.chain(messages.iter().enumerate().map(arrive)).collect()
+}
+
+/// Steps of every rank that receives some of these messages, each rank with a new engine.
+///
+/// # Errors
+/// [`StepsError`].
+pub fn steps_by_rank(
+    entry: &EngineEntry,
+    options: &EngineOptions,
+    messages: &[Message],
+    posting: Posting,
+) -> Result<BTreeMap<u32, u64>, StepsError> {
+    let mut received: BTreeMap<u32, Vec<Message>> = BTreeMap::new();
+    for message in messages {
+        received.entry(message.dst).or_default().push(*message);
+    }
+    let of_rank = |(rank, messages): (u32, Vec<Message>)| {
+        // Each rank has an order of its own.
+        let posting = match posting {
+            Posting::Random(seed) => Posting::Random(seed.wrapping_add(u64::from(rank))),
+            fixed => fixed,
+        };
+        Ok((rank, steps(entry, options, &events(&messages, posting))?))
+    };
+    received.into_iter().map(of_rank).collect()
+}
+
+/// Options with room on the emulated NIC for this many receives, so that software matches none of them.
+pub fn roomy(options: &EngineOptions, receives: usize) -> EngineOptions {
+    let nic = NicConfig { receives: options.nic.receives.max(receives + 1), ..options.nic };
+    EngineOptions { nic, ..options.clone() }
+}
+
+/// Steps that a new engine takes for these events: envelopes compared, in both queues.
+///
+/// # Errors
+/// [`StepsError`].
+pub fn steps(entry: &EngineEntry, options: &EngineOptions, events: &[Event]) -> Result<u64, StepsError> {
+    let posts = events.iter().filter(|event| matches!(event, Event::Post { .. })).count();
+    let mut matcher = entry.build(&roomy(options, posts))?;
+    matcher.run(&mut events.iter().copied(), &mut |_| ())?;
+    counted_steps(&matcher.counters()).ok_or(StepsError::Uncounted(entry.name))
+}
+
+/// The steps among an engine's counters: compares of a software engine, visited descriptors of the emulated
+/// NIC. `None` if some searches are not in the counters.
+pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
+    let value =
+        |name: &str| counters.iter().find(|counter| counter.name == name).map(|counter| counter.value);
+    if let (Some(posted), Some(unexpected)) = (value("prq_attempts"), value("umq_attempts")) {
+        return Some(posted + unexpected);
+    }
+    if value("software_posts")? > 0 || value("software_arrivals")? > 0 {
+        return None;
+    }
+    let walked = ["walked_none", "walked_source", "walked_tag", "walked_both"];
+    walked.iter().map(|name| value(name)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::queue::{steps_in_order, steps_reverse};
+    use crate::registry::{ENGINES, find};
+
+    fn from_one_sender(count: u32) -> Vec<Message> {
+        (0..count).map(|tag| Message { src: 0, dst: 1, tag, bytes: 8 }).collect()
+    }
+
+    fn steps_of(name: &str, messages: &[Message], posting: Posting) -> u64 {
+        let entry = find(name).expect("a known engine");
+        let options = EngineOptions { threads: false, ..EngineOptions::default() };
+        steps(entry, &options, &events(messages, posting)).expect("steps")
+    }
+
+    #[test]
+    fn a_list_takes_the_steps_of_the_formulas() {
+        // M5.
+        for count in [1, 2, 100, 1000] {
+            let messages = from_one_sender(count);
+            let count = u64::from(count);
+            assert_eq!(steps_of("list", &messages, Posting::InOrder), steps_in_order(count));
+            assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(count));
+            let random = steps_of("list", &messages, Posting::Random(1));
+            assert!((steps_in_order(count)..=steps_reverse(count)).contains(&random));
+        }
+    }
+
+    #[test]
+    fn random_orders_lie_near_a_quarter_of_the_square() {
+        // Each search passes half of what is still posted: n^2 / 4 on average.
+        let messages = from_one_sender(1000);
+        let random = steps_of("list", &messages, Posting::Random(7)) as f64;
+        assert!((random / 250_000.0 - 1.0).abs() < 0.1, "{random}");
+    }
+
+    #[test]
+    fn every_receiving_rank_has_its_steps() {
+        let message = |src, dst| Message { src, dst, tag: 0, bytes: 8 };
+        let messages = [message(0, 1), message(2, 1), message(1, 0)];
+        let entry = find("list").expect("a known engine");
+        let steps = steps_by_rank(entry, &EngineOptions::default(), &messages, Posting::Reverse);
+        assert_eq!(steps.expect("steps"), BTreeMap::from([(0, 1), (1, 3)]));
+    }
+
+    #[test]
+    fn every_engine_counts_and_bins_count_less() {
+        let messages = from_one_sender(2000);
+        for entry in ENGINES {
+            let steps = steps_of(entry.name, &messages, Posting::Reverse);
+            assert!(steps <= steps_reverse(2000) && steps > 0, "{}: {steps}", entry.name);
+        }
+        assert!(steps_of("bins", &messages, Posting::Reverse) < steps_reverse(2000) / 20);
+    }
+}
