@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn fields_and_symmetries() {
-        let cases: [(&str, &str, &[(u32, u32)]); 4] = [
-            ("real general", "2 3 2\n2 3 1e5\n1 1 -.5\n", &[(0, 0), (1, 2)]),
-            ("pattern symmetric", "3 3 2\n\n% c\n3 1\n2 2\n", &[(0, 2), (1, 1), (2, 0)]),
-            ("complex hermitian", "2 2 1\n2 1 1.0 2.0\n", &[(0, 1), (1, 0)]),
-            ("integer skew-symmetric", "2 2 1\r\n2 1 7\r\n", &[(0, 1), (1, 0)]),
+        let cases = [
+            ("real general", "2 3 2\n2 3 1e5\n1 1 -.5\n", vec![(0, 0), (1, 2)]),
+            ("pattern symmetric", "3 3 2\n\n% c\n3 1\n2 2\n", vec![(0, 2), (1, 1), (2, 0)]),
+            ("complex hermitian", "2 2 1\n2 1 1.0 2.0\n", vec![(0, 1), (1, 0)]),
+            ("integer skew-symmetric", "2 2 1\r\n2 1 7\r\n", vec![(0, 1), (1, 0)]),
         ];
         for (kind, rest, expected) in cases {
             let text = format!("%%MatrixMarket matrix coordinate {kind}\n{rest}");

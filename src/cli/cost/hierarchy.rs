@@ -4,9 +4,10 @@ use std::path::Path;
 
 use dpamatch::cost::Profile;
 use dpamatch::cost::multigrid::{EDGE_MAX, poisson};
+use dpamatch::figure::Figure;
 
 use super::super::table::Table;
-use super::product::{ProductCost, Spread, costs_table};
+use super::product::{Spread, costs_table, panels};
 use super::{folder, progress_bar};
 
 const EXAMPLES: &str = "\
@@ -49,7 +50,8 @@ pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow:
     let bar = progress_bar(levels.len() * spread.product.len());
     let patterns: Vec<_> = levels.iter().map(|level| level.matrix.pattern()).collect();
     let mut tables = Vec::new();
-    let mut all: Vec<Vec<ProductCost>> = Vec::new();
+    let heading = format!("Cost of products on {}^3 cells, {} processes", args.edge, spread.processes);
+    let mut figure = Figure::new(heading);
     for &product in &spread.product {
         let mut costs = Vec::new();
         for (number, (level, pattern)) in levels.iter().zip(&patterns).enumerate() {
@@ -65,11 +67,13 @@ pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow:
             profile.name
         );
         tables.push(costs_table(&format!("hierarchy_{}", product.name()), title, &costs));
-        all.push(costs);
+        let of = format!("matrix times {}", product.name());
+        figure = panels(&costs, &of, "level").into_iter().fold(figure, Figure::with);
     }
     bar.finish_and_clear();
     if let Some(path) = out {
         folder(path)?;
+        figure.write(path, "hierarchy")?;
     }
     Ok(tables)
 }

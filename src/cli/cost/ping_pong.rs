@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use dpamatch::cost::emulator::{EnginePrediction, MeasureError, Measured, Settings, measure, predict};
+use dpamatch::cost::emulator::{
+    EnginePrediction, MeasureError, Measured, Predicted, Settings, measure, predict,
+};
 use dpamatch::cost::steps::StepsError;
 use dpamatch::engine::BinCount;
+use dpamatch::figure::{Axis, Figure, Lines, Series};
 
 use super::super::nic_args::NicArgs;
 use super::super::table::{Cell, Table};
@@ -98,6 +101,7 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
     let predictions = predict(&measured);
     if let Some(path) = out {
         folder(path)?;
+        figure(&predictions).write(path, "ping-pong")?;
     }
     Ok(vec![fitted_table(&predictions), predicted_table(&predictions)])
 }
@@ -155,7 +159,7 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
 fn predicted_table(predictions: &[EnginePrediction]) -> Table {
     let columns =
         ["engine", "order", "messages", "steps", "measured_us", "by_steps_us", "by_bound_us", "by_third_us"];
-    let mut table = Table::new("ping_pong", "Ping-pong, both ways.", columns);
+    let mut table = Table::new("ping_pong_runs", "Ping-pong, both ways.", columns);
     for test in predictions.iter().flat_map(|prediction| &prediction.tests) {
         let run = &test.measured;
         let times = [run.seconds, test.by_steps_s, test.by_bound_s, test.by_third_s];
@@ -163,4 +167,26 @@ fn predicted_table(predictions: &[EnginePrediction]) -> Table {
         table.row(head.into_iter().chain(times.map(|s| Cell::from(us(s)))));
     }
     table
+}
+
+/// A panel for each engine: measured times as lines, the model's dashed.
+fn figure(predictions: &[EnginePrediction]) -> Figure {
+    let mut figure =
+        Figure::new("HighVolumePingPong: measured, and predicted by steps (random order unseen)");
+    for prediction in predictions {
+        let (x, y) = (Axis::powers("messages each way"), Axis::log("microseconds, both ways"));
+        let mut panel = Lines::new(prediction.engine, x, y);
+        let points = |order, time: fn(&Predicted) -> f64| {
+            let tests = prediction.tests.iter().filter(move |test| test.measured.order == order);
+            tests.map(move |test| (f64::from(test.measured.messages), us(time(test))))
+        };
+        for order in ["worst", "random", "best"] {
+            panel = panel
+                .with(Series::line(format!("{order}, measured"), points(order, |test| test.measured.seconds)))
+                .with(Series::limit(format!("{order}, by steps"), points(order, |test| test.by_steps_s)));
+        }
+        let bound = points("random", |test| test.by_bound_s);
+        figure = figure.with(panel.with(Series::limit("random, by gamma n^2", bound)));
+    }
+    figure
 }

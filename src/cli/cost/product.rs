@@ -9,6 +9,7 @@ use dpamatch::cost::spmv::{Partition, Product, messages};
 use dpamatch::cost::steps::steps_by_rank;
 use dpamatch::cost::{PhaseCost, Profile, QueueTerm, Split};
 use dpamatch::engine::BinCount;
+use dpamatch::figure::{Axis, Bars, Figure};
 use dpamatch::registry::EngineOptions;
 
 use super::super::table::{Cell, Table};
@@ -77,13 +78,13 @@ impl ProductArg {
 /// The cost of one product, by each way of counting the search.
 #[derive(Debug)]
 pub(super) struct ProductCost {
-    pub(super) label: String,
+    label: String,
     rows: u32,
     entries: usize,
     messages: usize,
     cost: PhaseCost,
     /// By gamma n^2, gamma n^2 / 3, and the steps of each engine.
-    pub(super) splits: Vec<(String, Split)>,
+    splits: Vec<(String, Split)>,
     /// Most steps of a process, over n^2, by engine.
     shares: Vec<f64>,
 }
@@ -171,6 +172,28 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
     table
 }
 
+/// Stacked parts of the slowest process, a panel for each way of counting the search but a third of the bound.
+pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars> {
+    let ways: Vec<&str> =
+        costs.first().map_or(Vec::new(), |cost| cost.splits.iter().map(|(name, _)| name.as_str()).collect());
+    let panel = |(way, name): (usize, &&str)| {
+        let title = match *name {
+            "bound" => format!("{of}: queue search by gamma n^2"),
+            name => format!("{of}: by the steps of {name}"),
+        };
+        let labels = costs.iter().map(|cost| cost.label.as_str());
+        let parts = |part: fn(&Split) -> f64| {
+            costs.iter().map(move |cost| us(part(&cost.splits[way].1))).collect::<Vec<_>>()
+        };
+        Bars::new(title, x_title, Axis::linear("microseconds"), labels)
+            .stacked()
+            .with("moving", parts(|split| split.transfer_s))
+            .with("queue search", parts(|split| split.queue_s))
+            .with("contention", parts(|split| split.contention_s))
+    };
+    ways.iter().enumerate().filter(|(_, name)| **name != "third").map(panel).collect()
+}
+
 pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
     let spread = &args.spread;
     let (name, input) = open(&args.file)?;
@@ -187,10 +210,13 @@ pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow:
     let costs = spread.product.iter().map(cost).collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(path) = out {
         folder(path)?;
+        let figure =
+            panels(&costs, "product with", "what").into_iter().fold(Figure::new(&name), Figure::with);
+        figure.write(path, "spmv")?;
     }
     let title = format!(
         "{name} on {}, {} processes, {} a node; microseconds of the slowest process.",
         profile.name, spread.processes, profile.layout.processes_per_node
     );
-    Ok(vec![costs_table("spmv", title, &costs)])
+    Ok(vec![costs_table("spmv_cost", title, &costs)])
 }
