@@ -3,20 +3,22 @@
 //!
 //! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification ([`Oracle`](engine::Oracle)), the list and
 //!   the hash-bin engine, and the statistics that all of them keep.
-//! - [`conformance`]: the suite that compares any engine with the specification.
 //! - [`stream`]: events and results as text, read and written line by line; random streams; the
 //!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
 //! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
 //! - [`endpoint`]: the API a program uses: endpoint, communicators, receives, probes, senders.
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
 //! - [`registry`]: the engines by name.
+//! - [`workload`]: known communication patterns as streams.
+//! - [`compare`]: the papers' experiments on all engines.
+//! - [`figure`]: figures as SVG, with their numbers as CSV.
 //! - [`trace`]: recorded MPI calls of real programs.
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
 //! - [`cost`]: what an application's communication costs, and how much of it is matching.
 #![forbid(unsafe_code)]
 
 pub mod bench;
-pub mod conformance;
+pub mod compare;
 pub mod cost;
 pub mod endpoint;
 pub mod engine;

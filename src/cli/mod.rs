@@ -5,6 +5,7 @@
 //! an explored schedule broke the rules.
 
 mod bench;
+mod compare;
 mod cost;
 mod engines;
 mod explore;
@@ -29,6 +30,7 @@ Examples:
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch cost                                  what communication costs, and how much of it is matching
   dpamatch engines                               list the engines
+  dpamatch compare --all --out DIR               the papers' experiments on all engines
   dpamatch footprint --bins 128                  memory of the emulated NIC
   dpamatch trace info run.tar.xz                 what is in a trace of MPI calls
 
@@ -46,6 +48,7 @@ struct Cli {
 enum Command {
     Bench(bench::Args),
     Cost(cost::Args),
+    Compare(compare::Args),
     Match(matching::Args),
     Explore(explore::Args),
     Engines(engines::Args),
@@ -70,6 +73,7 @@ pub(crate) fn main() -> ExitCode {
         None => bare(),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Cost(args)) => cost::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Match(args)) => matching::run(&args),
         Some(Command::Explore(args)) => explore::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),

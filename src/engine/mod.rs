@@ -12,7 +12,7 @@ mod comms;
 mod dedicated;
 mod entry;
 mod four_d;
-pub(crate) mod hash;
+mod hash;
 mod id_table;
 mod indexed;
 mod list;

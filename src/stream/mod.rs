@@ -41,7 +41,6 @@
 mod event;
 mod field;
 mod generate;
-mod hostile;
 mod id_set;
 mod matcher;
 mod outcome;
@@ -50,6 +49,7 @@ mod reader;
 pub use event::{Event, ProbeId};
 pub use field::FieldError;
 pub use generate::{Generator, Profile, UnknownProfile};
+pub(crate) use matcher::apply;
 pub use matcher::{RunError, StreamMatcher};
 pub use outcome::Outcome;
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};

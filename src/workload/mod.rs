@@ -107,6 +107,16 @@ impl Workload {
         Ok(Events::new(*self))
     }
 
+    /// Events at the beginning that only fill queues, where the pattern's point is what comes after: receives
+    /// that are posted, or messages that come early, all before the first search that can find anything.
+    pub fn filling(&self) -> u64 {
+        let comms = u64::from(self.comms);
+        match self.pattern {
+            Pattern::Senders if self.early == 0 || self.early == 100 => self.elements(0) * comms,
+            _ => self.standing() * comms,
+        }
+    }
+
     /// The communicators in use, and their sizes.
     pub fn comm_sizes(&self) -> impl Iterator<Item = (CommId, u32)> + use<> {
         let ranks = self.ranks;

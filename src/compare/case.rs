@@ -1,0 +1,130 @@
+//! Cases of an experiment and what every engine did in them.
+
+use super::{Measurement, Table, Value};
+use crate::figure::Series;
+use crate::workload::Workload;
+
+/// One stream of an experiment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// What it is, for tables: values of the sheet's keys.
+    pub keys: Vec<Value>,
+    /// What is run.
+    pub workload: Workload,
+}
+
+/// The results of an experiment, case by case.
+#[derive(Clone, Debug, Default)]
+pub struct Sheet {
+    /// Names of what tells cases apart.
+    pub keys: Vec<&'static str>,
+    /// Cases and the engines' results, the baseline's first.
+    pub rows: Vec<(Case, Vec<Measurement>)>,
+}
+
+/// A number of an engine's, seen beside the baseline's.
+pub(super) type Metric = fn(own: &Measurement, baseline: &Measurement) -> Option<f64>;
+
+pub(super) const STEPS: Metric = |own, _| own.steps_per_match();
+pub(super) const FEWER_STEPS: Metric = |own, list| own.fewer_steps_than(list);
+pub(super) const FASTER: Metric = |own, list| own.faster_than(list);
+pub(super) const NANOSECONDS: Metric = |own, _| own.ns_per_match();
+pub(super) const MEMORY: Metric = |own, _| own.counter("memory_bytes_max").map(|bytes| bytes as f64);
+
+impl Sheet {
+    /// An empty one.
+    pub fn new(keys: &[&'static str]) -> Self {
+        Self { keys: keys.to_vec(), rows: Vec::new() }
+    }
+
+    /// Names of the engines.
+    pub fn engines(&self) -> Vec<&str> {
+        let first = self.rows.first().map_or(&[][..], |(_, all)| all);
+        first.iter().map(|measurement| measurement.engine.as_str()).collect()
+    }
+
+    /// Everything, one engine of one case a row.
+    pub fn data(&self, name: &str, title: &str) -> Table {
+        let numbers = [
+            "engine",
+            "matches",
+            "prq_attempts",
+            "prq_hops",
+            "umq_attempts",
+            "umq_hops",
+            "steps",
+            "steps_per_match",
+            "prq_depth_max",
+            "umq_depth_max",
+            "prq_length_max",
+            "umq_length_max",
+            "conversions",
+            "memory_bytes_max",
+            "fewer_steps_than_list",
+            "ns_per_match",
+            "faster_than_list",
+        ];
+        let mut table = Table::new(name, title, self.keys.iter().chain(&numbers).copied());
+        for (case, all) in &self.rows {
+            for own in all {
+                let of = |name| Value::from(own.counter(name));
+                let rise = |name| Value::from(own.rise(name));
+                let mut row = case.keys.clone();
+                row.extend([
+                    own.engine.as_str().into(),
+                    own.matches.into(),
+                    rise("prq_attempts"),
+                    rise("prq_hops"),
+                    rise("umq_attempts"),
+                    rise("umq_hops"),
+                    own.steps().into(),
+                    own.steps_per_match().into(),
+                    of("prq_depth_max"),
+                    of("umq_depth_max"),
+                    of("prq_length_max"),
+                    of("umq_length_max"),
+                    of("conversions"),
+                    of("memory_bytes_max"),
+                    own.fewer_steps_than(&all[0]).into(),
+                    own.ns_per_match().into(),
+                    own.faster_than(&all[0]).into(),
+                ]);
+                table.push(row);
+            }
+        }
+        table
+    }
+
+    /// The cases that `keep` wants.
+    pub(super) fn filtered(&self, keep: impl Fn(&Case) -> bool) -> Self {
+        let rows = self.rows.iter().filter(|(case, _)| keep(case)).cloned().collect();
+        Self { keys: self.keys.clone(), rows }
+    }
+
+    /// One number: a row for each case, a column for each engine.
+    pub(super) fn pivot(&self, name: &str, title: impl Into<String>, metric: Metric) -> Table {
+        let columns = self.keys.iter().copied().chain(self.engines());
+        let mut table = Table::new(name, title, columns);
+        for (case, all) in &self.rows {
+            let numbers = all.iter().map(|own| Value::from(metric(own, &all[0])));
+            table.push(case.keys.iter().cloned().chain(numbers));
+        }
+        table
+    }
+
+    /// One line for each engine over the cases that `x` has a place for.
+    pub(super) fn series(&self, x: impl Fn(&Case) -> Option<f64>, metric: Metric) -> Vec<Series> {
+        let line = |i: usize, name: &str| {
+            let point =
+                |(case, all): &(Case, Vec<Measurement>)| Some((x(case)?, metric(all.get(i)?, &all[0])?));
+            Series::line(name, self.rows.iter().filter_map(point))
+        };
+        let lines = self.engines().into_iter().enumerate().map(|(i, name)| line(i, name));
+        lines.filter(|series| !series.points.is_empty()).collect()
+    }
+
+    /// Whether anything was timed.
+    pub(super) fn timed(&self) -> bool {
+        self.rows.iter().flat_map(|(_, all)| all).any(|measurement| !measurement.ns.is_empty())
+    }
+}

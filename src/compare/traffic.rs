@@ -1,0 +1,85 @@
+//! Depth sweeps and application patterns.
+
+use super::case::{FASTER, MEMORY, STEPS};
+use super::experiment::{Plan, Progress, Report, run_cases};
+use super::{Case, CompareError, Value};
+use crate::figure::{Axis, Figure, Lines};
+use crate::workload::{Pattern, Workload};
+
+/// Searches at each depth.
+const SEARCHES: u64 = 64;
+/// Senders of the entries that stay, where they are many.
+const MANY: u32 = 1025;
+
+/// Search behind entries that stay, of one sender or of many.
+pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
+    let mut cases = Vec::new();
+    for (queue, early) in [("PRQ", 0), ("UMQ", 100)] {
+        for (senders, ranks) in [("one", 2), ("many", MANY)] {
+            for &depth in &plan.depths {
+                let workload = Workload {
+                    ranks,
+                    rounds: SEARCHES,
+                    pending: depth,
+                    early,
+                    seed: plan.seed,
+                    ..Pattern::Depth.usual()
+                };
+                cases.push(Case { keys: vec![queue.into(), senders.into(), depth.into()], workload });
+            }
+        }
+    }
+    let sheet = run_cases(plan, &["queue", "senders", "depth"], cases, progress)?;
+    let summary = vec![
+        sheet
+            .pivot("depth-steps", "Steps per message behind entries that never match", STEPS)
+            .note("The entry searched for is the last; the list makes depth + 1 steps."),
+    ];
+    let mut figure = Figure::new("Steps per message behind entries that never match");
+    for queue in ["PRQ", "UMQ"] {
+        for senders in ["one", "many"] {
+            let x = |case: &Case| {
+                let fits = case.keys[0] == Value::from(queue) && case.keys[1] == Value::from(senders);
+                fits.then_some(f64::from(case.workload.pending))
+            };
+            let title = format!("{queue}, {senders} sender{}", if senders == "one" { "" } else { "s" });
+            let panel = Lines::new(title, Axis::powers("entries in front"), Axis::log("steps per message"));
+            figure = figure.with(Lines { series: sheet.series(x, STEPS), ..panel });
+        }
+    }
+    figure.columns = 2;
+    let data = vec![sheet.data("depth", "Search behind entries that stay")];
+    Ok(Report { summary, data, figures: vec![("depth".to_owned(), figure)] })
+}
+
+/// The patterns with their usual numbers.
+pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
+    let is_application = |pattern: &Pattern| !matches!(pattern, Pattern::Senders | Pattern::Depth);
+    let case = |pattern: Pattern| {
+        let workload = Workload { seed: plan.seed, ..pattern.usual() };
+        Case { keys: vec![pattern.name().into(), workload.ranks.into()], workload }
+    };
+    let cases = Pattern::ALL.into_iter().filter(is_application).map(case).collect();
+    let sheet = run_cases(plan, &["pattern", "ranks"], cases, progress)?;
+    let mut summary = vec![
+        sheet.pivot("patterns-steps", "Application patterns: steps per message", STEPS),
+        sheet.pivot("patterns-memory", "Application patterns: most bytes", MEMORY),
+    ];
+    if sheet.timed() {
+        summary.push(sheet.pivot(
+            "patterns-times",
+            "Application patterns: times faster than the list",
+            FASTER,
+        ));
+    }
+    let names: Vec<&str> = sheet.rows.iter().map(|(case, _)| case.workload.pattern.name()).collect();
+    let mut heat =
+        crate::figure::Heat::new("Application patterns", "", "", "steps per message").with_columns(names);
+    for (i, engine) in sheet.engines().into_iter().enumerate() {
+        let values = sheet.rows.iter().map(|(_, all)| all[i].steps_per_match().unwrap_or(f64::NAN));
+        heat = heat.with_row(engine, values);
+    }
+    let data = vec![sheet.data("patterns", "Application patterns")];
+    let figure = Figure::new("Steps per message").with(heat);
+    Ok(Report { summary, data, figures: vec![("patterns".to_owned(), figure)] })
+}

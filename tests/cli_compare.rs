@@ -1,0 +1,208 @@
+//! The command `compare` as a user meets it, and the numbers of the papers that it must give. Steps are counted, so
+//! they are exact; no test looks at how fast anything is.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn compare(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    command.arg("compare").args(arguments.split_whitespace()).output().expect("the command runs")
+}
+
+fn text(output: &Output) -> &str {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+/// Rows of the first table of the first experiment.
+fn rows(arguments: &str) -> Vec<Value> {
+    let output = compare(&format!("{arguments} --rounds 0 --format json"));
+    let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    document["experiments"][0]["tables"][0]["rows"].as_array().expect("rows").clone()
+}
+
+fn number(row: &Value, name: &str) -> f64 {
+    row[name].as_f64().unwrap_or_else(|| panic!("{name} of {row}"))
+}
+
+/// F20 and V12: in reverse order the gain over the list grows with the job and with what is pending; forward it is
+/// about 1 in compares. V7: what the list itself makes.
+#[test]
+fn gain_of_search_by_rank_grows_with_the_job() {
+    let rows = rows("search --ranks 16,64,256 --pending 1,10 --engine rank-array,4d,bins");
+    assert_eq!(rows.len(), 2 * 2 * 2 * 3 * 4);
+    let find = |queue: &str, order: &str, pending: u64, ranks: u64, engine: &str| {
+        let fits = |row: &&Value| {
+            [&row["queue"], &row["order"], &row["engine"]] == [queue, order, engine]
+                && (row["pending"].as_u64(), row["ranks"].as_u64()) == (Some(pending), Some(ranks))
+        };
+        rows.iter().find(fits).expect("a row")
+    };
+    for queue in ["PRQ", "UMQ"] {
+        for (pending, ranks) in [(1, 16), (10, 64), (10, 256)] {
+            let n = (ranks - 1) * pending;
+            assert_eq!(find(queue, "reverse", pending, ranks, "list")["steps"], n * (n + 1) / 2);
+            assert_eq!(find(queue, "forward", pending, ranks, "list")["steps"], n);
+        }
+        for engine in ["rank-array", "4d"] {
+            let gain = |pending, ranks| {
+                number(find(queue, "reverse", pending, ranks, engine), "fewer_steps_than_list")
+            };
+            assert!(gain(10, 16) < gain(10, 64) && gain(10, 64) < gain(10, 256), "{queue}, {engine}");
+            assert!(gain(1, 256) < gain(10, 256), "{queue}, {engine}");
+            let forward = find(queue, "forward", 10, 256, engine);
+            let compares = number(forward, "prq_attempts") + number(forward, "umq_attempts");
+            assert_eq!(compares, number(forward, "matches"), "{queue}, {engine}");
+        }
+    }
+}
+
+/// F20: a growing share of ANY_SOURCE takes the gain away.
+#[test]
+fn receives_from_any_source_take_the_gain_away() {
+    let rows = rows("any --pending 2 --engine rank-array");
+    let gains = |queue: &str| -> Vec<f64> {
+        let of = |row: &&Value| row["queue"] == queue && row["engine"] == "rank-array";
+        rows.iter().filter(of).map(|row| number(row, "fewer_steps_than_list")).collect()
+    };
+    for queue in ["PRQ", "UMQ"] {
+        let gains = gains(queue);
+        assert_eq!(gains.len(), 7);
+        assert!(gains.windows(2).all(|pair| pair[1] < pair[0]), "{gains:?}");
+        assert!(gains[0] > 20.0 && gains[6] < 1.1, "{gains:?}");
+    }
+}
+
+/// F16 and V3: the table to the byte, and the target of 1,856 bytes for a million ranks and 1,000 requests.
+#[test]
+fn memory_by_the_papers_accounting() {
+    let rows = rows("memory --engine 4d");
+    let four_d: Vec<u64> = rows.iter().filter_map(|row| row["4d"].as_u64()).collect();
+    assert_eq!(
+        four_d,
+        [176, 752, 6_208, 25_264, 240, 528, 3_216, 198_960, 368, 512, 1_856, 1_581_616],
+        "bytes over a list"
+    );
+    let array: Vec<u64> = rows.iter().filter_map(|row| row["array"].as_u64()).collect();
+    assert_eq!(array, [[98_352; 4], [1_572_912; 4], [25_165_872; 4]].concat());
+}
+
+/// C9 and V4: every printed count is the cap, and a gather at the root fills it where it needs that many.
+#[test]
+fn dedicated_queues_against_the_cap() {
+    let rows = rows("queues");
+    let printed: Vec<&Value> = rows.iter().filter(|row| !row["printed_cap"].is_null()).collect();
+    assert_eq!(printed.len(), 3 * 6);
+    assert!(printed.iter().all(|row| row["printed_cap"] == row["cap"]));
+    for row in &rows {
+        assert!(row["prq_queues"].as_u64() <= row["cap"].as_u64(), "{row}");
+        if row["operation"] == "coll-gather" && row["k"] == 1 {
+            assert_eq!(row["prq_queues"], row["cap"], "{row}");
+            // Queues cut the search into as many parts; choosing one costs up to five hops.
+            let ideal = number(row, "list") / number(row, "cap");
+            assert!(number(row, "later_calls") < 1.3 * ideal + 5.0, "{row}");
+        }
+    }
+}
+
+/// V2.
+#[test]
+fn spans_and_thresholds_are_the_printed_ones() {
+    let rows = rows("spans");
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        assert_eq!((&row["span"], &row["threshold"]), (&row["span, printed"], &row["threshold, printed"]));
+    }
+}
+
+/// F14, V7 and O3: where a formula is exact, so are we; where it is an average over hash values, we are near.
+#[test]
+fn steps_follow_the_formulas() {
+    let rows = rows("complexity --engine rank-array,4d,bins,ucx,optimistic-seq");
+    let mut exact = 0;
+    for row in rows.iter().filter(|row| !row["ratio"].is_null()) {
+        let ratio = number(row, "ratio");
+        if ["list", "rank-array", "4d"].iter().any(|name| row["engine"] == *name) {
+            assert_eq!(ratio, 1.0, "{row}");
+            exact += 1;
+        } else {
+            assert!((0.95..1.05).contains(&ratio), "{row}");
+        }
+    }
+    assert_eq!(exact, 5 + 4 + 4);
+    let exponent = |engine: &str, case: &str| {
+        let row = rows.iter().find(|row| row["engine"] == engine && row["case"] == case).expect("a row");
+        number(row, "exponent")
+    };
+    assert_eq!(exponent("list", "PRQ, many senders, reverse"), 1.0);
+    assert_eq!(exponent("rank-array", "PRQ, many senders, reverse"), 0.0);
+    assert_eq!(exponent("rank-array", "PRQ, one sender, reverse"), 1.0);
+}
+
+#[test]
+fn without_times_the_output_is_the_same_again() {
+    let named = "depth patterns overhead --engine list,4d,col-pnp,simd";
+    for format in ["table", "csv", "json"] {
+        let arguments = format!("{named} --depths 1,100 --rounds 0 --format {format}");
+        let first = compare(&arguments);
+        assert_eq!(text(&first), text(&compare(&arguments)), "{format}");
+        assert!(first.stderr.is_empty(), "no progress bar without a terminal");
+    }
+    let csv = compare("depth --engine bins --depths 7 --rounds 0 --format csv");
+    let mut lines = text(&csv).lines();
+    assert!(lines.next().is_some_and(|header| header.starts_with("queue,senders,depth,engine,matches,")));
+    assert_eq!(
+        lines.next().map(|line| line.split(',').take(5).collect::<Vec<_>>()),
+        Some(vec!["PRQ", "one", "7", "list", "64"])
+    );
+    assert_eq!(lines.count(), 2 * 2 * 2 - 1);
+}
+
+#[test]
+fn times_are_ratios_to_the_list() {
+    let output = compare("depth --engine simd --depths 64 --rounds 1 --format json");
+    let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    let rows = document["experiments"][0]["tables"][0]["rows"].as_array().expect("rows");
+    for row in rows {
+        assert!(number(row, "ns_per_match") > 0.0);
+        assert_eq!(number(row, "faster_than_list") == 1.0, row["engine"] == "list");
+    }
+}
+
+#[test]
+fn a_folder_gets_tables_and_figures() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare-out");
+    let _ = std::fs::remove_dir_all(&folder);
+    let path = folder.to_str().expect("a path that is text");
+    let output = compare(&format!("depth spans --engine bins --depths 1,16 --rounds 0 --out {path}"));
+    let report = text(&output);
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a text file");
+    assert_eq!(read("report.txt"), report);
+    assert!(read("depth.csv").starts_with("queue,") && read("spans-example.csv").starts_with("rank,"));
+    let figure = read("figure-depth.svg");
+    for line in ["list", "bins", "PRQ, one sender", "UMQ, many senders"] {
+        assert!(figure.contains(&format!(">{line}<")), "{line}");
+    }
+    // Two engines at two depths in four panels.
+    assert_eq!(read("figure-depth.csv").lines().count(), 1 + 2 * 2 * 4);
+    std::fs::remove_dir_all(&folder).expect("the folder goes away");
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let cases = [
+        ("soup", "unknown experiment"),
+        ("", "<EXPERIMENT>..."),
+        ("depth --all", "cannot be used with"),
+        ("depth --engine magic", "invalid value 'magic'"),
+        ("search --ranks 1", "1 is not in 2..=65536"),
+        ("depth --depths 0", "0 is not in"),
+    ];
+    for (arguments, message) in cases {
+        let output = compare(arguments);
+        let shown = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
+        assert!(output.stdout.is_empty() && shown.contains(message), "{arguments}: {shown}");
+    }
+}
