@@ -3,8 +3,9 @@
 use dpa_model::{ConfigError, Hints, NicConfig};
 
 use crate::engine::{
-    ArrayLife, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, FourDEngine, GridThreshold,
-    ListEngine, OptimisticSeqEngine, Oracle, RankArrayEngine, SimdEngine, UcxEngine,
+    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine,
+    FourDEngine, GridThreshold, ListEngine, OptimisticSeqEngine, Oracle, RankArrayEngine, SimdEngine,
+    UcxEngine,
 };
 use crate::host::NicMatcher;
 use crate::stream::StreamMatcher;
@@ -70,6 +71,10 @@ fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildEr
         NicMatcher::new(config, options.threads, options.hints, options.fallback).map_err(reason)?;
     matcher.set_inline_hashes(options.sender_hashes);
     Ok(Box::new(matcher))
+}
+
+fn dedicated(config: DedicatedConfig, options: &EngineOptions) -> Box<dyn Engine> {
+    Box::new(DedicatedEngine::new(DedicatedConfig { processes: options.comm_size, ..config }))
 }
 
 /// Why an engine cannot be built from these options.
@@ -147,16 +152,18 @@ pub static ENGINES: &[EngineEntry] = &[
         "hash bins by communicator, source and tag, order kept by labels",
         |options| Box::new(BinEngine::new(options.bins)),
     ),
-    EngineEntry::software("col-pnp", "queues for collectives by profile, and for partners (COL+PNP)", |_| {
-        Box::new(DedicatedEngine::new(DedicatedConfig::COL_PNP))
-    }),
+    EngineEntry::software(
+        "col-pnp",
+        "queues for collectives by profile, and for partners (COL+PNP)",
+        |options| dedicated(DedicatedConfig::COL_PNP, options),
+    ),
     EngineEntry::software(
         "col-ll",
         "queues for collectives by profile, one list for the rest (COL+LL)",
-        |_| Box::new(DedicatedEngine::new(DedicatedConfig::COL_LL)),
+        |options| dedicated(DedicatedConfig::COL_LL, options),
     ),
-    EngineEntry::software("ll-pnp", "one list for collectives, queues for partners (LL+PNP)", |_| {
-        Box::new(DedicatedEngine::new(DedicatedConfig::LL_PNP))
+    EngineEntry::software("ll-pnp", "one list for collectives, queues for partners (LL+PNP)", |options| {
+        dedicated(DedicatedConfig::LL_PNP, options)
     }),
     EngineEntry::software("simd", "two arrays of packed keys and masks, sixteen compared at a time", |_| {
         Box::new(SimdEngine::new())
@@ -181,6 +188,10 @@ pub static ENGINES: &[EngineEntry] = &[
         "the emulated NIC's four indexes, sequential, tables that grow",
         |_| Box::new(OptimisticSeqEngine::new()),
     ),
+    EngineEntry::software("adaptive", "a list that becomes ranks or bins under load, and back", |options| {
+        let config = AdaptiveConfig { bins: options.bins, ..AdaptiveConfig::default() };
+        Box::new(AdaptiveEngine::new(config, options.comm_size))
+    }),
     EngineEntry::software("oracle", "the specification: two arrays searched from the front; slow", |_| {
         Box::new(Oracle::new())
     }),

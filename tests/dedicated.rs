@@ -25,6 +25,7 @@ fn config(random: &mut ChaCha8Rng) -> DedicatedConfig {
         k_collective: k(random),
         k_partner: k(random),
         theta: random.random_range(1..24),
+        processes: None,
         timed: random.random_bool(0.1),
     }
 }

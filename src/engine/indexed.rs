@@ -6,7 +6,7 @@ use dpa_model::{CommId, Envelope, Selector};
 use super::chain::{Chain, Slab};
 use super::comms::Comms;
 use super::id_table::IdTable;
-use super::{Engine, Load, MsgId, RecvId, Stats};
+use super::{Counter, Engine, Load, MsgId, RecvId, Stats};
 
 /// A receive in the PRQ.
 #[derive(Clone, Copy, Debug)]
@@ -180,6 +180,11 @@ pub trait Index<const P: usize, const U: usize>: Send {
     fn conversions(&self) -> u64 {
         0
     }
+
+    /// What it counted under names of its own.
+    fn own_counters(&self) -> Vec<Counter> {
+        Vec::new()
+    }
 }
 
 /// An engine made of an [`Index`].
@@ -293,6 +298,8 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     fn leave(&mut self, comm: CommId) {
         if self.comms.leave(comm) == 0 && self.index.ends_when_empty() {
             self.end_comm(comm);
+        } else if self.index.conversions() != self.stats.conversions {
+            self.note_structure();
         }
     }
 
@@ -394,6 +401,10 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
 
     fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    fn own_counters(&self) -> Vec<Counter> {
+        self.index.own_counters()
     }
 
     fn memory_bound(&self, load: &Load) -> u64 {

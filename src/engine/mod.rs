@@ -5,6 +5,7 @@
 //! structure of the queues, never the result: [`Oracle`] is the specification, and all others must give the
 //! same matches and leave the same queues for the same sequence of calls (G4).
 
+mod adaptive;
 mod bins;
 mod chain;
 mod collective;
@@ -23,6 +24,7 @@ mod simd;
 mod stats;
 mod ucx;
 
+pub use adaptive::{Adapted, Adaptive, AdaptiveConfig, AdaptiveEngine};
 pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine};
 pub use chain::{Chain, Slab, vec_bound};
 pub use collective::{COLL_NAME_MAX, CollName, Collective};

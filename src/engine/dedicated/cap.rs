@@ -25,8 +25,8 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(k: u32) -> Self {
-        Self { k, processes: 1, used: 0 }
+    pub(super) fn new(k: u32, processes: Option<u32>) -> Self {
+        Self { k, processes: processes.unwrap_or(0), used: 0 }
     }
 
     /// There are at least this many processes.
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_rest_never_goes_below_zero() {
-        let mut budget = Budget::new(2);
+        let mut budget = Budget::new(2, None);
         budget.saw_processes(16);
         budget.used = 8;
         budget.saw_processes(9);

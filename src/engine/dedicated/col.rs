@@ -182,7 +182,7 @@ mod tests {
     const KIND: Kind = Kind { class: 2, profile: Some(0) };
 
     fn budget(k: u32, processes: u32) -> Budget {
-        let mut budget = Budget::new(k);
+        let mut budget = Budget::new(k, None);
         budget.saw_processes(processes);
         budget
     }

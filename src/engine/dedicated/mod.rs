@@ -42,6 +42,8 @@ pub struct DedicatedConfig {
     pub k_partner: Option<u32>,
     /// Length of a shared queue at which partners are extracted (C11).
     pub theta: u32,
+    /// Processes of the job, if known beforehand (C9).
+    pub processes: Option<u32>,
     /// Measure the time of searches and of everything else that the design adds (C28), at two clock readings
     /// each; otherwise both times are 0.
     pub timed: bool,
@@ -49,7 +51,8 @@ pub struct DedicatedConfig {
 
 impl DedicatedConfig {
     /// COL+PNP with the paper's numbers: k_C = k_P = 8, theta = 100 (C21).
-    pub const COL_PNP: Self = Self { k_collective: Some(8), k_partner: Some(8), theta: 100, timed: false };
+    pub const COL_PNP: Self =
+        Self { k_collective: Some(8), k_partner: Some(8), theta: 100, processes: None, timed: false };
     /// COL+LL with the paper's numbers.
     pub const COL_LL: Self = Self { k_partner: None, ..Self::COL_PNP };
     /// LL+PNP with the paper's numbers.
@@ -269,8 +272,9 @@ impl Engine for DedicatedEngine {
     /// its own bound.
     fn memory_bound(&self, load: &Load) -> u64 {
         let k = self.config.k();
-        self.prq.bytes_bound(load.posted, load.comms, load.comm_size, k)
-            + self.umq.bytes_bound(load.unexpected, load.comms, load.comm_size, k)
+        let processes = load.comm_size.max(self.config.processes.unwrap_or(0));
+        self.prq.bytes_bound(load.posted, load.comms, processes, k)
+            + self.umq.bytes_bound(load.unexpected, load.comms, processes, k)
             + IdTable::bytes_bound(load.posted)
             + IdTable::bytes_bound(load.comms)
             + Catalogue::BYTES_BOUND as u64

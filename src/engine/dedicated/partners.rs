@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     fn budget(k: u32) -> Budget {
-        let mut budget = Budget::new(k);
+        let mut budget = Budget::new(k, None);
         budget.saw_processes(16);
         budget
     }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn the_cap_chooses_the_busiest() {
         let mut pnp = Partners::new(Some(4), 0);
-        let mut budget = Budget::new(1);
+        let mut budget = Budget::new(1, Some(1));
         for rank in [1, 2, 2, 2, 3, 3, 4, 5, 6, 7] {
             pnp.place(rank);
         }

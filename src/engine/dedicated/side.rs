@@ -88,7 +88,7 @@ impl<T: Copy> Side<T> {
             profiled: config.k_collective.is_some(),
             col: Collectives::default(),
             pnp: Partners::new(config.k_partner.map(|_| config.theta), BASE),
-            budget: Budget::new(config.k()),
+            budget: Budget::new(config.k(), config.processes),
             next_sequence: 0,
             in_comm: IdTable::new(),
             in_class: IdTable::new(),
