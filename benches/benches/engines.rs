@@ -2,14 +2,17 @@
 //!
 //! Ids `part/pattern/size`: part is the engine and the half that is timed (`bins_post`, `bins_arrive`,
 //! `bins_store`, `bins_hit`: posting before, matching, arriving before, posting after); pattern is the order
-//! in which receives are posted against the messages. The list engine's reverse orders take quadratic time,
-//! so they stop at 1024.
+//! in which receives are posted against the messages. The reverse orders of engines that search this load like a
+//! list take quadratic time, so they stop at 1024.
 
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dpa_model::{CommId, Envelope, Rank, Selector, Tag};
-use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, MsgId, RecvId};
+use dpamatch::engine::{
+    AdaptiveConfig, AdaptiveEngine, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, ListEngine,
+    MsgId, RecvId, SimdEngine,
+};
 
 const COMM: CommId = CommId(0);
 /// As many bins as the paper's prototype (O30).
@@ -94,6 +97,10 @@ fn engines(c: &mut Criterion) {
     let bins = || BinEngine::new(BinCount::new(BINS).expect("a legal number"));
     engine(c, "bins", bins, usize::MAX);
     engine(c, "list", ListEngine::new, 1024);
+    engine(c, "simd", SimdEngine::new, 8192);
+    engine(c, "simd_scalar", SimdEngine::scalar, 1024);
+    engine(c, "adaptive", || AdaptiveEngine::new(AdaptiveConfig::default(), None), 8192);
+    engine(c, "col_pnp", || DedicatedEngine::new(DedicatedConfig::COL_PNP), 1024);
 }
 
 criterion_group!(benches, engines);
