@@ -3,6 +3,7 @@
 //!
 //! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification ([`Oracle`](engine::Oracle)), the list and
 //!   the hash-bin engine, and the statistics that all of them keep.
+//! - [`conformance`]: the suite that compares any engine with the specification.
 //! - [`stream`]: events and results as text, read and written line by line; random streams; the
 //!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
 //! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
@@ -19,6 +20,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod conformance;
 pub mod cost;
 pub mod endpoint;
 pub mod engine;

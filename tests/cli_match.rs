@@ -232,7 +232,7 @@ fn a_broken_pipe_ends_quietly() {
 
 #[test]
 fn generated_streams_are_reproducible_and_can_be_matched() {
-    for profile in ["mixed", "hot", "wild", "deep", "coll"] {
+    for profile in ["mixed", "hot", "wild", "deep", "coll", "comms", "keys"] {
         let arguments = ["gen", "--seed", "12", "--events", "4000", "--profile", profile];
         let stream = run(&arguments, b"");
         assert_eq!(stream.status.code(), Some(0));

@@ -4,7 +4,7 @@
 //! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run,
 //! `DPAMATCH_SEED` the first one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel};
 use dpamatch::engine::{DedicatedConfig, DedicatedEngine, Engine, Load, Oracle};
@@ -91,7 +91,17 @@ fn check(seed: u64, seen: &mut BTreeMap<String, u64>) {
     let (wanted, got) = (results(&mut oracle, &events), results(&mut engine, &events));
     assert!(wanted == got, "seed {seed}: {config:?}\nwanted {wanted:?}\ngot    {got:?}");
     let (prq, umq) = (oracle.stats().prq.length_max, oracle.stats().umq.length_max);
-    let load = Load { posted: prq, unexpected: umq, comms: 5, comm_size: size };
+    let named: BTreeSet<CommId> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Post { comm, .. } => Some(*comm),
+            Event::Arrive { envelope, .. } => Some(envelope.comm),
+            _ => None,
+        })
+        .collect();
+    // Communicator 1 was named when its size was told.
+    let comms = named.len() as u64 + 1;
+    let load = Load { posted: prq, unexpected: umq, comms, comm_size: size };
     assert!(engine.stats().memory_bytes_max <= engine.memory_bound(&load), "seed {seed}");
     let count = |name: &str| engine.own_counters().iter().find(|c| c.name == name).expect("a counter").value;
     for side in ["prq", "umq"] {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dpa_model::{CommId, Envelope, Rank, Selector, Tag};
 use dpamatch::engine::{
-    AdaptiveConfig, AdaptiveEngine, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine, ListEngine,
-    MsgId, RecvId, SimdEngine,
+    AdaptiveConfig, AdaptiveEngine, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine,
+    ListEngine, MsgId, RecvId, SimdEngine,
 };
 
 const COMM: CommId = CommId(0);

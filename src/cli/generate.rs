@@ -15,6 +15,8 @@ Profiles:
   wild   half of the receives' sources and tags wild
   deep   many keys, long queues
   coll   collective operations in communicators of their own beside point-to-point traffic
+  comms  thousands of communicators, each used for a while
+  keys   keys chosen against hash tables: all in one bin, or different in high bits only
 
 Patterns (what one receiver of a job sees; options that are not given have the pattern's usual values):
   senders      4D's micro-benchmark: messages of all ranks, each with its own tag

@@ -13,7 +13,7 @@ mod comms;
 mod dedicated;
 mod entry;
 mod four_d;
-mod hash;
+pub(crate) mod hash;
 mod id_table;
 mod indexed;
 mod list;

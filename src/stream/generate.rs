@@ -13,7 +13,7 @@ use dpa_model::{CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::{CollName, Collective, Event, ProbeId};
+use super::{CollName, Collective, Event, ProbeId, hostile};
 use crate::engine::{MsgId, RecvId};
 
 /// What a random stream is like.
@@ -29,11 +29,16 @@ pub enum Profile {
     Deep,
     /// Collective operations in communicators of their own beside point-to-point traffic.
     Coll,
+    /// Thousands of communicators, each used for a while.
+    Comms,
+    /// Keys chosen against hash tables: in one bin of the hashes that engines use, or different in high bits
+    /// only.
+    Keys,
 }
 
 /// A word that names no profile.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown profile {0:?} (known: mixed, hot, wild, deep, coll)")]
+#[error("unknown profile {0:?} (known: mixed, hot, wild, deep, coll, comms, keys)")]
 pub struct UnknownProfile(pub String);
 
 /// The numbers behind a profile.
@@ -51,13 +56,25 @@ struct Shape {
     depth: i64,
     /// Whether odd communicators carry collective operations only.
     collectives: bool,
-    /// Whether the last source, tag and communicator have the largest numbers there are.
-    extremes: bool,
+    /// The numbers of sources, tags and communicators.
+    numbers: Numbers,
+}
+
+/// What number an index has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// Itself.
+    Plain,
+    /// Itself, but the last source, tag and communicator have the largest numbers there are.
+    Extreme,
+    /// A number chosen against hash tables (`hostile`).
+    Hostile,
 }
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Self; 5] = [Self::Mixed, Self::Hot, Self::Wild, Self::Deep, Self::Coll];
+    pub const ALL: [Self; 7] =
+        [Self::Mixed, Self::Hot, Self::Wild, Self::Deep, Self::Coll, Self::Comms, Self::Keys];
 
     /// The profile's name.
     pub fn name(self) -> &'static str {
@@ -67,6 +84,8 @@ impl Profile {
             Self::Wild => "wild",
             Self::Deep => "deep",
             Self::Coll => "coll",
+            Self::Comms => "comms",
+            Self::Keys => "keys",
         }
     }
 
@@ -80,7 +99,7 @@ impl Profile {
             same_key: 50,
             depth: 48,
             collectives: false,
-            extremes: true,
+            numbers: Numbers::Extreme,
         };
         match self {
             Self::Mixed => mixed,
@@ -97,6 +116,25 @@ impl Profile {
             Self::Wild => Shape { sources: 4, tags: 4, comms: 2, wild: 50, ..mixed },
             Self::Deep => Shape { sources: 64, tags: 48, comms: 2, wild: 5, burst: 40, depth: 2000, ..mixed },
             Self::Coll => Shape { sources: 32, tags: 3, comms: 4, burst: 32, collectives: true, ..mixed },
+            Self::Comms => Shape {
+                sources: 3,
+                tags: 2,
+                comms: COMMS_MANY,
+                burst: 8,
+                depth: 300,
+                numbers: Numbers::Plain,
+                ..mixed
+            },
+            Self::Keys => Shape {
+                sources: hostile::SOURCES,
+                tags: hostile::TAGS,
+                comms: 3,
+                wild: 5,
+                burst: 24,
+                depth: 300,
+                numbers: Numbers::Hostile,
+                ..mixed
+            },
         }
     }
 }
@@ -120,6 +158,11 @@ impl FromStr for Profile {
 
 const COLLECTIVES: [&str; 6] =
     ["bcast", "gather", "allgather", "allreduce", "alltoall", "reduce_scatter_block"];
+
+/// Communicators of the profile with many; of these, so many are in use at a time.
+const COMMS_MANY: u32 = 5000;
+const COMMS_AT_ONCE: u32 = 8;
+
 const LENGTHS: [u64; 6] = [0, 8, 8, 64, 1024, 70_000];
 
 /// How many of the last receives a cancel chooses from.
@@ -154,6 +197,7 @@ pub struct Generator {
     receives: u64,
     messages: u64,
     probes: u64,
+    bursts: u32,
     /// Surplus of posts (positive) or arrivals that bursts work towards.
     aim: i64,
     burst: Burst,
@@ -169,6 +213,7 @@ impl Generator {
             receives: 0,
             messages: 0,
             probes: 0,
+            bursts: 0,
             aim: 0,
             burst: Burst { left: 0, posts: false, comm: 0, source: 0, tag: 0, coll: None },
         }
@@ -188,7 +233,11 @@ impl Generator {
         }
         let surplus = i128::from(self.receives) - i128::from(self.messages);
         let towards_aim = surplus < i128::from(self.aim);
-        let comm = self.random.random_range(0..self.shape.comms);
+        self.bursts = self.bursts.wrapping_add(1);
+        let at_once = self.random.random_range(0..self.shape.comms.min(COMMS_AT_ONCE));
+        // Of many communicators those in use change slowly, or posts and arrivals would never meet.
+        let comm =
+            if self.shape.comms == COMMS_MANY { (self.bursts / 3 + at_once) % COMMS_MANY } else { at_once };
         self.burst = Burst {
             left: self.random.random_range(1..=self.shape.burst),
             posts: towards_aim == self.percent(75),
@@ -214,16 +263,26 @@ impl Generator {
         }
     }
 
-    /// The number of a source, tag or communicator: itself, or the largest there is for the last of them.
-    fn place(&self, index: u32, count: u32, largest: u32) -> u32 {
-        if self.shape.extremes && count > 2 && index == count - 1 { largest } else { index }
+    /// The numbers of the burst's communicator, source and tag.
+    fn numbers(&self) -> (u32, u32, u32) {
+        let Burst { comm, source, tag, .. } = self.burst;
+        let Shape { comms, sources, tags, .. } = self.shape;
+        let extreme = |index, count, largest| if count > 2 && index == count - 1 { largest } else { index };
+        match self.shape.numbers {
+            Numbers::Plain => (comm, source, tag),
+            Numbers::Extreme => (
+                extreme(comm, comms, u32::MAX),
+                extreme(source, sources, RANK_MAX),
+                extreme(tag, tags, TAG_MAX),
+            ),
+            Numbers::Hostile => hostile::key(comm, source, tag),
+        }
     }
 
     fn envelope(&self) -> Envelope {
-        let source = self.place(self.burst.source, self.shape.sources, RANK_MAX);
-        let tag = self.place(self.burst.tag, self.shape.tags, TAG_MAX);
+        let (comm, source, tag) = self.numbers();
         Envelope {
-            comm: CommId(self.place(self.burst.comm, self.shape.comms, u32::MAX)),
+            comm: CommId(comm),
             source: Rank::new(source).unwrap_or_default(),
             tag: Tag::new(tag).unwrap_or_default(),
         }
@@ -320,7 +379,8 @@ mod tests {
     fn streams_match_much_and_use_both_queues() {
         for profile in Profile::ALL {
             let (matches, posted, unexpected) = character(profile);
-            assert!(matches > 4_000, "{profile}: {matches} matches");
+            let least = if profile == Profile::Comms { 2_000 } else { 4_000 };
+            assert!(matches > least, "{profile}: {matches} matches");
             assert!(posted > 30 && unexpected > 30, "{profile}: {posted} posted, {unexpected} unexpected");
         }
         let (_, posted, unexpected) = character(Profile::Deep);
@@ -355,14 +415,27 @@ mod tests {
             let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
             text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
         };
-        let expected: [u64; 5] = [
+        let expected: [u64; 7] = [
             0xe4aa_f8db_dd73_10a7,
             0xcfdd_25b5_c726_ae07,
             0x2d6e_623a_0f64_032b,
             0x77c8_c53d_8908_4db4,
             0x9cc7_57b0_b4d6_b19e,
+            0x83da_d9fa_0565_0971,
+            0x7f94_a53c_7c09_e485,
         ];
         assert_eq!(Profile::ALL.map(checksum), expected);
+    }
+
+    #[test]
+    fn thousands_of_communicators_are_used() {
+        let comms: std::collections::BTreeSet<_> = Generator::new(5, 40_000, Profile::Comms)
+            .filter_map(|event| match event {
+                Event::Arrive { envelope, .. } => Some(envelope.comm),
+                _ => None,
+            })
+            .collect();
+        assert!(comms.len() > 2000, "{}", comms.len());
     }
 
     #[test]

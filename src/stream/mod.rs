@@ -41,6 +41,7 @@
 mod event;
 mod field;
 mod generate;
+mod hostile;
 mod id_set;
 mod matcher;
 mod outcome;
