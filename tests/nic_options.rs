@@ -63,7 +63,7 @@ fn every_option_of_the_algorithm() {
     let mut seed = 1000;
     for fast_path in [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence] {
         for early_check in [false, true] {
-            for removal in [Removal::Lazy, Removal::Eager] {
+            for removal in [Removal::Lazy, Removal::Eager, Removal::Deferred] {
                 for inline_hashes in [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore] {
                     let options =
                         Options { fast_path, early_check, removal, inline_hashes, ..Options::default() };

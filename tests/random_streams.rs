@@ -90,7 +90,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
         options: Options {
             fast_path: pick(random, &fast_path),
             early_check: random.random(),
-            removal: pick(random, &[Removal::Lazy, Removal::Eager]),
+            removal: pick(random, &[Removal::Lazy, Removal::Eager, Removal::Deferred]),
             inline_hashes: pick(random, &hashes),
             ..Options::default()
         },

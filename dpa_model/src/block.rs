@@ -5,8 +5,8 @@
 //! of one handler this is the paper's arrangement to the letter.
 //!
 //! **State.** `published`: bits 0..8 the number of slices, bits 8.. the block's number; written by the leader
-//! (worker 0) to start a block that it shares with other workers. `progress[w]`: block number * 4 + phase,
-//! phase 1 = all handlers of slice w have booked and published their claims, 2 = all are matched, 3 = all
+//! (worker 0) to start a block that it shares with other workers. `progress[w]` (see progress.rs): the block
+//! and phase that worker w has passed; phase 1 = all handlers of slice w have booked and published their claims, 2 = all are matched, 3 = all
 //! protocol work is done. Only worker w writes it, and it only grows, so it never has to be reset and no
 //! read-modify-write is needed.
 //!
@@ -32,17 +32,11 @@ use alloc::boxed::Box;
 use crossbeam_utils::CachePadded;
 
 use crate::descriptor::NIL;
+use crate::progress::Progress;
+pub(crate) use crate::progress::phase;
 use crate::sync::{Acquire, AtomicU64, PlainCell, Release, Wait};
 
-/// Phases of a slice, in order.
-pub(crate) mod phase {
-    pub(crate) const BOOKED: u64 = 1;
-    pub(crate) const MATCHED: u64 = 2;
-    pub(crate) const FINISHED: u64 = 3;
-}
-
 const SLICE_BITS: u32 = 8;
-const PHASE_BITS: u32 = 2;
 
 /// What a block consists of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,7 +105,7 @@ pub(crate) struct Block {
     published: CachePadded<AtomicU64>,
     info: PlainCell<BlockInfo>,
     lanes: Box<[Lane]>,
-    progress: Box<[CachePadded<AtomicU64>]>,
+    progress: Box<[CachePadded<Progress>]>,
     /// 1: a worker died of a panic, so waits may never end.
     broken: AtomicU64,
 }
@@ -126,7 +120,7 @@ impl Block {
             published: CachePadded::new(AtomicU64::new(0)),
             info: PlainCell::new(BlockInfo::default()),
             lanes: (0..handlers).map(|_| lane()).collect(),
-            progress: (0..workers).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+            progress: (0..workers).map(|_| CachePadded::new(Progress::new())).collect(),
             broken: AtomicU64::new(0),
         }
     }
@@ -163,14 +157,14 @@ impl Block {
             phase::MATCHED => weak!(ReachMatchedRelaxed, Release),
             _ => weak!(ReachFinishedRelaxed, Release),
         };
-        self.progress[worker].store(block << PHASE_BITS | phase, release);
+        self.progress[worker].reach(block, phase, release);
     }
 
     /// Waits until worker `worker` has reached `phase` of the block; returns the failed polls.
     #[inline]
     pub(crate) fn wait_for(&self, worker: usize, block: u64, phase: u64) -> u32 {
         let mut wait = Wait::new();
-        while self.progress[worker].load(weak!(WaitRelaxed, Acquire)) < (block << PHASE_BITS | phase) {
+        while !self.progress[worker].has_reached(block, phase, weak!(WaitRelaxed, Acquire)) {
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
                 assert!(self.broken.load(Acquire) == 0, "another worker panicked inside this block");

@@ -36,6 +36,9 @@ pub enum Removal {
     Lazy,
     /// Wait for the bin's lock.
     Eager,
+    /// Leave every mark for the block's end, so that no handler takes a lock. A worker that runs a block alone
+    /// removes at once.
+    Deferred,
 }
 
 /// What the NIC does with the hashes in a message's header (O26, S29).

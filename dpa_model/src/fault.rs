@@ -112,6 +112,12 @@ faults! {
     CancelKeepsSequence,
     /// After a refused post later ones are taken again (S20).
     FallbackForgotten,
+    /// A fallback ends although more was sent on to the host since it asked (S20).
+    HandBackUnchecked,
+    /// A matched probe leaves the message for others (G5).
+    ProbeKeepsTaken,
+    /// A message is matched although nothing can take it (S21).
+    BackPressureIgnored,
     /// The owner bit is written before the entry (O20).
     OwnerBitFirst,
     /// The owner bit is the same on every pass.
@@ -122,6 +128,8 @@ faults! {
     ClaimTorn,
     /// Commands are given back before they are read.
     CommandReleasedEarly,
+    /// A command is given back while it is still being read.
+    CommandReleasedInUse,
     /// Messages are given back before the block runs.
     ArrivalReleasedEarly,
     /// A sender gets its buffer back before it was read (O21).

@@ -267,8 +267,9 @@ impl HostPort {
                 self.release();
                 return None;
             }
-            // SAFETY: just seen ready; it is released only after this turn of the loop.
-            let result = unsafe { self.shared.completions.peek(position) };
+            // SAFETY: just seen ready; it is released only after this turn of the loop, and the ring lives as long
+            // as the port.
+            let result = unsafe { self.shared.completions.peek(position).detach() };
             let event = match *result {
                 Completion::None => None,
                 // By far the commonest, so it is built in place.

@@ -100,10 +100,13 @@ impl Bin {
         self.length.store(self.length() - 1, Relaxed);
     }
 
-    /// Unlinks a consumed receive while other handlers search and remove. `false`: the lock was taken and
-    /// lazy removal left the mark.
+    /// Unlinks a consumed receive while other handlers search and remove, or leaves that to the boundary.
+    /// `false`: it had to, because the lock was taken.
     #[inline]
     pub(crate) fn remove(&self, receives: &[Descriptor], receive: u32, removal: Removal) -> bool {
+        if removal == Removal::Deferred {
+            return true;
+        }
         let acquire = weak!(LockAcquireRelaxed, Acquire);
         if self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() && !fault!(UnlinkWithoutLock) {
             if removal == Removal::Lazy {

@@ -64,6 +64,7 @@ mod message;
 mod nic;
 #[cfg(feature = "std")]
 mod pool;
+mod progress;
 mod region;
 mod ring;
 mod sender;

@@ -13,7 +13,7 @@ use crate::index::{Bin, CommView};
 use crate::message::{Command, Completion};
 use crate::region::Regions;
 use crate::ring::Ring;
-use crate::sync::{Acquire, AtomicU64, PlainCell, Relaxed, Release, prefetch};
+use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Relaxed, Release, prefetch};
 use crate::{
     ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, HostPort, Leader, NicConfig, Options,
     Sender, WildcardClass, Worker,
@@ -49,11 +49,11 @@ impl Shared {
     /// The caller is inside a block for as long as it uses the view, or is the boundary: only that writes
     /// views, between blocks.
     #[inline(always)]
-    pub(crate) unsafe fn view(&self, comm: u32) -> &CommView {
+    pub(crate) unsafe fn view(&self, comm: u32) -> Peek<'_, CommView> {
         match self.views.get(comm as usize) {
             // SAFETY: the caller's promise.
             Some(view) => unsafe { view.peek() },
-            None => &CommView::NONE,
+            None => Peek::constant(&CommView::NONE),
         }
     }
 

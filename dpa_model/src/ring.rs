@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 
 use crossbeam_utils::CachePadded;
 
-use crate::sync::{Acquire, AtomicU64, PlainCell, Release};
+use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release};
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -109,9 +109,9 @@ impl<T: Copy + Default> Ring<T> {
     /// The entry at `position`, for as long as it is not released.
     ///
     /// # Safety
-    /// As for `read`, for as long as the reference lives.
+    /// As for `read`, for as long as the [`Peek`] lives.
     #[inline(always)]
-    pub(crate) unsafe fn peek(&self, position: u64) -> &T {
+    pub(crate) unsafe fn peek(&self, position: u64) -> Peek<'_, T> {
         // SAFETY: as in `read`.
         unsafe { self.slot(position).entry.peek() }
     }

@@ -47,14 +47,13 @@ impl<T> PlainCell<T> {
         self.0.with(|value| look(unsafe { &*value }))
     }
 
-    /// The value, for longer than one closure.
+    /// The value, for longer than one closure. Under loom a write while the [`Peek`] lives is reported.
     ///
     /// # Safety
-    /// No thread writes this cell while the reference lives.
+    /// No thread writes this cell while the [`Peek`] lives.
     #[inline(always)]
-    pub(crate) unsafe fn peek(&self) -> &T {
-        // SAFETY: the caller excludes writes for the whole time; under loom `read` checks the beginning of it.
-        unsafe { self.read(|value| &*core::ptr::from_ref(value)) }
+    pub(crate) unsafe fn peek(&self) -> Peek<'_, T> {
+        Peek::new(self)
     }
 
     /// Changes the value.
@@ -69,6 +68,86 @@ impl<T> PlainCell<T> {
         #[cfg(dpamatch_loom)]
         // SAFETY: as above; loom checks it.
         self.0.with_mut(|value| change(unsafe { &mut *value }))
+    }
+}
+
+/// A look at a [`PlainCell`] that lasts as long as this lives.
+#[derive(Debug)]
+#[cfg(not(dpamatch_loom))]
+pub(crate) struct Peek<'a, T>(&'a T);
+
+/// A look at a [`PlainCell`] that lasts as long as this lives; loom sees its beginning and its end.
+#[derive(Debug)]
+#[cfg(dpamatch_loom)]
+pub(crate) enum Peek<'a, T> {
+    Cell(loom::cell::ConstPtr<T>),
+    Constant(&'a T),
+}
+
+#[cfg(not(dpamatch_loom))]
+impl<'a, T> Peek<'a, T> {
+    #[inline(always)]
+    fn new(cell: &'a PlainCell<T>) -> Self {
+        // SAFETY: the pointer is valid while `cell` is; whoever called `peek` excludes concurrent writes.
+        Self(unsafe { &*cell.0.get() })
+    }
+
+    /// A look at what nobody ever writes.
+    #[inline(always)]
+    pub(crate) fn constant(value: &'a T) -> Self {
+        Self(value)
+    }
+
+    /// The same look without the borrow.
+    ///
+    /// # Safety
+    /// The cell lives as long as the result.
+    #[inline(always)]
+    pub(crate) unsafe fn detach<'b>(self) -> Peek<'b, T> {
+        // SAFETY: the caller's promise.
+        Peek(unsafe { &*core::ptr::from_ref(self.0) })
+    }
+}
+
+#[cfg(not(dpamatch_loom))]
+impl<T> core::ops::Deref for Peek<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
+
+#[cfg(dpamatch_loom)]
+impl<'a, T> Peek<'a, T> {
+    fn new(cell: &'a PlainCell<T>) -> Self {
+        Self::Cell(cell.0.get())
+    }
+
+    pub(crate) fn constant(value: &'a T) -> Self {
+        Self::Constant(value)
+    }
+
+    pub(crate) unsafe fn detach<'b>(self) -> Peek<'b, T> {
+        match self {
+            Self::Cell(cell) => Peek::Cell(cell),
+            // SAFETY: the caller's promise.
+            Self::Constant(value) => Peek::Constant(unsafe { &*core::ptr::from_ref(value) }),
+        }
+    }
+}
+
+#[cfg(dpamatch_loom)]
+impl<T> core::ops::Deref for Peek<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            // SAFETY: whoever called `peek` keeps the cell alive and excludes writes; loom checks the latter.
+            Self::Cell(cell) => unsafe { cell.deref() },
+            Self::Constant(value) => value,
+        }
     }
 }
 

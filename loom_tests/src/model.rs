@@ -29,9 +29,12 @@ impl Extent {
         Self { usual: Some(usual), full: None }
     }
 
-    /// The bound of this run.
+    /// The bound of this run. `DPAMATCH_LOOM_BOUND=<k>` sets it for all models that are bounded, to see how they
+    /// grow.
     pub fn bound(self) -> Option<usize> {
-        if is_full() { self.full } else { self.usual }
+        let bound = if is_full() { self.full } else { self.usual };
+        let asked = std::env::var("DPAMATCH_LOOM_BOUND").ok();
+        bound.map(|bound| asked.map_or(bound, |asked| asked.parse().expect("DPAMATCH_LOOM_BOUND: a number")))
     }
 }
 
@@ -41,8 +44,8 @@ pub fn is_full() -> bool {
 }
 
 /// Explores a stream, and again with the roles moved along loom's threads, since loom misses orders that
-/// depend on which thread has the smaller number (tokio-rs/loom#392). Three workers rotate with a bound one
-/// lower; four do not, it would take hours.
+/// depend on which thread has the smaller number (tokio-rs/loom#392). Three and more workers rotate with a bound
+/// one lower; four do not when that leaves none.
 ///
 /// # Panics
 /// When an execution differs from the oracle; when a path of `expected` was never taken, or one of `never` was.
@@ -57,8 +60,8 @@ pub fn stream(name: &str, stream: Stream, extent: Extent, expected: &[&str], nev
     };
     let first = run(0, bound);
     report(name, first, bound);
-    if workers <= 3 {
-        let bound = if workers == 3 { bound.map(|k| k.saturating_sub(1).max(1)) } else { bound };
+    if workers < 4 || bound.is_none_or(|k| k > 1) {
+        let bound = if workers > 2 { bound.map(|k| k.saturating_sub(1).max(1)) } else { bound };
         let others = (1..workers).map(|rotation| run(rotation, bound)).sum();
         report(&format!("{name}, rotated"), others, bound);
     }

@@ -35,6 +35,22 @@ impl Oracle {
         None
     }
 
+    /// Looks for the oldest unexpected message that fits; with `take`, takes it out (G5).
+    pub fn probe(&mut self, comm: CommId, selector: Selector, take: bool) -> Option<u64> {
+        let fits = |&(_, e): &(u64, Envelope)| e.comm == comm && selector.accepts(e.source, e.tag);
+        let place = self.unexpected.iter().position(fits)?;
+        let arrival = self.unexpected[place].0;
+        if take {
+            self.unexpected.remove(place);
+        }
+        Some(arrival)
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.posted.is_empty() && self.unexpected.is_empty()
+    }
+
     /// Cancels a receive. `false`: it has matched already.
     pub fn cancel(&mut self, receive: usize) -> bool {
         let place = self.posted.iter().position(|&(number, ..)| number == receive);

@@ -26,6 +26,8 @@ pub struct Ends {
     pub events: Vec<Event>,
     /// Receives posted, in their order.
     pub posted: Vec<(RequestId, Selector)>,
+    /// Probes, and whether each takes the message.
+    pub probed: Vec<(RequestId, Selector, bool)>,
 }
 
 /// A thread of the model.
@@ -91,6 +93,7 @@ pub fn run(mut roles: Vec<Role>, rotation: usize) -> Ends {
         ends.host = ends.host.or(end.host);
         ends.events.extend(end.events);
         ends.posted.extend(end.posted);
+        ends.probed.extend(end.probed);
     }
     ends
 }
@@ -135,8 +138,13 @@ impl Ends {
     /// each other.
     pub fn replay(mut self, paths: &Paths) -> (usize, usize) {
         self.read();
-        let mut replay =
-            Replay { posted: &self.posted, oracle: Oracle::default(), software: Oracle::default(), next: 0 };
+        let mut replay = Replay {
+            posted: &self.posted,
+            probed: &self.probed,
+            oracle: Oracle::default(),
+            software: Oracle::default(),
+            next: 0,
+        };
         let host = self.host.as_mut().expect("the host's role ended");
         for event in self.events.drain(..) {
             if let Some(forwarded) = replay.event(event, paths) {
@@ -163,6 +171,7 @@ impl Ends {
 
 struct Replay<'a> {
     posted: &'a [(RequestId, Selector)],
+    probed: &'a [(RequestId, Selector, bool)],
     /// What the order demands.
     oracle: Oracle,
     /// What the host does with what it was sent (S20).
@@ -216,6 +225,16 @@ impl Replay<'_> {
                 let here = self.software.arrive(message.arrival, message.envelope);
                 let receive = self.oracle.arrive(message.arrival, message.envelope);
                 assert_eq!(receive, here, "the software lists do not follow the order (S20)");
+            }
+            Event::Probed { request, found, .. } => {
+                let probe = self.probed.iter().find(|probe| probe.0 == request);
+                let &(_, selector, take) = probe.expect("a probe of this model");
+                paths.note(if found.is_some() { "probe found" } else { "probe missed" });
+                let oldest = self.oracle.probe(dpa_model::CommId(0), selector, take);
+                assert_eq!(found.map(|message| message.arrival), oldest, "not the oldest message (G5)");
+            }
+            Event::Resumed { .. } => {
+                assert!(self.software.is_empty(), "software still holds receives or messages (S20)");
             }
             other => panic!("unexpected event {other:?}"),
         }

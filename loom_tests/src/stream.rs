@@ -105,7 +105,7 @@ pub enum Fate {
 /// A NIC's size and hints with a stream for it.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Size of the NIC; queues are made deep enough for the stream, and the order is the stream's.
+    /// Size of the NIC; queues are just deep enough for the stream, and the order is the stream's.
     pub config: NicConfig,
     /// Hints of all communicators.
     pub hints: Hints,
@@ -119,11 +119,9 @@ impl Stream {
         let commands = steps.iter().filter(|step| !matches!(step, Step::Send(..))).count();
         let sends = steps.len() - commands;
         let config = NicConfig {
-            completion_queue: config.completion_queue.max(sends.next_power_of_two()),
-            command_queue: config.command_queue.max(commands.next_power_of_two()),
-            completion_ring: config
-                .completion_ring
-                .max((steps.len() + config.communicators).next_power_of_two()),
+            completion_queue: sends.max(config.handlers).next_power_of_two(),
+            command_queue: commands.max(2).next_power_of_two(),
+            completion_ring: (steps.len() + config.communicators).max(config.handlers).next_power_of_two(),
             options: Options { order: Order::Stamped, ..config.options },
             ..config
         };

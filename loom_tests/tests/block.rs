@@ -8,18 +8,38 @@ use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
 use loom_tests::model::{Extent, stream};
 use loom_tests::stream::{Step, Stream, post, post_in, send, send_in, tiny};
 
-const TWO: Extent = Extent::bounded_usually(3);
-const THREE: Extent = Extent::bounded(1, 2);
-const THREE_DEEP: Extent = Extent::bounded(2, 3);
-// Four workers at bound 2 did not end within eight minutes.
-const FOUR: Extent = Extent::bounded(1, 1);
+const TWO: Extent = Extent::EXHAUSTIVE;
+/// Three workers: the conflict alone, and with receives that leave their chain meanwhile.
+const THREE: Extent = Extent::bounded(3, 4);
+const THREE_REMOVING: Extent = Extent::bounded(1, 3);
+/// Three workers, where the removal is the matter.
+const REMOVAL: Extent = Extent::bounded(2, 4);
+/// Four workers, likewise.
+const FOUR: Extent = Extent::bounded(2, 3);
+const FOUR_REMOVING: Extent = Extent::bounded(1, 2);
 
 fn with(fast_path: FastPath) -> Options {
     Options { fast_path, ..Options::default() }
 }
 
 fn of(handlers: usize, options: Options, steps: &[Step]) -> Stream {
-    Stream::new(tiny(handlers, handlers, options), steps)
+    let receives = steps.iter().filter(|step| matches!(step, Step::Post(..))).count().max(1);
+    Stream::new(NicConfig { receives, ..tiny(handlers, handlers, options) }, steps)
+}
+
+/// A scenario of three handlers, twice: with removal left to the boundary, so that conflict and resolution can be
+/// explored deeply, and with removal under the bins' locks in the block.
+fn three(name: &str, options: Options, steps: &[Step], expected: &[&str], never: &[&str]) {
+    let deferred = Options { removal: Removal::Deferred, ..options };
+    stream(&format!("{name}, deferred"), of(3, deferred, steps), THREE, expected, never);
+    stream(name, of(3, options, steps), THREE_REMOVING, expected, never);
+}
+
+/// The same with four handlers.
+fn four(name: &str, options: Options, steps: &[Step], expected: &[&str], never: &[&str]) {
+    let deferred = Options { removal: Removal::Deferred, ..options };
+    stream(&format!("{name}, deferred"), of(4, deferred, steps), FOUR, expected, never);
+    stream(name, of(4, options, steps), FOUR_REMOVING, expected, never);
 }
 
 /// Equal receives for equal messages, one for each handler.
@@ -42,23 +62,29 @@ fn clean_two() {
 #[test]
 fn clean_three() {
     let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 9), send(0, 8), send(0, 7)];
-    stream("block/clean three", of(3, Options::default(), &steps), THREE, &["clean"], &["fast", "slow"]);
+    three("block/clean three", Options::default(), &steps, &["clean"], &["fast", "slow"]);
+}
+
+#[test]
+fn clean_four() {
+    let posts = [post(0, 7), post(0, 8), post(0, 9), post(0, 6)];
+    let steps = [posts, [send(0, 6), send(0, 9), send(0, 8), send(0, 7)]].concat();
+    four("block/clean four", Options::default(), &steps, &["clean"], &["fast", "slow"]);
 }
 
 #[test]
 fn form_c_two() {
-    let extent = Extent::bounded_usually(4);
-    stream("block/form c, two", of(2, Options::default(), &equal(2)), extent, &["clean", "fast"], &["slow"]);
+    stream("block/form c, two", of(2, Options::default(), &equal(2)), TWO, &["clean", "fast"], &["slow"]);
 }
 
 #[test]
 fn form_c_three() {
-    stream("block/form c, three", of(3, Options::default(), &equal(3)), THREE, &["clean", "fast"], &["slow"]);
+    three("block/form c, three", Options::default(), &equal(3), &["clean", "fast"], &["slow"]);
 }
 
 #[test]
 fn form_c_four() {
-    stream("block/form c, four", of(4, Options::default(), &equal(4)), FOUR, &["clean", "fast"], &["slow"]);
+    four("block/form c, four", Options::default(), &equal(4), &["clean", "fast"], &["slow"]);
 }
 
 #[test]
@@ -70,7 +96,7 @@ fn form_b_two() {
 fn form_b_three() {
     // A handler that searched after a lower one had consumed chose another receive: refused, slow.
     let expected = ["clean", "fast", "slow", "refused_mixed"];
-    stream("block/form b, three", of(3, with(FastPath::Prefix), &equal(3)), THREE, &expected, &[]);
+    three("block/form b, three", with(FastPath::Prefix), &equal(3), &expected, &[]);
 }
 
 #[test]
@@ -87,7 +113,19 @@ fn form_a_two() {
 #[test]
 fn form_a_three() {
     let expected = ["clean", "fast", "slow", "refused_mixed"];
-    stream("block/form a, three", of(3, with(FastPath::Literal), &equal(3)), THREE, &expected, &[]);
+    three("block/form a, three", with(FastPath::Literal), &equal(3), &expected, &[]);
+}
+
+#[test]
+fn form_b_four() {
+    let expected = ["clean", "fast", "slow", "refused_mixed"];
+    four("block/form b, four", with(FastPath::Prefix), &equal(4), &expected, &[]);
+}
+
+#[test]
+fn form_a_four() {
+    let expected = ["clean", "fast", "slow", "refused_mixed"];
+    four("block/form a, four", with(FastPath::Literal), &equal(4), &expected, &[]);
 }
 
 #[test]
@@ -104,24 +142,12 @@ fn slow_two() {
 
 #[test]
 fn slow_chain_three() {
-    stream(
-        "block/slow chain, three",
-        of(3, with(FastPath::Off), &equal(3)),
-        THREE,
-        &["clean", "slow"],
-        &["fast"],
-    );
+    three("block/slow chain, three", with(FastPath::Off), &equal(3), &["clean", "slow"], &["fast"]);
 }
 
 #[test]
 fn slow_chain_four() {
-    stream(
-        "block/slow chain, four",
-        of(4, with(FastPath::Off), &equal(4)),
-        FOUR,
-        &["clean", "slow"],
-        &["fast"],
-    );
+    four("block/slow chain, four", with(FastPath::Off), &equal(4), &["clean", "slow"], &["fast"]);
 }
 
 #[test]
@@ -130,14 +156,14 @@ fn slow_search_passes_marked_receives() {
     // must not take it.
     let steps = [post(0, 9), post(0, 7), post(0, 7), send(0, 9), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "lock_missed"];
-    stream("block/slow search, marked", of(3, with(FastPath::Off), &steps), THREE_DEEP, &expected, &["fast"]);
+    stream("block/slow search, marked", of(3, with(FastPath::Off), &steps), REMOVAL, &expected, &["fast"]);
 }
 
 #[test]
 fn a_conflict_with_another_than_the_neighbour() {
     let steps = [post(0, 7), post(1, 9), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
     let expected = ["clean", "slow", "refused_mixed"];
-    stream("block/conflict over a neighbour", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+    three("block/conflict over a neighbour", Options::default(), &steps, &expected, &["fast"]);
 }
 
 #[test]
@@ -145,7 +171,7 @@ fn a_message_without_receive_between_equal_ones() {
     // The third handler is the second of its key: it may not count the one between (S8).
     let steps = [post(0, 7), post(0, 7), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
     let expected = ["clean", "slow", "refused_mixed", "stored"];
-    stream("block/fast path needs all lower", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+    three("block/fast path needs all lower", Options::default(), &steps, &expected, &["fast"]);
 }
 
 #[test]
@@ -162,26 +188,28 @@ fn sequence_break_in_one_chain_three() {
     // Receives of one key around one of another: the bin's chain holds three sequences.
     let steps = [post(0, 7), post(0, 8), post(0, 7), send(0, 7), send(0, 7), send(0, 8)];
     let expected = ["clean", "slow", "refused_sequence"];
-    stream("block/sequence break, three", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+    three("block/sequence break, three", Options::default(), &steps, &expected, &["fast"]);
+}
+
+#[test]
+fn sequence_break_in_one_chain_four() {
+    let posts = [post(0, 7), post(0, 8), post(0, 7), post(0, 7)];
+    let steps = [posts, [send(0, 7), send(0, 7), send(0, 7), send(0, 8)]].concat();
+    let expected = ["clean", "slow", "refused_sequence"];
+    four("block/sequence break, four", Options::default(), &steps, &expected, &["fast"]);
 }
 
 #[test]
 fn x2_wildcard_between_compatible_receives() {
     let steps = [post(0, 7), post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(0, 7)];
     let expected = ["clean", "fast", "slow"];
-    stream("block/X2 wildcard after two", of(3, Options::default(), &steps), THREE, &expected, &[]);
+    three("block/X2 wildcard after two", Options::default(), &steps, &expected, &[]);
 }
 
 #[test]
 fn x2_wildcard_in_the_middle() {
     let steps = [post(0, 7), post(None, 7), post(0, 7), send(0, 7), send(0, 7), send(0, 7)];
-    stream(
-        "block/X2 wildcard between",
-        of(3, Options::default(), &steps),
-        THREE,
-        &["clean", "slow"],
-        &["fast"],
-    );
+    three("block/X2 wildcard between", Options::default(), &steps, &["clean", "slow"], &["fast"]);
 }
 
 #[test]
@@ -195,21 +223,21 @@ fn x3_too_few_receives() {
 fn x3_unexpected_in_arrival_order() {
     let steps = [post(0, 7), send(0, 7), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "unexpected", "stored"];
-    stream("block/X3 one of three", of(3, Options::default(), &steps), THREE, &expected, &["fast"]);
+    three("block/X3 one of three", Options::default(), &steps, &expected, &["fast"]);
 }
 
 #[test]
 fn x4_mixed_keys() {
     let steps = [post(0, 7), post(1, 9), post(None, None), send(0, 7), send(0, 7), send(1, 9), send(0, 7)];
     let expected = ["clean", "slow", "unexpected"];
-    stream("block/X4 mixed keys", of(4, Options::default(), &steps), FOUR, &expected, &["fast"]);
+    four("block/X4 mixed keys", Options::default(), &steps, &expected, &["fast"]);
 }
 
 #[test]
 fn x4_a_forced_handler_keeps_its_candidate() {
     let steps = [post(0, 7), post(0, 7), post(1, 9), send(0, 7), send(0, 7), send(1, 9)];
     let expected = ["clean", "fast", "forced", "refused_mixed"];
-    stream("block/X4 forced, unchanged", of(3, Options::default(), &steps), THREE_DEEP, &expected, &[]);
+    three("block/X4 forced, unchanged", Options::default(), &steps, &expected, &[]);
 }
 
 #[test]
@@ -217,19 +245,20 @@ fn x5_forcing_rule() {
     // The third handler books an uncontested receive and must give it up (O14).
     let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(1, 7)];
     let expected = ["clean", "slow", "unexpected"];
-    stream("block/X5 forcing rule", of(3, Options::default(), &steps), THREE_DEEP, &expected, &["fast"]);
+    three("block/X5 forcing rule", Options::default(), &steps, &expected, &["fast"]);
+}
+
+#[test]
+fn x5_forcing_rule_four() {
+    let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(1, 7), send(1, 7)];
+    let expected = ["clean", "slow", "unexpected"];
+    four("block/X5 forcing rule, four", Options::default(), &steps, &expected, &["fast"]);
 }
 
 #[test]
 fn nothing_posted() {
     let steps = [send(0, 7), send(0, 8), send(0, 7)];
-    stream(
-        "block/unexpected only",
-        of(3, Options::default(), &steps),
-        THREE,
-        &["unexpected", "stored"],
-        &["clean"],
-    );
+    three("block/unexpected only", Options::default(), &steps, &["unexpected", "stored"], &["clean"]);
 }
 
 #[test]
@@ -244,7 +273,7 @@ fn early_check_two() {
 fn early_check_three() {
     let options = Options { early_check: true, ..Options::default() };
     let steps = [post(0, 7), post(None, 7), post(0, 7), send(0, 7), send(0, 7), send(1, 7)];
-    stream("block/early check, three", of(3, options, &steps), THREE, &["clean", "slow"], &[]);
+    three("block/early check, three", options, &steps, &["clean", "slow"], &[]);
 }
 
 #[test]
@@ -252,7 +281,7 @@ fn lazy_removal_of_neighbours() {
     // One chain of three keys: two handlers unlink neighbours while the third walks past them.
     let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 7), send(0, 8), send(0, 9)];
     let expected = ["clean", "lock_missed"];
-    stream("block/lazy removal", of(3, Options::default(), &steps), THREE_DEEP, &expected, &["fast", "slow"]);
+    stream("block/lazy removal", of(3, Options::default(), &steps), REMOVAL, &expected, &["fast", "slow"]);
 }
 
 #[test]
@@ -262,7 +291,7 @@ fn eager_removal_of_neighbours() {
     stream(
         "block/eager removal",
         of(3, options, &steps),
-        THREE,
+        THREE_REMOVING,
         &["clean"],
         &["fast", "slow", "lock_missed"],
     );
@@ -272,7 +301,7 @@ fn eager_removal_of_neighbours() {
 fn fast_path_walks_over_unlinked_receives() {
     // Labels, not hops (S9): the receives between may have left the chain, in part or all.
     let steps = [vec![post(0, 7); 4], vec![send(0, 7); 3]].concat();
-    stream("block/labels, not hops", of(3, Options::default(), &steps), THREE, &["clean", "fast"], &["slow"]);
+    three("block/labels, not hops", Options::default(), &steps, &["clean", "fast"], &["slow"]);
 }
 
 #[test]
@@ -312,7 +341,8 @@ fn communicators_share_a_block() {
         send_in(0, 0, 7),
         send_in(1, 0, 7),
     ];
-    let config = NicConfig { communicators: 2, ..tiny(3, 3, Options::default()) };
+    let options = Options { removal: Removal::Deferred, ..Options::default() };
+    let config = NicConfig { receives: 3, communicators: 2, ..tiny(3, 3, options) };
     stream("block/two communicators", Stream::new(config, &steps), THREE, &["clean", "fast"], &["slow"]);
 }
 
@@ -329,4 +359,14 @@ fn overtaking_claims_of_too_few() {
     let claims = Stream { hints, ..of(2, Options::default(), &[post(None, 7), send(0, 7), send(1, 7)]) };
     let expected = ["overtaking", "unexpected"];
     stream("block/overtaking, one of two", claims, TWO, &expected, &["clean", "fast", "slow"]);
+}
+
+#[test]
+fn overtaking_claims_of_three() {
+    let hints = Hints { allow_overtaking: true, ..Hints::default() };
+    let options = Options { removal: Removal::Deferred, ..Options::default() };
+    let steps = [post(0, 7), post(None, 7), send(0, 7), send(1, 7), send(0, 7)];
+    let claims = Stream { hints, ..of(3, options, &steps) };
+    let expected = ["overtaking", "unexpected"];
+    stream("block/overtaking, two of three", claims, THREE, &expected, &["clean", "fast", "slow"]);
 }

@@ -52,6 +52,24 @@ fn descriptors_come_back_twice() {
 }
 
 #[test]
+fn descriptors_come_back_twice_with_other_keys() {
+    // Two descriptors serve six receives of four keys in three blocks; wildcards move them from index to index.
+    let steps = [
+        [post(0, 7), post(None, 7), send(0, 7), send(0, 7)],
+        [post(0, 8), post(0, 7), send(0, 7), send(0, 8)],
+        [post(1, None), post(0, 7), send(1, 8), send(0, 7)],
+    ]
+    .concat();
+    stream(
+        "blocks/recycling, three blocks, mixed",
+        of(2, 2, &steps),
+        Extent::bounded(2, 3),
+        &["clean", "slow"],
+        &["fast"],
+    );
+}
+
+#[test]
 fn unexpected_messages_of_two_blocks_stay_in_order() {
     // Late receives take them from the store, oldest first, between blocks.
     let steps = [send(0, 7), send(0, 7), post(0, 7), send(0, 7), send(0, 7), post(None, 7)];

@@ -2,7 +2,7 @@
 //! lost in it (S12).
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{CommId, NicConfig, Options, Wait};
+use dpa_model::{CommId, Event, NicConfig, Options, Round, UnexpectedFull, Wait};
 use loom_tests::race::{Ends, Role, build, lead, model, run};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
@@ -151,5 +151,121 @@ fn a_post_during_a_block_waits_for_its_end() {
         let mut ends = run(roles, rotation);
         ends.posted.insert(0, (request, first));
         assert_eq!(ends.replay(paths), (0, 0), "the lost message");
+    });
+}
+
+#[test]
+fn a_fallback_ends_while_messages_arrive() {
+    // The host has dealt with all that was sent on to it and offers the communicator back, then posts; a message
+    // arrives before, between or after. If it was sent on, the offer is void (S20).
+    let expected = ["resumed", "offer void", "posts_late", "clean", "arrivals_forwarded"];
+    model("boundary/end of a fallback", 3, Some(3), &expected, &[], |rotation, paths| {
+        let mut parts = build(config(1));
+        let one = selector(Some(0), Some(7));
+        let mut posted = Vec::new();
+        for _ in 0..2 {
+            let request = parts.host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
+            posted.push((request, one));
+        }
+        parts.leader.round(1);
+        for arrival in 0..2 {
+            parts.sender.try_send(envelope(0, 0, 7), &payload(arrival, 8), 0).expect("room for a message");
+            parts.leader.round(1);
+        }
+        let mut before = Vec::new();
+        while let Some(event) = parts.host.poll() {
+            before.push(event);
+        }
+        let sent_on =
+            |event: &&Event| matches!(event, Event::PostForwarded { .. } | Event::ArrivalForwarded { .. });
+        assert_eq!(before.iter().filter(sent_on).count(), 2, "the second receive and its message");
+
+        let mut host = parts.host;
+        let offer: Role = Box::new(move || {
+            host.hand_back(CommId(0), 2).expect("room for a command");
+            let request = host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
+            Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.boundary.posts == 3 && counts.handlers.messages == 3),
+            offer,
+            send(parts.sender, &[0]),
+        ];
+        let mut ends = run(roles, rotation);
+        ends.read();
+        ends.posted.splice(0..0, posted);
+        ends.events.splice(0..0, before);
+        // Whatever came of it, the host's lists are empty again now, so the next offer counts.
+        if !ends.events.iter().any(|event| matches!(event, Event::Resumed { .. })) {
+            paths.note("offer void");
+            let sent_on = ends.events.iter().filter(sent_on).count() as u64;
+            let (host, leader) = (ends.host.as_mut(), ends.leader.as_mut());
+            host.expect("the host's role ended").hand_back(CommId(0), sent_on).expect("room for a command");
+            assert_eq!(leader.expect("the leader's role ended").round(1), Round::Worked);
+            ends.read();
+            assert!(matches!(ends.events.last(), Some(Event::Resumed { .. })), "the fallback never ends");
+        }
+        assert_eq!(ends.replay(paths), (0, 0));
+    });
+}
+
+#[test]
+fn probes_meet_arrivals() {
+    // A matched probe, then a receive, against two messages: whatever the probe takes, the receive must not get,
+    // and the order of the rest stands (G5).
+    let expected = ["probe found", "probe missed", "posts_late", "clean", "stored"];
+    model("boundary/probes against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
+        let parts = build(config(2));
+        let any = selector(None, Some(7));
+        let mut host = parts.host;
+        let probe: Role = Box::new(move || {
+            let look = host.probe(CommId(0), any, false, 0).expect("room for a command");
+            let take = host.probe(CommId(0), any, true, 0).expect("room for a command");
+            let request = host.post(CommId(0), any, vec![0xFF; 64], 0).expect("room for a command");
+            let probed = vec![(look, any, false), (take, any, true)];
+            Ends { host: Some(host), posted: vec![(request, any)], probed, ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.boundary.commands == 4 && counts.handlers.messages == 2),
+            probe,
+            send(parts.sender, &[0, 1]),
+        ];
+        let mut ends = run(roles, rotation);
+        ends.read();
+        let taken = ends.events.iter_mut().find_map(|event| match event {
+            Event::Probed { found: Some(message), taken, .. } => Some((message.arrival, taken.take()?)),
+            _ => None,
+        });
+        if let Some((arrival, message)) = taken {
+            let (host, leader) = (ends.host.as_mut(), ends.leader.as_mut());
+            let host = host.expect("the host's role ended");
+            host.receive(message, vec![0xFF; 64], 0).expect("room for a command");
+            assert_eq!(leader.expect("the leader's role ended").round(1), Round::Worked);
+            match host.poll() {
+                Some(Event::Received { buffer, message, .. }) => {
+                    assert_eq!(message.arrival, arrival, "another message than the probe's");
+                    assert_eq!(buffer[..8], payload(arrival, 8), "another message's data");
+                }
+                other => panic!("unexpected event {other:?}"),
+            }
+        }
+        ends.replay(paths);
+    });
+}
+
+#[test]
+fn a_full_store_pushes_back() {
+    // Room for one unexpected message and a queue of two, for three messages: senders wait, nothing is lost (S21).
+    let expected = ["unexpected_full", "send_queue_full", "posts_late", "clean"];
+    let never = ["fallback_unexpected", "arrivals_forwarded"];
+    model("boundary/back-pressure", 3, Some(2), &expected, &never, |rotation, paths| {
+        let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
+        let parts = build(NicConfig { unexpected: 1, completion_queue: 2, options, ..config(3) });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.boundary.posts == 3 && counts.handlers.messages == 3),
+            post(parts.host, &[Some(0), Some(0), Some(0)], false),
+            send(parts.sender, &[0, 0, 0]),
+        ];
+        assert_eq!(run(roles, rotation).replay(paths), (0, 0), "a message was lost");
     });
 }

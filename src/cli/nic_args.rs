@@ -68,6 +68,8 @@ enum RemovalArg {
     Lazy,
     /// At once, waiting for the lock
     Eager,
+    /// At the block's end
+    Deferred,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -130,6 +132,7 @@ impl NicArgs {
                 removal: match self.removal {
                     RemovalArg::Lazy => Removal::Lazy,
                     RemovalArg::Eager => Removal::Eager,
+                    RemovalArg::Deferred => Removal::Deferred,
                 },
                 inline_hashes: match self.hashes {
                     HashesArg::Trust | HashesArg::Absent => InlineHashes::Trust,

@@ -28,13 +28,14 @@ impl Leader {
             if fault!(CommandReleasedEarly) {
                 self.shared.commands.release(self.commands_head + 1);
             }
-            // SAFETY: seen ready, and released only below.
-            let command = unsafe { self.shared.commands.peek(self.commands_head) };
             // Read where it lies: copying a command costs more than executing the commonest one.
-            // SAFETY: as above, and the ring lives as long as the leader.
-            let command = unsafe { &*core::ptr::from_ref(command) };
+            // SAFETY: seen ready, and released only below; the ring lives as long as the leader.
+            let command = unsafe { self.shared.commands.peek(self.commands_head).detach() };
+            if fault!(CommandReleasedInUse) {
+                self.shared.commands.release(self.commands_head + 1);
+            }
             self.commands_head += 1;
-            if !matches!(command, Command::HandBack { .. }) {
+            if !matches!(*command, Command::HandBack { .. }) {
                 self.commands_done += 1;
             }
             match *command {
@@ -217,7 +218,7 @@ impl Leader {
             return self.report(result);
         };
         let message = self.unexpected.entry(found).message;
-        if take {
+        if take && !fault!(ProbeKeepsTaken) {
             self.unlink_unexpected(comm.0, found);
         }
         self.report(Completion::Probed { request, found: Some((message, take.then_some(found))) });
@@ -260,7 +261,9 @@ impl Leader {
     /// Ends a fallback if the host has seen everything that was sent on to it (S20).
     fn hand_back(&mut self, comm: CommId, forwarded: u64) {
         let Some(control) = self.comms.get_mut(comm.0 as usize) else { return };
-        if control.home == Home::Fallback && control.forwarded == forwarded && self.free_receives.count() > 0
+        if control.home == Home::Fallback
+            && (control.forwarded == forwarded || fault!(HandBackUnchecked))
+            && self.free_receives.count() > 0
         {
             control.home = Home::Nic;
             self.shared.boundary_counters.resumed.add(1);
@@ -284,7 +287,7 @@ impl Leader {
     pub(super) fn recycle(&mut self, comm: u32, receive: u32) {
         let descriptor = &self.shared.receives[receive as usize];
         // SAFETY: the boundary (D1).
-        let &Posted { bin, class, .. } = unsafe { descriptor.posted.peek() };
+        let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
         if descriptor.state.load(Relaxed) != state::UNLINKED {
             self.shared.bins[bin as usize].remove_alone(&self.shared.receives, receive);
         }

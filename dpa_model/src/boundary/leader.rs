@@ -163,7 +163,8 @@ impl Leader {
     /// Runs a block, with other workers if it is long enough. `None`: its one message has no receive and no
     /// room (back-pressure), so it stays in the queue.
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> Option<BlockInfo> {
-        if self.shared.options.unexpected_full == UnexpectedFull::BackPressure && !self.can_place(block.first)
+        if self.shared.options.unexpected_full == UnexpectedFull::BackPressure
+            && !(self.can_place(block.first) || fault!(BackPressureIgnored))
         {
             self.shared.boundary_counters.unexpected_full.add(1);
             return None;
@@ -222,7 +223,7 @@ impl Leader {
         // SAFETY: the boundary.
         let view = unsafe { self.shared.view(comm) };
         let uncounted = crate::HandlerCounters::default();
-        crate::index::search(&self.shared.receives, &self.shared.bins, view, &key, 0, &uncounted).is_some()
+        crate::index::search(&self.shared.receives, &self.shared.bins, &view, &key, 0, &uncounted).is_some()
     }
 
     /// Writes the next result. There must be room.

@@ -12,7 +12,7 @@ use crate::index::CommView;
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::story::{Step, tell};
-use crate::sync::Relaxed;
+use crate::sync::{Peek, Relaxed};
 use crate::{FastPath, HANDLERS_MAX, HandlerCounters, Path};
 
 /// What a worker remembers of a block's handlers, from phase to phase. Reused for every block.
@@ -108,7 +108,7 @@ fn optimistic<const ALONE: bool>(
         let entry = entry(nic, block, handler);
         let comm = entry.envelope.comm.0;
         let view = views.of(comm);
-        let key = key(entry, nic.options.inline_hashes, counters);
+        let key = key(&entry, nic.options.inline_hashes, counters);
         let claim = if view.overtaking {
             scratch.taken[handler] = overtake(nic, view, &key, counters);
             Claim { comm, ..Claim::NONE }
@@ -140,7 +140,7 @@ fn optimistic<const ALONE: bool>(
 
 /// The message of a handler of this block.
 #[inline(always)]
-fn entry<'a>(nic: &'a Shared, block: &BlockInfo, handler: usize) -> &'a Entry {
+fn entry<'a>(nic: &'a Shared, block: &BlockInfo, handler: usize) -> Peek<'a, Entry> {
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
     unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }
 }
@@ -165,21 +165,21 @@ fn prefetch_bins(nic: &Shared, block: &BlockInfo, slice: Range<usize>) {
 struct Views<'a> {
     nic: &'a Shared,
     comm: u32,
-    view: &'a CommView,
+    view: Peek<'a, CommView>,
 }
 
 impl<'a> Views<'a> {
     fn new(nic: &'a Shared) -> Self {
-        Self { nic, comm: NIL, view: &CommView::NONE }
+        Self { nic, comm: NIL, view: Peek::constant(&CommView::NONE) }
     }
 
     #[inline(always)]
-    fn of(&mut self, comm: u32) -> &'a CommView {
+    fn of(&mut self, comm: u32) -> &CommView {
         if comm != self.comm {
             // SAFETY: inside a block.
             (self.comm, self.view) = (comm, unsafe { self.nic.view(comm) });
         }
-        self.view
+        &self.view
     }
 }
 
@@ -231,7 +231,7 @@ fn resolve<const ALONE: bool>(
                             waited = true;
                         }
                         let view = views.of(claim.comm);
-                        let receive = slow(nic, view, entry(nic, block, handler), &claim, counters);
+                        let receive = slow(nic, view, &entry(nic, block, handler), &claim, counters);
                         tell(|| Step::SlowFound {
                             handler,
                             found: (receive != NIL).then(|| request(nic, receive)),

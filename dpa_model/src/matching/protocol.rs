@@ -20,7 +20,7 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
     let posted = unsafe { nic.receives[outcome.receive as usize].posted.peek() };
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
     let entry = unsafe { nic.arrivals.ring.peek(position) };
-    move_data(nic, entry, position, posted);
+    move_data(nic, &entry, position, &posted);
     // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns position i
     // of it.
     unsafe {

@@ -1,0 +1,67 @@
+//! How far one worker has come: the word that the partial barrier, the slow path and the block fence wait for.
+//!
+//! **State.** One word, block number * 4 + phase. Its worker writes it, and it only grows.
+//!
+//! **Under loom** it is a word per phase, each with the block's number. Whoever waits for a phase then sees its
+//! end by that phase's own store alone, where the one word may also show a later store of the same worker, which
+//! publishes more. So the words allow every behaviour of the one word and some weaker ones; and no model has to
+//! explore which of several equally good values ended each wait: that made up nine tenths of all executions.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// Phases of a slice, in order.
+pub(crate) mod phase {
+    /// Every handler has booked and published its claim.
+    pub(crate) const BOOKED: u64 = 1;
+    /// Every handler is matched.
+    pub(crate) const MATCHED: u64 = 2;
+    /// All data has moved.
+    pub(crate) const FINISHED: u64 = 3;
+}
+
+#[cfg(not(dpamatch_loom))]
+const PHASE_BITS: u32 = 2;
+
+/// The progress of one worker.
+#[derive(Debug)]
+pub(crate) struct Progress(Words);
+
+#[cfg(not(dpamatch_loom))]
+type Words = AtomicU64;
+#[cfg(dpamatch_loom)]
+type Words = [AtomicU64; 3];
+
+#[cfg(not(dpamatch_loom))]
+impl Progress {
+    /// Before the first block.
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Says that the worker has passed `phase` of a block.
+    #[inline(always)]
+    pub(crate) fn reach(&self, block: u64, phase: u64, release: Ordering) {
+        self.0.store(block << PHASE_BITS | phase, release);
+    }
+
+    /// Whether it has passed `phase` of that block.
+    #[inline(always)]
+    pub(crate) fn has_reached(&self, block: u64, phase: u64, acquire: Ordering) -> bool {
+        self.0.load(acquire) >= (block << PHASE_BITS | phase)
+    }
+}
+
+#[cfg(dpamatch_loom)]
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self(core::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    pub(crate) fn reach(&self, block: u64, phase: u64, release: Ordering) {
+        self.0[phase as usize - 1].store(block, release);
+    }
+
+    pub(crate) fn has_reached(&self, block: u64, phase: u64, acquire: Ordering) -> bool {
+        self.0[phase as usize - 1].load(acquire) >= block
+    }
+}
