@@ -2,11 +2,14 @@
 //! second.
 #![forbid(unsafe_code)]
 
+use std::env;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 mod mutants;
 mod process;
 mod test;
+mod zero_cost;
 
 /// One task of the command line.
 struct Task {
@@ -45,6 +48,12 @@ const TASKS: &[Task] = &[
         run: mutants::run,
     },
     Task {
+        name: "zero-cost",
+        about: "compare dpa_model's release assembly with and without the hooks of the seeded faults and the story",
+        examples: &[("cargo xtask zero-cost", "also part of `cargo xtask test`")],
+        run: zero_cost::run,
+    },
+    Task {
         name: "help",
         about: "list the tasks",
         examples: &[("cargo xtask help", "this text")],
@@ -56,7 +65,7 @@ const TASKS: &[Task] = &[
 ];
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = env::args().skip(1).collect();
     match dispatch(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Task(message)) => {
@@ -68,6 +77,14 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The repository's root: the parent of this package, as cargo names it when it runs the task.
+fn root() -> PathBuf {
+    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let mut root = PathBuf::from(package);
+    root.pop();
+    root
 }
 
 fn dispatch(args: &[String]) -> Result<(), Failure> {

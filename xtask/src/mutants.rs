@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::Failure;
 use crate::process;
+use crate::{Failure, root};
 
 /// One line of the table.
 #[derive(PartialEq, Eq, Debug)]
@@ -140,14 +140,6 @@ fn model(root: &Path, fault: &str, cargo: &[&str], filter: &[&str]) -> Result<Ve
 fn reason(output: &str) -> String {
     let mut lines = output.lines().skip_while(|line| !line.contains(" panicked at ")).skip(1);
     lines.next().unwrap_or("ended without a message").trim().to_owned()
-}
-
-/// The repository's root: the parent of this package, as cargo names it when it runs the task.
-fn root() -> PathBuf {
-    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    let mut root = PathBuf::from(package);
-    root.pop();
-    root
 }
 
 #[cfg(test)]

@@ -4,11 +4,9 @@ mod counts;
 mod step;
 mod summary;
 
-use std::env;
-use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::Failure;
+use crate::{Failure, root};
 use step::STEPS;
 use summary::Row;
 
@@ -51,12 +49,4 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     print!("\n{}", summary::table(&rows, started.elapsed()));
     failed.map_or(Ok(()), |message| Err(Failure::Task(message)))
-}
-
-/// The repository's root: the parent of this package, as cargo names it when it runs the task.
-fn root() -> PathBuf {
-    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    let mut root = PathBuf::from(package);
-    root.pop();
-    root
 }

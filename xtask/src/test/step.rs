@@ -87,6 +87,17 @@ pub(crate) const STEPS: &[Step] = &[
         judge: |_| Ok(Counts::default()),
     },
     Step {
+        name: "zero cost",
+        slow: true,
+        env: &[],
+        target: None,
+        args: "run --quiet -p xtask -- zero-cost",
+        judge: |finished| {
+            let compared = finished.stdout.lines().any(|line| line.starts_with("zero-cost: "));
+            if compared { Ok(Counts::default()) } else { Err("nothing was compared".to_owned()) }
+        },
+    },
+    Step {
         name: "loom",
         slow: true,
         env: &[("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")],
