@@ -31,10 +31,10 @@ enum Failure {
 const TASKS: &[Task] = &[
     Task {
         name: "test",
-        about: "run every check: format, lints, no_std, tests, docs, loom models, random schedules, one round of each bench",
+        about: "run every check: format, lints, no_std, tests, docs, zero-cost hooks, loom models, random schedules, one round of each bench",
         examples: &[
             ("cargo xtask test", "everything; what must hold before a change is merged"),
-            ("cargo xtask test --fast", "without models, schedules and benches, while editing"),
+            ("cargo xtask test --fast", "without zero-cost, models, schedules and benches, while editing"),
         ],
         run: test::run,
     },

@@ -196,9 +196,9 @@ mod tests {
     }
 
     #[test]
-    fn only_models_and_benches_are_slow() {
+    fn what_is_slow() {
         let slow: Vec<&str> = STEPS.iter().filter(|step| step.slow).map(|step| step.name).collect();
-        assert_eq!(slow, ["loom", "shuttle", "benches"]);
+        assert_eq!(slow, ["zero cost", "loom", "shuttle", "benches"]);
     }
 
     #[test]
