@@ -33,4 +33,9 @@ pub mod stream;
 pub mod trace;
 pub mod workload;
 
+/// The guide's worked example, compiled and run as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/add-an-engine.md")]
+mod add_an_engine {}
+
 pub use dpa_model::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};

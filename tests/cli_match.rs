@@ -281,3 +281,16 @@ fn help_has_examples() {
         assert!(help.contains("Examples:\n  dpamatch "), "{arguments:?}: {help}");
     }
 }
+
+/// The size that engines are told reaches them: 4D's threshold depends on it (F7).
+#[test]
+fn engines_are_told_the_size_of_communicators() {
+    let stream: String = (0..60).map(|source| format!("post,{source},0,{source},0\n")).collect();
+    for (size, conversions) in [("64", 1), ("4096", 1), ("4097", 0)] {
+        let output = run(&["match", "--engine", "4d", "--comm-size", size, "--stats"], stream.as_bytes());
+        let (code, _, messages) = outcome(&output);
+        let line = messages.lines().find(|line| line.starts_with("conversions")).expect("the counter");
+        assert_eq!((code, line.split_whitespace().last()), (Some(0), Some(conversions.to_string().as_str())));
+    }
+    assert_eq!(run(&["match", "--comm-size", "0"], b"").status.code(), Some(2));
+}

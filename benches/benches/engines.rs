@@ -2,28 +2,33 @@
 //!
 //! Ids `part/pattern/size`: part is the engine and the half that is timed (`bins_post`, `bins_arrive`,
 //! `bins_store`, `bins_hit`: posting before, matching, arriving before, posting after); pattern is the order
-//! in which receives are posted against the messages. The reverse orders of engines that search this load like a
-//! list take quadratic time, so they stop at 1024.
+//! in which receives are posted against the messages. Receives differ in the tag; for engines that go by source
+//! (`rank-array`, `4d`) in the source. The reverse orders of engines that search this load like a list take
+//! quadratic time, so they stop at 1024.
 
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dpa_model::{CommId, Envelope, Rank, Selector, Tag};
 use dpamatch::engine::{
-    AdaptiveConfig, AdaptiveEngine, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine,
-    ListEngine, MsgId, RecvId, SimdEngine,
+    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine,
+    FourDEngine, GridThreshold, ListEngine, MsgId, OptimisticSeqEngine, RankArrayEngine, RecvId, SimdEngine,
+    UcxEngine,
 };
 
 const COMM: CommId = CommId(0);
 /// As many bins as the paper's prototype (O30).
 const BINS: u32 = 2048;
 
-fn tag(number: usize) -> Tag {
-    Tag::new(number as u32).expect("a small number is a tag")
+/// Source and tag of a message.
+type Key = fn(number: usize) -> (Rank, Tag);
+
+fn by_tag(number: usize) -> (Rank, Tag) {
+    (Rank::default(), Tag::new(number as u32).expect("a small number is a tag"))
 }
 
-fn source() -> Rank {
-    Rank::new(1).expect("a small number is a rank")
+fn by_source(number: usize) -> (Rank, Tag) {
+    (Rank::new(number as u32).expect("a small number is a rank"), Tag::default())
 }
 
 /// Which message the receive posted as number `i` of `size` takes.
@@ -31,21 +36,26 @@ type Order = fn(i: usize, size: usize) -> usize;
 
 const ORDERS: [(&str, Order); 2] = [("forward", |i, _| i), ("reverse", |i, size| size - 1 - i)];
 
-fn post_all(engine: &mut impl Engine, size: usize, order: Order) -> usize {
+fn post_all(engine: &mut impl Engine, size: usize, order: Order, key: Key) -> usize {
     let posts = (0..size).filter(|&i| {
-        let selector = Selector::new(source(), tag(order(i, size)));
+        let (source, tag) = key(order(i, size));
+        let selector = Selector::new(source, tag);
         engine.post(RecvId(i as u64), COMM, selector).is_some()
     });
     posts.count()
 }
 
-fn arrive_all(engine: &mut impl Engine, size: usize) -> usize {
+fn arrive_all(engine: &mut impl Engine, size: usize, key: Key) -> usize {
     let arrivals = (0..size).filter(|&i| {
-        let envelope = Envelope { comm: COMM, source: source(), tag: tag(i) };
+        let (source, tag) = key(i);
+        let envelope = Envelope { comm: COMM, source, tag };
         engine.arrive(MsgId(i as u64), envelope).is_some()
     });
     arrivals.count()
 }
+
+/// Runs a half and returns the matches.
+type Half<E> = fn(&mut E, usize, Order, Key) -> usize;
 
 /// One half is timed; matches must be none in the first half and all in the second.
 fn half<E: Engine>(
@@ -54,7 +64,8 @@ fn half<E: Engine>(
     new: impl Fn() -> E,
     reverse_max: usize,
     timed_half: usize,
-    halves: [fn(&mut E, usize, Order) -> usize; 2],
+    key: Key,
+    halves: [Half<E>; 2],
 ) {
     let mut group = c.benchmark_group(part);
     group.sample_size(10);
@@ -71,7 +82,7 @@ fn half<E: Engine>(
                     for _ in 0..iterations {
                         for (which, half) in halves.iter().enumerate() {
                             let start = Instant::now();
-                            let matches = half(&mut engine, size, order);
+                            let matches = half(&mut engine, size, order, key);
                             times[which] += start.elapsed();
                             assert_eq!(matches, which * size);
                         }
@@ -84,23 +95,35 @@ fn half<E: Engine>(
     group.finish();
 }
 
-fn engine<E: Engine>(c: &mut Criterion, name: &str, new: impl Fn() -> E + Copy, reverse_max: usize) {
-    let post: fn(&mut E, usize, Order) -> usize = |engine, size, order| post_all(engine, size, order);
-    let arrive: fn(&mut E, usize, Order) -> usize = |engine, size, _| arrive_all(engine, size);
-    half(c, &format!("{name}_post"), new, reverse_max, 0, [post, arrive]);
-    half(c, &format!("{name}_arrive"), new, reverse_max, 1, [post, arrive]);
-    half(c, &format!("{name}_store"), new, reverse_max, 0, [arrive, post]);
-    half(c, &format!("{name}_hit"), new, reverse_max, 1, [arrive, post]);
+fn engine<E: Engine>(
+    c: &mut Criterion,
+    name: &str,
+    new: impl Fn() -> E + Copy,
+    reverse_max: usize,
+    key: Key,
+) {
+    let post: Half<E> = post_all;
+    let arrive: Half<E> = |engine, size, _, key| arrive_all(engine, size, key);
+    half(c, &format!("{name}_post"), new, reverse_max, 0, key, [post, arrive]);
+    half(c, &format!("{name}_arrive"), new, reverse_max, 1, key, [post, arrive]);
+    half(c, &format!("{name}_store"), new, reverse_max, 0, key, [arrive, post]);
+    half(c, &format!("{name}_hit"), new, reverse_max, 1, key, [arrive, post]);
 }
 
 fn engines(c: &mut Criterion) {
     let bins = || BinEngine::new(BinCount::new(BINS).expect("a legal number"));
-    engine(c, "bins", bins, usize::MAX);
-    engine(c, "list", ListEngine::new, 1024);
-    engine(c, "simd", SimdEngine::new, 8192);
-    engine(c, "simd_scalar", SimdEngine::scalar, 1024);
-    engine(c, "adaptive", || AdaptiveEngine::new(AdaptiveConfig::default(), None), 8192);
-    engine(c, "col_pnp", || DedicatedEngine::new(DedicatedConfig::COL_PNP), 1024);
+    engine(c, "bins", bins, usize::MAX, by_tag);
+    engine(c, "list", ListEngine::new, 1024, by_tag);
+    engine(c, "optimistic-seq", OptimisticSeqEngine::new, usize::MAX, by_tag);
+    let array = || RankArrayEngine::new(ArrayLife::default(), Some(8192));
+    engine(c, "rank-array", array, usize::MAX, by_source);
+    let four_d = || FourDEngine::new(GridThreshold::default(), Some(8192));
+    engine(c, "4d", four_d, usize::MAX, by_source);
+    engine(c, "ucx", UcxEngine::new, usize::MAX, by_tag);
+    engine(c, "simd", SimdEngine::new, 8192, by_tag);
+    engine(c, "simd_scalar", SimdEngine::scalar, 1024, by_tag);
+    engine(c, "adaptive", || AdaptiveEngine::new(AdaptiveConfig::default(), None), 8192, by_tag);
+    engine(c, "col_pnp", || DedicatedEngine::new(DedicatedConfig::COL_PNP), 1024, by_tag);
 }
 
 criterion_group!(benches, engines);

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{self, ENGINES};
+use dpamatch::registry::{self, ENGINES, EngineOptions};
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
 
 use super::nic_args::NicArgs;
@@ -33,6 +33,7 @@ Examples:
   dpamatch match events.txt
   dpamatch match --handlers 8 --workers 2 --receives 16 --stats events.txt
   dpamatch match --engine list --stats - < events.txt
+  dpamatch match --engine 4d --comm-size 4096 --stats events.txt
   dpamatch gen --profile wild | dpamatch match --bins 1 --format json";
 
 /// Match a stream of posted receives and arriving messages.
@@ -45,6 +46,9 @@ pub(super) struct Args {
     /// Bins of each hash table, 1 to 65536; engines without tables ignore it
     #[arg(long, value_name = "B", default_value_t = BinCount::default())]
     bins: BinCount,
+    /// Processes in each communicator, if known: rank-array and 4d size their structures by it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    comm_size: Option<u32>,
     #[command(flatten)]
     nic: NicArgs,
     /// Print the engine's counters to standard error at the end
@@ -70,7 +74,8 @@ fn engine_names() -> PossibleValuesParser {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let entry = registry::find(&args.engine).context("unknown engine")?;
-    let mut matcher = entry.build(&args.nic.options(args.bins))?;
+    let options = EngineOptions { comm_size: args.comm_size, ..args.nic.options(args.bins) };
+    let mut matcher = entry.build(&options)?;
     let (name, input) = open(&args.file)?;
     let mut out = output::stdout();
     match run_stream(matcher.as_mut(), input, args.format, &mut *out)? {
