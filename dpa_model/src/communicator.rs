@@ -6,6 +6,7 @@ use crate::config::bins_of_communicator;
 use crate::index::CommView;
 use crate::message::Target;
 use crate::sync::PlainCell;
+use crate::unexpected::LINKED_ALWAYS;
 
 /// Where a communicator's new receives and unmatched messages go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,6 +26,8 @@ pub(crate) struct Communicator {
     pub(crate) home: Home,
     /// Bit c: class c may be used (S24).
     pub(crate) allowed: u8,
+    /// Bit c: its unexpected messages are linked in the chains of class c.
+    pub(crate) linked: u8,
     pub(crate) view: CommView,
     /// Label of the next receive (S10: only those that enter the posted queue count).
     pub(crate) next_label: u64,
@@ -52,7 +55,7 @@ impl Communicator {
     /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to the host
     /// before.
     pub(crate) fn new(home: Home, allowed: u8, view: CommView, forwarded: u64) -> Self {
-        Self { home, allowed, view, forwarded, last: NO_TARGET, ..Self::default() }
+        Self { home, allowed, linked: LINKED_ALWAYS, view, forwarded, last: NO_TARGET, ..Self::default() }
     }
 
     /// No communicator, but still the count of what was sent to the host.

@@ -1,9 +1,13 @@
-//! What a NIC counts about itself (design vocabulary: S28). Always on; each counter has one writer at a time.
+//! What a NIC counts about itself (design vocabulary: S28). Always on; each counter has one writer at a time. Sums
+//! are made when counters are read, so that a message is counted once on its way.
 
 use crate::sync::Counter;
 
 macro_rules! counters {
-    ($(#[$doc:meta])* $live:ident => $copy:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+    ($(#[$doc:meta])* $live:ident => $copy:ident {
+        sums { $($(#[$sum_doc:meta])* $sum:ident = sum[$($part:ident),*],)* }
+        $($(#[$field_doc:meta])* $field:ident,)*
+    }) => {
         #[derive(Debug, Default)]
         #[repr(align(64))]
         pub(crate) struct $live {
@@ -14,24 +18,33 @@ macro_rules! counters {
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         #[non_exhaustive]
         pub struct $copy {
+            $($(#[$sum_doc])* pub $sum: u64,)*
             $($(#[$field_doc])* pub $field: u64,)*
         }
 
         impl $live {
             pub(crate) fn copy(&self) -> $copy {
-                $copy { $($field: self.$field.get(),)* }
+                $copy {
+                    $($sum: 0 $(+ self.$part.get())*,)*
+                    $($field: self.$field.get(),)*
+                }
             }
         }
 
         impl $copy {
             /// Adds another's counts to these.
             pub fn add(&mut self, other: &Self) {
+                $(self.$sum += other.$sum;)*
                 $(self.$field += other.$field;)*
             }
 
             /// Names and values, in a fixed order.
             pub fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
-                [$((stringify!($field), self.$field)),*].into_iter()
+                [
+                    $((stringify!($sum), self.$sum),)*
+                    $((stringify!($field), self.$field),)*
+                ]
+                .into_iter()
             }
         }
     };
@@ -40,8 +53,12 @@ macro_rules! counters {
 counters! {
     /// Counters of one handler (or, added up, of all).
     HandlerCounters => HandlerCounts {
-        /// Messages this handler took.
-        messages,
+        sums {
+            /// Messages this handler took.
+            messages = sum[clean, fast, slow, overtaking, no_candidate],
+            /// Receives booked.
+            bookings = sum[clean, fast, slow],
+        }
         /// Descriptors visited in I0.
         walked_none,
         /// Descriptors visited in I1 (any source).
@@ -50,8 +67,6 @@ counters! {
         walked_tag,
         /// Descriptors visited in I3 (both wild).
         walked_both,
-        /// Receives booked.
-        bookings,
         /// Matched without conflict.
         clean,
         /// Matched on the fast path.
@@ -62,7 +77,9 @@ counters! {
         forced,
         /// Claimed at once under `mpi_assert_allow_overtaking`.
         overtaking,
-        /// Found no receive.
+        /// Found no receive in the optimistic search.
+        no_candidate,
+        /// Found no receive in the end.
         unexpected,
         /// Fast path refused: lower handlers chose other receives, or not all had booked.
         refused_mixed,
@@ -85,6 +102,7 @@ counters! {
 counters! {
     /// Counters of the block boundary and the queues.
     BoundaryCounters => BoundaryCounts {
+        sums {}
         /// Blocks run.
         blocks,
         /// Of these, run by several workers.

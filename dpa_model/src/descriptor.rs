@@ -103,6 +103,11 @@ impl Descriptor {
         }
     }
 
+    /// Whether a message may still take it.
+    pub(crate) fn is_posted(&self) -> bool {
+        self.state.load(crate::sync::Relaxed) == state::POSTED
+    }
+
     /// A copy of what was posted.
     ///
     /// # Safety

@@ -40,6 +40,7 @@ impl Lent {
 }
 
 #[derive(Debug)]
+#[repr(align(64))]
 struct Slot {
     generation: u32,
     /// `None`: the slot is free.
@@ -261,32 +262,47 @@ impl HostPort {
     /// The next event, or `None` if there is none now.
     #[inline]
     pub fn poll(&mut self) -> Option<Event> {
-        loop {
-            let position = self.results_head;
-            if self.shared.completions.stamp_if_ready(position).is_none() {
-                self.release();
-                return None;
-            }
-            // SAFETY: just seen ready; it is released only after this turn of the loop, and the ring lives as long
-            // as the port.
-            let result = unsafe { self.shared.completions.peek(position).detach() };
-            let event = match *result {
-                Completion::None => None,
-                // By far the commonest, so it is built in place.
-                Completion::Received { request, message, late } => {
-                    let request = RequestId(request);
-                    Some(Event::Received { request, buffer: self.end(request), message, late })
-                }
-                other => self.rare_event(other, position),
-            };
-            self.results_head += 1;
-            if self.results_head - self.results_released >= RELEASE_EVERY {
-                self.release();
-            }
-            if event.is_some() {
-                return event;
+        let mut event = None;
+        while event.is_none() && self.step(|next| event = Some(next)) {}
+        event
+    }
+
+    /// Hands over every event that is there now. Faster than [`poll`](Self::poll) where many come together: an
+    /// event is not passed on through memory.
+    #[inline]
+    pub fn drain(&mut self, mut each: impl FnMut(Event)) {
+        while self.step(&mut each) {}
+    }
+
+    /// Reads one position of the ring, which need not hold an event. `false`: there is none to read.
+    #[inline(always)]
+    fn step(&mut self, each: impl FnOnce(Event)) -> bool {
+        let position = self.results_head;
+        if self.shared.completions.stamp_if_ready(position).is_none() {
+            self.release();
+            return false;
+        }
+        self.results_head += 1;
+        // SAFETY: just seen ready; it is released only below.
+        let look = || unsafe { self.shared.completions.peek(position) };
+        // By far the commonest, so it is built in place.
+        let received = match *look() {
+            Completion::Received { request, message, late } => Some((RequestId(request), message, late)),
+            _ => None,
+        };
+        if let Some((request, message, late)) = received {
+            let buffer = self.end(request);
+            each(Event::Received { request, buffer, message, late });
+        } else {
+            let other = *look();
+            if let Some(event) = self.rare_event(other, position) {
+                each(event);
             }
         }
+        if self.results_head - self.results_released >= RELEASE_EVERY {
+            self.release();
+        }
+        true
     }
 
     fn release(&mut self) {
@@ -415,6 +431,7 @@ impl HostPort {
     }
 
     /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
+    #[inline(always)]
     fn end(&mut self, request: RequestId) -> Vec<u8> {
         let Some(slot) = self.slots.get_mut(request.slot()) else { return Vec::new() };
         if slot.generation != request.generation() {

@@ -100,6 +100,25 @@ impl Bin {
         self.length.store(self.length() - 1, Relaxed);
     }
 
+    /// Takes a receive out of the chain and makes it free at once, as the block's only worker.
+    #[inline(always)]
+    pub(crate) fn take_out(&self, receives: &[Descriptor], receive: u32) {
+        let descriptor = &receives[receive as usize];
+        if self.head() == receive {
+            // The oldest of its chain: by far the commonest.
+            let next = descriptor.next.load(Relaxed);
+            self.head.store(next, Relaxed);
+            if next == NIL {
+                self.tail.store(NIL, Relaxed);
+            }
+            self.length.store(self.length() - 1, Relaxed);
+        } else {
+            descriptor.state.store(state::CONSUMED, Relaxed);
+            self.unlink_up_to(receives, receive);
+        }
+        descriptor.state.store(state::FREE, Relaxed);
+    }
+
     /// Unlinks a consumed receive while other handlers search and remove, or leaves that to the boundary.
     /// `false`: it had to, because the lock was taken.
     #[inline]
@@ -128,6 +147,7 @@ impl Bin {
 
     /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends because of
     /// B3.
+    #[inline(never)]
     fn unlink_up_to(&self, receives: &[Descriptor], receive: u32) {
         let mut before = NIL;
         let mut current = self.head();
@@ -180,6 +200,12 @@ impl CommView {
     #[inline(always)]
     pub(crate) fn only_exact(&self) -> bool {
         self.classes == 1 << WildcardClass::None as u8
+    }
+
+    /// No receives with wildcards are posted.
+    #[inline(always)]
+    pub(crate) fn nothing_wild(&self) -> bool {
+        self.classes & !(1 << WildcardClass::None as u8) == 0
     }
 
     /// The bin that holds `class` and `hash`.

@@ -67,6 +67,12 @@ impl Shared {
         }
     }
 
+    /// The host's name of a receive that is posted, for the story; inside a block or by the boundary.
+    pub(crate) fn request(&self, receive: u32) -> u64 {
+        // SAFETY: inside a block (D1).
+        unsafe { self.receives[receive as usize].posted.peek() }.request
+    }
+
     /// The booking word in which every handler's bit is set.
     pub(crate) fn all_booked(&self) -> u64 {
         u64::MAX >> (64 - self.handlers)

@@ -32,6 +32,28 @@ struct Slot<T> {
     state: AtomicU64,
 }
 
+/// What bit 0 of a filled slot is on the pass that holds `position`.
+#[inline(always)]
+fn owner_bit(position: u64, log_depth: u32) -> u64 {
+    if fault!(OwnerBitConstant) { 1 } else { (position >> log_depth) & 1 ^ 1 }
+}
+
+impl<T> Slot<T> {
+    /// # Safety
+    /// As for [`Ring::fill`].
+    #[inline(always)]
+    unsafe fn fill(&self, stamp: u64, owner_bit: u64, write: impl FnOnce(&mut T)) {
+        let ready = stamp << 1 | owner_bit;
+        if fault!(OwnerBitFirst) {
+            self.state.store(ready, Release);
+        }
+        // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's last pass
+        // before the head that the claim saw (Acquire in `head`).
+        unsafe { self.entry.write(write) };
+        self.state.store(ready, weak!(FillRelaxed, Release));
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     slots: Box<[Slot<T>]>,
@@ -60,11 +82,6 @@ impl<T: Copy + Default> Ring<T> {
         unsafe { self.slots.get_unchecked(index) }
     }
 
-    #[inline(always)]
-    fn owner_bit(&self, position: u64) -> u64 {
-        if fault!(OwnerBitConstant) { 1 } else { (position >> self.log_depth) & 1 ^ 1 }
-    }
-
     /// First position that the consumer may still read.
     #[inline(always)]
     pub(crate) fn head(&self) -> u64 {
@@ -77,21 +94,15 @@ impl<T: Copy + Default> Ring<T> {
     /// The caller claimed `position`: nobody else fills it, and `position - head() < depth()` was seen (R1).
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
-        let slot = self.slot(position);
-        if fault!(OwnerBitFirst) {
-            slot.state.store(stamp << 1 | self.owner_bit(position), Release);
-        }
-        // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's last pass
-        // before the head that the claim saw (Acquire in `head`).
-        unsafe { slot.entry.write(write) };
-        slot.state.store(stamp << 1 | self.owner_bit(position), weak!(FillRelaxed, Release));
+        // SAFETY: the caller's promise.
+        unsafe { self.slot(position).fill(stamp, owner_bit(position, self.log_depth), write) };
     }
 
     /// The stamp of the entry at `position` if it is there. Only meaningful at `head() .. head() + depth()`.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
         let state = self.slot(position).state.load(weak!(ReadyRelaxed, Acquire));
-        (state & 1 == self.owner_bit(position)).then_some(state >> 1)
+        (state & 1 == owner_bit(position, self.log_depth)).then_some(state >> 1)
     }
 
     /// Looks at the entry at `position`.
@@ -116,15 +127,72 @@ impl<T: Copy + Default> Ring<T> {
         unsafe { self.slot(position).entry.peek() }
     }
 
-    /// Brings the line of an entry near that is probably there.
+    /// The positions from `first` on, for a loop that keeps what it needs of the ring in registers.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, position: u64) {
-        crate::sync::prefetch(self.slot(position));
+    pub(crate) fn run(&self, first: u64) -> Run<'_, T> {
+        Run { slots: &self.slots, mask: self.depth() - 1, log_depth: self.log_depth, first }
     }
 
     /// Gives back every position below `head`; consumer only.
     #[inline(always)]
     pub(crate) fn release(&self, head: u64) {
         self.head.store(head, weak!(HeadReleaseRelaxed, Release));
+    }
+}
+
+/// Positions in a row, counted from the first.
+#[derive(Debug)]
+pub(crate) struct Run<'a, T> {
+    slots: &'a [Slot<T>],
+    mask: u64,
+    log_depth: u32,
+    first: u64,
+}
+
+impl<T> Clone for Run<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Run<'_, T> {}
+
+impl<'a, T> Run<'a, T> {
+    /// The position of the run's place `index`.
+    #[inline(always)]
+    pub(crate) fn position(&self, index: usize) -> u64 {
+        self.first + index as u64
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: usize) -> &'a Slot<T> {
+        // SAFETY: the mask is the number of slots, a power of two, less 1.
+        unsafe { self.slots.get_unchecked(((self.first + index as u64) & self.mask) as usize) }
+    }
+
+    /// Brings the line of an entry near.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, index: usize) {
+        crate::sync::prefetch(self.slot(index));
+    }
+
+    /// As [`Ring::peek`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(crate) unsafe fn peek(&self, index: usize) -> Peek<'a, T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.slot(index).entry.peek() }
+    }
+
+    /// As [`Ring::fill`], with stamp 0.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(crate) unsafe fn fill(&self, index: usize, write: impl FnOnce(&mut T)) {
+        // SAFETY: the caller's promise.
+        unsafe { self.slot(index).fill(0, owner_bit(self.first + index as u64, self.log_depth), write) };
     }
 }

@@ -1,10 +1,17 @@
-//! The unexpected store: messages without a receive, each linked in the chains of all classes that a receive
-//! could use (O22, S15).
+//! The unexpected store: messages without a receive, each linked in the chains of the classes that receives use
+//! (O22, S15).
+//!
+//! Every message is in the chain of its full key and in the one list of its communicator. The chains by tag alone
+//! and by source alone are made when the first receive or probe asks for them, and kept from then on: most
+//! communicators never see such a wildcard, and each chain costs every message a line when it comes and when it
+//! goes.
 //!
 //! Only the boundary touches it, so it has no atomics. **Invariant** U1: in every chain the order is arrival
-//! order (S14): the boundary inserts a block's unexpected messages in handler order.
+//! order (S14): the boundary inserts a block's unexpected messages in handler order, and a chain made later is made
+//! in the order of the list.
 //!
-//! **Cost.** 128 bytes per message and 8 per chain head; insert, find in a one-key bin and remove are O(1).
+//! **Cost.** 128 bytes per message and 8 per chain head; insert, find in a one-key bin and remove are O(1); the
+//! first wildcard of a class costs O(messages of the communicator).
 
 use alloc::boxed::Box;
 
@@ -78,6 +85,16 @@ impl FreeList {
         self.count += 1;
     }
 
+    /// Gives all of them back, the last first: `take` then hands them out in the order of `indexes`.
+    #[inline]
+    pub(crate) fn give_all(&mut self, indexes: &[u32]) {
+        let places = &mut self.free[self.count..self.count + indexes.len()];
+        for (place, index) in places.iter_mut().zip(indexes.iter().rev()) {
+            *place = *index;
+        }
+        self.count += indexes.len();
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -98,7 +115,10 @@ pub(crate) struct UnexpectedStore {
     pub(crate) bytes: u64,
 }
 
-/// Bit c: a receive of class c may be posted, so messages are linked in chain c (S24).
+/// The chains that every message is linked in from the beginning, a bit per class.
+pub(crate) const LINKED_ALWAYS: u8 = 1 << WildcardClass::None as u8 | 1 << WildcardClass::Both as u8;
+
+/// Bit c: a receive of class c may be posted (S24).
 pub(crate) fn classes_allowed(hints: Hints) -> u8 {
     let mut allowed = 1 << WildcardClass::None as u8;
     if !hints.no_any_source {
@@ -154,8 +174,8 @@ impl UnexpectedStore {
         &self.entries[index as usize]
     }
 
-    /// Takes a message at the end of its chains. `None`: no room.
-    pub(crate) fn insert(&mut self, view: &CommView, allowed: u8, incoming: &Incoming<'_>) -> Option<u32> {
+    /// Takes a message at the end of its chains, those in `linked`. `None`: no room.
+    pub(crate) fn insert(&mut self, view: &CommView, linked: u8, incoming: &Incoming<'_>) -> Option<u32> {
         let &Incoming { message, hashes, protocol, payload, bytes } = incoming;
         if !self.has_room(protocol) {
             return None;
@@ -170,21 +190,46 @@ impl UnexpectedStore {
         if protocol != Protocol::Rendezvous {
             self.bytes += u64::from(message.length);
         }
-        let mut links = [UNLINKED; 4];
-        for class in WildcardClass::ALL {
-            if allowed & 1 << class as u8 != 0 {
-                let chain = &mut self.chains[view.bin(class, hashes.of_class(class)) as usize];
-                links[class as usize].before = chain.tail;
-                if chain.tail == NIL {
-                    chain.head = index;
-                } else {
-                    self.entries[chain.tail as usize].links[class as usize].next = index;
-                }
-                chain.tail = index;
-            }
-        }
-        self.entries[index as usize] = Unexpected { message, payload, links, hashes, buffer, protocol };
+        let entry = &mut self.entries[index as usize];
+        (entry.message, entry.payload, entry.hashes) = (message, payload, hashes);
+        (entry.buffer, entry.protocol) = (buffer, protocol);
+        self.append::<0>(view, linked, index);
+        self.append::<1>(view, linked, index);
+        self.append::<2>(view, linked, index);
+        self.append::<3>(view, linked, index);
         Some(index)
+    }
+
+    /// Links an entry at the end of its chain of one class, if that is in `linked`.
+    #[inline(always)]
+    fn append<const CLASS: usize>(&mut self, view: &CommView, linked: u8, index: u32) {
+        let class = WildcardClass::ALL[CLASS];
+        if linked & 1 << CLASS == 0 {
+            return;
+        }
+        let entry = &mut self.entries[index as usize];
+        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)) as usize];
+        entry.links[CLASS] = Link { next: NIL, before: chain.tail };
+        let tail = core::mem::replace(&mut chain.tail, index);
+        if tail == NIL {
+            chain.head = index;
+        } else {
+            self.entries[tail as usize].links[CLASS].next = index;
+        }
+    }
+
+    /// Links all messages of a communicator in the chains of another class.
+    #[cold]
+    pub(crate) fn link(&mut self, view: &CommView, class: WildcardClass) {
+        let mut current = self.chains[view.bin(WildcardClass::Both, 0) as usize].head;
+        while current != NIL {
+            match class {
+                WildcardClass::Source => self.append::<1>(view, u8::MAX, current),
+                WildcardClass::Tag => self.append::<2>(view, u8::MAX, current),
+                WildcardClass::None | WildcardClass::Both => return,
+            }
+            current = self.entries[current as usize].links[WildcardClass::Both as usize].next;
+        }
     }
 
     /// The oldest message that the target accepts, looked up in the one chain of its class.
@@ -201,25 +246,33 @@ impl UnexpectedStore {
         None
     }
 
-    /// Takes a message out of its chains; it keeps its memory until `free`.
-    pub(crate) fn unlink(&mut self, view: &CommView, allowed: u8, index: u32) {
-        let Unexpected { links, hashes, .. } = self.entries[index as usize];
-        for class in WildcardClass::ALL {
-            if allowed & 1 << class as u8 == 0 {
-                continue;
-            }
-            let Link { next, before } = links[class as usize];
-            let chain = &mut self.chains[view.bin(class, hashes.of_class(class)) as usize];
-            if before == NIL {
-                chain.head = next;
-            } else {
-                self.entries[before as usize].links[class as usize].next = next;
-            }
-            if next == NIL {
-                chain.tail = before;
-            } else {
-                self.entries[next as usize].links[class as usize].before = before;
-            }
+    /// Takes a message out of its chains, those in `linked`; it keeps its memory until `free`.
+    pub(crate) fn unlink(&mut self, view: &CommView, linked: u8, index: u32) {
+        self.remove::<0>(view, linked, index);
+        self.remove::<1>(view, linked, index);
+        self.remove::<2>(view, linked, index);
+        self.remove::<3>(view, linked, index);
+    }
+
+    /// Takes it out of its chain of one class, if that is in `linked`.
+    #[inline(always)]
+    fn remove<const CLASS: usize>(&mut self, view: &CommView, linked: u8, index: u32) {
+        let class = WildcardClass::ALL[CLASS];
+        if linked & 1 << CLASS == 0 {
+            return;
+        }
+        let entry = &self.entries[index as usize];
+        let Link { next, before } = entry.links[CLASS];
+        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)) as usize];
+        if before == NIL {
+            chain.head = next;
+        } else {
+            self.entries[before as usize].links[CLASS].next = next;
+        }
+        if next == NIL {
+            chain.tail = before;
+        } else {
+            self.entries[next as usize].links[CLASS].before = before;
         }
     }
 

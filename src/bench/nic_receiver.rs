@@ -22,14 +22,37 @@ pub(super) struct NicReceiver {
     runner: Runner,
     port: HostPort,
     monitor: Monitor,
+    slots: Slots,
+    /// Commands issued.
+    commands: u64,
+}
+
+/// The receives' buffers.
+struct Slots {
     /// By slot; empty while lent to the NIC.
     buffers: Vec<Vec<u8>>,
     /// Slot by request number.
     slot_of: Vec<u32>,
     /// Receives complete but not yet waited for.
     completed: usize,
-    /// Commands issued.
-    commands: u64,
+}
+
+impl Slots {
+    #[inline(always)]
+    fn take(&mut self, event: Event) -> Result<(), BenchError> {
+        match event {
+            Event::Received { request, buffer, .. } => {
+                let slot = self.slot_of[request.slot()] as usize;
+                self.buffers[slot] = buffer;
+                self.completed += 1;
+                Ok(())
+            }
+            Event::Created { offloaded: true, .. } => Ok(()),
+            Event::Created { .. } => Err(BenchError::NoTables),
+            Event::Refused { .. } => Err(BenchError::Hint),
+            _ => Err(BenchError::LeftTheNic),
+        }
+    }
 }
 
 impl NicReceiver {
@@ -56,9 +79,7 @@ impl NicReceiver {
             runner,
             port: host,
             monitor,
-            buffers: payload::buffers(slots, size),
-            slot_of: vec![0; slots],
-            completed: 0,
+            slots: Slots { buffers: payload::buffers(slots, size), slot_of: vec![0; slots], completed: 0 },
             commands: 1,
         })
     }
@@ -75,26 +96,17 @@ impl NicReceiver {
             Runner::Inline(leader) => leader.round(1) == Round::Worked,
             Runner::Threads { .. } => false,
         };
-        while let Some(event) = self.port.poll() {
-            self.take(event)?;
+        let slots = &mut self.slots;
+        let mut failed = None;
+        self.port.drain(|event| {
             worked = true;
-        }
-        Ok(worked)
-    }
-
-    #[inline]
-    fn take(&mut self, event: Event) -> Result<(), BenchError> {
-        match event {
-            Event::Received { request, buffer, .. } => {
-                let slot = self.slot_of[request.slot()] as usize;
-                self.buffers[slot] = buffer;
-                self.completed += 1;
-                Ok(())
+            if let Err(error) = slots.take(event) {
+                failed.get_or_insert(error);
             }
-            Event::Created { offloaded: true, .. } => Ok(()),
-            Event::Created { .. } => Err(BenchError::NoTables),
-            Event::Refused { .. } => Err(BenchError::Hint),
-            _ => Err(BenchError::LeftTheNic),
+        });
+        match failed {
+            None => Ok(worked),
+            Some(error) => Err(error),
         }
     }
 
@@ -114,7 +126,7 @@ fn patience(runner: &Runner) -> Spin {
 impl Receiver for NicReceiver {
     #[inline]
     fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
-        let mut buffer = std::mem::take(&mut self.buffers[slot]);
+        let mut buffer = std::mem::take(&mut self.slots.buffers[slot]);
         let request = loop {
             match self.port.post(CommId(0), selector, buffer, 0) {
                 Ok(request) => break request,
@@ -123,7 +135,7 @@ impl Receiver for NicReceiver {
             self.progress()?;
         };
         self.commands += 1;
-        self.slot_of[request.slot()] = slot as u32;
+        self.slots.slot_of[request.slot()] = slot as u32;
         Ok(())
     }
 
@@ -145,19 +157,19 @@ impl Receiver for NicReceiver {
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
         let mut spin = patience(&self.runner);
-        while self.completed < count {
+        while self.slots.completed < count {
             if self.progress()? {
                 spin.reset();
             } else {
                 spin.pause();
             }
         }
-        self.completed -= count;
+        self.slots.completed -= count;
         Ok(())
     }
 
     fn buffer(&mut self, slot: usize) -> &mut [u8] {
-        &mut self.buffers[slot]
+        &mut self.slots.buffers[slot]
     }
 }
 

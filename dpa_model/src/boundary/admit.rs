@@ -8,11 +8,12 @@ use crate::index::CommView;
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, HostAddress, Target};
 use crate::sync::Relaxed;
-use crate::unexpected::classes_allowed;
-use crate::{CommId, Hints};
+use crate::unexpected::{UnexpectedStore, classes_allowed};
+use crate::{CommId, Hints, WildcardClass};
 
 impl Leader {
     /// Executes the commands that are due; at most one queue's length, so that arrivals are not starved.
+    #[inline(never)]
     pub(super) fn admit(&mut self) -> bool {
         let first = self.commands_head;
         let end = first + self.shared.commands.depth();
@@ -89,7 +90,7 @@ impl Leader {
             control.label(target);
         }
         if control.unexpected > 0
-            && let Some(found) = self.unexpected.find(&control.view, target)
+            && let Some(found) = find_unexpected(&mut self.unexpected, control, target)
         {
             return self.deliver_late(request, comm, found, buffer, capacity);
         }
@@ -110,13 +111,15 @@ impl Leader {
         let bin = control.view.bin(class, hash);
         let (source, tag) = (source.get(), tag.get());
         let descriptor = &self.shared.receives[receive as usize];
-        debug_assert_eq!(descriptor.booking.load(Relaxed), 0, "a booking survived its block (S7)");
+        debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
         // SAFETY: the descriptor was free and no block is running (D1).
         unsafe {
             descriptor.posted.write(|slot| {
                 *slot = Posted { label, buffer, request, sequence, source, tag, bin, capacity, class };
             });
         }
+        // The bookings of its last life: its handlers are long done.
+        descriptor.booking.store(0, Relaxed);
         descriptor.state.store(state::POSTED, Relaxed);
         if self.shared.bins[bin as usize].append(&self.shared.receives, receive) {
             counters.collisions.add(1);
@@ -202,16 +205,21 @@ impl Leader {
     }
 
     fn probe(&mut self, request: u64, comm: CommId, target: &Target, take: bool) {
-        let control = self.comms.get(comm.0 as usize).copied().unwrap_or_default();
-        if control.home == Home::Absent {
+        let Some(control) =
+            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        else {
             return self.report(Completion::ProbeForwarded { request, take });
-        }
+        };
         if control.allowed & 1 << target.class as u8 == 0 {
             return self.report(Completion::Refused { request });
         }
-        let found = if control.unexpected > 0 { self.unexpected.find(&control.view, target) } else { None };
+        let home = control.home;
+        let found = match control.unexpected {
+            0 => None,
+            _ => find_unexpected(&mut self.unexpected, control, target),
+        };
         let Some(found) = found else {
-            let result = match control.home {
+            let result = match home {
                 Home::Fallback => Completion::ProbeForwarded { request, take },
                 _ => Completion::Probed { request, found: None },
             };
@@ -280,25 +288,42 @@ impl Leader {
     pub(super) fn unlink_unexpected(&mut self, comm: u32, entry: u32) {
         let control = &mut self.comms[comm as usize];
         control.unexpected -= 1;
-        self.unexpected.unlink(&control.view, control.allowed, entry);
+        self.unexpected.unlink(&control.view, control.linked, entry);
     }
 
-    /// Makes a consumed receive free again; between blocks, when no handler can stand on it (S17).
+    /// Makes a consumed receive free again, if that has not been done; between blocks, when no handler can stand
+    /// on it (S17).
     pub(super) fn recycle(&mut self, comm: u32, receive: u32) {
         let descriptor = &self.shared.receives[receive as usize];
         // SAFETY: the boundary (D1).
         let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
-        if descriptor.state.load(Relaxed) != state::UNLINKED {
+        if descriptor.state.load(Relaxed) == state::CONSUMED {
             self.shared.bins[bin as usize].remove_alone(&self.shared.receives, receive);
         }
-        descriptor.booking.store(0, Relaxed);
         descriptor.state.store(state::FREE, Relaxed);
         self.free_receives.give(receive);
+        self.count_left(comm, class, 1);
+    }
+
+    /// So many receives of this class are no longer posted.
+    pub(super) fn count_left(&mut self, comm: u32, class: WildcardClass, count: usize) {
         let control = &mut self.comms[comm as usize];
-        control.posted[class as usize] -= 1;
+        control.posted[class as usize] -= count as u32;
         if control.posted[class as usize] == 0 {
             control.view.classes = control.classes();
             self.set_view(comm);
         }
     }
+}
+
+/// The oldest unexpected message of a communicator that the target accepts. The first of its class to ask has the
+/// chains of that class made.
+#[inline]
+fn find_unexpected(store: &mut UnexpectedStore, control: &mut Communicator, target: &Target) -> Option<u32> {
+    let bit = 1 << target.class as u8;
+    if control.linked & bit == 0 {
+        store.link(&control.view, target.class);
+        control.linked |= bit;
+    }
+    store.find(&control.view, target)
 }

@@ -4,96 +4,130 @@
 use super::leader::Leader;
 use crate::block::BlockInfo;
 use crate::communicator::Home;
-use crate::descriptor::NIL;
+use crate::descriptor::{NIL, state};
 use crate::hash::Hashes;
+use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::sync::Relaxed;
 use crate::unexpected::Incoming;
-use crate::{InlineHashes, UnexpectedFull};
+use crate::{InlineHashes, UnexpectedFull, WildcardClass};
 
 impl Leader {
-    pub(super) fn finish(&mut self, block: &BlockInfo) {
-        self.results_tail += block.count as u64;
-        let mut unmatched = false;
-        // From the top, so that the free list hands them out in posting order again.
-        for handler in (0..block.count).rev() {
+    /// After a block that this leader ran alone: its receives are unlinked and free already.
+    pub(super) fn finish_alone(&mut self, block: &BlockInfo, matched: Matched) {
+        match matched {
+            Matched::AllExact(comm) => {
+                self.free_receives.give_all(&self.scratch.receives()[..block.count]);
+                self.count_left(comm, WildcardClass::None, block.count);
+                self.release(block, block.count);
+            }
+            Matched::Mixed => self.finish_each(block, |leader, handler| {
+                let receive = leader.scratch.receives()[handler];
+                (receive != NIL).then(|| (leader.comm_of(block, handler), receive))
+            }),
+        }
+    }
+
+    /// After a block that several workers shared.
+    pub(super) fn finish_shared(&mut self, block: &BlockInfo) {
+        self.finish_each(block, |leader, handler| {
             // SAFETY: every slice of the block has reached phase 3.
-            let outcome = unsafe { self.shared.block.outcome(handler) };
-            if outcome.receive == NIL {
-                unmatched = true;
-            } else {
-                self.recycle(outcome.comm, outcome.receive);
-            }
-        }
-        if unmatched {
-            // In handler order, so every chain stays in arrival order (S14).
+            let outcome = unsafe { leader.shared.block.outcome(handler) };
+            (outcome.receive != NIL).then_some((outcome.comm, outcome.receive))
+        });
+        if cfg!(debug_assertions) {
             for handler in 0..block.count {
-                let handler = if fault!(UnexpectedReversed) { block.count - 1 - handler } else { handler };
                 // SAFETY: as above.
-                if unsafe { self.shared.block.outcome(handler) }.receive == NIL {
-                    self.keep_unmatched(block, handler);
-                }
+                let claim = unsafe { self.shared.block.claim(handler) };
+                let left = claim.receive == NIL
+                    || self.shared.receives[claim.receive as usize].state.load(Relaxed) != state::POSTED;
+                assert!(left, "a booked receive survived its block (S7)");
             }
         }
-        self.check_bookings(block);
+    }
+
+    /// The block's entries are read and its first `results` results written; none come after those.
+    fn release(&mut self, block: &BlockInfo, results: usize) {
+        self.results_tail += results as u64;
         self.arrivals_head += block.count as u64;
         self.shared.arrivals.ring.release(self.arrivals_head);
     }
 
-    /// S7: every receive booked in a block is consumed in it.
-    fn check_bookings(&self, block: &BlockInfo) {
-        if !cfg!(debug_assertions) {
-            return;
-        }
-        for handler in 0..block.count {
-            let claim = if block.slices == 1 {
-                self.scratch.claims()[handler]
-            } else {
-                // SAFETY: every slice of the block has reached phase 3.
-                unsafe { self.shared.block.claim(handler) }
-            };
-            if claim.receive != NIL {
-                let booking = self.shared.receives[claim.receive as usize].booking.load(Relaxed);
-                assert_eq!(booking, 0, "a booked receive survived its block (S7)");
+    /// Recycles what was consumed and stores what was not matched; `consumed` says which receive of which
+    /// communicator a handler consumed.
+    fn finish_each(&mut self, block: &BlockInfo, consumed: impl Fn(&Self, usize) -> Option<(u32, u32)>) {
+        let mut unmatched = 0u64;
+        // From the top, so that the free list hands them out in posting order again.
+        for handler in (0..block.count).rev() {
+            match consumed(self, handler) {
+                Some((comm, receive)) => self.recycle(comm, receive),
+                None => unmatched |= 1 << handler,
             }
         }
+        let mut silent = unmatched;
+        let stored_before = self.unexpected.used();
+        while unmatched != 0 {
+            // In handler order, so every chain stays in arrival order (S14).
+            let last = 63 - unmatched.leading_zeros();
+            let next = if fault!(UnexpectedReversed) { last } else { unmatched.trailing_zeros() };
+            unmatched &= !(1 << next);
+            if self.keep_unmatched(block, next as usize) {
+                silent &= !(1 << next);
+            }
+        }
+        // Between two blocks the store only shrinks, so it is fullest here.
+        let counters = &self.shared.boundary_counters;
+        counters.unexpected.add((self.unexpected.used() - stored_before) as u64);
+        counters.unexpected_high.raise(self.unexpected.used() as u64);
+        counters.unexpected_bytes_high.raise(self.unexpected.bytes);
+        let results = block.count - (silent << (64 - block.count)).leading_ones() as usize;
+        for handler in 0..results {
+            if silent & 1 << handler != 0 {
+                self.fill_result(block, handler, Completion::None);
+            }
+        }
+        self.release(block, results);
     }
 
-    /// A message without a receive: into the unexpected store, or on to the host.
-    fn keep_unmatched(&mut self, block: &BlockInfo, handler: usize) {
+    fn fill_result(&self, block: &BlockInfo, handler: usize, result: Completion) {
+        // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its own to the
+        // boundary.
+        unsafe { self.shared.completions.fill(block.results + handler as u64, 0, |slot| *slot = result) };
+    }
+
+    fn comm_of(&self, block: &BlockInfo, handler: usize) -> u32 {
+        // SAFETY: the entry was seen ready and is released only at the end.
+        unsafe { self.shared.arrivals.ring.peek(block.first + handler as u64) }.envelope.comm.0
+    }
+
+    /// A message without a receive: into the unexpected store, or on to the host. Returns whether the host has to
+    /// know.
+    fn keep_unmatched(&mut self, block: &BlockInfo, handler: usize) -> bool {
         let position = block.first + handler as u64;
-        let result_position = block.results + handler as u64;
-        // SAFETY: the entry was seen ready and is released only after this.
-        let entry = unsafe { self.shared.arrivals.ring.read(position, |entry| *entry) };
+        // SAFETY: the entry was seen ready and is released only after this; the ring lives as long as the leader.
+        let entry = unsafe { self.shared.arrivals.ring.peek(position).detach() };
         let message = Message { arrival: position, envelope: entry.envelope, length: entry.length };
         let comm = entry.envelope.comm.0;
-        let mut result = Completion::None;
-        let mut stored = false;
         if let Some(control) = self.comms.get_mut(comm as usize)
             && control.home == Home::Nic
         {
             if self.store(comm, &entry, position, message) {
-                stored = true;
                 if self.shared.options.log_order {
-                    result = Completion::Unexpected { message };
+                    self.fill_result(block, handler, Completion::Unexpected { message });
                 }
-            } else {
-                // Back-pressure never comes here: the block was cut to what fits.
-                debug_assert_eq!(self.shared.options.unexpected_full, UnexpectedFull::Demote);
-                self.comms[comm as usize].home = Home::Fallback;
-                self.shared.boundary_counters.fallback_unexpected.add(1);
+                return self.shared.options.log_order;
             }
+            // Back-pressure never comes here: the block was cut to what fits.
+            debug_assert_eq!(self.shared.options.unexpected_full, UnexpectedFull::Demote);
+            self.comms[comm as usize].home = Home::Fallback;
+            self.shared.boundary_counters.fallback_unexpected.add(1);
         }
-        if !stored {
-            self.shared.boundary_counters.arrivals_forwarded.add(1);
-            self.count_forwarded(comm);
-            self.stage(&entry, position, result_position);
-            let Entry { protocol, payload, .. } = entry;
-            result = Completion::ArrivalForwarded { message, protocol, payload };
-        }
-        // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its own to the
-        // boundary.
-        unsafe { self.shared.completions.fill(result_position, 0, |slot| *slot = result) };
+        self.shared.boundary_counters.arrivals_forwarded.add(1);
+        self.count_forwarded(comm);
+        self.stage(&entry, position, block.results + handler as u64);
+        let Entry { protocol, payload, .. } = *entry;
+        self.fill_result(block, handler, Completion::ArrivalForwarded { message, protocol, payload });
+        true
     }
 
     fn store(&mut self, comm: u32, entry: &Entry, position: u64, message: Message) -> bool {
@@ -101,24 +135,22 @@ impl Leader {
         let hashes =
             if trusted { entry.hashes } else { Hashes::of(entry.envelope.source, entry.envelope.tag) };
         let control = &mut self.comms[comm as usize];
-        let bounced = if entry.protocol == Protocol::Buffered { entry.length as usize } else { 0 };
-        let buffer = if bounced > 0 { self.shared.arrivals.bounce_buffer(position) } else { 0 };
-        // SAFETY: the bounce buffer belongs to this entry until the head passes it.
-        let stored = unsafe {
-            self.shared.arrivals.bounce.read(buffer, bounced, |bytes| {
-                let Entry { protocol, payload, .. } = *entry;
-                let incoming = Incoming { message, hashes, protocol, payload, bytes };
-                self.unexpected.insert(&control.view, control.allowed, &incoming)
-            })
+        let Entry { protocol, payload, .. } = *entry;
+        let mut insert = |bytes: &[u8]| {
+            let incoming = Incoming { message, hashes, protocol, payload, bytes };
+            self.unexpected.insert(&control.view, control.linked, &incoming)
+        };
+        let stored = if protocol == Protocol::Buffered {
+            let buffer = self.shared.arrivals.bounce_buffer(position);
+            // SAFETY: the bounce buffer belongs to this entry until the head passes it.
+            unsafe { self.shared.arrivals.bounce.read(buffer, entry.length as usize, insert) }
+        } else {
+            insert(&[])
         };
         if stored.is_none() {
             return false;
         }
         control.unexpected += 1;
-        let counters = &self.shared.boundary_counters;
-        counters.unexpected.add(1);
-        counters.unexpected_high.raise(self.unexpected.used() as u64);
-        counters.unexpected_bytes_high.raise(self.unexpected.bytes);
         true
     }
 

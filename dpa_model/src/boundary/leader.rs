@@ -7,7 +7,7 @@ use crate::NicConfig;
 use crate::block::{BlockInfo, phase};
 use crate::communicator::{BinRoom, Communicator, Home};
 use crate::config::{Order, UnexpectedFull};
-use crate::matching::{Scratch, run_slice};
+use crate::matching::{Scratch, run_alone, run_slice};
 use crate::message::Completion;
 use crate::nic::Shared;
 use crate::story::{Step, tell};
@@ -16,6 +16,11 @@ use crate::unexpected::{FreeList, UnexpectedStore};
 /// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their
 /// processor's cache.
 const DEPTH_EVERY: u64 = 16;
+
+/// Entries that a single worker looks at before it begins with a block. Looking takes as long as the sender needs for
+/// the next message, so looking for a whole wide block would wait for its last message before the first is matched.
+/// As long as all entries looked at are there, twice as many are looked at next time.
+const PATIENCE_MIN: u64 = 8;
 
 /// What a round did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +58,8 @@ pub struct Leader {
     in_block: bool,
     /// Messages in the last block.
     last_count: usize,
+    /// Entries looked at before a block is cut, if this worker runs it alone.
+    patience: u64,
 }
 
 impl Drop for Leader {
@@ -89,6 +96,7 @@ impl Leader {
             workers: config.workers,
             in_block: false,
             last_count: 0,
+            patience: PATIENCE_MIN,
         }
     }
 
@@ -107,23 +115,21 @@ impl Leader {
         let Some(block) = self.cut(waiting) else {
             return if admitted { Round::Worked } else { Round::Idle };
         };
-        let block = self.run(block, awake);
-        match block {
-            Some(block) => {
-                self.finish(&block);
-                Round::Worked
-            }
-            None if admitted => Round::Worked,
-            None => Round::Idle,
-        }
+        if self.run(block, awake) || admitted { Round::Worked } else { Round::Idle }
     }
 
     /// How many entries wait at the completion queue's head, counted up to one block.
-    fn waiting(&self) -> usize {
+    fn waiting(&mut self) -> usize {
         let ring = &self.shared.arrivals.ring;
         let ready = |&i: &u64| ring.stamp_if_ready(self.arrivals_head + i).is_some();
         let most = (self.shared.handlers as u64).min(ring.depth());
-        (0..most).take_while(ready).count()
+        if self.workers > 1 {
+            return (0..most).take_while(ready).count();
+        }
+        let count = (0..most.min(self.patience)).take_while(ready).count();
+        self.patience =
+            if count as u64 == self.patience { 2 * self.patience } else { PATIENCE_MIN }.min(most);
+        count
     }
 
     /// The next block: of the waiting entries as many as may be matched now (S2).
@@ -160,14 +166,14 @@ impl Leader {
         (depth - (self.results_tail - self.results_head)) as usize
     }
 
-    /// Runs a block, with other workers if it is long enough. `None`: its one message has no receive and no
-    /// room (back-pressure), so it stays in the queue.
-    fn run(&mut self, mut block: BlockInfo, awake: usize) -> Option<BlockInfo> {
+    /// Runs a block to its end, with other workers if it is long enough. `false`: its one message has no receive
+    /// and no room (back-pressure), so it stays in the queue.
+    fn run(&mut self, mut block: BlockInfo, awake: usize) -> bool {
         if self.shared.options.unexpected_full == UnexpectedFull::BackPressure
             && !(self.can_place(block.first) || fault!(BackPressureIgnored))
         {
             self.shared.boundary_counters.unexpected_full.add(1);
-            return None;
+            return false;
         }
         tell(|| Step::BlockCut { first: block.first, count: block.count });
         self.in_block = true;
@@ -183,7 +189,9 @@ impl Leader {
         counters.blocks.add(1);
         block.slices = (block.count / self.shared.slice_min).clamp(1, awake.clamp(1, self.workers));
         if block.slices == 1 {
-            run_slice::<true>(&self.shared, &block, 0, &mut self.scratch);
+            let matched = run_alone(&self.shared, &block, &mut self.scratch);
+            self.in_block = false;
+            self.finish_alone(&block, matched);
         } else {
             self.shared_blocks += 1;
             block.number = self.shared_blocks;
@@ -192,16 +200,17 @@ impl Leader {
             if fault!(PostInsideBlock) {
                 self.admit();
             }
-            run_slice::<false>(&self.shared, &block, 0, &mut self.scratch);
+            run_slice(&self.shared, &block, 0, &mut self.scratch);
             for worker in 1..block.slices {
                 let end = if fault!(FenceMatchedOnly) { phase::MATCHED } else { phase::FINISHED };
                 if !fault!(FenceMissing) {
                     self.shared.block.wait_for(worker, block.number, end);
                 }
             }
+            self.in_block = false;
+            self.finish_shared(&block);
         }
-        self.in_block = false;
-        Some(block)
+        true
     }
 
     /// Whether the message at `position` would match now, could be stored, or is none of the NIC's business.
@@ -289,7 +298,7 @@ impl Worker {
         }
         // SAFETY: the block has a slice for this worker, which has not run it: the numbers differed.
         let block = unsafe { self.shared.block.info() };
-        run_slice::<false>(&self.shared, &block, self.worker, &mut self.scratch);
+        run_slice(&self.shared, &block, self.worker, &mut self.scratch);
         true
     }
 }

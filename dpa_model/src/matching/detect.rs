@@ -1,6 +1,5 @@
 //! Phase 3: conflict detection from the published claims (O13, O14, S4).
 
-use crate::block::Claim;
 use crate::descriptor::NIL;
 
 /// No conflict in the block so far.
@@ -11,15 +10,13 @@ pub(crate) const NO_CONFLICT: usize = usize::MAX;
 /// different communicators never coincide (S25).
 ///
 /// Quadratic in the handlers, but a compare per pair over one array: about a nanosecond per message at 32.
-pub(crate) fn first_conflict(claims: &[Claim]) -> usize {
-    let mut chosen = [NIL; crate::HANDLERS_MAX];
-    for (place, claim) in chosen.iter_mut().zip(claims) {
-        *place = claim.receive;
-    }
-    for handler in 1..claims.len() {
-        let mine = chosen[handler];
+pub(crate) fn first_conflict(candidates: &[u32]) -> usize {
+    for handler in 1..candidates.len() {
+        let mine = candidates[handler];
         let from = if fault!(ConflictPreviousOnly) { handler - 1 } else { 0 };
-        if mine != NIL && chosen[from..handler].iter().fold(false, |found, &lower| found | (lower == mine)) {
+        if mine != NIL
+            && candidates[from..handler].iter().fold(false, |found, &lower| found | (lower == mine))
+        {
             return handler;
         }
     }
@@ -30,17 +27,13 @@ pub(crate) fn first_conflict(claims: &[Claim]) -> usize {
 mod tests {
     use super::*;
 
-    fn claims(receives: &[u32]) -> Vec<Claim> {
-        receives.iter().map(|&receive| Claim { receive, ..Claim::NONE }).collect()
-    }
-
     #[test]
     fn the_first_repeated_candidate_counts() {
-        assert_eq!(first_conflict(&claims(&[])), NO_CONFLICT);
-        assert_eq!(first_conflict(&claims(&[4])), NO_CONFLICT);
-        assert_eq!(first_conflict(&claims(&[4, 5, 6])), NO_CONFLICT);
-        assert_eq!(first_conflict(&claims(&[4, NIL, NIL, 5])), NO_CONFLICT, "none is no candidate (S5)");
-        assert_eq!(first_conflict(&claims(&[4, 5, 4, 5])), 2);
-        assert_eq!(first_conflict(&claims(&[4, 4, 5])), 1);
+        assert_eq!(first_conflict(&[]), NO_CONFLICT);
+        assert_eq!(first_conflict(&[4]), NO_CONFLICT);
+        assert_eq!(first_conflict(&[4, 5, 6]), NO_CONFLICT);
+        assert_eq!(first_conflict(&[4, NIL, NIL, 5]), NO_CONFLICT, "none is no candidate (S5)");
+        assert_eq!(first_conflict(&[4, 5, 4, 5]), 2);
+        assert_eq!(first_conflict(&[4, 4, 5]), 1);
     }
 }

@@ -35,6 +35,31 @@ impl Group {
         same_receive: false,
         cursor: NIL,
     };
+
+    /// A group without handlers yet, of which `claim` will be the lowest.
+    #[inline(always)]
+    pub(crate) fn led_by(claim: &Claim) -> Self {
+        let has_candidate = claim.receive != NIL;
+        Self {
+            comm: claim.comm,
+            count: 0,
+            label: claim.label,
+            sequence: claim.sequence,
+            receive: claim.receive,
+            same_sequence: has_candidate,
+            same_receive: has_candidate,
+            cursor: claim.receive,
+        }
+    }
+
+    /// Adds the next handler of this communicator.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, claim: &Claim) {
+        let has_candidate = claim.receive != NIL;
+        self.count += 1;
+        self.same_sequence &= has_candidate && claim.sequence == self.sequence;
+        self.same_receive &= has_candidate && claim.receive == self.receive;
+    }
 }
 
 /// Why a handler in conflict may not take the fast path.
@@ -70,31 +95,20 @@ impl Groups {
         let found = self.groups[..self.used]
             .iter()
             .position(|group| group.comm == claim.comm || fault!(FastCountsAllCommunicators));
-        let has_candidate = claim.receive != NIL;
         let place = found.unwrap_or_else(|| {
             self.used += 1;
-            self.groups[self.used - 1] = Group {
-                comm: claim.comm,
-                count: 0,
-                label: claim.label,
-                sequence: claim.sequence,
-                receive: claim.receive,
-                same_sequence: has_candidate,
-                same_receive: has_candidate,
-                cursor: claim.receive,
-            };
+            self.groups[self.used - 1] = Group::led_by(claim);
             self.used - 1
         });
         let group = &mut self.groups[place];
-        group.count += 1;
-        group.same_sequence &= has_candidate && claim.sequence == group.sequence;
-        group.same_receive &= has_candidate && claim.receive == group.receive;
+        group.add(claim);
         group
     }
 }
 
 /// The receive that the handler just added to `group` may take at once. `all_booked` says whether every
 /// handler of a full block booked this handler's candidate (form a).
+#[inline(always)]
 pub(crate) fn target(
     form: FastPath,
     group: &mut Group,
@@ -121,7 +135,7 @@ pub(crate) fn target(
     while current != NIL {
         let descriptor = &receives[current as usize];
         // SAFETY: inside a block (D1).
-        let posted = unsafe { descriptor.posted() };
+        let posted = unsafe { descriptor.posted.peek() };
         if (posted.sequence != claim.sequence && !fault!(FastIgnoresSequence)) || posted.label > wanted {
             return Err(Refusal::SequenceEnded);
         }

@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use super::detect::{NO_CONFLICT, first_conflict};
-use super::fast_path::{Groups, Refusal, target};
+use super::detect::first_conflict;
+use super::fast_path::{Group, Groups, Refusal, target};
 use super::optimistic::{book, find, key, overtake};
 use super::protocol::deliver_arrived;
 use crate::block::{BlockInfo, Claim, Outcome, phase};
@@ -20,53 +20,53 @@ use crate::{FastPath, HANDLERS_MAX, HandlerCounters, Path};
 pub(crate) struct Scratch {
     /// Of this slice and, after the barrier, of all lower ones.
     claims: [Claim; HANDLERS_MAX],
-    /// Receive already taken, for communicators that allow overtaking.
-    taken: [u32; HANDLERS_MAX],
-    groups: Groups,
+    /// The receives of the claims.
+    pub(super) candidates: [u32; HANDLERS_MAX],
+    /// Receives taken: for communicators that allow overtaking before the barrier, else after.
+    pub(super) receives: [u32; HANDLERS_MAX],
+    /// Bit i: handler i's communicator allows overtaking.
+    pub(super) overtaken: u64,
+    pub(super) groups: Groups,
 }
 
 impl Scratch {
     pub(crate) fn new() -> Self {
-        Self { claims: [Claim::NONE; HANDLERS_MAX], taken: [NIL; HANDLERS_MAX], groups: Groups::new() }
+        Self {
+            claims: [Claim::NONE; HANDLERS_MAX],
+            candidates: [NIL; HANDLERS_MAX],
+            receives: [NIL; HANDLERS_MAX],
+            overtaken: 0,
+            groups: Groups::new(),
+        }
     }
 
-    /// The claims of a block's handlers, for the worker that ran the highest slice.
-    pub(crate) fn claims(&self) -> &[Claim; HANDLERS_MAX] {
-        &self.claims
+    /// Which receive each handler of the last block consumed, if one worker ran it alone; `NIL` for none.
+    pub(crate) fn receives(&self) -> &[u32; HANDLERS_MAX] {
+        &self.receives
     }
 }
 
-/// Runs all phases of worker `worker`'s slice. `ALONE`: the block has one slice, so nothing is waited for and
-/// no read-modify-write is needed.
-pub(crate) fn run_slice<const ALONE: bool>(
-    nic: &Shared,
-    block: &BlockInfo,
-    worker: usize,
-    scratch: &mut Scratch,
-) {
-    let slice = if ALONE { 0..block.count } else { block.slice(worker) };
-    let conflict = optimistic::<ALONE>(nic, block, slice.clone(), scratch);
-    let conflict = if ALONE {
-        conflict
-    } else {
-        nic.block.reach(worker, block.number, phase::BOOKED);
-        if !fault!(BarrierMissing) {
-            wait_for_lower(nic, block, worker, phase::BOOKED, &slice);
-        }
-        for handler in 0..slice.start {
+/// Runs all phases of worker `worker`'s slice of a block that several workers share.
+pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: usize, scratch: &mut Scratch) {
+    let slice = block.slice(worker);
+    optimistic(nic, block, slice.clone(), scratch);
+    nic.block.reach(worker, block.number, phase::BOOKED);
+    if !fault!(BarrierMissing) {
+        wait_for_lower(nic, block, worker, phase::BOOKED, &slice);
+    }
+    for handler in 0..slice.end {
+        if handler < slice.start {
             // SAFETY: phase 1 of every lower slice was just seen.
             scratch.claims[handler] = unsafe { nic.block.claim(handler) };
         }
-        first_conflict(&scratch.claims[..slice.end])
-    };
-    debug_assert!(!ALONE || conflict == first_conflict(&scratch.claims[..slice.end]));
+        scratch.candidates[handler] = scratch.claims[handler].receive;
+    }
+    let conflict = first_conflict(&scratch.candidates[..slice.end]);
     for handler in slice.clone() {
         tell(|| Step::PassedBarrier { handler, conflict: (conflict < slice.end).then_some(conflict) });
     }
-    resolve::<ALONE>(nic, block, worker, slice.clone(), conflict, scratch);
-    if !ALONE {
-        nic.block.reach(worker, block.number, phase::MATCHED);
-    }
+    resolve(nic, block, worker, slice.clone(), conflict, scratch);
+    nic.block.reach(worker, block.number, phase::MATCHED);
     for handler in slice.clone() {
         deliver_arrived(nic, block, handler);
     }
@@ -74,9 +74,7 @@ pub(crate) fn run_slice<const ALONE: bool>(
         // The highest slice knows of every conflict of the block.
         nic.boundary_counters.conflict_blocks.add(1);
     }
-    if !ALONE {
-        nic.block.reach(worker, block.number, phase::FINISHED);
-    }
+    nic.block.reach(worker, block.number, phase::FINISHED);
 }
 
 /// The partial barrier: waits for every lower slice, never for a higher one (O12).
@@ -93,54 +91,45 @@ fn wait_for_lower(nic: &Shared, block: &BlockInfo, worker: usize, reached: u64, 
     if reached == phase::BOOKED { &counters.barrier_polls } else { &counters.slow_polls }.add(polls);
 }
 
-/// Search, book, publish. Alone, also finds the first conflict: a bit lower than one's own in the bitmap (O13).
-fn optimistic<const ALONE: bool>(
-    nic: &Shared,
-    block: &BlockInfo,
-    slice: Range<usize>,
-    scratch: &mut Scratch,
-) -> usize {
+/// Search, book, publish.
+fn optimistic(nic: &Shared, block: &BlockInfo, slice: Range<usize>, scratch: &mut Scratch) {
     prefetch_bins(nic, block, slice.clone());
-    let mut conflict = NO_CONFLICT;
     let mut views = Views::new(nic);
+    scratch.overtaken = 0;
     for (handler, counters) in slice.clone().zip(&nic.handler_counters[slice]) {
-        counters.messages.add(1);
         let entry = entry(nic, block, handler);
         let comm = entry.envelope.comm.0;
         let view = views.of(comm);
         let key = key(&entry, nic.options.inline_hashes, counters);
         let claim = if view.overtaking {
-            scratch.taken[handler] = overtake(nic, view, &key, counters);
+            scratch.overtaken |= 1 << handler;
+            scratch.receives[handler] = overtake(nic, view, &key, counters);
             Claim { comm, ..Claim::NONE }
         } else {
             let skip_booked = if nic.options.early_check { (1 << handler) - 1 } else { 0 };
             let found = find(nic, view, &key, skip_booked, counters);
-            tell(|| Step::Searched { handler, found: found.map(|found| request(nic, found.receive)) });
+            tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
             match found {
                 Some(found) => {
-                    let contested = book::<ALONE>(&nic.receives[found.receive as usize], handler);
-                    tell(|| Step::Booked { handler, receive: request(nic, found.receive) });
-                    counters.bookings.add(1);
-                    if ALONE && contested && conflict == NO_CONFLICT {
-                        conflict = handler;
-                    }
+                    book(&nic.receives[found.receive as usize], handler);
+                    tell(|| Step::Booked { handler, receive: nic.request(found.receive) });
                     Claim { receive: found.receive, sequence: found.sequence, comm, label: found.label }
                 }
-                None => Claim { comm, ..Claim::NONE },
+                None => {
+                    counters.no_candidate.add(1);
+                    Claim { comm, ..Claim::NONE }
+                }
             }
         };
         scratch.claims[handler] = claim;
-        if !ALONE {
-            // SAFETY: this worker runs the handler and has not reached phase 1.
-            unsafe { nic.block.set_claim(handler, claim) };
-        }
+        // SAFETY: this worker runs the handler and has not reached phase 1.
+        unsafe { nic.block.set_claim(handler, claim) };
     }
-    conflict
 }
 
 /// The message of a handler of this block.
 #[inline(always)]
-fn entry<'a>(nic: &'a Shared, block: &BlockInfo, handler: usize) -> Peek<'a, Entry> {
+pub(super) fn entry<'a>(nic: &'a Shared, block: &BlockInfo, handler: usize) -> Peek<'a, Entry> {
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
     unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }
 }
@@ -148,12 +137,8 @@ fn entry<'a>(nic: &'a Shared, block: &BlockInfo, handler: usize) -> Peek<'a, Ent
 /// All bins of the slice are on their way before the first is walked.
 fn prefetch_bins(nic: &Shared, block: &BlockInfo, slice: Range<usize>) {
     let mut views = Views::new(nic);
-    let ahead = if block.count == nic.handlers { block.count as u64 } else { 0 };
     for handler in slice {
         let entry = entry(nic, block, handler);
-        if ahead > 0 {
-            nic.arrivals.ring.prefetch(block.first + ahead + handler as u64);
-        }
         if entry.has_hashes {
             let view = views.of(entry.envelope.comm.0);
             nic.prefetch_bins(view, &entry.hashes);
@@ -162,19 +147,19 @@ fn prefetch_bins(nic: &Shared, block: &BlockInfo, slice: Range<usize>) {
 }
 
 /// Views of communicators, the last one kept: most blocks have one communicator.
-struct Views<'a> {
+pub(super) struct Views<'a> {
     nic: &'a Shared,
     comm: u32,
     view: Peek<'a, CommView>,
 }
 
 impl<'a> Views<'a> {
-    fn new(nic: &'a Shared) -> Self {
+    pub(super) fn new(nic: &'a Shared) -> Self {
         Self { nic, comm: NIL, view: Peek::constant(&CommView::NONE) }
     }
 
     #[inline(always)]
-    fn of(&mut self, comm: u32) -> &CommView {
+    pub(super) fn of(&mut self, comm: u32) -> &CommView {
         if comm != self.comm {
             // SAFETY: inside a block.
             (self.comm, self.view) = (comm, unsafe { self.nic.view(comm) });
@@ -184,7 +169,7 @@ impl<'a> Views<'a> {
 }
 
 /// Clean, fast or slow, in handler order.
-fn resolve<const ALONE: bool>(
+fn resolve(
     nic: &Shared,
     block: &BlockInfo,
     worker: usize,
@@ -192,59 +177,35 @@ fn resolve<const ALONE: bool>(
     conflict: usize,
     scratch: &mut Scratch,
 ) {
+    let Scratch { claims, candidates, receives, overtaken, groups } = scratch;
     let in_conflict = conflict < slice.end;
     if in_conflict {
-        scratch.groups.clear();
-        for handler in 0..slice.start {
-            scratch.groups.add(&scratch.claims[handler]);
+        groups.clear();
+        for claim in &claims[..slice.start] {
+            groups.add(claim);
         }
     }
-    let mut waited = ALONE;
-    let mut views = Views::new(nic);
+    let mut waited = false;
     for (handler, counters) in slice.clone().zip(&nic.handler_counters[slice.clone()]) {
-        let claim = scratch.claims[handler];
-        let (receive, path) = if !in_conflict && claim.receive != NIL {
-            (claim.receive, Path::Clean)
-        } else if views.of(claim.comm).overtaking {
-            (scratch.taken[handler], Path::Overtaking)
-        } else if !in_conflict {
-            (NIL, Path::Clean)
-        } else {
-            let group = scratch.groups.add(&claim);
-            let lower = || scratch.claims[..handler].iter().map(|lower| lower.receive);
-            let excused = fault!(ForcingIgnored) && !lower().any(|receive| receive == claim.receive);
-            if claim.receive == NIL || handler < conflict || excused {
-                (claim.receive, Path::Clean)
-            } else {
-                let fast = target(nic.options.fast_path, group, &claim, &nic.receives, || {
-                    block.count == nic.handlers
-                        && nic.receives[claim.receive as usize].booking.load(Relaxed) == nic.all_booked()
-                });
-                match fast {
-                    Ok(receive) => (receive, Path::Fast),
-                    Err(refusal) => {
-                        count_refusal(nic, counters, refusal);
-                        tell(|| Step::SlowWaits { handler });
-                        if !waited && !fault!(SlowNoWait) {
-                            // All lower handlers, not only the one before (S13); those of this slice are done.
-                            wait_for_lower(nic, block, worker, phase::MATCHED, &slice);
-                            waited = true;
-                        }
-                        let view = views.of(claim.comm);
-                        let receive = slow(nic, view, &entry(nic, block, handler), &claim, counters);
-                        tell(|| Step::SlowFound {
-                            handler,
-                            found: (receive != NIL).then(|| request(nic, receive)),
-                            own: receive == claim.receive,
-                        });
-                        (receive, Path::Slow)
-                    }
+        let claim = &claims[handler];
+        let (receive, path) = if *overtaken & 1 << handler != 0 {
+            (receives[handler], Path::Overtaking)
+        } else if in_conflict {
+            let group = groups.add(claim);
+            let wait = || {
+                // All lower handlers, not only the one before (S13); those of this slice are done.
+                if !waited && !fault!(SlowNoWait) {
+                    wait_for_lower(nic, block, worker, phase::MATCHED, &slice);
+                    waited = true;
                 }
-            }
+            };
+            resolve_one(nic, block, handler, conflict, claim, group, &candidates[..handler], wait)
+        } else {
+            (claim.receive, Path::Clean)
         };
         count_path(counters, receive, path);
         tell_result(nic, handler, receive, path);
-        if receive != NIL && !consume::<ALONE>(nic, receive, path) {
+        if receive != NIL && !consume(nic, receive, path) {
             counters.lock_missed.add(1);
             tell(|| Step::LockMissed { handler });
         }
@@ -253,26 +214,71 @@ fn resolve<const ALONE: bool>(
     }
 }
 
+/// What a handler takes in a block with a conflict, and how (O14 to O17). `group`: its communicator's, to which
+/// `claim` was just added; `lower`: candidates of the handlers below; `wait` ends when those are all done.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn resolve_one(
+    nic: &Shared,
+    block: &BlockInfo,
+    handler: usize,
+    conflict: usize,
+    claim: &Claim,
+    group: &mut Group,
+    lower: &[u32],
+    wait: impl FnOnce(),
+) -> (u32, Path) {
+    let excused = fault!(ForcingIgnored) && !lower.contains(&claim.receive);
+    if claim.receive == NIL || handler < conflict || excused {
+        return (claim.receive, Path::Clean);
+    }
+    let refusal = match fast(nic, block, group, claim) {
+        Ok(receive) => return (receive, Path::Fast),
+        Err(refusal) => refusal,
+    };
+    let counters = &nic.handler_counters[handler];
+    count_refusal(nic, counters, refusal);
+    tell(|| Step::SlowWaits { handler });
+    wait();
+    let receive = slow(nic, &entry(nic, block, handler), claim, counters);
+    tell(|| Step::SlowFound {
+        handler,
+        found: (receive != NIL).then(|| nic.request(receive)),
+        own: receive == claim.receive,
+    });
+    (receive, Path::Slow)
+}
+
+/// The receive that the handler just added to its group may take without waiting.
+#[inline(always)]
+pub(super) fn fast(
+    nic: &Shared,
+    block: &BlockInfo,
+    group: &mut Group,
+    claim: &Claim,
+) -> Result<u32, Refusal> {
+    target(nic.options.fast_path, group, claim, &nic.receives, || {
+        block.count == nic.handlers
+            && nic.receives[claim.receive as usize].booking.load(Relaxed) == nic.all_booked()
+    })
+}
+
 /// The slow path, after all lower handlers are done: the own candidate if it is still there, else search
 /// again (S13). The early booking check has no place here (S16).
-fn slow(nic: &Shared, view: &CommView, entry: &Entry, claim: &Claim, counters: &HandlerCounters) -> u32 {
+fn slow(nic: &Shared, entry: &Entry, claim: &Claim, counters: &HandlerCounters) -> u32 {
     if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED || fault!(SlowKeepsOwn) {
         counters.forced.add(1);
         return claim.receive;
     }
     let key = key(entry, nic.options.inline_hashes, counters);
     let skip_booked = if fault!(SlowEarlyCheck) { u64::MAX } else { 0 };
-    find(nic, view, &key, skip_booked, counters).map_or(NIL, |found| found.receive)
-}
-
-/// The name of a receive for the story.
-fn request(nic: &Shared, receive: u32) -> u64 {
-    // SAFETY: inside a block (D1).
-    unsafe { nic.receives[receive as usize].posted.peek() }.request
+    // SAFETY: inside a block.
+    let view = unsafe { nic.view(claim.comm) };
+    find(nic, &view, &key, skip_booked, counters).map_or(NIL, |found| found.receive)
 }
 
 #[inline(always)]
-fn tell_result(nic: &Shared, handler: usize, receive: u32, path: Path) {
+pub(super) fn tell_result(nic: &Shared, handler: usize, receive: u32, path: Path) {
     match path {
         Path::Clean if receive != NIL => tell(|| Step::Clean { handler }),
         Path::Fast => tell(|| Step::Fast { handler }),
@@ -280,13 +286,13 @@ fn tell_result(nic: &Shared, handler: usize, receive: u32, path: Path) {
     }
     tell(|| match receive {
         NIL => Step::Unmatched { handler },
-        receive => Step::Consumed { handler, receive: request(nic, receive) },
+        receive => Step::Consumed { handler, receive: nic.request(receive) },
     });
 }
 
 /// Marks the receive taken and tries to unlink it (S17, S18). `false`: another handler holds the bin's lock.
 #[inline(always)]
-fn consume<const ALONE: bool>(nic: &Shared, receive: u32, path: Path) -> bool {
+fn consume(nic: &Shared, receive: u32, path: Path) -> bool {
     let descriptor = &nic.receives[receive as usize];
     if path != Path::Overtaking {
         // A plain store is enough: no two handlers take the same receive (S18).
@@ -299,17 +305,11 @@ fn consume<const ALONE: bool>(nic: &Shared, receive: u32, path: Path) -> bool {
     }
     // SAFETY: inside a block (D1).
     let bin = unsafe { descriptor.posted.peek() }.bin;
-    let bin = &nic.bins[bin as usize];
-    if ALONE {
-        bin.remove_alone(&nic.receives, receive);
-        true
-    } else {
-        bin.remove(&nic.receives, receive, nic.options.removal)
-    }
+    nic.bins[bin as usize].remove(&nic.receives, receive, nic.options.removal)
 }
 
 #[inline(always)]
-fn count_path(counters: &HandlerCounters, receive: u32, path: Path) {
+pub(super) fn count_path(counters: &HandlerCounters, receive: u32, path: Path) {
     if receive == NIL {
         counters.unexpected.add(1);
     }

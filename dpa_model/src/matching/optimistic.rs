@@ -44,19 +44,20 @@ pub(crate) fn find(
     }
 }
 
-/// Sets the handler's booking bit (O10). Returns whether a lower handler had booked already, which is all
-/// lower ones when a worker runs the whole block alone.
+/// Sets the handler's booking bit (O10).
 #[inline(always)]
-pub(crate) fn book<const ALONE: bool>(descriptor: &Descriptor, handler: usize) -> bool {
+pub(crate) fn book(descriptor: &Descriptor, handler: usize) {
+    // Relaxed: the barrier orders it for those who must see it; the early check may miss it (S16).
+    descriptor.booking.fetch_or(if fault!(BookingMissing) { 0 } else { 1 << handler }, Relaxed);
+}
+
+/// The same by the only worker of a block. Returns whether a lower handler, so one that has searched already, has
+/// booked the receive, too: the conflict (O13).
+#[inline(always)]
+pub(crate) fn book_alone(descriptor: &Descriptor, handler: usize) -> bool {
     let bit = 1u64 << handler;
-    let before = if ALONE {
-        let before = descriptor.booking.load(Relaxed);
-        descriptor.booking.store(before | bit, Relaxed);
-        before
-    } else {
-        // Relaxed: the barrier orders it for those who must see it; the early check may miss it (S16).
-        descriptor.booking.fetch_or(if fault!(BookingMissing) { 0 } else { bit }, Relaxed)
-    };
+    let before = descriptor.booking.load(Relaxed);
+    descriptor.booking.store(before | bit, Relaxed);
     before & (bit - 1) != 0
 }
 

@@ -31,22 +31,29 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
     }
 }
 
+/// Copies a message's bytes to the user's buffer, as many as fit.
 #[inline(always)]
-fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
+pub(crate) fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
     let (target, capacity) = (posted.buffer, posted.capacity);
-    match entry.protocol {
-        Protocol::Inline => {
-            // SAFETY: the host lent the buffer with the post until the result reaches it (see `HostPort`).
-            unsafe { target.put(capacity, inline_bytes(&entry.payload, entry.length)) }
-        }
-        Protocol::Buffered => {
-            let buffer = nic.arrivals.bounce_buffer(position);
-            // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as above.
-            unsafe {
-                nic.arrivals.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
-            }
-        }
-        Protocol::Rendezvous => rendezvous(nic, RegionKey(entry.payload[0]), target, capacity),
+    if entry.protocol == Protocol::Inline {
+        // SAFETY: the host lent the buffer with the post until the result reaches it (see `HostPort`).
+        unsafe { target.put(capacity, inline_bytes(&entry.payload, entry.length)) }
+    } else {
+        move_longer(nic, entry, position, posted);
+    }
+}
+
+/// Apart, so that the loop over short messages stays short.
+#[inline(never)]
+fn move_longer(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
+    let (target, capacity) = (posted.buffer, posted.capacity);
+    if entry.protocol == Protocol::Rendezvous {
+        return rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
+    }
+    let buffer = nic.arrivals.bounce_buffer(position);
+    // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as in `move_data`.
+    unsafe {
+        nic.arrivals.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
     }
 }
 
