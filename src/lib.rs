@@ -18,6 +18,7 @@
 //! - [`cost`]: what an application's communication costs, and how much of it is matching.
 #![forbid(unsafe_code)]
 
+pub mod analyze;
 pub mod bench;
 pub mod compare;
 pub mod conformance;

@@ -17,7 +17,7 @@ pub(crate) fn key_hash(comm: u32, source: u32, tag: u32) -> u32 {
 
 /// The bin of a hash: a multiplication instead of a division, for any number of bins.
 #[inline]
-pub(super) fn bin_of(hash: u32, bins: u32) -> usize {
+pub(crate) fn bin_of(hash: u32, bins: u32) -> usize {
     ((u64::from(hash) * u64::from(bins)) >> 32) as usize
 }
 

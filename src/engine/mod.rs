@@ -33,6 +33,7 @@ use dpa_model::{CommId, Envelope, Selector};
 pub use four_d::{
     FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array, paper_overhead_four_d,
 };
+pub(crate) use hash::{bin_of, key_hash};
 pub use indexed::{Entries, Index, Indexed, Posted, Steps, Unexpected};
 pub use list::ListEngine;
 pub use optimistic_seq::{FourIndexes, OptimisticSeq, OptimisticSeqEngine};

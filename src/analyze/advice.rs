@@ -1,0 +1,258 @@
+//! What a report means, in words, each with the numbers behind it.
+
+use dpa_model::Footprint;
+
+use super::report::Report;
+use super::stats::{Hint, Needs, Plan};
+
+/// One piece of advice.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Advice {
+    /// What it is about.
+    pub topic: &'static str,
+    /// What to do.
+    pub text: String,
+    /// The numbers behind it.
+    pub because: String,
+}
+
+/// Mean steps of a search, at the worst rank, up to which a queue is as good as empty.
+const SHORT: f64 = 1.5;
+/// A larger table has to save at least this part of the steps.
+const WORTH: f64 = 0.05;
+
+pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
+    let mut all = Vec::new();
+    let traffic = &report.application.traffic;
+    if traffic.all_receives() == 0 {
+        return vec![Advice {
+            topic: "offload",
+            text: "Offloading brings nothing: the program posts no receives.".to_owned(),
+            because: share_of_p2p(report),
+        }];
+    }
+    all.extend(offload(report, plan));
+    all.extend(engine(report));
+    all.extend(chains(report));
+    all.push(table(report, plan));
+    all.extend(handlers(report));
+    all.extend(hints(report));
+    all
+}
+
+fn share_of_p2p(report: &Report) -> String {
+    let [p2p, collective, one_sided] = report.application.shares.percent();
+    format!("calls: {p2p:.1} % point-to-point, {collective:.1} % collective, {one_sided:.1} % one-sided")
+}
+
+/// Offload or not, and where it would fall back.
+fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
+    let Needs { fallback, unexpected, descriptors, unexpected_bytes, .. } = report.application.needs;
+    let traffic = &report.application.traffic;
+    let messages = (traffic.expected + traffic.unexpected).max(1);
+    let unexpected_share = traffic.unexpected as f64 * 100.0 / messages as f64;
+    let text = match fallback {
+        Some(fallback) => {
+            let (option, what) = fallback.shortage.option();
+            let call = fallback.call.map_or(String::new(), |call| format!(", call {call}"));
+            format!(
+                "Offload only with a larger NIC: rank {}{call} would be the first to fall back to software, for want of {what} ({option}).",
+                fallback.rank
+            )
+        }
+        None if unexpected_share > 50.0 => {
+            "Offload fits, but most messages come before their receive: the NIC stores \
+             them, and what is gained is the host's time, not latency. Post receives earlier."
+                .to_owned()
+        }
+        None => "Offload: everything fits, nothing falls back.".to_owned(),
+    };
+    let because = format!(
+        "{}; {unexpected_share:.1} % of {messages} messages unexpected; high water {descriptors} of {} descriptors, \
+         {unexpected} of {} unexpected messages with {unexpected_bytes} bytes",
+        share_of_p2p(report),
+        plan.nic.receives,
+        plan.nic.unexpected
+    );
+    Some(Advice { topic: "offload", text, because })
+}
+
+/// Which engine, how many bins.
+fn engine(report: &Report) -> Option<Advice> {
+    let steps = |place: usize| {
+        let bins = &report.application.bins[place];
+        let searches = (bins.prq.count + bins.umq.count).max(1);
+        (bins.prq.steps + bins.umq.steps) as f64 / searches as f64
+    };
+    let places: Vec<usize> = (0..report.application.bins.len()).collect();
+    let &first = places.first()?;
+    let best = places.iter().map(|&place| steps(place)).fold(f64::INFINITY, f64::min);
+    // The fewest bins that come close to the best.
+    let enough = places.iter().copied().find(|&place| steps(place) <= best * (1.0 + WORTH) + f64::EPSILON)?;
+    let bins = report.application.bins[enough].bins;
+    let fewest = report.application.bins[first].bins;
+    let worst = &report.application.bins[first];
+    let worst = worst.prq.mean_max.max(worst.umq.mean_max);
+    let text = if worst <= SHORT {
+        format!(
+            "Any engine will do: with {fewest} bin{} a search takes {:.2} steps, {worst:.2} at the worst rank.",
+            plural(fewest),
+            steps(first)
+        )
+    } else if enough == first {
+        format!(
+            "More than {fewest} bin{} bring nothing: entries of one key wait for each other, or wildcards do.",
+            plural(fewest)
+        )
+    } else {
+        format!("Use hash bins, {bins} per table: more save less than {:.0} % of the steps.", WORTH * 100.0)
+    };
+    let numbers: Vec<_> = places
+        .iter()
+        .map(|&place| format!("{} bins {:.2}", report.application.bins[place].bins, steps(place)))
+        .collect();
+    Some(Advice { topic: "bins", text, because: format!("mean steps of a search: {}", numbers.join(", ")) })
+}
+
+fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// Few keys are no good sign by themselves (O37).
+fn chains(report: &Report) -> Option<Advice> {
+    let keys = &report.application.receive_keys;
+    if keys.chain_max < 4 {
+        return None;
+    }
+    Some(Advice {
+        topic: "chains",
+        text: format!(
+            "Up to {} receives of one source and tag wait at once: they share a chain in however many bins. The first of \
+             the chain fits, so arrivals do not walk it, but blocks of such messages conflict: keep the fast path on.",
+            keys.chain_max
+        ),
+        because: format!(
+            "{} unique (source, tag) in {} receives ({:.2} %), {:.2} of a key at once on average",
+            keys.unique,
+            keys.uses,
+            keys.unique_share() * 100.0,
+            keys.chain_mean()
+        ),
+    })
+}
+
+/// Sizes of the NIC's tables.
+fn table(report: &Report, plan: &Plan) -> Advice {
+    let needs = &report.application.needs;
+    let room = |most: u64| most.max(1).next_power_of_two();
+    let receives = room(needs.descriptors);
+    let unexpected = room(needs.unexpected);
+    let bins = report.application.bins.last().map_or(plan.nic.bins as u64, |bins| u64::from(bins.bins));
+    let bytes = dpa_model::paper_bytes(bins, receives);
+    let config = dpa_model::NicConfig {
+        receives: receives as usize,
+        unexpected: unexpected as usize,
+        unexpected_buffers: room(needs.unexpected_buffers).min(unexpected) as usize,
+        bins: bins as usize,
+        communicators: needs.communicators.max(1) as usize,
+        ..plan.nic
+    };
+    Advice {
+        topic: "tables",
+        text: format!(
+            "--receives {receives} --unexpected {unexpected} --communicators {} suffice: {} bytes of NIC memory in all, {bytes} \
+             by the paper's formula for one communicator with {bins} bins.",
+            needs.communicators.max(1),
+            Footprint::of(&config).nic_bytes()
+        ),
+        because: format!(
+            "at most {} receives posted, {} messages unexpected ({} need a buffer), {} communicators used",
+            needs.descriptors, needs.unexpected, needs.unexpected_buffers, needs.communicators
+        ),
+    }
+}
+
+/// How many handlers find work.
+fn handlers(report: &Report) -> Option<Advice> {
+    let blocks = &report.application.blocks;
+    let last = blocks.last()?;
+    let filled = |at: usize| blocks[at].messages as f64 / blocks[at].blocks.max(1) as f64;
+    let most = filled(blocks.len() - 1);
+    // The fewest handlers that fill their blocks nearly as well as the most.
+    let enough = (0..blocks.len()).find(|&at| filled(at) >= most * 0.95)?;
+    let matched = (last.clean + last.fast + last.slow).max(1) as f64;
+    let text = if most < 1.5 {
+        "Messages come one by one: one handler at a time has work, the order of posts and arrivals leaves nothing to do \
+         in parallel."
+            .to_owned()
+    } else {
+        format!("{} handlers per block are enough: more are seldom filled.", blocks[enough].handlers)
+    };
+    Some(Advice {
+        topic: "handlers",
+        text,
+        because: format!(
+            "with {} handlers a block has {most:.2} messages; {:.1} % clean, {:.1} % fast path, {:.1} % slow path ({} forced)",
+            last.handlers,
+            last.clean as f64 * 100.0 / matched,
+            last.fast as f64 * 100.0 / matched,
+            last.slow as f64 * 100.0 / matched,
+            last.forced
+        ),
+    })
+}
+
+/// Hints that the trace allows, by communicator.
+fn hints(report: &Report) -> Vec<Advice> {
+    type Of = fn(&super::stats::Hints) -> &Hint;
+    let all: [(&'static str, Of); 4] = [
+        ("mpi_assert_no_any_source", |hints| &hints.no_any_source),
+        ("mpi_assert_no_any_tag", |hints| &hints.no_any_tag),
+        ("mpi_assert_exact_length", |hints| &hints.exact_length),
+        ("mpi_assert_allow_overtaking", |hints| &hints.allow_overtaking),
+    ];
+    let used = || report.communicators.iter().filter(|comm| comm.stats.traffic.all_receives() > 0);
+    let mut advice = Vec::new();
+    for (name, of) in all {
+        let (safe, unsafe_): (Vec<_>, Vec<_>) = used().partition(|comm| of(&comm.stats.hints).count == 0);
+        let proven = name != "mpi_assert_allow_overtaking";
+        let names = |comms: &[&super::report::CommReport]| {
+            let first: Vec<_> =
+                comms.iter().take(4).map(|comm| format!("{} ({})", comm.number, comm.name)).collect();
+            let more = comms.len().saturating_sub(4);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("communicator{} {}{more}", if comms.len() == 1 { "" } else { "s" }, first.join(", "))
+        };
+        if !safe.is_empty() {
+            let receives: u64 = safe.iter().map(|comm| comm.stats.traffic.all_receives()).sum();
+            let text = if proven {
+                format!("Set {name} on {}: this run never violates it.", names(&safe))
+            } else {
+                format!(
+                    "{name} may be tried on {}: in this order no receive and no message had a choice. Another order may \
+                     give one, so this is no proof.",
+                    names(&safe)
+                )
+            };
+            advice.push(Advice {
+                topic: "hints",
+                text,
+                because: format!("0 violations in {receives} receives"),
+            });
+        }
+        if let Some(first) =
+            unsafe_.iter().filter_map(|comm| of(&comm.stats.hints).first).min_by_key(|at| (at.rank, at.call))
+        {
+            let count: u64 = unsafe_.iter().map(|comm| of(&comm.stats.hints).count).sum();
+            advice.push(Advice {
+                topic: "hints",
+                text: format!("Do not set {name} on {}.", names(&unsafe_)),
+                because: format!(
+                    "{count} violations, the first at rank {}, call {}, {}",
+                    first.rank, first.call, first.function
+                ),
+            });
+        }
+    }
+    advice
+}

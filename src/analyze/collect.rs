@@ -1,0 +1,416 @@
+//! From calls to operations: follows the requests of one rank from posting to completion.
+//!
+//! A request's number names several operations at once: libraries give all sends that were complete at once the same
+//! handle. So each number has a queue of operations, and completions take from its front.
+
+use std::collections::HashMap;
+
+use super::origin::{How, LocalId, Members, Origin};
+use super::program::{Action, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN};
+use crate::trace::{
+    Call, Collective, Comm, CommNew, Completion, DatatypeSizes, Dest, GroupNew, Op, Payload, RankReader,
+    RecvSpec, Request, SendMode, SendSpec, Source, Status, TraceError, TraceErrorKind,
+};
+
+/// Number of the world in [`Program::comms`], and of the communicator of a rank alone.
+pub(super) const WORLD: LocalId = 0;
+/// See [`WORLD`].
+pub(super) const SELF: LocalId = 1;
+
+const NONE: u32 = u32::MAX;
+/// Most transfers of a rank: their numbers have 30 bits in an order.
+const TRANSFERS_MAX: usize = 1 << 30;
+
+/// First and last operation in flight of a request's number.
+#[derive(Clone, Copy)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+/// What is known of a rank's requests.
+#[derive(Default)]
+struct Requests {
+    queues: HashMap<i32, Queue, super::fast_hash::Build>,
+    /// The operation after each in its queue.
+    next: Vec<u32>,
+    /// What each start of a persistent request begins.
+    persistent: HashMap<i32, Transfer>,
+}
+
+impl Requests {
+    fn push(&mut self, request: Request, transfer: u32) {
+        let end = Queue { first: transfer, last: transfer };
+        match self.queues.entry(request.0) {
+            std::collections::hash_map::Entry::Vacant(place) => _ = place.insert(end),
+            std::collections::hash_map::Entry::Occupied(mut place) => {
+                let queue = place.get_mut();
+                if queue.first == NONE {
+                    *queue = end;
+                } else {
+                    self.next[queue.last as usize] = transfer;
+                    queue.last = transfer;
+                }
+            }
+        }
+    }
+
+    fn front(&self, request: Request) -> Option<u32> {
+        self.queues.get(&request.0).map(|queue| queue.first).filter(|&first| first != NONE)
+    }
+
+    fn pop(&mut self, request: Request) -> Option<u32> {
+        let queue = self.queues.get_mut(&request.0).filter(|queue| queue.first != NONE)?;
+        let first = queue.first;
+        queue.first = self.next[first as usize];
+        Some(first)
+    }
+}
+
+/// Builds a [`Program`] call by call.
+pub(super) struct Collector<'a> {
+    program: Program,
+    sizes: &'a DatatypeSizes,
+    requests: Requests,
+    /// Index of the communicator that has this number now.
+    comms: HashMap<u32, LocalId, super::fast_hash::Build>,
+    /// Number of the communicator asked for last, and its index.
+    last_comm: (u32, LocalId),
+    cpu_before: Option<i64>,
+    wall_before: Option<i64>,
+}
+
+/// The operations of a rank.
+///
+/// # Errors
+/// Its trace cannot be read, or has more than 2^30 transfers or 65,535 communicators.
+pub fn collect(reader: &mut dyn RankReader) -> Result<Program, TraceError> {
+    let info = reader.info().clone();
+    let mut collector = Collector::new(info.rank.get(), &info.sizes);
+    let too_many = |what: &str| {
+        let name = format!("rank {}", info.rank.get());
+        TraceError::new(name, TraceErrorKind::Unsupported(format!("has too many {what}")))
+    };
+    let mut bytes = 0;
+    while let Some(call) = reader.next_call()? {
+        bytes = call.offset;
+        collector.call(&call);
+        if collector.program.transfers.len() > TRANSFERS_MAX {
+            return Err(too_many("transfers"));
+        }
+        if collector.program.comms.len() > usize::from(u16::MAX) {
+            return Err(too_many("communicators"));
+        }
+    }
+    let mut program = collector.finish();
+    program.trace_bytes = info.bytes.unwrap_or(bytes);
+    program.salvaged = reader.salvage().map(|salvage| salvage.error.to_string());
+    Ok(program)
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn new(rank: u32, sizes: &'a DatatypeSizes) -> Self {
+        let predefined = |number, own_rank| LocalComm { number, own_rank, size: None, made: true };
+        let program = Program {
+            rank,
+            comms: vec![predefined(Comm::WORLD.0, Some(rank)), predefined(Comm::SELF.0, Some(0))],
+            ..Program::default()
+        };
+        let comms = [(Comm::WORLD.0, WORLD), (Comm::SELF.0, SELF)].into_iter().collect();
+        Self {
+            program,
+            sizes,
+            requests: Requests::default(),
+            comms,
+            last_comm: (Comm::WORLD.0, WORLD),
+            cpu_before: None,
+            wall_before: None,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Program {
+        self.program.transfers.shrink_to_fit();
+        self.program.steps.shrink_to_fit();
+        self.program.finished.shrink_to_fit();
+        self.program
+    }
+
+    pub(super) fn call(&mut self, call: &Call<'_>) {
+        self.program.calls.add(call.function, 1);
+        match call.op {
+            Op::Send(send) => {
+                let at = self.send(call, send, true);
+                self.program.transfers[at as usize].end = End::Ignored;
+            }
+            Op::Isend { send, request } => {
+                let at = self.send(call, send, false);
+                self.requests.push(request, at);
+            }
+            Op::Recv { recv, status } => {
+                let at = self.recv(call, recv, true);
+                self.complete(at, status);
+            }
+            Op::Irecv { recv, request } => {
+                let at = self.recv(call, recv, false);
+                self.requests.push(request, at);
+            }
+            Op::Sendrecv { send, recv, status } => {
+                let posted = self.recv(call, recv, false);
+                let sent = self.send(call, send, false);
+                self.program.transfers[sent as usize].end = End::Ignored;
+                self.complete(posted, status);
+                let first = self.program.finished.len() as u32;
+                self.program.finished.push(posted);
+                self.step(call, Action::Finish { first, count: 1 });
+            }
+            Op::SendInit { send, request } => {
+                let transfer = self.sent(call, send, false);
+                self.requests.persistent.insert(request.0, transfer);
+            }
+            Op::RecvInit { recv, request } => {
+                let transfer = self.received(call, recv, false);
+                self.requests.persistent.insert(request.0, transfer);
+            }
+            Op::Start(requests) => requests.iter().for_each(|&request| self.start(call, request)),
+            Op::Completion(completion) => self.completion(call, &completion),
+            Op::RequestStatus { .. } | Op::Other | Op::GroupFree(_) => {}
+            Op::Probe { source, tag, comm, found, status, .. } if found => {
+                let room = Payload { count: 0, datatype: crate::trace::Datatype(0) };
+                let mut transfer = self.received(call, RecvSpec { source, tag, comm, room }, true);
+                if transfer.kind == Kind::Recv {
+                    transfer.kind = Kind::Probe;
+                }
+                let at = self.begin(call, transfer);
+                self.complete(at, status);
+            }
+            Op::Probe { .. } => {}
+            Op::Cancel(request) => self.cancel(call, request),
+            Op::RequestFree(request) => self.request_free(request),
+            Op::CommNew(new) => self.comm_new(call, new),
+            Op::CommFree(comm) => {
+                self.comms.remove(&comm.0);
+                self.last_comm = (Comm::WORLD.0, WORLD);
+            }
+            Op::CommRank { comm, rank } => {
+                let at = usize::from(self.comm(comm.0));
+                self.program.comms[at].own_rank =
+                    self.program.comms[at].own_rank.or(u32::try_from(rank).ok());
+            }
+            Op::CommSize { comm, size } => {
+                let at = usize::from(self.comm(comm.0));
+                self.program.comms[at].size = u32::try_from(size).ok();
+            }
+            Op::GroupNew(GroupNew { how, new }) => {
+                let how = Members::from_call(how, |number| self.comm(number));
+                self.program.origins.push(Origin::Group { how, new: new.0 });
+            }
+            Op::Collective(Collective { kind, comm, root, .. }) => {
+                let root = root.and_then(|root| u32::try_from(root).ok()).unwrap_or(UNKNOWN);
+                let comm = self.comm(comm.0);
+                self.step(call, Action::Collective { comm, sync: Sync::of(kind), root });
+            }
+        }
+        self.cpu_before = call.cpu.map(|cpu| cpu.return_ns);
+        self.wall_before = call.wall.map(|wall| wall.return_ns);
+    }
+
+    /// The index of the communicator with this number now.
+    fn comm(&mut self, number: u32) -> LocalId {
+        if self.last_comm.0 == number {
+            return self.last_comm.1;
+        }
+        let local = match self.comms.get(&number) {
+            Some(&known) => known,
+            None => self.new_comm(number, false),
+        };
+        self.last_comm = (number, local);
+        local
+    }
+
+    fn new_comm(&mut self, number: u32, made: bool) -> LocalId {
+        // One above the limit is refused by `collect`.
+        let local = self.program.comms.len().min(usize::from(u16::MAX)) as LocalId;
+        self.program.comms.push(LocalComm { number, own_rank: None, size: None, made });
+        self.comms.insert(number, local);
+        self.last_comm = (number, local);
+        local
+    }
+
+    fn step(&mut self, call: &Call<'_>, action: Action) {
+        let gap = |now: i64, before: Option<i64>| before.map(|before| now.saturating_sub(before));
+        let gap = match (call.cpu, call.wall) {
+            (Some(cpu), _) => gap(cpu.entry_ns, self.cpu_before),
+            (None, Some(wall)) => gap(wall.entry_ns, self.wall_before),
+            (None, None) => None,
+        };
+        // The second step of one call comes at once.
+        self.cpu_before = call.cpu.map(|cpu| cpu.entry_ns);
+        self.wall_before = call.wall.map(|wall| wall.entry_ns);
+        let probe =
+            matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == Kind::Probe);
+        let at = call.wall.map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
+        let gap_ns = gap.unwrap_or(0).clamp(0, i64::from(u32::MAX)) as u32;
+        self.program.steps.push(Step { at_ns: at, gap_ns, action });
+    }
+
+    fn begin(&mut self, call: &Call<'_>, transfer: Transfer) -> u32 {
+        let at = self.program.transfers.len() as u32;
+        self.program.transfers.push(transfer);
+        self.requests.next.push(NONE);
+        self.step(call, Action::Begin(at));
+        at
+    }
+
+    fn bytes(&self, payload: Payload) -> u32 {
+        self.sizes.bytes(payload).map_or(UNKNOWN, |bytes| bytes.min(u64::from(UNKNOWN - 1)) as u32)
+    }
+
+    fn blank(&mut self, call: &Call<'_>, comm: Comm, payload: Payload) -> Transfer {
+        Transfer {
+            peer: -1,
+            tag: -1,
+            bytes: self.bytes(payload),
+            got_source: -1,
+            got_tag: -1,
+            got_bytes: UNKNOWN,
+            call: call.sequence.min(u64::from(UNKNOWN)) as u32,
+            comm: self.comm(comm.0),
+            function: call.function.number(),
+            kind: Kind::Null,
+            end: End::Pending,
+            blocking: false,
+            synchronous: false,
+            unsure_null: false,
+        }
+    }
+
+    fn sent(&mut self, call: &Call<'_>, send: SendSpec, blocking: bool) -> Transfer {
+        let blank = self.blank(call, send.comm, send.payload);
+        let tag = send.tag.get() as i32;
+        match send.dest {
+            Dest::Null => Transfer { tag, blocking, ..blank },
+            Dest::Rank(rank) => Transfer {
+                peer: rank.get() as i32,
+                tag,
+                kind: Kind::Send,
+                blocking,
+                synchronous: send.mode == SendMode::Synchronous,
+                ..blank
+            },
+        }
+    }
+
+    fn received(&mut self, call: &Call<'_>, recv: RecvSpec, blocking: bool) -> Transfer {
+        let blank = self.blank(call, recv.comm, recv.room);
+        let tag = match recv.tag {
+            dpa_model::TagSel::Any => -1,
+            dpa_model::TagSel::Tag(tag) => tag.get() as i32,
+        };
+        let peer = match recv.source {
+            Source::Rank(rank) => rank.get() as i32,
+            Source::Any | Source::AnyOrNull => -1,
+            Source::Null => return Transfer { tag, blocking, ..blank },
+        };
+        let unsure_null = recv.source == Source::AnyOrNull;
+        Transfer { peer, tag, kind: Kind::Recv, blocking, unsure_null, ..blank }
+    }
+
+    fn send(&mut self, call: &Call<'_>, send: SendSpec, blocking: bool) -> u32 {
+        let transfer = self.sent(call, send, blocking);
+        self.begin(call, transfer)
+    }
+
+    fn recv(&mut self, call: &Call<'_>, recv: RecvSpec, blocking: bool) -> u32 {
+        let transfer = self.received(call, recv, blocking);
+        self.begin(call, transfer)
+    }
+
+    fn start(&mut self, call: &Call<'_>, request: Request) {
+        let Some(&transfer) = self.requests.persistent.get(&request.0) else {
+            self.program.oddities.unknown_starts += 1;
+            return;
+        };
+        let call_number = call.sequence.min(u64::from(UNKNOWN)) as u32;
+        let at = self.begin(call, Transfer { call: call_number, ..transfer });
+        self.requests.push(request, at);
+    }
+
+    /// The transfer is complete.
+    fn complete(&mut self, at: u32, status: Option<Status>) {
+        let transfer = &mut self.program.transfers[at as usize];
+        if !matches!(transfer.kind, Kind::Recv | Kind::Probe) {
+            transfer.end = End::Ignored;
+            return;
+        }
+        let Some(status) = status else {
+            let asked = transfer.end == End::CancelAsked;
+            transfer.end = if asked { End::CancelAsked } else { End::Ignored };
+            return;
+        };
+        if status.cancelled {
+            transfer.end = End::Cancelled;
+            return;
+        }
+        transfer.end = End::Known;
+        (transfer.got_source, transfer.got_tag) = (status.source, status.tag);
+        transfer.got_bytes = u32::try_from(status.bytes).unwrap_or(UNKNOWN);
+        let contradicts = |posted: i32, got: i32| got < 0 || (posted >= 0 && posted != got);
+        if contradicts(transfer.peer, status.source) || contradicts(transfer.tag, status.tag) {
+            if transfer.unsure_null {
+                transfer.kind = Kind::Null;
+            } else {
+                // What was posted is sure where it is not wild; of the rest nothing is known.
+                self.program.oddities.contradictions += 1;
+                transfer.end = End::Ignored;
+            }
+        }
+    }
+
+    fn completion(&mut self, call: &Call<'_>, completion: &Completion<'_>) {
+        let first = self.program.finished.len() as u32;
+        for (_, request, status) in completion.completed() {
+            if request == Request::NULL {
+                continue;
+            }
+            match self.requests.pop(request) {
+                Some(at) => {
+                    self.complete(at, status);
+                    self.program.finished.push(at);
+                }
+                // An inactive persistent request completes at once with an empty status.
+                None if self.requests.persistent.contains_key(&request.0) => {}
+                None => self.program.oddities.unknown_requests += 1,
+            }
+        }
+        let count = self.program.finished.len() as u32 - first;
+        if count > 0 {
+            self.step(call, Action::Finish { first, count });
+        }
+    }
+
+    fn cancel(&mut self, call: &Call<'_>, request: Request) {
+        let Some(at) = self.requests.front(request) else { return };
+        let transfer = &mut self.program.transfers[at as usize];
+        if transfer.kind == Kind::Recv {
+            transfer.end = End::CancelAsked;
+            self.step(call, Action::Cancel(at));
+        }
+    }
+
+    fn request_free(&mut self, request: Request) {
+        self.requests.persistent.remove(&request.0);
+        if let Some(at) = self.requests.pop(request) {
+            self.program.transfers[at as usize].end = End::Freed;
+        }
+    }
+
+    fn comm_new(&mut self, call: &Call<'_>, CommNew { how, parent, new }: CommNew<'_>) {
+        let how = How::from_call(how, |number| self.comm(number));
+        let parent = (parent != Comm::NULL).then(|| self.comm(parent.0));
+        let new = (new != Comm::NULL).then(|| self.new_comm(new.0, true));
+        self.program.origins.push(Origin::Comm { how, parent, new });
+        if let Some(comm) = parent {
+            self.step(call, Action::Collective { comm, sync: Sync::All, root: UNKNOWN });
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The messages that each rank got, in the order in which each sender sent them.
+
+use super::communicators::Communicators;
+use super::program::{Kind, Program, UNKNOWN};
+
+/// One message to a rank. 28 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inbound {
+    /// The sender's rank in the world; [`UNKNOWN`] if it cannot be told.
+    pub sender: u32,
+    /// Its transfer there; [`UNKNOWN`] if the send is in no trace: then a receive's status tells that there was one.
+    pub op: u32,
+    /// The communicator.
+    pub comm: u32,
+    /// The sender's rank there.
+    pub source: u32,
+    /// The tag.
+    pub tag: u32,
+    /// Bytes sent; [`UNKNOWN`] if the trace does not tell.
+    pub bytes: u32,
+    /// The receive that really got it, as a transfer of the receiver; [`UNKNOWN`] if none did or the trace does not
+    /// tell.
+    pub receive: u32,
+}
+
+/// Sends that lead nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Lost {
+    /// To ranks without a trace.
+    pub to_absent_ranks: u64,
+    /// To ranks that the communicator does not have.
+    pub to_no_rank: u64,
+}
+
+/// Hands all sends out to their receivers: one list per program, in the programs' order.
+pub(super) fn route(programs: &[Program], comms: &Communicators) -> (Vec<Vec<Inbound>>, Lost) {
+    let processes = comms.all.first().map_or(0, |world| world.members.len());
+    let mut index = vec![UNKNOWN; processes];
+    for (at, program) in programs.iter().enumerate() {
+        if let Some(place) = index.get_mut(program.rank as usize) {
+            *place = at as u32;
+        }
+    }
+    let mut lost = Lost::default();
+    let mut count = vec![0_usize; programs.len()];
+    // Twice over the sends: the first time counts, so that no list grows.
+    each_send(programs, comms, &index, &mut lost, |receiver, _| count[receiver] += 1);
+    let mut inbound: Vec<Vec<Inbound>> = count.into_iter().map(Vec::with_capacity).collect();
+    let mut again = Lost::default();
+    each_send(programs, comms, &index, &mut again, |receiver, message| inbound[receiver].push(message));
+    (inbound, lost)
+}
+
+fn each_send(
+    programs: &[Program],
+    comms: &Communicators,
+    index: &[u32],
+    lost: &mut Lost,
+    mut take: impl FnMut(usize, Inbound),
+) {
+    for (at, program) in programs.iter().enumerate() {
+        for (op, transfer) in program.transfers.iter().enumerate() {
+            if transfer.kind != Kind::Send {
+                continue;
+            }
+            let comm = comms.global(at, transfer.comm);
+            let dest = comms.all[comm as usize].peer(program.rank, transfer.peer as u32);
+            let Some(dest) = dest else {
+                lost.to_no_rank += 1;
+                continue;
+            };
+            let receiver = index.get(dest as usize).copied().unwrap_or(UNKNOWN);
+            if receiver == UNKNOWN {
+                lost.to_absent_ranks += 1;
+                continue;
+            }
+            let message = Inbound {
+                sender: program.rank,
+                op: op as u32,
+                comm,
+                source: comms.own_rank(at, transfer.comm),
+                tag: transfer.tag as u32,
+                bytes: transfer.bytes,
+                receive: UNKNOWN,
+            };
+            take(receiver as usize, message);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Whether a matching obeys MPI, given the order: independent of any engine.
+//!
+//! Checked in one walk: a receive got a message that it accepts and that was there when they met; when they met, no
+//! earlier posted receive that accepts the message was waiting (C1 of G3), no earlier message that the receive accepts was
+//! waiting (C2, here for all senders: G4), and neither waits on beside a partner.
+
+use std::collections::VecDeque;
+
+use super::order::{Happening, Order};
+use super::program::UNKNOWN;
+use super::replay::RankView;
+
+/// The rule that a pair breaks.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Illegal {
+    /// The receive does not accept the message.
+    #[error("receive {receive} does not accept message {message}")]
+    Refused {
+        /// The receive's transfer.
+        receive: u32,
+        /// The message.
+        message: u32,
+    },
+    /// Another receive was first.
+    #[error("message {message} went to receive {receive} although receive {earlier} waited for it")]
+    ReceiveOvertaken {
+        /// The receive's transfer.
+        receive: u32,
+        /// The message.
+        message: u32,
+        /// The one that should have got it.
+        earlier: u32,
+    },
+    /// Another message was first.
+    #[error("receive {receive} got message {message} although message {earlier} waited for it")]
+    MessageOvertaken {
+        /// The receive's transfer.
+        receive: u32,
+        /// The message.
+        message: u32,
+        /// The one that it should have got.
+        earlier: u32,
+    },
+    /// A receive was given two messages, or one after its cancel.
+    #[error("receive {receive} got message {message} but was not waiting")]
+    NotWaiting {
+        /// The receive's transfer.
+        receive: u32,
+        /// The message.
+        message: u32,
+    },
+}
+
+/// Checks the receive of each message (as [`RankView::run`] gives them) against the order.
+///
+/// # Errors
+/// The first rule that is broken.
+///
+/// # Complexity
+/// Every happening walks all that waits at the rank: for tests, not for large queues.
+pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), Illegal> {
+    let transfers = &view.program.transfers;
+    let mut partner = vec![UNKNOWN; transfers.len()];
+    for (message, &receive) in receives.iter().enumerate() {
+        if receive == UNKNOWN {
+            continue;
+        }
+        match partner.get_mut(receive as usize) {
+            Some(place) if *place == UNKNOWN => *place = message as u32,
+            _ => return Err(Illegal::NotWaiting { receive, message: message as u32 }),
+        }
+    }
+    let accepts = |receive: u32, message: u32| {
+        let inbound = &view.inbound[message as usize];
+        view.comm(receive) == inbound.comm && transfers[receive as usize].accepts(inbound.source, inbound.tag)
+    };
+    // Each queue in its order. What has a partner leaves when both are there.
+    let (mut posted, mut arrived) = (VecDeque::new(), VecDeque::new());
+    for happening in order.iter() {
+        match happening {
+            Happening::Post(receive) => {
+                let got = partner[receive as usize];
+                match arrived.iter().position(|&message| accepts(receive, message)) {
+                    Some(first) if arrived[first] == got => _ = arrived.remove(first),
+                    Some(first) => {
+                        return Err(Illegal::MessageOvertaken {
+                            receive,
+                            message: got,
+                            earlier: arrived[first],
+                        });
+                    }
+                    None if arrived.contains(&got) => return Err(Illegal::Refused { receive, message: got }),
+                    None => posted.push_back(receive),
+                }
+            }
+            Happening::Arrive(message) => {
+                let receive = receives[message as usize];
+                match posted.iter().position(|&receive| accepts(receive, message)) {
+                    Some(first) if posted[first] == receive => _ = posted.remove(first),
+                    Some(first) => {
+                        return Err(Illegal::ReceiveOvertaken { receive, message, earlier: posted[first] });
+                    }
+                    None if posted.contains(&receive) => return Err(Illegal::Refused { receive, message }),
+                    None => arrived.push_back(message),
+                }
+            }
+            Happening::Cancel(receive) => posted.retain(|&waiting| waiting != receive),
+            Happening::Probe(_) => {}
+        }
+    }
+    // Who waits to the end has no partner.
+    if let Some(&receive) = posted.iter().find(|&&receive| partner[receive as usize] != UNKNOWN) {
+        return Err(Illegal::NotWaiting { receive, message: partner[receive as usize] });
+    }
+    match arrived.iter().find(|&&message| receives[message as usize] != UNKNOWN) {
+        Some(&message) => Err(Illegal::NotWaiting { receive: receives[message as usize], message }),
+        None => Ok(()),
+    }
+}
+
+/// Whether each sender's messages arrive in the order in which they were sent. Holds for all orders but the guided ones,
+/// which keep it only within a tag.
+pub fn keeps_senders_order(view: RankView<'_>, order: &Order) -> bool {
+    let mut last = std::collections::HashMap::new();
+    order.iter().all(|happening| {
+        let Happening::Arrive(message) = happening else { return true };
+        let inbound = &view.inbound[message as usize];
+        if inbound.op == UNKNOWN {
+            return true;
+        }
+        let before = last.insert(inbound.sender, inbound.op);
+        before.is_none_or(|before| before < inbound.op)
+    })
+}

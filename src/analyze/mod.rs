@@ -1,0 +1,35 @@
+//! From recorded MPI calls to what the matching of a program looks like.
+//!
+//! - [`Run`]: all ranks as operations ([`Program`]), communicators with one identity on all ranks
+//!   ([`Communicators`]), the messages that each rank got ([`Inbound`]), and who really got them ([`Truth`]).
+//! - [`order`]: in which order posts and arrivals come to each rank.
+//! - [`RankView`]: replays a rank through any engine; [`legality`] checks the result without one.
+
+mod advice;
+mod collect;
+mod communicators;
+pub mod csv;
+mod fast_hash;
+mod inbound;
+pub mod legality;
+pub mod lifetime;
+pub mod order;
+
+mod origin;
+mod program;
+mod replay;
+mod report;
+mod run;
+pub mod stats;
+mod truth;
+
+pub use advice::Advice;
+pub use collect::collect;
+pub use communicators::{Communicators, GlobalComm, Translation};
+pub use inbound::{Inbound, Lost};
+pub use origin::{How, LocalId, Members, Origin};
+pub use program::{Action, End, Kind, LocalComm, Oddities, Program, Step, Sync, Transfer, UNKNOWN};
+pub use replay::{Agreement, RankView};
+pub use report::{CommReport, EngineReport, OrderChoice, Question, Report, ReportError, Source};
+pub use run::Run;
+pub use truth::Truth;

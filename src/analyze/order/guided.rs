@@ -1,0 +1,147 @@
+//! The order that what was really matched asks for.
+//!
+//! Per receiver, messages come in the posting order of the receives that got them. Then every correct matcher gives
+//! just these pairs, whatever the interleaving with the posts, as long as both orders are kept: the first receive is the
+//! earliest that can take the first message, and that message is the earliest that it can take; and so on. A cancelled
+//! receive took nothing, so a message that it would have taken from a later receive comes after the cancel.
+//!
+//! The order may break that of one sender between different tags, which no matcher sees.
+
+use std::collections::HashMap;
+
+use super::{Dice, Happening, Order};
+use crate::analyze::communicators::Communicators;
+use crate::analyze::fast_hash;
+use crate::analyze::inbound::Inbound;
+use crate::analyze::program::{Action, End, Kind, Program, Transfer, UNKNOWN};
+
+/// How posts and arrivals are laid into one another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interleaving {
+    /// All receives first: nothing is unexpected.
+    PostsFirst,
+    /// Each message as early as the pairs allow: all are unexpected, unless a cancel comes before.
+    ArrivalsFirst,
+    /// At random, in runs of random length.
+    Random {
+        /// The same seed gives the same order.
+        seed: u64,
+    },
+}
+
+/// Makes the order of one rank.
+#[derive(Debug)]
+pub struct Guided<'a> {
+    /// The rank.
+    pub program: &'a Program,
+    /// Its number in the list of programs.
+    pub at: usize,
+    /// Its messages, paired.
+    pub inbound: &'a [Inbound],
+    /// All communicators.
+    pub comms: &'a Communicators,
+}
+
+/// A message and how many program events must come before it.
+struct Arrival {
+    message: u32,
+    after: u32,
+}
+
+impl Guided<'_> {
+    /// The order. Messages that no receive is known to have got come last.
+    ///
+    /// # Complexity
+    /// Sorts the messages once.
+    pub fn order(&self, interleaving: Interleaving) -> Order {
+        let events = self.events();
+        let arrivals = self.arrivals(&events);
+        let mut order = Order::with_capacity(events.len() + self.inbound.len());
+        let (mut posted, mut arrived) = (0, 0);
+        let mut dice = match interleaving {
+            Interleaving::Random { seed } => Dice::new(seed, self.program.rank),
+            _ => Dice::new(0, 0),
+        };
+        // Left of the run of arrivals (true) or of posts that is on.
+        let mut run = (false, 0_u64);
+        while posted < events.len() || arrived < arrivals.len() {
+            let due = arrivals.get(arrived).is_some_and(|arrival| arrival.after as usize <= posted);
+            let arrive = match interleaving {
+                _ if !due => false,
+                _ if posted == events.len() => true,
+                Interleaving::PostsFirst => false,
+                Interleaving::ArrivalsFirst => true,
+                Interleaving::Random { .. } => {
+                    if run.1 == 0 {
+                        let longest = 1 << dice.below(6);
+                        run = (dice.below(2) == 0, dice.below(longest) + 1);
+                    }
+                    run.1 -= 1;
+                    run.0
+                }
+            };
+            if arrive {
+                order.push(Happening::Arrive(arrivals[arrived].message));
+                arrived += 1;
+            } else {
+                order.push(events[posted]);
+                posted += 1;
+            }
+        }
+        for (message, inbound) in self.inbound.iter().enumerate() {
+            if inbound.receive == UNKNOWN {
+                order.push(Happening::Arrive(message as u32));
+            }
+        }
+        order
+    }
+
+    /// Posts and the cancels that succeeded, in program order.
+    fn events(&self) -> Vec<Happening> {
+        let transfers = &self.program.transfers;
+        let steps = self.program.steps.iter();
+        let event = |action| match action {
+            Action::Begin(at) if transfers[at as usize].kind == Kind::Recv => Some(Happening::Post(at)),
+            Action::Cancel(at) if transfers[at as usize].end == End::Cancelled => Some(Happening::Cancel(at)),
+            _ => None,
+        };
+        steps.filter_map(|step| event(step.action)).collect()
+    }
+
+    fn arrivals(&self, events: &[Happening]) -> Vec<Arrival> {
+        let mut paired: Vec<u32> = (0..self.inbound.len() as u32)
+            .filter(|&message| self.inbound[message as usize].receive != UNKNOWN)
+            .collect();
+        paired.sort_unstable_by_key(|&message| self.inbound[message as usize].receive);
+        // Of the cancelled receives posted so far: the place behind the last cancel, by what they accept.
+        let mut cancels: Vec<(u32, u32)> = events
+            .iter()
+            .enumerate()
+            .filter_map(|(place, &event)| match event {
+                Happening::Cancel(receive) => Some((receive, place as u32 + 1)),
+                _ => None,
+            })
+            .collect();
+        cancels.sort_unstable();
+        let mut cancels = cancels.into_iter().peekable();
+        let mut until: HashMap<(u32, i32, i32), u32, fast_hash::Build> = HashMap::default();
+        let mut after = 0;
+        let arrival = |message: u32| {
+            let &Inbound { receive, comm, source, tag, .. } = &self.inbound[message as usize];
+            while let Some((cancelled, place)) = cancels.next_if(|&(cancelled, _)| cancelled < receive) {
+                let &Transfer { peer, tag, comm, .. } = &self.program.transfers[cancelled as usize];
+                let last = until.entry((self.comms.global(self.at, comm), peer, tag)).or_default();
+                *last = place.max(*last);
+            }
+            if !until.is_empty() {
+                for (source, tag) in
+                    [(source as i32, tag as i32), (-1, tag as i32), (source as i32, -1), (-1, -1)]
+                {
+                    after = until.get(&(comm, source, tag)).copied().unwrap_or(0).max(after);
+                }
+            }
+            Arrival { message, after }
+        };
+        paired.into_iter().map(arrival).collect()
+    }
+}

@@ -1,0 +1,93 @@
+//! The order of the recorded clocks: right only if all ranks ran on one node, or the nodes' clocks agree.
+
+use super::{Happening, Order};
+use crate::analyze::inbound::Inbound;
+use crate::analyze::program::{Action, Kind, Program, UNKNOWN};
+
+/// Orders of all ranks: a receive is posted when its call was entered, a message arrives when its sending call was
+/// entered, a probe looks when it returned. Messages whose send is in no trace arrive when their receive was waited for.
+/// `None` if a trace has no wall times.
+///
+/// # Complexity
+/// Sorts the happenings of each rank once.
+pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Order>> {
+    let recorded =
+        |program: &Program| program.steps.iter().any(|step| step.at_ns != 0) || program.steps.is_empty();
+    if !programs.iter().all(recorded) {
+        return None;
+    }
+    let begins: Vec<Vec<i64>> = programs.iter().map(begins).collect();
+    let start = programs.iter().filter_map(|program| program.steps.first()).map(|step| step.at_ns).min();
+    let start = start.unwrap_or(0);
+    let index: std::collections::HashMap<u32, usize> =
+        programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
+    let order = |(program, messages): (&Program, &Vec<Inbound>)| {
+        let ends = ends(program);
+        // At the same time: posts first, then messages in the order of their lists, which is each sender's.
+        let mut events: Vec<(i64, u32, Happening)> = Vec::with_capacity(program.steps.len() + messages.len());
+        let mut latest = i64::MIN;
+        for step in &program.steps {
+            // Calls of several threads may overlap: the recorded order counts.
+            latest = latest.max(step.at_ns);
+            let happening = match step.action {
+                Action::Begin(at) => match program.transfers[at as usize].kind {
+                    Kind::Recv => Happening::Post(at),
+                    Kind::Probe => Happening::Probe(at),
+                    Kind::Send | Kind::Null => continue,
+                },
+                Action::Cancel(at) => Happening::Cancel(at),
+                Action::Finish { .. } | Action::Collective { .. } => continue,
+            };
+            // Stable: program order among equals.
+            let class = if matches!(happening, Happening::Probe(_)) { 2 } else { 0 };
+            events.push((latest, class, happening));
+        }
+        for (at, message) in messages.iter().enumerate() {
+            let sent = index.get(&message.sender).filter(|_| message.op != UNKNOWN);
+            let time = match sent {
+                Some(&sender) => begins[sender][message.op as usize],
+                None => ends.get(message.receive as usize).copied().unwrap_or(latest),
+            };
+            events.push((time, 1, Happening::Arrive(at as u32)));
+        }
+        events.sort_by_key(|&(time, class, _)| (time, class));
+        let mut order = Order::with_capacity(events.len());
+        order.times_ns.reserve(events.len());
+        for (time, _, happening) in events {
+            order.push_at(happening, time.saturating_sub(start).max(0) as u64);
+        }
+        order
+    };
+    Some(programs.iter().zip(inbound).map(order).collect())
+}
+
+/// When each transfer of a rank began; never falls.
+fn begins(program: &Program) -> Vec<i64> {
+    let mut begins = vec![0; program.transfers.len()];
+    let mut latest = i64::MIN;
+    for step in &program.steps {
+        latest = latest.max(step.at_ns);
+        if let Action::Begin(at) = step.action {
+            begins[at as usize] = latest;
+        }
+    }
+    begins
+}
+
+/// When each receive of a rank was waited for; never falls.
+fn ends(program: &Program) -> Vec<i64> {
+    let mut ends = vec![i64::MAX; program.transfers.len()];
+    let mut latest = i64::MIN;
+    for step in &program.steps {
+        latest = latest.max(step.at_ns);
+        match step.action {
+            Action::Begin(at) if program.transfers[at as usize].blocking => ends[at as usize] = latest,
+            Action::Finish { first, count } => {
+                let finished = &program.finished[first as usize..(first + count) as usize];
+                finished.iter().for_each(|&at| ends[at as usize] = latest);
+            }
+            _ => {}
+        }
+    }
+    ends
+}

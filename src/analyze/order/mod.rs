@@ -1,0 +1,140 @@
+//! In which order posts and arrivals come to a rank's matching.
+//!
+//! A trace tells what each rank did, not when messages arrived. So an order is made: guided by what was really
+//! matched ([`Guided`]), by letting the ranks run ([`Causal`]), or by the recorded clocks ([`merged`]).
+
+mod causal;
+mod guided;
+mod merged;
+
+pub use causal::{Causal, Network, Stall};
+pub use guided::{Guided, Interleaving};
+pub use merged::merged;
+
+/// What happens next at a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Happening {
+    /// This receive of its [`transfers`](super::Program::transfers) is posted.
+    Post(u32),
+    /// This one of its messages arrives.
+    Arrive(u32),
+    /// This receive is cancelled.
+    Cancel(u32),
+    /// This probe looks for its message.
+    Probe(u32),
+}
+
+/// A [`Happening`] in 32 bits: which kind in the upper two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Code(u32);
+
+const NUMBER: u32 = (1 << 30) - 1;
+
+impl From<Happening> for Code {
+    fn from(happening: Happening) -> Self {
+        let (kind, number) = match happening {
+            Happening::Post(number) => (0, number),
+            Happening::Arrive(number) => (1, number),
+            Happening::Cancel(number) => (2, number),
+            Happening::Probe(number) => (3, number),
+        };
+        debug_assert!(number <= NUMBER, "a rank has fewer transfers and messages");
+        Self(kind << 30 | number)
+    }
+}
+
+impl From<Code> for Happening {
+    fn from(code: Code) -> Self {
+        let number = code.0 & NUMBER;
+        match code.0 >> 30 {
+            0 => Self::Post(number),
+            1 => Self::Arrive(number),
+            2 => Self::Cancel(number),
+            _ => Self::Probe(number),
+        }
+    }
+}
+
+/// What happens at one rank, in order. 12 bytes each, 4 without times.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Order {
+    codes: Vec<Code>,
+    /// When, in nanoseconds since the first of all ranks; empty if there is no time, only order.
+    times_ns: Vec<u64>,
+}
+
+impl Order {
+    fn with_capacity(events: usize) -> Self {
+        Self { codes: Vec::with_capacity(events), times_ns: Vec::new() }
+    }
+
+    fn push(&mut self, happening: Happening) {
+        self.codes.push(happening.into());
+    }
+
+    fn push_at(&mut self, happening: Happening, time_ns: u64) {
+        self.codes.push(happening.into());
+        self.times_ns.push(time_ns);
+    }
+
+    /// Number of happenings.
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Whether nothing happens.
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
+    }
+
+    /// What happens, one after the other.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Happening> + '_ {
+        self.codes.iter().map(|&code| code.into())
+    }
+
+    /// When the n-th happens, if there is a time.
+    pub fn time_ns(&self, at: usize) -> Option<u64> {
+        self.times_ns.get(at).copied()
+    }
+}
+
+/// A stream of numbers from a seed: SplitMix64. What an order is made of must never change for a seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64, rank: u32) -> Self {
+        Self(seed ^ (u64::from(rank) + 1).wrapping_mul(0xD134_2543_DE82_EF95))
+    }
+
+    pub(crate) fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Below `end`, which is not 0.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.roll()) * u128::from(end)) >> 64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_keep_kind_and_number() {
+        for number in [0, 1, NUMBER] {
+            for happening in [
+                Happening::Post(number),
+                Happening::Arrive(number),
+                Happening::Cancel(number),
+                Happening::Probe(number),
+            ] {
+                assert_eq!(Happening::from(Code::from(happening)), happening);
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Tags, and how often the same source and tag is asked for (O37).
+
+use std::collections::HashMap;
+
+use crate::analyze::fast_hash;
+
+/// Pattern of a receive (-1: wild) or envelope of a message: communicator, source, tag.
+pub(crate) type Key = (u32, i32, i32);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    count: u32,
+    live: u32,
+    live_max: u32,
+}
+
+/// Uses of keys, and how many of one key wait at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keys {
+    uses: HashMap<Key, Use, fast_hash::Build>,
+    live_max: u32,
+}
+
+impl Keys {
+    /// The key is used once more.
+    #[inline]
+    pub(crate) fn used(&mut self, key: Key) {
+        self.uses.entry(key).or_default().count += 1;
+    }
+
+    /// One with this key begins to wait.
+    #[inline]
+    pub(crate) fn waits(&mut self, key: Key) {
+        let uses = self.uses.entry(key).or_default();
+        uses.live += 1;
+        uses.live_max = uses.live_max.max(uses.live);
+        self.live_max = self.live_max.max(uses.live);
+    }
+
+    /// One with this key waits no longer; whether others do.
+    #[inline]
+    pub(crate) fn leaves(&mut self, key: Key) -> bool {
+        let Some(uses) = self.uses.get_mut(&key) else { return false };
+        uses.live = uses.live.saturating_sub(1);
+        uses.live > 0
+    }
+
+    /// What was seen, and the tags in use.
+    pub(crate) fn stats(&self) -> (KeyStats, Vec<i32>) {
+        let mut tags: Vec<i32> = self.uses.keys().map(|&(_, _, tag)| tag).filter(|&tag| tag >= 0).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        let used = self.uses.values().filter(|uses| uses.count > 0);
+        let stats = KeyStats {
+            uses: used.clone().map(|uses| u64::from(uses.count)).sum(),
+            unique: used.clone().count() as u64,
+            most_used: used.map(|uses| u64::from(uses.count)).max().unwrap_or(0),
+            chain_max: self.live_max,
+            chain_max_sum: self.uses.values().map(|uses| u64::from(uses.live_max)).sum(),
+        };
+        (stats, tags)
+    }
+}
+
+/// How keys are used. Few unique keys do not mean well-spread receives: with many receives of one key waiting at once they
+/// mean one long chain, in however many bins. So both are told (O37).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct KeyStats {
+    /// Receives.
+    pub uses: u64,
+    /// Different (communicator, source, tag) among them; over ranks: sum of each rank's.
+    pub unique: u64,
+    /// Receives of the key used most.
+    pub most_used: u64,
+    /// Most receives of one key that waited at once: no number of bins makes the chain shorter.
+    pub chain_max: u32,
+    /// Sum of that over the keys: divided by the unique keys, the mean chain.
+    pub chain_max_sum: u64,
+}
+
+impl KeyStats {
+    /// Unique keys by receives.
+    pub fn unique_share(&self) -> f64 {
+        self.unique as f64 / self.uses.max(1) as f64
+    }
+
+    /// Mean over the keys of the most receives that waited at once.
+    pub fn chain_mean(&self) -> f64 {
+        self.chain_max_sum as f64 / self.unique.max(1) as f64
+    }
+
+    /// Adds another rank's.
+    pub fn add(&mut self, other: &Self) {
+        self.uses += other.uses;
+        self.unique += other.unique;
+        self.most_used = self.most_used.max(other.most_used);
+        self.chain_max = self.chain_max.max(other.chain_max);
+        self.chain_max_sum += other.chain_max_sum;
+    }
+}

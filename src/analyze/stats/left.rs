@@ -1,0 +1,132 @@
+//! What is unmatched at the end, and why.
+
+use crate::analyze::inbound::Inbound;
+use crate::analyze::program::{End, Transfer, UNKNOWN};
+use crate::analyze::replay::RankView;
+
+/// A receive or message without a partner.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Unmatched {
+    /// The receiving rank.
+    pub rank: u32,
+    /// `receive` or `message`.
+    pub what: &'static str,
+    /// Number of the posting call, or of the sending call at the sender; none if it is in no trace.
+    pub call: Option<u32>,
+    /// The communicator's number, source and tag as posted or sent: `*` is wild.
+    pub envelope: String,
+    /// Why it is left, and the nearest candidate.
+    pub reason: String,
+}
+
+/// Unmatched receives and messages that are told one by one, per rank.
+const TOLD: usize = 4;
+/// Candidates that are looked at for each.
+const LOOKED_AT: usize = 10_000;
+
+fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
+    let comm = view.comms.all[comm as usize].number;
+    let field = |value: i32| if value < 0 { "*".to_owned() } else { value.to_string() };
+    format!("communicator {comm}, source {}, tag {}", field(source), field(tag))
+}
+
+/// How far apart a pattern and an envelope are: fields that differ.
+fn distance(view: RankView<'_>, receive: u32, message: &Inbound) -> u32 {
+    let Transfer { peer, tag, .. } = view.program.transfers[receive as usize];
+    let differs = |posted: i32, sent: u32| u32::from(posted >= 0 && posted as u32 != sent);
+    4 * u32::from(view.comm(receive) != message.comm)
+        + 2 * differs(peer, message.source)
+        + differs(tag, message.tag)
+}
+
+fn difference(distance: u32) -> String {
+    let names = [(4, "communicator"), (2, "source"), (1, "tag")];
+    let fields: Vec<_> =
+        names.into_iter().filter(|(bit, _)| distance & bit != 0).map(|(_, name)| name).collect();
+    match fields.as_slice() {
+        [] => "nothing".to_owned(),
+        [field] => (*field).to_owned(),
+        fields => fields.join(" and "),
+    }
+}
+
+fn sender_of(message: &Inbound) -> String {
+    if message.sender == UNKNOWN { "an unknown rank".to_owned() } else { format!("rank {}", message.sender) }
+}
+
+/// The first few of a rank, with their nearest candidates. `posted` and `unexpected` are its queues at the end; `receives`
+/// the receive of each message. `calls` gives the sending call of a message.
+pub(crate) fn explain(
+    view: RankView<'_>,
+    posted: &[u32],
+    unexpected: &[u32],
+    receives: &[u32],
+    calls: impl Fn(&Inbound) -> Option<u32>,
+) -> Vec<Unmatched> {
+    let transfers = &view.program.transfers;
+    let mut all = Vec::new();
+    for &receive in posted.iter().take(TOLD) {
+        let transfer = &transfers[receive as usize];
+        let nearest = unexpected.iter().take(LOOKED_AT).map(|&at| &view.inbound[at as usize]);
+        let nearest =
+            nearest.map(|message| (distance(view, receive, message), message)).min_by_key(|near| near.0);
+        let ended = match transfer.end {
+            End::Pending => "no call completes it",
+            End::Freed => "its request was freed",
+            _ => "in reality it got one",
+        };
+        let reason = match nearest {
+            Some((distance, message)) => format!(
+                "{ended}; nearest message left: from {} ({}), other {}",
+                sender_of(message),
+                pattern(view, message.comm, message.source as i32, message.tag as i32),
+                difference(distance)
+            ),
+            None => format!("{ended}; no message is left at this rank"),
+        };
+        all.push(Unmatched {
+            rank: view.program.rank,
+            what: "receive",
+            call: Some(transfer.call),
+            envelope: pattern(view, view.comm(receive), transfer.peer, transfer.tag),
+            reason,
+        });
+    }
+    for &at in unexpected.iter().take(TOLD) {
+        let message = &view.inbound[at as usize];
+        let accepting =
+            receives.iter().filter(|&&receive| receive != UNKNOWN && distance(view, receive, message) == 0);
+        let count = accepting.count();
+        let nearest = posted.iter().take(LOOKED_AT).copied();
+        let nearest = nearest.map(|receive| (distance(view, receive, message), receive)).min();
+        let reason = match nearest {
+            _ if count > 0 => {
+                format!(
+                    "the {count} receives that accept it got other messages; a matched probe leaves no trace"
+                )
+            }
+            Some((distance, receive)) => {
+                let transfer = &transfers[receive as usize];
+                format!(
+                    "no receive accepts it; nearest of those waiting: call {} ({}), other {}",
+                    transfer.call,
+                    pattern(view, view.comm(receive), transfer.peer, transfer.tag),
+                    difference(distance)
+                )
+            }
+            None => "no receive in the trace accepts it; a matched probe leaves no trace".to_owned(),
+        };
+        all.push(Unmatched {
+            rank: view.program.rank,
+            what: "message",
+            call: calls(message),
+            envelope: format!(
+                "from {}: {}",
+                sender_of(message),
+                pattern(view, message.comm, message.source as i32, message.tag as i32)
+            ),
+            reason,
+        });
+    }
+    all
+}
