@@ -3,6 +3,7 @@
 mod figures;
 mod machine_readable;
 mod paper;
+mod recorded;
 mod tables;
 
 use std::fs;
@@ -44,6 +45,7 @@ Examples:
   dpamatch bench --scenario NC,WC --windows 1,128,1024
   dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
+  dpamatch bench --trace traces/lulesh-27 --rank 13
   dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json";
 
 /// Measure message rates of the emulated NIC, beside the same wire without matching and with sequential
@@ -84,6 +86,12 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of scenarios
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out"])]
+    trace: Option<PathBuf>,
+    /// The rank; without it the one with the most messages
+    #[arg(long, value_name = "R", requires = "trace")]
+    rank: Option<u32>,
     /// Bins of each hash table, 1 to 65536
     #[arg(long, value_name = "B", default_value = "2048")]
     bins: BinCount,
@@ -247,6 +255,9 @@ impl Points<'_> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(trace) = &args.trace {
+        return recorded::run(args, trace);
+    }
     let points = args.points()?;
     let settings = Settings {
         nic: args.nic.options(args.bins),

@@ -4,6 +4,7 @@
 //! failed (input that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong, 3
 //! an explored schedule broke the rules.
 
+mod analyze;
 mod bench;
 mod compare;
 mod cost;
@@ -29,6 +30,7 @@ Examples:
   dpamatch match events.txt                      match a stream of events
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch cost                                  what communication costs, and how much of it is matching
+  dpamatch analyze traces/lulesh-27              what the matching of a recorded program looks like
   dpamatch engines                               list the engines
   dpamatch compare --all --out DIR               the papers' experiments on all engines
   dpamatch footprint --bins 128                  memory of the emulated NIC
@@ -46,6 +48,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Analyze(analyze::Args),
     Bench(bench::Args),
     Cost(cost::Args),
     Compare(compare::Args),
@@ -71,6 +74,7 @@ struct Violated;
 pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
         None => bare(),
+        Some(Command::Analyze(args)) => analyze::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Cost(args)) => cost::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),

@@ -1,0 +1,409 @@
+//! A report for people.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+use dpamatch::analyze::stats::{Searches, Traffic};
+use dpamatch::analyze::{OrderChoice, Report, Translation};
+use serde_json::{Value, json};
+
+/// Communicators that are shown.
+const COMMUNICATORS_SHOWN: usize = 8;
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if i > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// Lines without the spaces that the tables leave at their ends.
+fn trimmed(text: &str) -> String {
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn percent(part: u64, all: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
+}
+
+pub(super) fn text(report: &Report) -> String {
+    let parts = [
+        header(report),
+        traffic(report),
+        queues(report),
+        tables(report),
+        paths(report),
+        communicators(report),
+        engines(report),
+        unmatched(report),
+        notes(report),
+        advice(report),
+    ];
+    let parts: Vec<_> =
+        parts.into_iter().filter(|part| !part.is_empty()).map(|part| trimmed(&part)).collect();
+    parts.join("\n\n")
+}
+
+fn order(report: &Report) -> String {
+    match report.order {
+        OrderChoice::Causal => {
+            let seed = report.network.map_or(0, |network| network.seed);
+            let stalls = match report.stalls {
+                0 => String::new(),
+                stalls => format!(", {stalls} times a rank was let go that waited for nothing"),
+            };
+            format!("causal (seed {seed}{stalls})")
+        }
+        OrderChoice::Time => "by the recorded clocks".to_owned(),
+        OrderChoice::PostsFirst => "as recorded, all receives first".to_owned(),
+        OrderChoice::ArrivalsFirst => "as recorded, messages as early as possible".to_owned(),
+        OrderChoice::Random { seed } => format!("as recorded, mixed at random (seed {seed})"),
+    }
+}
+
+fn header(report: &Report) -> String {
+    let shares = &report.application.shares;
+    let [p2p, collective, one_sided] = shares.percent();
+    format!(
+        "{}: {} of {} ranks, {} calls in {:.1} MB\n\
+         calls: {} point-to-point, {} collective, {} one-sided ({p2p:.1} / {collective:.1} / {one_sided:.1} %); {} progress, {} other\n\
+         order: {}",
+        report.name,
+        report.ranks.len(),
+        report.processes,
+        report.source.calls,
+        report.source.bytes as f64 / 1e6,
+        shares.p2p,
+        shares.collective,
+        shares.one_sided,
+        shares.progress,
+        shares.other,
+        order(report)
+    )
+}
+
+fn traffic(report: &Report) -> String {
+    let Traffic { sends, bytes_sent, receives, probes, to_null, cancelled, expected, unexpected, .. } =
+        report.application.traffic;
+    let [none, source, tag, both] = receives;
+    let all: u64 = receives.iter().sum();
+    let keys = &report.application.receive_keys;
+    let sequences = &report.application.sequences;
+    let (left, messages_left) =
+        (report.application.traffic.receives_left, report.application.traffic.messages_left);
+    format!(
+        "{sends} sends of {bytes_sent} bytes; {all} receives: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
+         {probes} probes, {cancelled} cancels, {to_null} to or from nobody\n\
+         messages: {expected} expected, {unexpected} unexpected ({}); left: {left} receives, {messages_left} messages\n\
+         {} unique (source, tag) of {} receives ({:.2} %), at most {} of one waiting at once; {} tags at most at a rank, highest {}\n\
+         sequences of compatible receives: {}, mean length {:.2}, longest {}",
+        percent(unexpected, expected + unexpected),
+        keys.unique,
+        keys.uses,
+        keys.unique_share() * 100.0,
+        keys.chain_max,
+        report.application.tags,
+        report.application.tag_max,
+        sequences.count,
+        sequences.mean(),
+        sequences.longest
+    )
+}
+
+fn queues(report: &Report) -> String {
+    let mut table =
+        table(&["queue", "bins", "searches", "MQL", "AQL", "ASL", "MASL", "longest", "collisions"]);
+    for bins in &report.application.bins {
+        let posted: u64 = bins.tables.tables.iter().map(|table| table.collisions).sum();
+        for (queue, searches, collisions) in
+            [("posted", &bins.prq, posted), ("unexpected", &bins.umq, bins.umq_collisions)]
+        {
+            let Searches { count, steps_max, length_max, mean_max, .. } = *searches;
+            table.add_row(vec![
+                queue.to_owned(),
+                bins.bins.to_string(),
+                count.to_string(),
+                length_max.to_string(),
+                format!("{:.2}", searches.length_mean()),
+                format!("{:.2}", searches.mean()),
+                format!("{mean_max:.2}"),
+                steps_max.to_string(),
+                collisions.to_string(),
+            ]);
+        }
+    }
+    format!(
+        "Queue lengths (MQL most, AQL mean over searches), steps of a search (ASL mean, MASL greatest mean of a rank)\n{table}"
+    )
+}
+
+fn tables(report: &Report) -> String {
+    let mut table = table(&[
+        "bins",
+        "depth mean",
+        "max",
+        "longest chains",
+        "empty bins min",
+        "mean",
+        "|  never matched: depth average",
+        "mean",
+        "max",
+    ]);
+    for (bins, life) in report.application.bins.iter().zip(&report.lifetime) {
+        let [none, source, tag] = bins.tables.tables;
+        let samples = bins.tables.samples.max(1) as f64 * f64::from(bins.bins);
+        table.add_row(vec![
+            bins.bins.to_string(),
+            format!("{:.2}", bins.tables.depth_mean()),
+            bins.tables.depth_max.to_string(),
+            format!("{}/{}/{}", none.longest_chain, source.longest_chain, tag.longest_chain),
+            format!("{:.1} %", f64::from(none.empty_bins_min) * 100.0 / f64::from(bins.bins)),
+            format!("{:.1} %", none.empty_bins_sum as f64 * 100.0 / samples),
+            format!("{:.2}", life.depth_average),
+            format!("{:.2}", life.depth_mean),
+            life.depth_max.to_string(),
+        ]);
+    }
+    format!(
+        "Posted receives in hash tables: depth is what stands before the last one of the longest chain; chains of the \
+         tables without wildcard / any source / any tag; at the right the published analyzer's view\n{table}"
+    )
+}
+
+fn paths(report: &Report) -> String {
+    let mut table = table(&[
+        "handlers",
+        "blocks",
+        "messages per block",
+        "clean",
+        "fast",
+        "slow",
+        "forced",
+        "unexpected",
+        "blocks in conflict",
+    ]);
+    for block in &report.application.blocks {
+        table.add_row(vec![
+            block.handlers.to_string(),
+            block.blocks.to_string(),
+            format!("{:.2}", block.messages as f64 / block.blocks.max(1) as f64),
+            block.clean.to_string(),
+            block.fast.to_string(),
+            block.slow.to_string(),
+            block.forced.to_string(),
+            block.unexpected.to_string(),
+            percent(block.conflict_blocks, block.blocks),
+        ]);
+    }
+    let needs = &report.application.needs;
+    let fallback = match needs.fallback {
+        None => "fits the NIC".to_owned(),
+        Some(first) => format!(
+            "does not fit: rank {} runs out of {} at its event {}{}",
+            first.rank,
+            first.shortage.option().1,
+            first.happening,
+            first.time_ns.map_or(String::new(), |time| format!(" ({:.3} ms)", time as f64 / 1e6))
+        ),
+    };
+    format!(
+        "Optimistic matching\n{table}\nhigh water: {} descriptors, {} unexpected messages with {} bytes, {} communicators: {fallback}",
+        needs.descriptors, needs.unexpected, needs.unexpected_bytes, needs.communicators
+    )
+}
+
+fn communicators(report: &Report) -> String {
+    let mut shown: Vec<_> = report.communicators.iter().collect();
+    shown.sort_by_key(|comm| std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends));
+    let more = shown.len().saturating_sub(COMMUNICATORS_SHOWN);
+    shown.truncate(COMMUNICATORS_SHOWN);
+    if shown.len() < 2 {
+        return String::new();
+    }
+    let mut table = table(&[
+        "communicator",
+        "size",
+        "ranks",
+        "sends",
+        "receives",
+        "wildcards",
+        "unexpected",
+        "posted at most",
+    ]);
+    for comm in shown {
+        let [_, source, tag, both] = comm.stats.traffic.receives;
+        let ranks = match comm.translation {
+            Translation::Exact => "exact",
+            Translation::Assumed => "assumed",
+        };
+        table.add_row(vec![
+            format!("{} ({})", comm.number, comm.name),
+            comm.size.to_string(),
+            ranks.to_owned(),
+            comm.stats.traffic.sends.to_string(),
+            comm.stats.traffic.all_receives().to_string(),
+            (source + tag + both).to_string(),
+            comm.stats.traffic.unexpected.to_string(),
+            comm.stats.posted_max.to_string(),
+        ]);
+    }
+    let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
+    format!("Communicators\n{table}{more}")
+}
+
+fn engines(report: &Report) -> String {
+    if report.engines.is_empty() {
+        return String::new();
+    }
+    let mut table = table(&[
+        "engine",
+        "pairs as recorded",
+        "other",
+        "bytes agree",
+        "posted: steps",
+        "longest",
+        "unexpected: steps",
+        "longest",
+        "memory",
+    ]);
+    for engine in &report.engines {
+        let counter = |name: &str| engine.counter(name).map_or("-".to_owned(), |value| value.to_string());
+        let agreement = &engine.agreement;
+        table.add_row(vec![
+            engine.name.to_owned(),
+            agreement.same.to_string(),
+            (agreement.other + agreement.missing).to_string(),
+            format!("{} of {}", agreement.bytes_equal, agreement.bytes_equal + agreement.bytes_differ),
+            counter("prq_attempts"),
+            counter("prq_depth_max"),
+            counter("umq_attempts"),
+            counter("umq_depth_max"),
+            counter("memory_bytes_max"),
+        ]);
+    }
+    let mut text = format!("Engines\n{table}");
+    for engine in &report.engines {
+        if !engine.differs_at.is_empty() {
+            let _ = write!(text, "\n{} gives other pairs at ranks {:?}", engine.name, engine.differs_at);
+        }
+        if let Some(messages) = engine.counter("messages") {
+            let counter = |name: &str| engine.counter(name).unwrap_or(0);
+            let _ = write!(
+                text,
+                "\n{}: {messages} messages in {} blocks: {} clean, {} fast, {} slow ({} forced), {} unexpected; fallbacks: \
+                 {} for receives, {} for unexpected messages, {} for tables; matched in software {}",
+                engine.name,
+                counter("blocks"),
+                counter("clean"),
+                counter("fast"),
+                counter("slow"),
+                counter("forced"),
+                counter("unexpected"),
+                counter("fallback_receives"),
+                counter("fallback_unexpected"),
+                counter("fallback_tables"),
+                counter("software_matches")
+            );
+        }
+    }
+    text
+}
+
+fn unmatched(report: &Report) -> String {
+    if report.unmatched.is_empty() {
+        return String::new();
+    }
+    let mut text = "Unmatched at the end".to_owned();
+    for left in &report.unmatched {
+        let call = left.call.map_or(String::new(), |call| format!(" call {call},"));
+        let _ =
+            write!(text, "\n  rank {}, {},{call} {}: {}", left.rank, left.what, left.envelope, left.reason);
+    }
+    text
+}
+
+fn notes(report: &Report) -> String {
+    let source = &report.source;
+    let mut text = String::new();
+    let mut note = |count: u64, what: &str| {
+        if count > 0 {
+            let _ = writeln!(text, "  {count} {what}");
+        }
+    };
+    let truth = &source.truth;
+    note(truth.assumed, "receives got messages whose sends are in no trace: made up from their statuses");
+    note(truth.eliminated, "receives without status: their messages were found by elimination");
+    note(truth.without_message, "complete receives without status or message: left out");
+    note(truth.taken_for_null, "receives of any source taken to be of MPI_PROC_NULL: nobody sent to them");
+    note(truth.bytes_differ, "receives whose status tells other bytes than were sent");
+    note(source.lost.to_absent_ranks, "sends to ranks that have no trace");
+    note(source.lost.to_no_rank, "sends to ranks that are no known members of their communicator");
+    note(source.oddities.unknown_requests, "completions of requests that no recorded call made");
+    note(source.oddities.unknown_starts, "starts of persistent requests that no recorded call made");
+    note(source.oddities.contradictions, "statuses that contradict what was posted");
+    note(source.incomplete_creations, "communicators that not all members were seen to make");
+    for (rank, lost) in &source.salvaged {
+        let _ = writeln!(text, "  rank {rank} broke off: {lost}");
+    }
+    for stall in &report.first_stalls {
+        let _ = writeln!(
+            text,
+            "  rank {} was let go at its step {}: it waited for {}",
+            stall.rank, stall.step, stall.waits_for
+        );
+    }
+    if text.is_empty() { text } else { format!("Notes on the trace\n{text}") }
+}
+
+fn advice(report: &Report) -> String {
+    let mut text = "Advice".to_owned();
+    for advice in &report.advice {
+        let _ = write!(text, "\n  {}: {}\n      {}", advice.topic, advice.text, advice.because);
+    }
+    text
+}
+
+/// An application's row of the last table over several.
+pub(super) fn figure_seven(report: &Report) -> Value {
+    let bins: Vec<_> = report
+        .application
+        .bins
+        .iter()
+        .map(|bins| json!([bins.bins, bins.tables.depth_mean(), bins.tables.depth_max]))
+        .collect();
+    json!({ "name": report.name, "shares": report.application.shares.percent(), "bins": bins })
+}
+
+/// Shares of calls and depths of several applications (Figures 6 and 7).
+pub(super) fn over_applications(rows: &[Value]) -> String {
+    let columns: Vec<String> = rows
+        .first()
+        .and_then(|row| row["bins"].as_array())
+        .map(|bins| bins.iter().map(|bins| format!("{} bins", bins[0])).collect())
+        .unwrap_or_default();
+    let mut header = vec!["application", "p2p", "collective", "one-sided"];
+    header.extend(columns.iter().map(String::as_str));
+    let mut table = table(&header);
+    let mut sums = vec![0.0; columns.len()];
+    for row in rows {
+        let mut cells = vec![row["name"].as_str().unwrap_or_default().to_owned()];
+        for share in row["shares"].as_array().into_iter().flatten() {
+            cells.push(format!("{:.1} %", share.as_f64().unwrap_or(0.0)));
+        }
+        for (sum, bins) in sums.iter_mut().zip(row["bins"].as_array().into_iter().flatten()) {
+            let mean = bins[1].as_f64().unwrap_or(0.0);
+            *sum += mean;
+            cells.push(format!("{mean:.2} (max {})", bins[2]));
+        }
+        table.add_row(cells);
+    }
+    let mut last = vec!["mean".to_owned(), String::new(), String::new(), String::new()];
+    last.extend(sums.iter().map(|sum| format!("{:.2}", sum / rows.len().max(1) as f64)));
+    table.add_row(last);
+    trimmed(&format!("Calls and depth of posted receives by bins (Figures 6 and 7)\n{table}"))
+}
