@@ -19,6 +19,10 @@ const HEADER: usize = 4;
 const FOOTER: usize = 6;
 /// Functions that a footer counts, and their sum.
 const COUNTS: usize = 291;
+/// MPI_Finalize, the last call, which stays the only one: its number, and the bytes of its record with both clocks and
+/// a thread.
+const FINALIZE: usize = 125;
+const FINALIZE_BYTES: usize = 29;
 
 /// The file with its calls `times` times, its footer and index to match.
 fn stretch(file: &[u8], times: usize) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -30,15 +34,23 @@ fn stretch(file: &[u8], times: usize) -> Result<Vec<u8>, Box<dyn Error>> {
     let header = word(HEADER)?;
     let calls =
         file.get(CALLS..header).and_then(|body| body.strip_suffix(&END)).ok_or("no end of the calls")?;
+    let (calls, finalize) = calls.split_at(calls.len().saturating_sub(FINALIZE_BYTES));
+    if !finalize.starts_with(&(FINALIZE as u16).to_be_bytes()) {
+        return Err("the calls do not end with MPI_Finalize".into());
+    }
     let mut out = file[..CALLS].to_vec();
     (0..times).for_each(|_| out.extend_from_slice(calls));
     let longer = calls.len() * (times - 1);
-    let rest = out.len() + END.len();
+    let rest = out.len() + FINALIZE_BYTES + END.len();
     out.extend_from_slice(&file[CALLS + calls.len()..]);
     // The footer: a mark of eight bytes, then calls made and calls left out, 32 bits each.
     let footer = rest + (word(FOOTER)? - header) + 8;
-    for at in (0..2 * COUNTS).map(|count| footer + count * 4) {
-        let count = u32::from_be_bytes(out[at..at + 4].try_into()?) * times as u32;
+    for function in 0..2 * COUNTS {
+        let at = footer + function * 4;
+        let count = u32::from_be_bytes(out[at..at + 4].try_into()?);
+        // The last of the counts is their sum, where the recorder kept it.
+        let single = u32::from(function == FINALIZE || function == COUNTS - 1).min(count);
+        let count = (count - single) * times as u32 + single;
         out[at..at + 4].copy_from_slice(&count.to_be_bytes());
     }
     for number in 1..INDEX / 8 {

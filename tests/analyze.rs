@@ -195,6 +195,7 @@ fn question(order: OrderChoice, handlers: Vec<u32>) -> Question {
         order,
         network: Network::default(),
         plan: Plan { bins: bins.to_vec(), handlers, nic: options.nic },
+        check: true,
         engines: Vec::new(),
         options,
     }
@@ -256,6 +257,7 @@ fn more_bins_are_never_deeper() {
         let run = load(name);
         for order in ORDERS {
             let report = Report::make(&run, &question(order, Vec::new()), |_| ()).expect("a report");
+            assert_eq!(report.checked, Some(Vec::new()), "{name}, {order:?}: all is legal");
             let bins = &report.application.bins;
             for pair in bins.windows(2) {
                 assert!(pair[1].tables.depth_sum <= pair[0].tables.depth_sum, "{name}, {order:?}");

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::advice::{Advice, advise};
 use super::communicators::Translation;
 use super::inbound::{Inbound, Lost};
+use super::legality;
 use super::lifetime::{Lifetime, lifetime};
 use super::order::{Interleaving, Network, Order, Stall};
 use super::program::{Oddities, UNKNOWN};
@@ -47,6 +48,8 @@ pub struct Question {
     pub network: Network,
     /// Numbers of bins and handlers, and the NIC.
     pub plan: Plan,
+    /// Check every rank's pairs against MPI's rules: costs a walk along the queues for each event.
+    pub check: bool,
     /// Engines to replay through besides.
     pub engines: Vec<&'static EngineEntry>,
     /// What they are built from.
@@ -159,6 +162,8 @@ pub struct Report {
     pub lifetime: Vec<Lifetime>,
     /// Replays through further engines.
     pub engines: Vec<EngineReport>,
+    /// What is wrong with the pairs by MPI's rules, by rank; `None` if that was not asked for.
+    pub checked: Option<Vec<(u32, String)>>,
     /// What is left at the end.
     pub unmatched: Vec<Unmatched>,
     /// What to make of it.
@@ -196,6 +201,7 @@ impl Report {
         let (ranks, pairs): (Vec<_>, Vec<_>) = walks.into_iter().unzip();
         let mut application = Totals { tag_max: -1, ..Totals::default() };
         ranks.iter().for_each(|rank| application.add(&rank.totals));
+        let checked = question.check.then(|| illegal(run, &orders, question.order, &pairs));
         let engines = question.engines.iter().map(|entry| replay(run, &orders, entry, question, &pairs));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
         drop(orders);
@@ -214,6 +220,7 @@ impl Report {
             ranks,
             lifetime: lifetime(&views, &question.plan.bins),
             engines,
+            checked,
             unmatched,
             advice: Vec::new(),
             end_ns,
@@ -233,6 +240,24 @@ fn orders(run: &Run, question: &Question) -> Result<(Vec<Order>, u64, Vec<Stall>
         OrderChoice::ArrivalsFirst => guided(Interleaving::ArrivalsFirst),
         OrderChoice::Random { seed } => guided(Interleaving::Random { seed }),
     }
+}
+
+/// What is illegal about the pairs, by rank.
+fn illegal(run: &Run, orders: &[Order], choice: OrderChoice, pairs: &[Vec<u32>]) -> Vec<(u32, String)> {
+    // Guided orders keep the order of a sender only within a tag.
+    let keeps_order = matches!(choice, OrderChoice::Causal | OrderChoice::Time);
+    let check = |(at, order): (usize, &Order)| {
+        let view = run.view(at);
+        let found = match legality::check(view, order, &pairs[at]) {
+            Err(error) => error.to_string(),
+            Ok(()) if keeps_order && !legality::keeps_senders_order(view, order) => {
+                "a sender's messages overtake each other".to_owned()
+            }
+            Ok(()) => return None,
+        };
+        Some((view.program.rank, found))
+    };
+    orders.par_iter().enumerate().filter_map(check).collect()
 }
 
 /// The call that sent a message, as its number at the sender.

@@ -113,3 +113,126 @@ fn addressed(programs: &[Program]) -> u32 {
     let transfers = programs.iter().flat_map(|program| &program.transfers);
     transfers.map(|transfer| (transfer.peer.saturating_add(1)).max(0) as u32).max().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::order::Happening;
+    use crate::analyze::program::{Action, End, Kind, LocalComm, Step, Transfer, UNKNOWN};
+    use crate::engine::Oracle;
+
+    const BLANK: Transfer = Transfer {
+        peer: 0,
+        tag: 0,
+        bytes: 4,
+        got_source: -1,
+        got_tag: -1,
+        got_bytes: UNKNOWN,
+        call: 0,
+        comm: 0,
+        function: 0,
+        kind: Kind::Send,
+        end: End::Ignored,
+        blocking: false,
+        synchronous: false,
+        unsure_null: false,
+    };
+
+    fn send(peer: i32, tag: i32) -> Transfer {
+        Transfer { peer, tag, ..BLANK }
+    }
+
+    fn receive(peer: i32, tag: i32, end: End) -> Transfer {
+        Transfer { peer, tag, end, kind: Kind::Recv, ..BLANK }
+    }
+
+    /// A rank that begins these transfers one after the other; cancels follow the receive that they end.
+    fn program(rank: u32, transfers: &[Transfer]) -> Program {
+        let comm = |number| LocalComm { number, own_rank: None, size: None, made: true };
+        let mut steps = Vec::new();
+        for (at, transfer) in transfers.iter().enumerate() {
+            let mut step = |action| steps.push(Step { at_ns: 0, gap_ns: 0, action });
+            step(Action::Begin(at as u32));
+            if transfer.end == End::Cancelled {
+                step(Action::Cancel(at as u32));
+            }
+        }
+        let comms = vec![comm(2), comm(3)];
+        Program { rank, transfers: transfers.to_vec(), steps, comms, ..Program::default() }
+    }
+
+    fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
+        Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
+    }
+
+    /// Pairs of rank 1 in all interleavings: receives of its messages.
+    fn replayed(run: &Run) -> Vec<u32> {
+        let random = (0..20).map(|seed| Interleaving::Random { seed });
+        let all = [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random);
+        let mut results: Vec<_> = all
+            .map(|interleaving| {
+                let orders = run.guided(interleaving);
+                run.view(1).run(&mut Oracle::new(), &orders[1]).expect("an engine")
+            })
+            .collect();
+        results.dedup();
+        assert_eq!(results.len(), 1, "{results:?}");
+        results.remove(0)
+    }
+
+    #[test]
+    fn a_message_comes_after_the_cancel_of_a_receive_that_would_have_taken_it() {
+        for (peer, tag) in [(0, 5), (-1, 5), (0, -1), (-1, -1)] {
+            let run = run(&[send(1, 5)], &[receive(peer, tag, End::Cancelled), receive(0, 5, End::Ignored)]);
+            assert_eq!(replayed(&run), [1]);
+            let early = run.guided(Interleaving::ArrivalsFirst);
+            let last = early[1].iter().skip(2).collect::<Vec<_>>();
+            assert_eq!(last, [Happening::Arrive(0), Happening::Post(1)], "{peer}, {tag}");
+        }
+    }
+
+    #[test]
+    fn receives_without_status_get_what_is_left() {
+        let known = Transfer { got_source: 0, got_tag: 7, got_bytes: 4, ..receive(-1, -1, End::Known) };
+        let run = run(&[send(1, 7), send(1, 8)], &[receive(-1, -1, End::Ignored), known]);
+        let truth = run.truth[1];
+        assert_eq!((truth.pairs, truth.eliminated, truth.bytes_equal), (1, 1, 1));
+        assert_eq!(replayed(&run), [1, 0], "the receive with the status got tag 7");
+    }
+
+    #[test]
+    fn a_receive_that_may_be_of_nobody_is_if_nobody_sent() {
+        let mut unsure = receive(-1, 3, End::Ignored);
+        unsure.unsure_null = true;
+        let run = run(&[send(1, 4)], &[unsure, receive(0, 4, End::Ignored)]);
+        assert_eq!((run.truth[1].taken_for_null, run.truth[1].left), (1, 0));
+        assert_eq!(replayed(&run), [1]);
+    }
+
+    #[test]
+    fn a_send_that_is_in_no_trace_is_made_up() {
+        let known = Transfer { got_source: 0, got_tag: 9, got_bytes: 2, ..receive(0, -1, End::Known) };
+        let run = run(&[send(1, 4), send(5, 0)], &[known, receive(0, 4, End::Ignored)]);
+        assert_eq!((run.truth[1].assumed, run.lost.to_no_rank), (1, 1));
+        assert_eq!(run.inbound[1][1].op, UNKNOWN);
+        assert_eq!(run.inbound[1][1].bytes, 2);
+        assert_eq!(replayed(&run), [1, 0]);
+    }
+
+    /// In reality the first receive got the second sender's message; in a causal order it may get the first one's, and
+    /// the second receive waits for ever.
+    #[test]
+    fn a_causal_order_that_cannot_go_on_lets_go() {
+        let wild = Transfer { blocking: true, got_source: 2, got_tag: 0, ..receive(-1, 0, End::Known) };
+        let exact = Transfer { blocking: true, got_source: 0, got_tag: 0, ..receive(0, 0, End::Known) };
+        let late = Step { at_ns: 0, gap_ns: 1_000_000, action: Action::Begin(0) };
+        let mut slow = program(2, &[send(1, 0)]);
+        slow.steps = vec![late];
+        let run = Run::new(vec![program(0, &[send(1, 0)]), program(1, &[wild, exact]), slow], Some(3));
+        let (orders, stalls, told) = run.causal(Network::default());
+        assert_eq!((stalls, told.len(), told[0].rank), (1, 1, 1));
+        let receives = run.view(1).run(&mut Oracle::new(), &orders[1]).expect("an engine");
+        assert_eq!(receives, [0, UNKNOWN]);
+        assert_eq!(crate::analyze::legality::check(run.view(1), &orders[1], &receives), Ok(()));
+    }
+}

@@ -37,6 +37,7 @@ Examples:
   dpamatch analyze lulesh-27.dumpi.tar.xz amg-8.dumpi.tar.xz --bins 1,32,128
   dpamatch analyze traces/amg-8 --order random --seed 7 --engine all
   dpamatch analyze traces/amg-8 --order posts-first --pairs pairs.csv
+  dpamatch analyze traces/amg-8 --order time --check
   dpamatch analyze traces/amg-8 --out report --receives 64
   dpamatch analyze rank-0003.bin --rank 3 --format json";
 
@@ -72,6 +73,9 @@ pub(super) struct Args {
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    /// Check all pairs against MPI's rules; exit code 1 if one breaks them
+    #[arg(long)]
+    check: bool,
     /// Use what can be read of broken files
     #[arg(long)]
     salvage: bool,
@@ -156,6 +160,7 @@ impl Args {
                 ..Network::default()
             },
             plan: Plan { bins: self.bins.clone(), handlers: self.sweep.clone(), nic: options.nic },
+            check: self.check,
             engines,
             options,
         })
@@ -173,6 +178,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         match args.format {
             Format::Table => writeln!(out, "{}\n", summary::text(&report))?,
             Format::Json => all.push(serde_json::to_value(&report)?),
+        }
+        if report.checked.as_ref().is_some_and(|illegal| !illegal.is_empty()) {
+            out.flush()?;
+            anyhow::bail!("{}: the matching breaks MPI's rules", report.name);
         }
         if args.traces.len() > 1 && args.format == Format::Table {
             all.push(summary::figure_seven(&report));

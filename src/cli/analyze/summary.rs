@@ -90,6 +90,15 @@ fn header(report: &Report) -> String {
 fn traffic(report: &Report) -> String {
     let Traffic { sends, bytes_sent, receives, probes, to_null, cancelled, expected, unexpected, .. } =
         report.application.traffic;
+    let checked = match &report.checked {
+        None => String::new(),
+        Some(illegal) if illegal.is_empty() => "\nchecked: all pairs are as MPI's rules allow".to_owned(),
+        Some(illegal) => {
+            let lines: Vec<_> =
+                illegal.iter().map(|(rank, what)| format!("\nILLEGAL at rank {rank}: {what}")).collect();
+            lines.concat()
+        }
+    };
     let [none, source, tag, both] = receives;
     let all: u64 = receives.iter().sum();
     let keys = &report.application.receive_keys;
@@ -101,7 +110,7 @@ fn traffic(report: &Report) -> String {
          {probes} probes, {cancelled} cancels, {to_null} to or from nobody\n\
          messages: {expected} expected, {unexpected} unexpected ({}); left: {left} receives, {messages_left} messages\n\
          {} unique (source, tag) of {} receives ({:.2} %), at most {} of one waiting at once; {} tags at most at a rank, highest {}\n\
-         sequences of compatible receives: {}, mean length {:.2}, longest {}",
+         sequences of compatible receives: {}, mean length {:.2}, longest {}{checked}",
         percent(unexpected, expected + unexpected),
         keys.unique,
         keys.uses,
