@@ -15,11 +15,13 @@
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
 //! - [`trace`]: recorded MPI calls of real programs.
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
+//! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
 //! - [`cost`]: what an application's communication costs, and how much of it is matching.
 #![forbid(unsafe_code)]
 
 pub mod analyze;
 pub mod bench;
+pub mod channels;
 pub mod compare;
 pub mod conformance;
 pub mod cost;

@@ -6,6 +6,7 @@
 
 mod analyze;
 mod bench;
+mod channels;
 mod compare;
 mod cost;
 mod engines;
@@ -31,6 +32,7 @@ Examples:
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch cost                                  what communication costs, and how much of it is matching
   dpamatch analyze traces/lulesh-27              what the matching of a recorded program looks like
+  dpamatch channels                              policies for polling several channels
   dpamatch engines                               list the engines
   dpamatch compare --all --out DIR               the papers' experiments on all engines
   dpamatch footprint --bins 128                  memory of the emulated NIC
@@ -51,6 +53,7 @@ enum Command {
     Analyze(analyze::Args),
     Bench(bench::Args),
     Cost(cost::Args),
+    Channels(channels::Args),
     Compare(compare::Args),
     Match(matching::Args),
     Explore(explore::Args),
@@ -77,6 +80,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Analyze(args)) => analyze::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Cost(args)) => cost::run(&args),
+        Some(Command::Channels(args)) => channels::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Match(args)) => matching::run(&args),
         Some(Command::Explore(args)) => explore::run(&args),

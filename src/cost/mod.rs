@@ -6,7 +6,7 @@
 //! engine of the [registry](crate::registry) can count its steps instead.
 //!
 //! - [`Profile`]: a machine as a parameter file; [`transfer`], [`queue`], [`contention`]: the formulas.
-//! - [`MessageList`]: who sends what, from CSV; [`PhaseCost`]: the cost per rank and phase.
+//! - [`MessageList`]: who sends what, from CSV or from a recorded run ([`from_trace`]); [`PhaseCost`]: the cost per rank and phase.
 //! - [`steps`](mod@steps): search steps by any engine; [`high_volume`]: the ping-pong that shows them (M8).
 //! - [`fit`]: parameters from measured runs, with confidence intervals.
 //! - [`emulator`]: predicted against measured, on this project's own engines.
@@ -16,6 +16,7 @@ mod account;
 pub mod contention;
 pub mod emulator;
 pub mod fit;
+pub mod from_trace;
 pub mod high_volume;
 mod least_squares;
 mod lines;

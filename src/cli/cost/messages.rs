@@ -1,5 +1,6 @@
 //! `dpamatch cost messages`.
 
+use std::io::{Write, stderr};
 use std::path::PathBuf;
 
 use dpamatch::cost::steps::steps_by_rank;
@@ -7,10 +8,11 @@ use dpamatch::cost::{
     MessageList, PhaseCost, Place, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
 };
 use dpamatch::engine::BinCount;
+use dpamatch::trace::{self, OpenOptions, TraceErrorKind};
 
 use super::super::nic_args::NicArgs;
 use super::super::table::{Cell, Table};
-use super::{PostingArg, bad_line, engines, open, us};
+use super::{BadInput, PostingArg, bad_line, engines, open, us};
 
 const EXAMPLES: &str = "\
 Input: CSV with a header line; '#' starts a comment line.
@@ -18,7 +20,8 @@ Input: CSV with a header line; '#' starts a comment line.
   bytes        length of the message
   tag          its tag (0 if the column is missing)
   phase        name of the phase (one phase if the column is missing); one ends before the next begins
-Messages of a phase are sent and arrive in the order of the lines. Other columns are ignored.
+Messages of a phase are sent and arrive in the order of the lines. Other columns are ignored. In a trace, phases lie
+between collective operations of all processes, and the k-th messages of all senders come before the next ones.
 
 Output, times in microseconds: the phase's ranks, messages, bytes; the most messages that a rank receives (n); moving by
 the postal, max-rate and node-aware model; searching by gamma n^2, gamma n^2 / 3 and by the engine's steps; contention;
@@ -28,15 +31,19 @@ Examples:
   dpamatch cost messages list.csv
   dpamatch cost messages list.csv --per-rank --format csv
   dpamatch cost messages list.csv --engine bins --bins 32 --posting worst
-  dpamatch cost messages - --queue bound < list.csv";
+  dpamatch cost messages - --queue bound < list.csv
+  dpamatch cost messages --trace run.tar.xz";
 
 /// The cost of a list of messages, per phase and rank.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The messages (CSV); - for standard input
+    /// The messages (CSV); - for standard input. With --trace a folder, archive or file of recorded MPI calls
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// FILE is a trace
+    #[arg(long)]
+    trace: bool,
     /// Engine that counts the steps
     #[arg(long, value_name = "NAME", default_value = "list")]
     engine: String,
@@ -72,13 +79,37 @@ enum TermArg {
     Steps,
 }
 
+impl Args {
+    /// The list and its name.
+    fn list(&self) -> anyhow::Result<(String, MessageList)> {
+        if !self.trace {
+            let (name, input) = open(&self.file)?;
+            let list = MessageList::read_csv(input).map_err(|error| bad_line(&name, &error))?;
+            return Ok((name, list));
+        }
+        let found =
+            trace::open(&self.file, &OpenOptions::default()).and_then(|trace| from_trace::read(&*trace));
+        let found = found.map_err(|error| match error.kind() {
+            TraceErrorKind::Io(_) => anyhow::Error::from(error),
+            _ => BadInput(error.to_string()).into(),
+        })?;
+        if found.left_out > 0 {
+            let left_out = found.left_out;
+            writeln!(
+                stderr(),
+                "dpamatch: {left_out} messages of other communicators or of unknown size are left out"
+            )?;
+        }
+        Ok((self.file.display().to_string(), found.list))
+    }
+}
+
 pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> {
     if let Some(hops) = args.hops.filter(|hops| !(hops.is_finite() && *hops >= 0.0)) {
-        return Err(super::BadInput(format!("--hops is {hops}, must be finite and not negative")).into());
+        return Err(BadInput(format!("--hops is {hops}, must be finite and not negative")).into());
     }
     let entry = engines(std::slice::from_ref(&args.engine))?[0];
-    let (name, input) = open(&args.file)?;
-    let list = MessageList::read_csv(input).map_err(|error| bad_line(&name, &error))?;
+    let (name, list) = args.list()?;
     let term = match args.queue {
         TermArg::Bound => QueueTerm::Bound,
         TermArg::Third => QueueTerm::Third,

@@ -69,7 +69,7 @@ struct Defaults {
 
 impl Default for Args {
     fn default() -> Self {
-        <Defaults as clap::Parser>::parse_from(["ping-pong"]).args
+        <Defaults as clap::Parser>::parse_from(["ping-pong", "--workers", "0"]).args
     }
 }
 

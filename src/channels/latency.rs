@@ -1,0 +1,89 @@
+//! Latency against the polling ratio (Figure 2 of the paper, L4), in virtual time.
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::costs::PollCosts;
+use super::policy::{Channel, PollingPolicy};
+
+/// Ratios of the figure.
+pub const RATIOS: [u32; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+
+/// Change of latency within a node that was published for ratio, bytes: relative to taking turns (L4).
+pub const PUBLISHED: [(u32, u64, f64); 3] = [(50, 4, -0.12), (50, 2048, -0.09), (1000, 4, -0.37)];
+
+/// Mean time from send to discovery of single messages that arrive by this channel while nothing else does:
+/// moving, and waiting for the poll that finds the message. `rounds` messages, each at a random moment of the
+/// polls.
+///
+/// # Complexity
+/// O(polls).
+pub fn latency_ns(
+    policy: &mut dyn PollingPolicy,
+    costs: &PollCosts,
+    channel: Channel,
+    bytes: u64,
+    rounds: u32,
+    seed: u64,
+) -> f64 {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let moving = costs.moving_ns(channel, bytes);
+    // Twice the longest round of polls, so that a message meets each moment of it about equally often.
+    let longest = u64::from(RATIOS[RATIOS.len() - 1]) * costs.poll_ns(Channel::SharedMemory);
+    let quiet = 2 * (longest + costs.poll_ns(Channel::Network));
+    let (mut now, mut sum) = (0, 0);
+    for _ in 0..rounds {
+        let sent = now + random.random_range(0..quiet);
+        let arrival = sent + moving;
+        loop {
+            let polled = policy.next();
+            now += costs.poll_ns(polled);
+            let found = polled == channel && arrival <= now;
+            policy.polled(polled, found);
+            if found {
+                break;
+            }
+        }
+        sum += now - sent;
+    }
+    sum as f64 / f64::from(rounds.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channels::policy::PolicySpec;
+
+    fn latency(spec: PolicySpec, channel: Channel, bytes: u64) -> f64 {
+        let costs = PollCosts::default();
+        latency_ns(&mut *spec.build(&costs), &costs, channel, bytes, 2000, 1)
+    }
+
+    #[test]
+    fn taking_turns_waits_half_a_round() {
+        // A message waits for the end of the poll that comes next: on average half a round of 780 ns.
+        let shared = latency(PolicySpec::RoundRobin, Channel::SharedMemory, 4);
+        assert!((shared - (1200.0 + 4.0 + 390.0)).abs() < 15.0, "{shared}");
+        let network = latency(PolicySpec::RoundRobin, Channel::Network, 4);
+        assert!((network - (5000.0 + 4.0 + 390.0)).abs() < 15.0, "{network}");
+    }
+
+    #[test]
+    fn shared_memory_gains_with_the_ratio_and_the_network_pays() {
+        // L4: the sign of every published change.
+        let change = |ratio, channel, bytes| {
+            latency(PolicySpec::Static(ratio), channel, bytes)
+                / latency(PolicySpec::RoundRobin, channel, bytes)
+                - 1.0
+        };
+        for (ratio, bytes, published) in PUBLISHED {
+            let ours = change(ratio, Channel::SharedMemory, bytes);
+            assert!(ours < 0.0 && published < 0.0, "{ratio}, {bytes}: {ours}");
+        }
+        assert!(change(1000, Channel::SharedMemory, 4) < change(50, Channel::SharedMemory, 4));
+        assert!(change(50, Channel::SharedMemory, 4) < change(50, Channel::SharedMemory, 2048));
+        // Half a round of 60,720 ns more on 5,394 ns.
+        let network = change(1000, Channel::Network, 4);
+        assert!((network - 30_000.0 / 5_394.0).abs() < 0.3, "{network}");
+    }
+}

@@ -1,0 +1,88 @@
+//! The shared-memory channel: for each process of the node a FIFO and a counter (L1).
+//!
+//! The counter says how many messages were ever put in. An empty poll reads it and nothing else, which is what
+//! makes this channel cheap to poll; the FIFO's lock is taken only when there is something.
+//!
+//! One pair of orderings: the sender's `Release` increment after the FIFO's lock is released, and the
+//! receiver's `Acquire` load: who sees the counter sees the message. The lock alone would order the message,
+//! but a receiver that saw the count too early would find the FIFO empty.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Release},
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::packet::Packet;
+
+#[derive(Debug, Default)]
+struct Fifo {
+    /// Messages ever put in.
+    counter: AtomicU64,
+    queue: Mutex<VecDeque<Packet>>,
+    capacity: usize,
+}
+
+/// The sender's end of a FIFO.
+#[derive(Debug)]
+pub struct FifoSender(Arc<Fifo>);
+
+/// The FIFO is full; the message comes back.
+#[derive(Debug)]
+pub struct FifoFull(pub Packet);
+
+impl FifoSender {
+    /// Puts a message in.
+    ///
+    /// # Errors
+    /// [`FifoFull`].
+    pub fn try_send(&self, packet: Packet) -> Result<(), FifoFull> {
+        // A sender that panicked left a whole queue behind: push and pop do not panic half-way.
+        let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.len() == self.0.capacity {
+            return Err(FifoFull(packet));
+        }
+        queue.push_back(packet);
+        drop(queue);
+        self.0.counter.fetch_add(1, Release);
+        Ok(())
+    }
+}
+
+/// The receiver's ends of all FIFOs.
+#[derive(Debug, Default)]
+pub struct SharedMemory {
+    fifos: Vec<(Arc<Fifo>, u64)>,
+    /// Whose counter is read first: everybody gets a turn.
+    first: usize,
+}
+
+impl SharedMemory {
+    /// Opens a FIFO for a process of the node; it holds `capacity` messages, at least 1.
+    pub fn connect(&mut self, capacity: usize) -> FifoSender {
+        let fifo = Arc::new(Fifo { capacity: capacity.max(1), ..Fifo::default() });
+        self.fifos.push((fifo.clone(), 0));
+        FifoSender(fifo)
+    }
+
+    /// Reads the counters, and takes a message of the first that has one.
+    ///
+    /// # Complexity
+    /// O(processes).
+    pub fn poll(&mut self) -> Option<Packet> {
+        let count = self.fifos.len();
+        for step in 0..count {
+            let place = (self.first + step) % count;
+            let (fifo, taken) = &mut self.fifos[place];
+            if fifo.counter.load(Acquire) == *taken {
+                continue;
+            }
+            let packet = fifo.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            *taken += u64::from(packet.is_some());
+            self.first = (place + 1) % count;
+            return packet;
+        }
+        None
+    }
+}

@@ -1,0 +1,112 @@
+//! From which length on a message takes another channel: by micro-benchmark (L9) and by the overlap metric
+//! (L10), in virtual time.
+
+use super::costs::PollCosts;
+use super::policy::Channel;
+
+/// A way between two processes of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// Two copies.
+    SharedMemory,
+    /// One copy.
+    Kernel,
+    /// Through the NIC and back.
+    Network,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::SharedMemory, Self::Kernel, Self::Network];
+
+    /// The word in tables.
+    pub fn name(self) -> &'static str {
+        ["shared_memory", "kernel", "network"][self as usize]
+    }
+
+    /// From send to receive, in nanoseconds.
+    pub fn moving_ns(self, costs: &PollCosts, bytes: u64) -> u64 {
+        match self {
+            Self::SharedMemory => costs.moving_ns(Channel::SharedMemory, bytes),
+            Self::Kernel => costs.kernel_moving_ns(bytes),
+            Self::Network => costs.moving_ns(Channel::Network, bytes),
+        }
+    }
+
+    /// What of it the processor of one side does itself while it sends one message and receives one: copies,
+    /// traps, descriptors. The rest is DMA.
+    pub fn processor_ns(self, costs: &PollCosts, bytes: u64) -> u64 {
+        match self {
+            // A copy in and a copy out.
+            Self::SharedMemory => costs.shared_start_ns + 2 * costs.copy_ns(bytes),
+            // The receiver copies, and traps for it.
+            Self::Kernel => costs.kernel_moving_ns(bytes),
+            Self::Network => costs.network_post_ns + costs.poll_ns(Channel::Network),
+        }
+    }
+}
+
+/// The smallest power of two in `sizes` from which on `second` is at least as fast for all larger ones; `None`
+/// if it never is (L9).
+pub fn threshold(costs: &PollCosts, first: Way, second: Way, sizes: &[u64]) -> Option<u64> {
+    let faster = |bytes: &u64| second.moving_ns(costs, *bytes) <= first.moving_ns(costs, *bytes);
+    let last_slower = sizes.iter().rposition(|bytes| !faster(bytes));
+    sizes.get(last_slower.map_or(0, |place| place + 1)).copied()
+}
+
+/// Time between two looks at the messages during the computation (L10: Iprobe every 100 us).
+pub const PROBE_NS: u64 = 100_000;
+
+/// The overlap metric (L10): total time over time of computation, 1 at best. Two processes of a node send to
+/// each other (Isend, Irecv), compute for `compute_ns` with a look at the messages every [`PROBE_NS`], and wait
+/// (Waitall).
+///
+/// What the processor does itself is added to the computation. What the NIC does overlaps it; a message longer
+/// than `eager_max` must first be announced, and the NIC starts at the first look after that.
+pub fn overlap(costs: &PollCosts, way: Way, bytes: u64, eager_max: u64, compute_ns: u64) -> f64 {
+    let processor = way.processor_ns(costs, bytes);
+    let total = match way {
+        Way::SharedMemory | Way::Kernel => compute_ns + processor,
+        Way::Network => {
+            let announced =
+                if bytes > eager_max { PROBE_NS.min(compute_ns) + costs.network_start_ns } else { 0 };
+            let there = announced + way.moving_ns(costs, bytes);
+            processor + compute_ns.max(there)
+        }
+    };
+    total as f64 / compute_ns.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn powers() -> Vec<u64> {
+        (0..=20).map(|power| 1 << power).collect()
+    }
+
+    #[test]
+    fn the_kernel_module_takes_over_at_the_published_length() {
+        // L9: 4 KiB, and it stays best above.
+        let costs = PollCosts::default();
+        assert_eq!(threshold(&costs, Way::SharedMemory, Way::Kernel, &powers()), Some(4096));
+        // A dearer trap moves it up, one without end to never.
+        let dear = PollCosts { kernel_start_ns: 12_000, ..costs };
+        assert!(threshold(&dear, Way::SharedMemory, Way::Kernel, &powers()) > Some(4096));
+        let never = PollCosts { kernel_start_ns: u64::from(u32::MAX), ..costs };
+        assert_eq!(threshold(&never, Way::SharedMemory, Way::Kernel, &powers()), None);
+    }
+
+    #[test]
+    fn small_messages_by_shared_memory_large_ones_overlap_on_the_network() {
+        // L10.
+        let costs = PollCosts::default();
+        let at = |way, bytes| overlap(&costs, way, bytes, 8192, 1_000_000);
+        let [shared, kernel, network] = Way::ALL.map(|way| at(way, 4));
+        assert!(shared < network && network < kernel, "{shared} {network} {kernel}");
+        let [shared, kernel, network] = Way::ALL.map(|way| at(way, 128 << 10));
+        assert!(network < 1.01 && network < kernel && kernel < shared, "{shared} {network} {kernel}");
+        // Too little computation to hide behind.
+        assert!(overlap(&costs, Way::Network, 128 << 10, 8192, 10_000) > 10.0);
+    }
+}

@@ -1,0 +1,99 @@
+//! The command `channels` as a user meets it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn channels(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    command.arg("channels").args(arguments.split_whitespace()).output().expect("the command runs")
+}
+
+fn json(arguments: &str) -> Value {
+    let output = channels(&format!("{arguments} --format json"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+#[test]
+fn the_same_arguments_give_the_same_bytes_and_figures() {
+    let read = |name: &str| {
+        let folder = folder(name);
+        let output = channels(&format!(
+            "--bursts 1,10,100 --pairs 20 --out {}",
+            folder.to_str().expect("a plain path")
+        ));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let names =
+            ["latency-ratio.svg", "message-discovery.svg", "thresholds.svg", "discovery.csv", "latency.csv"];
+        (output.stdout, names.map(|name| std::fs::read(folder.join(name)).expect("a file")))
+    };
+    let (first, second) = (read("channels-a"), read("channels-b"));
+    assert_eq!(first, second);
+    assert!(String::from_utf8_lossy(&first.1[1]).contains("run-length"), "every policy has a line");
+}
+
+#[test]
+fn our_policy_is_never_far_behind_the_best_published_one() {
+    let report = json("--only discovery --policy run-length");
+    let rows = report["discovery"].as_array().expect("rows");
+    let constant: Vec<f64> = rows
+        .iter()
+        .filter(|row| !row["bursts"].as_str().expect("a length").contains("random"))
+        .map(|row| row["to_best"].as_f64().expect("a ratio"))
+        .collect();
+    assert_eq!(constant.len(), 20);
+    assert!(constant.iter().all(|&ratio| ratio <= 1.05), "{constant:?}");
+}
+
+#[test]
+fn thresholds_follow_the_costs() {
+    let from = |arguments: &str| {
+        json(&format!("--only thresholds {arguments}"))["thresholds"][0]["from_bytes"].clone()
+    };
+    assert_eq!(from(""), 4096);
+    assert!(from("--set kernel_start_ns=20000").as_u64() > Some(4096));
+    assert_eq!(from("--set kernel_start_ns=1000000 --set copy_bytes_per_us=1000000"), Value::Null);
+}
+
+#[test]
+fn the_real_engine_runs_every_policy() {
+    let report = json("--only real --messages 300 --set kernel_ns=1");
+    let rows = report["real"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        let number = |name: &str| row[name].as_u64().expect("a number");
+        let found = ["network", "shared", "kernel"]
+            .iter()
+            .map(|channel| number(&format!("{channel}_polls")) - number(&format!("{channel}_empty")))
+            .sum::<u64>();
+        assert_eq!((number("messages"), found), (600, 600), "{row}");
+        assert_eq!(number("kernel_polls") - number("kernel_empty"), 6, "every fiftieth of 300");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let cases = [
+        ("--policy fast", "unknown policy fast"),
+        ("--policy dynamic:0", "unknown policy dynamic:0"),
+        ("--bursts 0", "0 is not in 1..=100000"),
+        ("--set rdma_ns", "must be KEY=VALUE"),
+        ("--set rdma_ns=0", "\"0\" is no number from 1 to 1000000"),
+        ("--set colour=1", "there is no cost colour"),
+        ("--only real --engine optimistic", "optimistic is no software engine"),
+    ];
+    for (arguments, message) in cases {
+        let output = channels(arguments);
+        let shown = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
+        assert!(shown.contains(message) && output.stdout.is_empty(), "{arguments}: {shown}");
+    }
+}
