@@ -76,6 +76,9 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
 const HISTORIES: [u32; 14] = [1, 2, 4, 6, 8, 10, 15, 20, 30, 50, 100, 150, 200, 300];
 const HISTORY_BURSTS: [u32; 3] = [10, 100, 200];
 
+/// What stands before the length of a burst, and how bursts of it are drawn.
+type Kind = (&'static str, fn(u32) -> Bursts);
+
 pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
     let bench = Discovery {
         bursts: Bursts::Constant(1),
@@ -103,7 +106,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
     ];
     let mut table = Table::new("discovery", title, columns);
     let published = [PolicySpec::RoundRobin, PolicySpec::Static(50), PolicySpec::Dynamic(10)];
-    let kinds: [(&str, fn(u32) -> Bursts); 2] = [("", Bursts::Constant), ("random, mean ", Bursts::Uniform)];
+    let kinds: [Kind; 2] = [("", Bursts::Constant), ("random, mean ", Bursts::Uniform)];
     let mut figure = Figure::new("Message discovery in virtual time");
     figure.columns = 2;
     for (prefix, kind) in kinds {

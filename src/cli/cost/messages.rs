@@ -3,6 +3,7 @@
 use std::io::{Write, stderr};
 use std::path::PathBuf;
 
+use dpamatch::cost::from_trace;
 use dpamatch::cost::steps::steps_by_rank;
 use dpamatch::cost::{
     MessageList, PhaseCost, Place, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
