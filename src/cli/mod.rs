@@ -13,6 +13,7 @@ mod engines;
 mod explore;
 mod footprint;
 mod generate;
+mod interrupt;
 mod matching;
 mod nic_args;
 mod output;

@@ -8,6 +8,7 @@ use dpamatch::Rank;
 use dpamatch::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
 use indicatif::ProgressBar;
 
+use super::interrupt::Interrupt;
 use super::{BadInput, output};
 
 mod check;
@@ -16,8 +17,8 @@ mod info;
 
 const EXAMPLES: &str = "\
 PATH is a folder with the files of a run, the .meta file of one of several runs, a .tar archive (also .tar.xz,
-.tar.gz, .tar.zst), or the file of one rank. Rank files are DUMPI binary files or texts of dumpi2ascii, packed or
-not.
+.tar.gz, .tar.zst), or the file of one rank. Rank files are DUMPI binary files or texts of dumpi2ascii; all may
+be packed.
 
 Examples:
   dpamatch trace info  lulesh-27.dumpi.tar.xz       ranks, versions, calls by class and function
@@ -50,6 +51,9 @@ struct TraceArgs {
     /// Save what can be saved of files that are cut off or damaged
     #[arg(long)]
     salvage: bool,
+    /// Keep what unpacking gave in this folder, so that it is there at once the next time
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
     /// The rank that a single file is of, if its name does not say so
     #[arg(long, value_name = "R")]
     as_rank: Option<u32>,
@@ -72,7 +76,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 impl TraceArgs {
     fn open(&self) -> anyhow::Result<Box<dyn TraceSource>> {
         let rank = self.as_rank.map(Rank::new).transpose().map_err(|error| BadInput(error.to_string()))?;
-        let options = OpenOptions { salvage: self.salvage, rank, interrupt: None };
+        // A cache that is half written must go away when the user wants to stop, so that this is noticed and
+        // not left to the system. Once the trace is open there is nothing to clean up.
+        let interrupt = self.cache.is_some().then(Interrupt::catch).transpose()?;
+        let flag = interrupt.as_ref().map(Interrupt::flag);
+        let options = OpenOptions { salvage: self.salvage, rank, cache: self.cache.clone(), interrupt: flag };
         let trace = trace::open(&self.path, &options).map_err(bad_input)?;
         for notice in &trace.run().notices {
             eprintln!("note: {notice}");

@@ -3,6 +3,7 @@
 mod binary;
 mod clock;
 mod cursor;
+mod encode;
 mod ending;
 mod lines;
 mod record;
@@ -12,4 +13,5 @@ mod text_value;
 mod window;
 
 pub use binary::BinaryReader;
+pub(super) use encode::Encoder;
 pub use text::TextReader;

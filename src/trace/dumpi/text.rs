@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
 use crate::trace::{
-    Argument, Call, DatatypeSizes, Field, Footer, Function, Rank, RankInfo, RankReader, Salvage, Span,
+    Argument, Call, DatatypeSizes, Field, Footer, Function, Op, Rank, RankInfo, RankReader, Salvage, Span,
     TraceError, TraceErrorKind,
 };
 
@@ -109,6 +109,26 @@ impl TextReader {
             sequence: 0,
             ending: Ending::new(salvage, None),
         }
+    }
+
+    /// Its name in messages.
+    pub(in crate::trace) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Gives the next call and its arguments to `take`; `false` at the end. What `take` does not like is
+    /// damage.
+    pub(in crate::trace) fn next_into(
+        &mut self,
+        take: &mut dyn FnMut(&Call<'_>, &Arguments) -> Result<(), String>,
+    ) -> Result<bool, TraceError> {
+        let Some(Call { op: _, sequence, offset, function, thread, cpu, wall }) = self.next_call()? else {
+            return Ok(false);
+        };
+        // The operation borrows the arguments and is not needed for them.
+        let call = Call { op: Op::Other, sequence, offset, function, thread, cpu, wall };
+        take(&call, &self.args).map_err(|what| self.error(Fault::Damaged(what)))?;
+        Ok(true)
     }
 
     /// Takes in the lines of one call; `None` at the end of the text.
@@ -342,8 +362,7 @@ fn finish(args: &mut Arguments, function: Function) -> Result<(), Fault> {
     for (position, field) in function.fields().iter().enumerate() {
         let is_there = args.at(position) != Argument::Absent;
         match field {
-            Field::AtRoot(_) if args.is_root() => {}
-            Field::AtRoot(_) => args.forget(position),
+            Field::AtRoot(_) if !args.is_root() => args.forget(position),
             // Without arguments there is no line for them.
             Field::Args if !is_there => args.begin_texts(position),
             field if !is_there => {

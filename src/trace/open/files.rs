@@ -17,6 +17,9 @@ pub(super) const BEGINNING_BYTES: u64 = 512;
 /// First bytes of a DUMPI binary file.
 const MAGIC: [u8; 4] = [0xff, 0xaa, 0xdd, b'D'];
 
+/// Where an archive's first header says that it is one.
+const TAR_MAGIC_AT: usize = 257;
+
 /// Where a rank's trace is.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
@@ -88,6 +91,17 @@ impl Files {
             (_, Some(error)) => Err(error),
         }
     }
+}
+
+/// Whether it is a binary file, or an archive of such, that is not packed.
+pub(super) fn is_plain_binary(file: &Region) -> Result<bool, TraceError> {
+    let beginning = file.bytes_at(0, BEGINNING_BYTES)?;
+    Ok(beginning.starts_with(&MAGIC) || is_tar(&beginning))
+}
+
+/// Whether an archive begins so.
+pub(super) fn is_tar(beginning: &[u8]) -> bool {
+    beginning.get(TAR_MAGIC_AT..).is_some_and(|magic| magic.starts_with(b"ustar"))
 }
 
 /// A rank's trace without compression.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::trace::region::Region;
 use crate::trace::{Rank, RunInfo, TraceError, TraceErrorKind};
@@ -10,13 +10,11 @@ use crate::trace::{Rank, RunInfo, TraceError, TraceErrorKind};
 use super::OpenOptions;
 use super::archive::{Member, members};
 use super::decompress::{self, Compression};
-use super::files::{BEGINNING_BYTES, Files, Place};
+use super::files::{BEGINNING_BYTES, Files, Place, is_tar};
 use super::names::{Content, is_archive, rank_name};
 
 /// Longest description in bytes; real ones have 150.
 const META_BYTES_MAX: u64 = 64 * 1024;
-/// Where an archive's first header says that it is one.
-const TAR_MAGIC_AT: usize = 257;
 
 fn unsupported(path: &Path, what: String) -> TraceError {
     TraceError::new(path, TraceErrorKind::Unsupported(what))
@@ -29,24 +27,50 @@ pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceErr
     }
     let is_meta = path.extension().is_some_and(|extension| extension == "meta");
     if let (true, Some(stem)) = (is_meta, path.file_stem().and_then(|stem| stem.to_str())) {
-        let folder = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-        return in_folder(folder, Some(stem), options);
+        return in_folder(folder_of(path), Some(stem), options);
     }
     let file = Region::open(path)?;
     let compression = Compression::of(&file.bytes_at(0, BEGINNING_BYTES)?);
-    if is_tar(&file, compression) {
+    if holds_tar(&file, compression) {
         return in_archive(&file, compression, options);
     }
     Ok(single(path, options))
 }
 
+/// All files that [`find`] may look into for this path, by name.
+pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
+    let about = |error| TraceError::new(path, error);
+    let is_meta = path.extension().is_some_and(|extension| extension == "meta");
+    let folder = match (fs::metadata(path).map_err(about)?.is_dir(), is_meta) {
+        (true, _) => path,
+        (false, true) => folder_of(path),
+        (false, false) => return Ok(vec![path.to_owned()]),
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(about)? {
+        let file = entry.map_err(about)?.path();
+        let Some(name) = file.file_name().and_then(|name| name.to_str()) else { continue };
+        let is_one = rank_name(name).is_some() || name.ends_with(".meta") || is_archive(name);
+        if is_one && file.is_file() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The folder that a file is in.
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
+}
+
 /// Whether there is an archive in it.
-fn is_tar(file: &Region, compression: Compression) -> bool {
+fn holds_tar(file: &Region, compression: Compression) -> bool {
     use std::io::Read;
     let mut beginning = Vec::new();
     let read = decompress::reader(file, compression).take(BEGINNING_BYTES).read_to_end(&mut beginning);
     // What is wrong with it is said by whoever reads on.
-    read.is_ok() && beginning.get(TAR_MAGIC_AT..).is_some_and(|magic| magic.starts_with(b"ustar"))
+    read.is_ok() && is_tar(&beginning)
 }
 
 /// One rank's file.

@@ -1,12 +1,13 @@
 //! From a path to a trace: folders, archives, single files, packed or not.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Rank, TraceError, TraceErrorKind, TraceSource};
 
 mod archive;
+mod cache;
 mod decompress;
 mod files;
 mod find;
@@ -20,6 +21,9 @@ pub struct OpenOptions {
     pub salvage: bool,
     /// The rank that a single file is of, whatever its name says.
     pub rank: Option<Rank>,
+    /// A folder to keep the trace in as it is after unpacking, so that it is there at once the next time. It
+    /// is made if it does not exist; without it nothing is kept.
+    pub cache: Option<PathBuf>,
     /// Set by someone else when the user wants to stop: opening then ends with
     /// [`Interrupted`](TraceErrorKind::Interrupted).
     pub interrupt: Option<Arc<AtomicBool>>,
@@ -64,5 +68,9 @@ impl OpenOptions {
 /// }
 /// ```
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, TraceError> {
-    Ok(Box::new(find::find(path, options)?))
+    let files = match &options.cache {
+        Some(folder) => cache::open(path, folder, options)?,
+        None => find::find(path, options)?,
+    };
+    Ok(Box::new(files))
 }
