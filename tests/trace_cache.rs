@@ -108,7 +108,7 @@ fn a_cache_that_does_not_fit_is_made_anew_with_a_notice() {
 fn an_interrupted_cache_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let stop = OpenOptions { interrupt: Some(Arc::new(AtomicBool::new(true))), ..options(&folder) };
-    let error = trace::open(&data("edge-4-mpich"), &stop).err().expect("it was interrupted");
+    let error = trace::open(&data("edge-4-mpich"), &stop).expect_err("it was interrupted");
     assert!(matches!(error.kind(), TraceErrorKind::Interrupted), "{error}");
     assert_eq!(files(&stop), Vec::<PathBuf>::new());
 }
@@ -129,7 +129,7 @@ fn what_gains_nothing_or_is_broken_is_not_cached() {
     .expect("room");
     let trace = trace::open(&broken, &options).expect("it is found");
     assert!(trace.run().notices.iter().any(|notice| notice.starts_with("not cached")), "{:?}", trace.run());
-    let error = trace.open(Rank::default()).expect("a reader").next_call().err().expect("it is broken");
+    let error = trace.open(Rank::default()).expect("a reader").next_call().expect_err("it is broken");
     assert!(matches!(error.kind(), TraceErrorKind::Truncated(_)), "{error}");
     assert_eq!(files(&options), Vec::<PathBuf>::new());
 }
