@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use dpamatch::compare::{CompareError, Experiment, Plan, Report, Table};
+use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, ENGINES, EngineEntry};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -61,6 +62,9 @@ pub(super) struct Args {
     /// Entries that stay in 'depth'
     #[arg(long, value_name = "D,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     depths: Vec<u32>,
+    /// Bins of each hash table of engines that have them, 1 to 65536
+    #[arg(long, value_name = "B", default_value_t = BinCount::default())]
+    bins: BinCount,
     /// Timed rounds; 0: steps only
     #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=100))]
     rounds: u32,
@@ -108,6 +112,7 @@ impl Args {
                 planned.clone_from(given);
             }
         }
+        plan.options.bins = self.bins;
         (plan.rounds, plan.seed) = (self.rounds as usize, self.seed);
         plan
     }

@@ -73,8 +73,9 @@ pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
         ));
     }
     let names: Vec<&str> = sheet.rows.iter().map(|(case, _)| case.workload.pattern.name()).collect();
-    let mut heat =
-        crate::figure::Heat::new("Application patterns", "", "", "steps per message").with_columns(names);
+    let mut heat = crate::figure::Heat::new("Application patterns", "", "", "steps per message")
+        .with_columns(names)
+        .logarithmic();
     for (i, engine) in sheet.engines().into_iter().enumerate() {
         let values = sheet.rows.iter().map(|(_, all)| all[i].steps_per_match().unwrap_or(f64::NAN));
         heat = heat.with_row(engine, values);

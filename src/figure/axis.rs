@@ -52,6 +52,13 @@ pub(super) fn label(value: f64) -> String {
     }
 }
 
+/// A number in a cell: three digits.
+pub(super) fn cell(value: f64) -> String {
+    let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let unit = 10_f64.powi(magnitude - 2);
+    label((value / unit).round() * unit)
+}
+
 /// A power of two by its exponent: exact below 10,000, above in units of 1,024 and 1,048,576.
 pub(super) fn power_label(exponent: f64) -> String {
     let value = exponent.exp2();
@@ -81,6 +88,10 @@ mod tests {
         let expected =
             ["0", "0.3", "1", "2.5", "1000", "9999", "10k", "125k", "1M", "2.5G", "-20k"].map(str::to_owned);
         assert_eq!(labels.map(label), expected);
+        assert_eq!(
+            [0.0, 0.12345, 8.687, 97.92, 255.4, 1234.0, 98_765.0].map(cell),
+            ["0", "0.123", "8.69", "97.9", "255", "1230", "98.8k"]
+        );
         let powers = [-1.0, 0.0, 6.0, 13.0, 14.0, 16.0, 20.0, 31.0];
         let expected = ["0.5", "1", "64", "8192", "16Ki", "64Ki", "1Mi", "2Gi"].map(str::to_owned);
         assert_eq!(powers.map(power_label), expected);

@@ -11,12 +11,18 @@ use kuva::render::figure::Figure as Grid;
 use kuva::render::layout::{AxisLabelOverlap, Layout, TickFormat};
 use kuva::render::plots::Plot;
 
-use super::axis::{label, power_label};
+use super::axis::{cell, label, power_label};
 use super::{Axis, Bars, Boxes, Figure, Heat, Lines, Panel, Scale, Style};
 
-/// Size of one panel in pixels.
+/// Size of one panel in pixels, if its labels do not need more.
 const PANEL_WIDTH: f64 = 470.0;
 const PANEL_HEIGHT: f64 = 360.0;
+/// Room for axes and margins of a panel.
+const FRAME: f64 = 160.0;
+/// Width of a letter of a tick's label, at most on average.
+const LETTER: f64 = 7.0;
+/// Height of a row of a heat map.
+const ROW_HEIGHT: f64 = 22.0;
 /// Dark enough for a white ground, and told apart by eyes that do not see red and green.
 const COLOURS: [&str; 12] = [
     "#1b6ca8", "#d1495b", "#3c8d53", "#c98a1b", "#7b4fa3", "#444444", "#1f9aa0", "#b05c2e", "#c24d9c",
@@ -37,6 +43,9 @@ const EDGE: f64 = 0.1;
 const DASHES: &str = "8 4";
 /// Most ticks on an axis in powers of two.
 const POWER_TICKS: f64 = 9.0;
+/// How far an annotation stands above its point, and the height of a heat map's panel without its cells.
+const ANNOTATION_RISE: f64 = 9.0;
+const HEAT_FRAME: f64 = 90.0;
 /// Most columns of a heat map with a number in each cell.
 const NUMBERED_COLUMNS: usize = 10;
 
@@ -49,11 +58,15 @@ pub(super) fn svg(figure: &Figure) -> Option<String> {
     }
     let names = names(&panels);
     let (plots, layouts) = panels.iter().map(|panel| draw(panel, &names)).unzip();
+    let (width, height) = panels
+        .iter()
+        .map(|panel| size(panel))
+        .fold((PANEL_WIDTH, PANEL_HEIGHT), |most, size| (most.0.max(size.0), most.1.max(size.1)));
     let grid = Grid::new(panels.len().div_ceil(columns), columns)
         .with_title(text(&figure.title))
         .with_plots(plots)
         .with_layouts(layouts)
-        .with_cell_size(PANEL_WIDTH, PANEL_HEIGHT)
+        .with_cell_size(width, height)
         // Room for the half of the last tick's label that stands out of its panel.
         .with_spacing(24.0)
         .with_padding(16.0)
@@ -79,6 +92,25 @@ fn renumbered(svg: &str) -> String {
         out += &format!("{PREFIX}{place}{rest}");
     }
     out + "\n"
+}
+
+/// Width and height that a panel needs so that its labels do not meet.
+fn size(panel: &Panel) -> (f64, f64) {
+    let longest = |names: &[String]| names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+    let beside = |names: &[String]| names.len() as f64 * (longest(names) + 1.0).max(6.0) * LETTER;
+    match panel {
+        Panel::Lines(_) => (PANEL_WIDTH, PANEL_HEIGHT),
+        Panel::Bars(bars) => (FRAME + beside(&bars.groups), PANEL_HEIGHT),
+        Panel::Heat(heat) => {
+            let names: Vec<String> = heat.rows.iter().map(|(name, _)| name.clone()).collect();
+            let width = FRAME + beside(&heat.columns) + longest(&names) * LETTER;
+            (width, FRAME + heat.rows.len() as f64 * ROW_HEIGHT)
+        }
+        Panel::Boxes(boxes) => {
+            let names: Vec<String> = boxes.groups.iter().map(|(name, _)| name.clone()).collect();
+            (FRAME + beside(&names), PANEL_HEIGHT)
+        }
+    }
 }
 
 /// All names of the legend once, in the order of their first appearance: the place is the colour.
@@ -252,7 +284,12 @@ fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
         let mix = |from: f64, to: f64| (from + (to - from) * t.clamp(0.0, 1.0)).round();
         format!("rgb({},{},{})", mix(247.0, 70.0), mix(251.0, 150.0), mix(255.0, 205.0))
     };
-    let cells = heat.rows.iter().rev().map(|(_, values)| values.clone());
+    let placed = |&value: &f64| match heat.logarithmic {
+        true if value > 0.0 => value.log10(),
+        true => f64::NAN,
+        false => value,
+    };
+    let cells = heat.rows.iter().rev().map(|(_, values)| values.iter().map(placed).collect::<Vec<_>>());
     let plot =
         Heatmap::new().with_data(cells.collect::<Vec<_>>()).with_color_map(ColorMap::Custom(Arc::new(shade)));
     let plots = vec![Plot::Heatmap(plot)];
@@ -261,11 +298,18 @@ fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
     let mut layout = layout(&plots, &title, &heat.x_title, &heat.y_title)
         .with_x_categories(heat.columns.iter().map(|column| text(column)).collect())
         .with_y_categories(rows);
+    if heat.logarithmic {
+        let power = |exponent: f64| cell(10_f64.powf(exponent));
+        layout = layout.with_colorbar_tick_format(TickFormat::Custom(Arc::new(power)));
+    }
     if heat.columns.len() <= NUMBERED_COLUMNS {
+        // Annotations stand above their point; in a cell they belong on it.
+        let (_, height) = size(&Panel::Heat(heat.clone()));
+        let rise = ANNOTATION_RISE * heat.rows.len() as f64 / (height.max(PANEL_HEIGHT) - HEAT_FRAME);
         for (i, (_, values)) in heat.rows.iter().rev().enumerate() {
             for (j, &value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
                 // Cells stand around the whole numbers from 1 on.
-                let number = TextAnnotation::new(label(value), (j + 1) as f64, (i + 1) as f64);
+                let number = TextAnnotation::new(cell(value), (j + 1) as f64, (i + 1) as f64 - rise);
                 layout = layout.with_annotation(number.with_font_size(11));
             }
         }

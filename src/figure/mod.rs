@@ -139,7 +139,10 @@ mod tests {
     #[test]
     fn numbers_of_the_picture_stand_in_the_csv() {
         let bars = Bars::new("a, b", "n", Axis::linear("y"), ["64"]).stacked().with("one", [1.5]);
-        let heat = Heat::new("h", "x", "y", "v").with_columns(["c", "d"]).with_row("r", [7.0, f64::NAN]);
+        let heat = Heat::new("h", "x", "y", "v")
+            .with_columns(["c", "d"])
+            .with_row("r", [7.0, f64::NAN])
+            .logarithmic();
         let boxes = Boxes::new("b", Axis::linear("ns")).with("s", [2.0, 1.0]);
         let figure = Figure::new("f").with(bars).with(heat).with(boxes);
         let csv = "panel,series,x,y\n\"a, b\",one,64,1.5\nh,r,c,7\nh,r,d,NaN\nb,s,0,2\nb,s,1,1\n";

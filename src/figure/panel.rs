@@ -127,6 +127,8 @@ pub struct Heat {
     pub columns: Vec<String>,
     /// Name and values of each row, from top to bottom.
     pub rows: Vec<(String, Vec<f64>)>,
+    /// Whether equal ratios are equal steps of colour; values of 0 and less have none then.
+    pub logarithmic: bool,
 }
 
 impl Heat {
@@ -144,7 +146,14 @@ impl Heat {
             value_title: value_title.into(),
             columns: Vec::new(),
             rows: Vec::new(),
+            logarithmic: false,
         }
+    }
+
+    /// With colours by the logarithm of the values.
+    pub fn logarithmic(mut self) -> Self {
+        self.logarithmic = true;
+        self
     }
 
     /// With these columns.
