@@ -118,6 +118,10 @@ fn bytes_prove_the_pairs() {
             .fold((0, 0), |sums, truth| (sums.0 + truth.bytes_equal, sums.1 + truth.bytes_differ));
         let known = if name.starts_with("edge") { 36 } else { true_pairs(name).len() as u64 };
         assert_eq!((equal, differ), (known, 0), "{name}");
+        // The edge cases wait for an MPI_Ibarrier, which is no call of the trace; all other requests are known, shared
+        // ones included.
+        let unknown = u64::from(name.starts_with("edge"));
+        assert!(run.programs.iter().all(|program| program.oddities.unknown_requests == unknown), "{name}");
         assert!(run.truth.iter().all(|truth| truth.assumed == 0 && truth.without_message == 0), "{name}");
     }
 }
@@ -130,7 +134,9 @@ fn causal_and_timed_replays_are_legal() {
         let left = run.truth.iter().map(|truth| truth.left).sum::<u64>();
         let mut all = vec![run.merged().expect("wall times")];
         for seed in 1..=3 {
-            let (orders, stalls, _) = run.causal(Network { seed, ..Network::default() });
+            // The more jitter, the more messages of one sender would overtake each other if they could.
+            let network = Network { seed, jitter_ns: 500 << (5 * seed), compute: 0.5, ..Network::default() };
+            let (orders, stalls, _) = run.causal(network);
             assert_eq!(stalls, 0, "{name}, seed {seed}");
             all.push(orders);
         }
