@@ -142,3 +142,17 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
     assert_eq!(numbers.lines().count(), 1 + 5 * 6 + 5 * 2);
     std::fs::remove_dir_all(&folder).expect("the folder goes away");
 }
+
+#[test]
+fn without_a_compiler_peers_says_what_is_missing() {
+    let run = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .args(["bench", "--peers", "--scenario", "NC"])
+        .env("CC", "/nonexistent/cc")
+        .output()
+        .expect("the program runs");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(run.stdout.is_empty());
+    let said = String::from_utf8(run.stderr).expect("text");
+    assert!(said.contains("cannot run the compiler /nonexistent/cc"), "{said}");
+    assert!(said.contains("libucx-dev") && said.contains("DPAMATCH_UCX"), "{said}");
+}

@@ -75,6 +75,11 @@ impl Processors {
         self.allowed.get(place).is_some_and(|&cpu| processors::pin_to(cpu).is_ok())
     }
 
+    /// Those of sender and receiver, if there are two.
+    pub(super) fn pair(&self) -> Option<(usize, usize)> {
+        Some((*self.allowed.get(1)?, *self.allowed.first()?))
+    }
+
     /// Pins the calling thread; whether that went well.
     pub(super) fn pin_receiver(&self) -> bool {
         self.pin(0)

@@ -16,6 +16,7 @@ mod report;
 mod scenario;
 mod signal;
 mod stats;
+mod ucx;
 mod window;
 
 pub use machine::Machine;
@@ -25,4 +26,5 @@ pub use recorded::{Recorded, RecordedRow};
 pub use report::{PointError, Report, Row};
 pub use scenario::{Posting, Scenario, UnknownScenario, WINDOW_MAX};
 pub use stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
+pub use ucx::{Ucx, UcxError, VARIABLE as UCX_VARIABLE};
 pub use window::WARM_UP;

@@ -12,6 +12,7 @@ use super::nic_receiver::{NicReceiver, Paths};
 use super::scenario::{Scenario, WINDOW_MAX, Window};
 use super::signal::Signals;
 use super::stats::Summary;
+use super::ucx::{Ucx, UcxError};
 use super::window::{Limits, Receiver, ReceiverTimes, receive, send, slots};
 use crate::engine::{BinCount, BinEngine, ListEngine};
 use crate::registry::EngineOptions;
@@ -30,6 +31,8 @@ pub enum Peer {
     Bins,
     /// The sequential engine with linked lists does.
     List,
+    /// UCX's tag matching between two processes.
+    Ucx,
 }
 
 impl Peer {
@@ -46,6 +49,7 @@ impl fmt::Display for Peer {
             Self::NoMatching => f.write_str("no-matching"),
             Self::Bins => f.write_str("seq-bins"),
             Self::List => f.write_str("seq-list"),
+            Self::Ucx => f.write_str("ucx"),
         }
     }
 }
@@ -82,6 +86,8 @@ pub struct Settings {
     pub budget: Duration,
     /// Decides random orders.
     pub seed: u64,
+    /// UCX, if it is to be measured.
+    pub ucx: Option<Ucx>,
 }
 
 /// What one round of a point gave.
@@ -137,6 +143,9 @@ pub enum BenchError {
     /// A receive or message was sent on to software.
     #[error("a receive or message did not fit on the NIC and went to software matching")]
     LeftTheNic,
+    /// UCX cannot be measured, or was not looked for.
+    #[error(transparent)]
+    Ucx(#[from] UcxError),
     /// A thread cannot be started.
     #[error("cannot start a thread")]
     Thread(#[from] io::Error),
@@ -191,7 +200,7 @@ impl Settings {
 /// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size: 8 };
 /// let budget = Duration::from_millis(5);
 /// let nic = dpamatch::registry::EngineOptions { threads: false, ..Default::default() };
-/// let sample = measure(&point, &Settings { nic, repetitions: 10, budget, seed: 1 })?;
+/// let sample = measure(&point, &Settings { nic, repetitions: 10, budget, seed: 1, ucx: None })?;
 /// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -201,6 +210,11 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     }
     if point.size > SIZE_MAX || point.size * point.window > WINDOW_BYTES_MAX {
         return Err(BenchError::MessageSize);
+    }
+    if point.peer == Peer::Ucx {
+        let ucx =
+            settings.ucx.as_ref().ok_or_else(|| UcxError::Missing("it was not looked for".to_owned()))?;
+        return Ok(ucx.measure(point, settings)?);
     }
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
     let config = settings.config(point);
@@ -228,6 +242,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
             let drain = Drain::new(leader);
             run.pair(Sequential::new(drain, ListEngine::new(), slots, point.window, point.size))
         }
+        Peer::Ucx => unreachable!("measured above"),
     }
 }
 
@@ -286,7 +301,7 @@ mod tests {
 
     fn settings(threads: bool) -> Settings {
         let nic = EngineOptions { threads, ..EngineOptions::default() };
-        Settings { nic, repetitions: 3, budget: Duration::ZERO, seed: 7 }
+        Settings { nic, repetitions: 3, budget: Duration::ZERO, seed: 7, ucx: None }
     }
 
     fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {

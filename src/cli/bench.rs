@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::bench::{
-    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, Summary, WINDOW_MAX,
+    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, Summary, Ucx, WINDOW_MAX,
 };
 use dpamatch::engine::BinCount;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -46,7 +46,8 @@ Examples:
   dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
   dpamatch bench --trace traces/lulesh-27 --rank 13
-  dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json";
+  dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
+  dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
 
 /// Measure message rates of the emulated NIC, beside the same wire without matching and with sequential
 /// engines.
@@ -77,6 +78,9 @@ pub(super) struct Args {
     /// What else is measured on the same wire
     #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_values_t = [Baseline::NoMatching, Baseline::Bins])]
     baseline: Vec<Baseline>,
+    /// Measure UCX's tag matching in the same rounds, if it is installed
+    #[arg(long)]
+    peers: bool,
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -157,12 +161,13 @@ impl Args {
     }
 
     fn baselines(&self) -> impl Iterator<Item = Peer> {
-        self.baseline.iter().filter_map(|baseline| match baseline {
+        let baselines = self.baseline.iter().filter_map(|baseline| match baseline {
             Baseline::None => None,
             Baseline::NoMatching => Some(Peer::NoMatching),
             Baseline::Bins => Some(Peer::Bins),
             Baseline::List => Some(Peer::List),
-        })
+        });
+        baselines.chain(self.peers.then_some(Peer::Ucx))
     }
 
     /// Nothing was asked for but the defaults.
@@ -264,6 +269,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         repetitions: args.reps as usize,
         budget: Duration::from_millis(args.budget),
         seed: args.seed,
+        ucx: if args.peers { Some(Ucx::find()?) } else { None },
     };
     settings.nic.nic.validate().map_err(|error| BadInput(error.to_string()))?;
     let machine = Machine::this();
@@ -293,7 +299,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             }
             writeln!(out, "\n{}", tables::overview(&report, nic, args.is_overview()))?;
         }
-        Format::Csv => machine_readable::csv(&mut *out, &report, nic)?,
+        Format::Csv => machine_readable::csv(&mut *out, &report, nic, header.settings.ucx.as_ref())?,
         Format::Json => machine_readable::json(&mut *out, &report, &header)?,
     }
     Ok(out.flush()?)
@@ -303,7 +309,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 fn write_folder(folder: &Path, report: &Report, header: &Header, nic: Peer) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     let mut csv = Vec::new();
-    machine_readable::csv(&mut csv, report, nic)?;
+    machine_readable::csv(&mut csv, report, nic, header.settings.ucx.as_ref())?;
     fs::write(folder.join("results.csv"), csv)?;
     let mut json = Vec::new();
     machine_readable::json(&mut json, report, header)?;
@@ -358,8 +364,10 @@ impl Header {
         let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
             format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
         });
+        let beside =
+            settings.ucx.as_ref().map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
         format!(
-            "dpamatch {version} on {machine}\n\
+            "dpamatch {version}{beside} on {machine}\n\
              {command}\n\
              from one processor to the other and back: {hand_over}\n\
              {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s",

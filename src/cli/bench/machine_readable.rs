@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use dpamatch::bench::{Peer, Report, Row};
+use dpamatch::bench::{Peer, Report, Row, Ucx};
 use serde_json::{Value, json};
 
 use super::Header;
@@ -19,7 +19,7 @@ fn scenario(row: &Row) -> String {
     format!("{}{}", row.point.scenario, if row.calibrated { "-CAL" } else { "" })
 }
 
-pub(super) fn csv(out: &mut dyn Write, report: &Report, nic: Peer) -> io::Result<()> {
+pub(super) fn csv(out: &mut dyn Write, report: &Report, nic: Peer, ucx: Option<&Ucx>) -> io::Result<()> {
     writeln!(out, "{COLUMNS}")?;
     for row in &report.rows {
         let Some(rate) = row.rate() else { continue };
@@ -28,7 +28,10 @@ pub(super) fn csv(out: &mut dyn Write, report: &Report, nic: Peer) -> io::Result
             out,
             "{},{},{},{},{},{:.0},{:.0},{:.0},{},{:.1},{:.1},{}",
             name(row.point.peer, nic),
-            env!("CARGO_PKG_VERSION"),
+            match ucx {
+                Some(ucx) if row.point.peer == Peer::Ucx => ucx.version(),
+                _ => env!("CARGO_PKG_VERSION"),
+            },
             scenario(row),
             row.point.window,
             row.point.size,
@@ -57,6 +60,7 @@ fn object(report: &Report, row: &Row) -> Value {
         "rate_msgs_per_s": row.rate(),
         "to_no_matching": ratio(Peer::NoMatching),
         "to_seq_bins": ratio(Peer::Bins),
+        "to_ucx": ratio(Peer::Ucx),
         "rounds": row.samples,
     })
 }
@@ -65,6 +69,7 @@ pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io:
     let nic = &header.settings.nic.nic;
     let document = json!({
         "version": env!("CARGO_PKG_VERSION"),
+        "ucx_version": header.settings.ucx.as_ref().map(Ucx::version),
         "machine": header.machine,
         "command": header.command,
         "seed": header.settings.seed,

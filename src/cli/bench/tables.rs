@@ -110,6 +110,10 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
     if list {
         header.push("list");
     }
+    let ucx = report.rows.iter().any(|row| row.point.peer == Peer::Ucx);
+    if ucx {
+        header.extend(["ucx", "/ucx"]);
+    }
     let mut table = table(&header);
     for row in report.rows.iter().filter(shown) {
         let Peer::Nic { handlers } = row.point.peer else { continue };
@@ -144,6 +148,11 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
         ];
         if list {
             cells.push(beside(report.beside(row, Peer::List)));
+        }
+        if ucx {
+            let ucx = report.beside(row, Peer::Ucx);
+            cells.push(beside(ucx));
+            cells.push(ratio(ucx.and_then(|ucx| row.ratio_to(ucx))));
         }
         table.add_row(cells.into_iter().map(Cell::new));
     }

@@ -1,0 +1,350 @@
+/* One window of `dpamatch bench` on UCX's tag matching: two processes, shared memory, the same protocol, tags,
+ * payloads and clock as the bench itself. Built and run by `dpamatch bench --peers`; by hand:
+ *
+ *   cc -O2 ucx.c -o ucx -lucp -lucs
+ *   UCX_TLS=posix,self ./ucx window=128 size=8 repetitions=500 budget_ms=50 order=reverse
+ *
+ * A repetition (O38 in docs/decisions.md): the receiver posts k receives and says so; the sender starts the clock,
+ * sends k messages and waits for the acknowledgement that follows the last completion. Go, ready and acknowledgement
+ * are words of shared memory, as in the bench, so they cost both alike. An unexpected window's receives are posted
+ * when a last message says that all others have come.
+ *
+ * Prints one line: version, median, least and greatest time of a window, number of windows, time to post a receive,
+ * time from the first post to the last completion per message (unexpected windows), payloads checked; times in ns.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <ucp/api/ucp.h>
+
+enum { WARM_UP = 20, LEAST = 10, SOURCE = 1, FIRST_TAG = 1000, STANDING_TAG = 1 << 29, DONE_TAG = 1 };
+enum { ADDRESS_MAX = 4096, LINE = 128 };
+enum { SENDER, RECEIVER };
+
+/* What was asked for. */
+static long window = 128, size = 8, repetitions = 500, budget_ms = 50, standing = 0, stride = 1, seed = 1;
+static int reverse, shuffled, same_tag, any_source, any_tag, standing_wild, unexpected;
+static int processors[2] = {0, 1};
+
+/* Memory of both processes. A word has one writer and counts windows; GONE ends the run. */
+struct word { _Alignas(LINE) atomic_long said; };
+static struct shared {
+    struct word go, ready, ack, up[2];
+    size_t address_length[2];
+    char address[2][ADDRESS_MAX];
+    long checked;
+    double post_ns, receive_ns;
+} *shared;
+#define GONE (-1)
+
+static ucp_worker_h worker;
+static long open_receives, open_sends, open_standing;
+
+static void fail(const char *what, ucs_status_t status)
+{
+    fprintf(stderr, "ucx: %s: %s\n", what, ucs_status_string(status));
+    _exit(1);
+}
+
+static void *memory(size_t bytes)
+{
+    void *place = NULL;
+    if (posix_memalign(&place, LINE, bytes ? bytes : LINE)) {
+        fputs("ucx: out of memory\n", stderr);
+        _exit(1);
+    }
+    memset(place, 0, bytes ? bytes : LINE);
+    return place;
+}
+
+static double nanoseconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1e9 + time.tv_nsec;
+}
+
+static int ascending(const void *one, const void *other)
+{
+    double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, long count)
+{
+    if (count == 0) return 0;
+    qsort(values, count, sizeof *values, ascending);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *counter)
+{
+    (void)info;
+    if (status != UCS_OK && status != UCS_ERR_CANCELED) fail("receive", status);
+    --*(long *)counter;
+    ucp_request_free(request);
+}
+
+static void sent(void *request, ucs_status_t status, void *counter)
+{
+    if (status != UCS_OK) fail("send", status);
+    --*(long *)counter;
+    ucp_request_free(request);
+}
+
+/* 64-bit tags of UCX: source above, tag below; a wildcard is a part of the mask. */
+static uint64_t tag_of(uint32_t tag) { return (uint64_t)SOURCE << 32 | tag; }
+static uint64_t mask_of(int any_source, int any_tag)
+{
+    return (any_source ? 0 : UINT64_C(0xffffffff) << 32) | (any_tag ? 0 : UINT64_C(0xffffffff));
+}
+
+static void *post(uint64_t tag, uint64_t mask, void *buffer, long bytes, long *counter)
+{
+    ucp_request_param_t how = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.recv = received,
+        .user_data = counter,
+    };
+    void *request = ucp_tag_recv_nbx(worker, buffer, bytes, tag, mask, &how);
+    if (UCS_PTR_IS_ERR(request)) fail("post", UCS_PTR_STATUS(request));
+    if (request) ++*counter;
+    return request;
+}
+
+static void send_message(ucp_ep_h peer, uint64_t tag, const void *buffer, long bytes)
+{
+    ucp_request_param_t how = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = sent,
+        .user_data = &open_sends,
+    };
+    void *request = ucp_tag_send_nbx(peer, buffer, bytes, tag, &how);
+    if (UCS_PTR_IS_ERR(request)) fail("send", UCS_PTR_STATUS(request));
+    if (request) ++open_sends;
+}
+
+static void until_none(long *counter)
+{
+    while (*counter > 0) ucp_worker_progress(worker);
+}
+
+static void say(struct word *word, long value) { atomic_store_explicit(&word->said, value, memory_order_release); }
+static long wait_for(struct word *word, long value)
+{
+    long said;
+    while ((said = atomic_load_explicit(&word->said, memory_order_acquire)) < value && said != GONE)
+        ucp_worker_progress(worker);
+    return said;
+}
+
+/* A message's number at the start and the end of its payload. */
+static long end_length(void)
+{
+    return size <= 8 ? size : size / 2 < 8 ? size / 2 : 8;
+}
+static void stamp(char *bytes, long number)
+{
+    uint64_t word = number;
+    memcpy(bytes, &word, end_length());
+    memcpy(bytes + size - end_length(), &word, end_length());
+}
+static int holds(const char *bytes, long number)
+{
+    uint64_t word = number;
+    return !memcmp(bytes, &word, end_length()) && !memcmp(bytes + size - end_length(), &word, end_length());
+}
+
+static uint32_t tag_of_message(long message) { return FIRST_TAG + (same_tag ? 0 : message * stride); }
+static long spacing(void) { return size < 64 ? 64 : size; }
+
+static void receive_windows(void)
+{
+    char *buffers = memory(window * spacing()), done[8], unused[8];
+    long *order = memory(window * sizeof *order);
+    void **requests = memory(standing * sizeof *requests);
+    double *post_times = memory(repetitions * sizeof(double)), *times = memory(repetitions * sizeof(double));
+    long measured = 0;
+    srandom(seed);
+    for (long i = 0; i < window; i++) order[i] = reverse ? window - 1 - i : i;
+    for (long i = window - 1; shuffled && i > 0; i--) {
+        long other = random() % (i + 1), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    for (long i = 0; i < standing; i++)
+        requests[i] = post(tag_of(STANDING_TAG + i), mask_of(standing_wild, 0), unused, sizeof unused, &open_standing);
+    uint64_t mask = mask_of(any_source, any_tag);
+    for (long number = 1; wait_for(&shared->go, number) != GONE; number++) {
+        if (number <= WARM_UP) memset(buffers, 0xff, window * spacing());
+        if (unexpected) {
+            post(tag_of(DONE_TAG), mask_of(0, 0), done, sizeof done, &open_receives);
+            say(&shared->ready, number);
+            until_none(&open_receives);
+        }
+        double start = nanoseconds();
+        for (long slot = 0; slot < window; slot++)
+            post(tag_of(tag_of_message(order[slot])), mask, buffers + slot * spacing(), size, &open_receives);
+        double posted = nanoseconds();
+        if (!unexpected) say(&shared->ready, number);
+        until_none(&open_receives);
+        double complete = nanoseconds();
+        say(&shared->ack, number);
+        if (number > WARM_UP) {
+            if (measured < repetitions) {
+                post_times[measured] = (posted - start) / window;
+                times[measured++] = (complete - start) / window;
+            }
+            continue;
+        }
+        for (long slot = 0; slot < window; slot++) {
+            /* C1, C2: by the order of sending if all receives are alike, else each its own. */
+            long message = same_tag || any_tag ? slot : order[slot];
+            if (!holds(buffers + slot * spacing(), message)) {
+                fprintf(stderr, "ucx: receive %ld did not get message %ld\n", slot, message);
+                _exit(1);
+            }
+        }
+        shared->checked += window;
+    }
+    for (long i = 0; i < standing; i++)
+        if (requests[i]) ucp_request_cancel(worker, requests[i]);
+    until_none(&open_standing);
+    shared->post_ns = median(post_times, measured);
+    shared->receive_ns = unexpected ? median(times, measured) : 0;
+}
+
+static void send_windows(ucp_ep_h peer)
+{
+    char *payloads = memory(window * spacing());
+    double *times = memory(repetitions * sizeof(double)), begin = 0;
+    long measured = 0;
+    for (long i = 0; i < window; i++) stamp(payloads + i * spacing(), i);
+    for (long number = 1; number <= WARM_UP + repetitions; number++) {
+        if (number == WARM_UP + 1) begin = nanoseconds();
+        if (measured >= LEAST && nanoseconds() - begin > budget_ms * 1e6) break;
+        say(&shared->go, number);
+        wait_for(&shared->ready, number);
+        double start = nanoseconds();
+        for (long i = 0; i < window; i++)
+            send_message(peer, tag_of(tag_of_message(i)), payloads + i * spacing(), size);
+        if (unexpected) send_message(peer, tag_of(DONE_TAG), payloads, 8 < size ? 8 : size);
+        until_none(&open_sends);
+        wait_for(&shared->ack, number);
+        if (number > WARM_UP) times[measured++] = nanoseconds() - start;
+    }
+    say(&shared->go, GONE);
+    wait_for(&shared->up[RECEIVER], 2);
+    double middle = median(times, measured);
+    unsigned major, minor, patch;
+    ucp_get_version(&major, &minor, &patch);
+    printf("%u.%u.%u %.1f %.1f %.1f %ld %.2f %.2f %ld\n", major, minor, patch, middle, times[0], times[measured - 1],
+           measured, shared->post_ns, shared->receive_ns, shared->checked);
+}
+
+static void run(int role)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processors[role], &set);
+    sched_setaffinity(0, sizeof set, &set);
+    ucp_config_t *config;
+    ucp_context_h context;
+    ucs_status_t status;
+    if ((status = ucp_config_read(NULL, NULL, &config)) != UCS_OK) fail("configuration", status);
+    ucp_params_t features = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_TAG};
+    if ((status = ucp_init(&features, config, &context)) != UCS_OK) fail("start", status);
+    ucp_config_release(config);
+    ucp_worker_params_t single = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE, .thread_mode = UCS_THREAD_MODE_SINGLE,
+    };
+    if ((status = ucp_worker_create(context, &single, &worker)) != UCS_OK) fail("worker", status);
+    ucp_address_t *address;
+    size_t length;
+    if ((status = ucp_worker_get_address(worker, &address, &length)) != UCS_OK) fail("address", status);
+    if (length > ADDRESS_MAX) fail("address", UCS_ERR_BUFFER_TOO_SMALL);
+    memcpy(shared->address[role], address, length);
+    shared->address_length[role] = length;
+    say(&shared->up[role], 1);
+    wait_for(&shared->up[!role], 1);
+    ucp_ep_params_t to = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, .address = (ucp_address_t *)shared->address[!role],
+    };
+    ucp_ep_h peer;
+    if ((status = ucp_ep_create(worker, &to, &peer)) != UCS_OK) fail("connection", status);
+    if (role == SENDER) send_windows(peer);
+    else receive_windows();
+    /* Both leave together: what is on its way needs both. */
+    say(&shared->up[role], 2);
+    wait_for(&shared->up[!role], 2);
+}
+
+/* A receiver that fails has said why; the sender would wait for it for ever. */
+static void receiver_ended(int signal)
+{
+    int status;
+    (void)signal;
+    if (waitpid(-1, &status, WNOHANG) > 0 && status != 0) _exit(1);
+}
+
+static int argument(const char *text)
+{
+    static const struct { const char *name; long *value; } NUMBERS[] = {
+        {"window=", &window}, {"size=", &size}, {"repetitions=", &repetitions}, {"budget_ms=", &budget_ms},
+        {"standing=", &standing}, {"stride=", &stride}, {"seed=", &seed},
+    };
+    static const struct { const char *name; int *value; } WORDS[] = {
+        {"reverse", &reverse}, {"shuffled", &shuffled}, {"same-tag", &same_tag}, {"any-source", &any_source},
+        {"any-tag", &any_tag}, {"standing-wild", &standing_wild}, {"unexpected", &unexpected},
+    };
+    char *end;
+    for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
+        if (!strncmp(text, NUMBERS[i].name, strlen(NUMBERS[i].name))) {
+            *NUMBERS[i].value = strtol(text + strlen(NUMBERS[i].name), &end, 10);
+            return !*end;
+        }
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+        if (!strcmp(text, WORDS[i].name)) return *WORDS[i].value = 1;
+    return sscanf(text, "processors=%d,%d", &processors[SENDER], &processors[RECEIVER]) == 2;
+}
+
+int main(int count, char **arguments)
+{
+    for (int i = 1; i < count; i++)
+        if (!argument(arguments[i])) {
+            fprintf(stderr, "ucx: unknown argument %s\n", arguments[i]);
+            return 2;
+        }
+    if (window < 1 || size < 1 || repetitions < 1 || standing < 0) {
+        fputs("ucx: window, size and repetitions begin at 1\n", stderr);
+        return 2;
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        perror("ucx: shared memory");
+        return 1;
+    }
+    pid_t child = fork();
+    if (child < 0) {
+        perror("ucx: fork");
+        return 1;
+    }
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        run(RECEIVER);
+        _exit(0);
+    }
+    signal(SIGCHLD, receiver_ended);
+    run(SENDER);
+    return fflush(stdout) != 0;
+}
