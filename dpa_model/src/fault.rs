@@ -37,17 +37,24 @@ macro_rules! weak {
 
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 macro_rules! faults {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
         /// A broken rule.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[non_exhaustive]
         pub enum Fault {
-            $($(#[$doc])* $name,)*
+            $($(#[doc = $doc])+ $name,)*
         }
 
         impl Fault {
             /// All, in the order of the declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// What is broken, in a sentence.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!($($doc),+).trim_ascii(),)*
+                }
+            }
         }
     };
 }

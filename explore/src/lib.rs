@@ -16,9 +16,9 @@ pub use dpa_model_explore::story::Step;
 pub use run::{Report, Run, Violation, explore};
 pub use story::tell;
 
-/// The rules that can be taken out of the handlers, by name.
-pub fn faults() -> impl Iterator<Item = String> {
-    dpa_model_explore::Fault::ALL.iter().map(|fault| kebab(&format!("{fault:?}")))
+/// The rules that can be taken out of the handlers: name, and what is then broken.
+pub fn faults() -> impl Iterator<Item = (String, &'static str)> {
+    dpa_model_explore::Fault::ALL.iter().map(|fault| (kebab(&format!("{fault:?}")), fault.about()))
 }
 
 /// Takes a rule out of the handlers for the rest of the process. `false`: there is no such rule, or one was

@@ -311,7 +311,7 @@ fn slices_of_two() {
     stream(
         "block/slices of two, fast",
         Stream::new(config, &steps),
-        Extent::bounded(2, 3),
+        Extent::bounded(2, 4),
         &["clean", "fast"],
         &["slow"],
     );
@@ -324,7 +324,7 @@ fn slices_of_two_slow() {
     stream(
         "block/slices of two, slow",
         Stream::new(config, &steps),
-        Extent::bounded(2, 3),
+        Extent::bounded(2, 4),
         &["clean", "slow", "unexpected"],
         &[],
     );

@@ -17,13 +17,23 @@ const EXAMPLES: &str = "\
 The handlers are the NIC's real ones, each on a worker of its own; a seeded scheduler decides at every access to shared state who
 moves next. Each schedule's result is compared with the oracle's. Seed S is schedule S: it can be shown again.
 
+A path is what each handler did: clean (took its first choice), fast (its number further in the sequence), slow (waited and searched
+again), -none (its message is unexpected).
+
+Rules taken out with --fault break C1 or C2 here if they are about search, barrier, conflicts, fast or slow path and the stream lets them
+matter: try x1 to x5. Memory orderings (names that end in -relaxed) never do, since here all accesses have one order; rules of queues and
+fallback seldom do, since the stream's order is fixed. Those are for the models, see loom_tests/README.md.
+
 Exit code: 0 if every schedule gave the oracle's result, 3 if one did not, 2 if the input is wrong.
 
 Examples:
   dpamatch explore --example x5                      many schedules of the worked example X5: which paths occur
   dpamatch explore --example x5 --story 7            schedule 7, step by step
   dpamatch explore --example x5 --fault forcing-ignored   the first schedule that goes wrong without the forcing rule
-  dpamatch explore --handlers 4 events.txt           a stream of your own (posts, arrivals, cancels)";
+  dpamatch explore --fault list                      the rules, each with what is then broken
+  dpamatch explore --handlers 4 events.txt           a stream of your own: lines post,ID,COMM,SOURCE,TAG (* is a wildcard),
+                                                     arrive,ID,COMM,SOURCE,TAG and cancel,ID
+  printf 'post,0,0,*,7\\narrive,0,0,3,7\\n' | dpamatch explore";
 
 /// Run random schedules of the real handlers on a stream, and tell what they did.
 #[derive(Debug, clap::Args)]
@@ -54,7 +64,7 @@ pub(super) struct Args {
     #[arg(long)]
     eager_removal: bool,
     /// Take a rule out of the handlers first; stops at the first schedule that breaks C1 or C2. `list` names
-    /// the rules
+    /// the rules and what each is about
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,
     /// A worked example in place of a stream
@@ -157,7 +167,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn list() -> anyhow::Result<()> {
     let mut out = output::stdout();
-    faults().try_for_each(|name| writeln!(out, "{name}"))?;
+    faults().try_for_each(|(name, about)| writeln!(out, "{name:<30}{about}"))?;
     Ok(out.flush()?)
 }
 
