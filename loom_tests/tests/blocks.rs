@@ -6,8 +6,8 @@ use dpa_model::{NicConfig, Options};
 use loom_tests::model::{Extent, stream};
 use loom_tests::stream::{Step, Stream, post, send, tiny};
 
-const TWO: Extent = Extent::bounded(4, 6);
-const THREE: Extent = Extent::bounded(2, 3);
+const TWO: Extent = Extent::bounded(3, 6);
+const THREE: Extent = Extent::bounded(1, 3);
 
 fn of(handlers: usize, receives: usize, steps: &[Step]) -> Stream {
     Stream::new(NicConfig { receives, ..tiny(handlers, handlers, Options::default()) }, steps)
@@ -45,7 +45,7 @@ fn descriptors_come_back_twice() {
     stream(
         "blocks/recycling, three blocks",
         of(2, 2, &block.repeat(3)),
-        Extent::bounded(3, 4),
+        Extent::bounded(2, 4),
         &["clean", "fast"],
         &["slow"],
     );
@@ -63,7 +63,7 @@ fn descriptors_come_back_twice_with_other_keys() {
     stream(
         "blocks/recycling, three blocks, mixed",
         of(2, 2, &steps),
-        Extent::bounded(3, 4),
+        Extent::bounded(2, 4),
         &["clean", "slow"],
         &["fast"],
     );
