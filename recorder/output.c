@@ -1,0 +1,95 @@
+/* Bytes into a file, through one buffer of fixed size. */
+
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 << 18 };
+
+static int file = -1;
+static uint8_t buffer[BUFFER_BYTES];
+static size_t used;
+/* Bytes before the buffer. */
+static uint64_t written;
+static bool has_failed;
+
+bool rec_output_open(const char *path) {
+    file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) {
+        fprintf(stderr, "dpamatch-record: %s: %s\n", path, strerror(errno));
+    }
+    return file >= 0;
+}
+
+uint64_t rec_output_offset(void) { return written + used; }
+
+static void flush(void) {
+    size_t at = 0;
+    while (at < used && !has_failed) {
+        ssize_t count = write(file, buffer + at, used - at);
+        if (count >= 0) {
+            at += (size_t)count;
+        } else if (errno != EINTR) {
+            fprintf(stderr, "dpamatch-record: the trace is cut off: %s\n", strerror(errno));
+            has_failed = true;
+        }
+    }
+    /* After a failure offsets go on, but no byte is written any more: the file ends where it was cut. */
+    written += used;
+    used = 0;
+}
+
+bool rec_output_close(void) {
+    flush();
+    if (close(file) != 0) {
+        has_failed = true;
+    }
+    file = -1;
+    return !has_failed;
+}
+
+void rec_put_bytes(const void *bytes, size_t count) {
+    const uint8_t *from = bytes;
+    while (count > 0) {
+        if (used == BUFFER_BYTES) {
+            flush();
+        }
+        size_t part = BUFFER_BYTES - used < count ? BUFFER_BYTES - used : count;
+        memcpy(buffer + used, from, part);
+        used += part;
+        from += part;
+        count -= part;
+    }
+}
+
+static void put(uint64_t value, unsigned bytes) {
+    uint8_t big_endian[8];
+    for (unsigned k = 0; k < bytes; k++) {
+        big_endian[k] = (uint8_t)(value >> 8 * (bytes - 1 - k));
+    }
+    rec_put_bytes(big_endian, bytes);
+}
+
+void rec_put_u8(unsigned value) { put(value, 1); }
+void rec_put_u16(unsigned value) { put(value, 2); }
+void rec_put_i32(int64_t value) { put((uint64_t)value, 4); }
+void rec_put_u64(uint64_t value) { put(value, 8); }
+
+void rec_put_i32s(const int *values, int count) {
+    if (values == NULL || count < 0) {
+        count = 0;
+    }
+    rec_put_i32(count);
+    for (int k = 0; k < count; k++) {
+        rec_put_i32(values[k]);
+    }
+}
+
+void rec_put_text(const char *text) {
+    size_t length = strlen(text);
+    rec_put_i32((int64_t)length);
+    rec_put_bytes(text, length);
+}

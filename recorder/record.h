@@ -1,0 +1,128 @@
+/* What the parts of the recorder share.
+ *
+ * The recorder stands between a program and its MPI library (MPI 4.0, section 15.2: every MPI function has a second
+ * name with a P in front). Each wrapper calls the library, then writes one record of the DUMPI binary format,
+ * version 13.
+ *
+ *   output.c    bytes into a file, through one buffer of fixed size
+ *   session.c   one rank's file: begin, records, end; the lock; times; threads
+ *   handles.c   numbers for communicators, groups, datatypes, operations
+ *   requests.c  numbers for requests that are active
+ *   p2p.c, completion.c, collective.c, communicator.c, lifetime.c, counted.c     the wrappers
+ */
+#ifndef DPAMATCH_RECORD_H
+#define DPAMATCH_RECORD_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+/* Functions that the format numbers. */
+enum { FUNCTIONS = 290 };
+
+/* ---- output.c: big-endian values; nothing may be written without the lock ---- */
+
+bool rec_output_open(const char *path);
+uint64_t rec_output_offset(void);
+/* Writes what is left and closes; false if anything could not be written. */
+bool rec_output_close(void);
+void rec_put_u8(unsigned value);
+void rec_put_u16(unsigned value);
+void rec_put_i32(int64_t value);
+void rec_put_u64(uint64_t value);
+void rec_put_bytes(const void *bytes, size_t count);
+/* A count, then so many numbers. No numbers at all if `values` is null. */
+void rec_put_i32s(const int *values, int count);
+/* A text in a record: 32 bits of length. */
+void rec_put_text(const char *text);
+
+/* ---- session.c ---- */
+
+/* A call that is under way. */
+struct call {
+    int function;
+    struct timespec entered;
+};
+
+/* Notes the time. */
+struct call rec_enter(int function);
+/* After the call: counts it. True if a record is to be written. Then the lock is held, the record's head is written, and the
+ * arguments and rec_end() must follow. `wanted` false: the call is only counted. */
+bool rec_leave(const struct call *call, bool wanted);
+void rec_end(void);
+void rec_lock(void);
+void rec_unlock(void);
+/* Opens the file of this rank: after the library's own start, within `start`. Collective over MPI_COMM_WORLD. */
+void rec_begin_session(const struct call *start);
+/* Sections behind the calls. Nothing is recorded afterwards. */
+void rec_end_session(void);
+/* Whether polls that found nothing are written (DPAMATCH_RECORD_POLLS). */
+bool rec_wants_polls(void);
+
+/* ---- handles.c: all with the lock held ---- */
+
+/* A handle as a key: a pointer in one library, a number in another. */
+#define REC_KEY(handle) rec_key(&(handle), sizeof(handle))
+static inline uint64_t rec_key(const void *handle, size_t size) {
+    uint64_t key = 0;
+    memcpy(&key, handle, size);
+    return key;
+}
+
+void rec_handles_begin(void);
+unsigned rec_comm(MPI_Comm comm);
+unsigned rec_group(MPI_Group group);
+unsigned rec_datatype(MPI_Datatype datatype);
+unsigned rec_op(MPI_Op op);
+/* The handle is about to mean nothing; another object may get it. */
+void rec_forget_comm(MPI_Comm comm);
+void rec_forget_group(MPI_Group group);
+void rec_forget_datatype(MPI_Datatype datatype);
+/* The section of datatype sizes. */
+void rec_put_datatype_sizes(void);
+
+static inline void rec_put_comm(MPI_Comm comm) { rec_put_u16(rec_comm(comm)); }
+static inline void rec_put_group(MPI_Group group) { rec_put_u16(rec_group(group)); }
+static inline void rec_put_datatype(MPI_Datatype datatype) { rec_put_u16(rec_datatype(datatype)); }
+
+/* Ranks and wildcards have values of their own in each library. In a file MPI_ANY_SOURCE is -1 and MPI_PROC_NULL -2,
+ * so that they can be told apart, whatever the library. */
+static inline int rec_peer(int rank) {
+    return rank == MPI_ANY_SOURCE ? -1 : rank == MPI_PROC_NULL ? -2 : rank;
+}
+static inline int rec_tag(int tag) { return tag == MPI_ANY_TAG ? -1 : tag; }
+
+/* ---- requests.c: all with the lock held ---- */
+
+enum request_kind {
+    REQUEST_EMPTY,   /* MPI_REQUEST_NULL */
+    REQUEST_RECEIVE, /* its status says what was received */
+    REQUEST_OTHER,   /* sends, receives from MPI_PROC_NULL, calls that the format does not have */
+};
+
+/* What is known of a request before a call that may complete it: the handle is gone afterwards. */
+struct held {
+    uint64_t key;
+    int32_t number;
+    bool persistent;
+    enum request_kind kind;
+};
+
+/* A new operation or persistent request; its number. */
+int32_t rec_request_new(MPI_Request request, enum request_kind kind, bool persistent);
+struct held rec_request(MPI_Request request);
+/* An operation is complete; a persistent request stays. */
+void rec_request_complete(const struct held *held);
+/* After MPI_Request_free. */
+void rec_request_freed(const struct held *held);
+
+/* ---- completion.c ---- */
+
+/* One status; `kind` says what it can be trusted with. */
+void rec_put_status(const MPI_Status *status, enum request_kind kind, bool has_error);
+/* A list of one, for a call that receives or probes. */
+void rec_put_one_status(const MPI_Status *status);
+
+#endif
