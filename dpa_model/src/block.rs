@@ -164,7 +164,11 @@ impl Block {
     #[inline]
     pub(crate) fn wait_for(&self, worker: usize, block: u64, phase: u64) -> u32 {
         let mut wait = Wait::new();
-        while !self.progress[worker].has_reached(block, phase, weak!(WaitRelaxed, Acquire)) {
+        loop {
+            charge!(look(worker, block));
+            if self.progress[worker].has_reached(block, phase, weak!(WaitRelaxed, Acquire)) {
+                break;
+            }
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
                 assert!(self.broken.load(Acquire) == 0, "another worker panicked inside this block");

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// Widest block: one bit of the booking word per handler (S22). Under loom a worker's scratch has to fit on a
-/// coroutine's small stack.
-pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { 64 };
+/// Widest block: one bit of the booking word per handler (S22): 64. Under loom a worker's scratch has to fit on a
+/// coroutine's small stack; in virtual time all of a card's execution units can be asked for.
+pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { crate::booking::BITS };
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
 /// BlueField-3: memory of the DPA, as devices report it.

@@ -17,7 +17,8 @@
 
 use alloc::boxed::Box;
 
-use crate::sync::{AtomicU32, AtomicU64, PlainCell};
+use crate::booking::BookingWord;
+use crate::sync::{AtomicU32, PlainCell};
 use crate::{HostAddress, WildcardClass};
 
 /// "No descriptor", "no entry": the end of a chain.
@@ -70,7 +71,7 @@ impl Posted {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Descriptor {
-    pub(crate) booking: AtomicU64,
+    pub(crate) booking: BookingWord,
     pub(crate) state: AtomicU32,
     pub(crate) next: AtomicU32,
     pub(crate) posted: PlainCell<Posted>,
@@ -79,7 +80,7 @@ pub(crate) struct Descriptor {
 /// Bytes of one descriptor (O29).
 pub const DESCRIPTOR_BYTES: usize = 64;
 
-#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 const _: () = assert!(size_of::<Descriptor>() == DESCRIPTOR_BYTES && align_of::<Descriptor>() == 64);
 
 impl Descriptor {
@@ -96,7 +97,7 @@ impl Descriptor {
             class: WildcardClass::None,
         };
         Self {
-            booking: AtomicU64::new(0),
+            booking: BookingWord::new(),
             state: AtomicU32::new(state::FREE),
             next: AtomicU32::new(NIL),
             posted: PlainCell::new(posted),

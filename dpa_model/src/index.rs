@@ -17,6 +17,7 @@
 //! two 64-bit pointers (O31). A search reads one word of one bin and one line per descriptor walked, for each
 //! class in which something is posted.
 
+use crate::booking::HandlerSet;
 use crate::descriptor::{Descriptor, NIL, state};
 use crate::hash::{Hashes, reduce};
 use crate::sync::{Acquire, AtomicU32, Counter, Relaxed, Release, Wait};
@@ -36,7 +37,7 @@ pub(crate) struct Bin {
     linked: AtomicU32,
 }
 
-#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 const _: () = assert!(size_of::<Bin>() == BIN_BYTES);
 
 impl Bin {
@@ -153,6 +154,7 @@ impl Bin {
         let mut current = self.head();
         let mut unlinked = 0;
         while current != NIL {
+            charge!(link(current));
             let descriptor = &receives[current as usize];
             let next = descriptor.next.load(Relaxed);
             if descriptor.state.load(Relaxed) == state::CONSUMED {
@@ -241,7 +243,7 @@ pub(crate) fn search(
     bins: &[Bin],
     view: &CommView,
     key: &Key,
-    skip_booked: u64,
+    skip_booked: HandlerSet,
     counters: &HandlerCounters,
 ) -> Option<Candidate> {
     let mut best = None;
@@ -268,7 +270,7 @@ pub(crate) fn search_exact(
     bins: &[Bin],
     view: &CommView,
     key: &Key,
-    skip_booked: u64,
+    skip_booked: HandlerSet,
     counters: &HandlerCounters,
 ) -> Option<Candidate> {
     first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_none)
@@ -289,21 +291,24 @@ fn first_fit<const CLASS: usize>(
     bins: &[Bin],
     view: &CommView,
     key: &Key,
-    skip_booked: u64,
+    skip_booked: HandlerSet,
     walked: &Counter,
 ) -> Option<Candidate> {
     let class = WildcardClass::ALL[CLASS];
-    let mut current = bins[view.bin(class, key.hashes.of_class(class)) as usize].head();
+    let bin = view.bin(class, key.hashes.of_class(class));
+    charge!(bin(bin));
+    let mut current = bins[bin as usize].head();
     let mut visited = 0;
     let mut found = None;
     while current != NIL {
         let descriptor = &receives[current as usize];
         visited += 1;
+        charge!(visit(current));
         // SAFETY: handlers search inside a block, the boundary between blocks (D1).
         let posted = unsafe { descriptor.posted.peek() };
         if posted.fits(class, key.source, key.tag)
             && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
-            && (skip_booked == 0 || descriptor.booking.load(Relaxed) & skip_booked == 0)
+            && (skip_booked.is_empty() || !descriptor.booking.load(Relaxed).meets(&skip_booked))
         {
             found = Some(Candidate { receive: current, sequence: posted.sequence, label: posted.label });
             break;

@@ -42,10 +42,13 @@
 extern crate alloc;
 
 #[macro_use]
+mod charge;
+#[macro_use]
 mod fault;
 
 mod arrivals;
 mod block;
+mod booking;
 mod boundary;
 mod buffers;
 mod communicator;

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 
 use crate::arrivals::Arrivals;
 use crate::block::Block;
+use crate::booking::HandlerSet;
 use crate::buffers::Buffers;
 use crate::counters::{BoundaryCounters, SenderCounters};
 use crate::descriptor::{Descriptor, table};
@@ -74,8 +75,8 @@ impl Shared {
     }
 
     /// The booking word in which every handler's bit is set.
-    pub(crate) fn all_booked(&self) -> u64 {
-        u64::MAX >> (64 - self.handlers)
+    pub(crate) fn all_booked(&self) -> HandlerSet {
+        HandlerSet::below(self.handlers)
     }
 }
 

@@ -1,11 +1,14 @@
 //! The one door to atomics, shared plain memory and waiting.
 //!
-//! Three arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every interleaving up to
-//! a bound) and `--cfg dpamatch_shuttle` (random schedules with many threads). Nothing else in this crate
-//! names `core::sync::atomic`, except [`Counter`], which is no part of the algorithm and is not modelled.
+//! Four arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every interleaving up to
+//! a bound), `--cfg dpamatch_shuttle` (random schedules with many threads) and `--cfg dpamatch_virtual` (virtual
+//! time). Nothing else in this crate names `core::sync::atomic`, except [`Counter`], which is no part of the
+//! algorithm and is not modelled.
 
-#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
+#[cfg(dpamatch_virtual)]
+pub(crate) use dpamatch_machine::atomic::{AtomicU32, AtomicU64};
 #[cfg(dpamatch_loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
@@ -179,7 +182,7 @@ impl Wait {
     }
 
     /// Call after each poll that failed.
-    #[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+    #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
     #[inline]
     pub fn pause(&mut self) {
         let polls = self.failed_polls;
@@ -213,6 +216,13 @@ impl Wait {
     pub fn pause(&mut self) {
         self.failed_polls += 1;
         shuttle::thread::yield_now();
+    }
+
+    /// Call after each poll that failed: sleeps until somebody stores to the word that was polled.
+    #[cfg(dpamatch_virtual)]
+    pub fn pause(&mut self) {
+        self.failed_polls += 1;
+        dpamatch_machine::pause();
     }
 }
 

@@ -181,6 +181,7 @@ impl UnexpectedStore {
             return None;
         }
         let index = self.free.take()?;
+        charge!(store(index));
         let mut buffer = NIL;
         if protocol == Protocol::Buffered {
             buffer = self.free_buffers.take()?;
@@ -237,6 +238,7 @@ impl UnexpectedStore {
         let class = target.class;
         let mut current = self.chains[view.bin(class, target.hash) as usize].head;
         while current != NIL {
+            charge!(visit_unexpected(current));
             let entry = &self.entries[current as usize];
             if target.accepts(entry.message.envelope.source, entry.message.envelope.tag) {
                 return Some(current);

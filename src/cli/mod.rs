@@ -6,6 +6,7 @@
 
 mod analyze;
 mod bench;
+mod calibrate;
 mod channels;
 mod compare;
 mod cost;
@@ -17,6 +18,7 @@ mod interrupt;
 mod matching;
 mod nic_args;
 mod output;
+mod predict;
 mod table;
 mod trace;
 
@@ -37,6 +39,7 @@ Examples:
   dpamatch engines                               list the engines
   dpamatch compare --all --out DIR               the papers' experiments on all engines
   dpamatch footprint --bins 128                  memory of the emulated NIC
+  dpamatch predict                               what a real DPA would do, in virtual time
   dpamatch trace info run.tar.xz                 what is in a trace of MPI calls
 
 dpamatch COMMAND --help shows more of each command.";
@@ -53,6 +56,7 @@ struct Cli {
 enum Command {
     Analyze(analyze::Args),
     Bench(bench::Args),
+    Calibrate(calibrate::CalibrateArgs),
     Cost(cost::Args),
     Channels(channels::Args),
     Compare(compare::Args),
@@ -61,6 +65,7 @@ enum Command {
     Engines(engines::Args),
     Footprint(footprint::Args),
     Gen(generate::Args),
+    Predict(predict::Args),
     Trace(trace::Args),
 }
 
@@ -80,6 +85,7 @@ pub(crate) fn main() -> ExitCode {
         None => bare(),
         Some(Command::Analyze(args)) => analyze::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
+        Some(Command::Calibrate(args)) => calibrate::run(&args),
         Some(Command::Cost(args)) => cost::run(&args),
         Some(Command::Channels(args)) => channels::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
@@ -88,6 +94,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Engines(args)) => engines::run(&args),
         Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
+        Some(Command::Predict(args)) => predict::run(&args),
         Some(Command::Trace(args)) => trace::run(&args),
     };
     match result {

@@ -1,7 +1,7 @@
-//! `cargo xtask zero-cost`: seeded faults and story hooks cost a normal build nothing.
+//! `cargo xtask zero-cost`: seeded faults, story hooks and charges cost a normal build nothing.
 //!
 //! Compiles `dpa_model` to assembly twice with the release profile's settings: as it is, and from a copy in which
-//! every hook has been taken out of the text (`fault!(X)` is `false`, `weak!(X, o)` is `o`, `tell(..)` is gone).
+//! every hook has been taken out of the text (`fault!(X)` is `false`, `weak!(X, o)` is `o`, `tell(..)` and `charge!(..)` are gone).
 //! Both must have the same functions with the same number of instructions.
 
 use std::collections::BTreeMap;
@@ -155,7 +155,7 @@ fn strip(text: &str, hooks: &mut usize) -> String {
 /// The first hook of the text that is called, not defined or imported, and where it stands.
 fn next_hook(text: &str) -> Option<(usize, &'static str)> {
     let mut found: Option<(usize, &'static str)> = None;
-    for hook in ["fault!", "weak!", "tell"] {
+    for hook in ["fault!", "weak!", "tell", "charge!"] {
         let calls = text.match_indices(hook).filter(|&(place, _)| {
             let before = text[..place].chars().next_back();
             let starts = before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '`');
@@ -197,7 +197,7 @@ fn copy(from: &Path, to: &Path, change: &mut dyn FnMut(&str) -> String) -> Resul
             continue;
         }
         let text = read(&file)?;
-        let defines = file.ends_with("fault.rs") || file.ends_with("story.rs");
+        let defines = ["fault.rs", "story.rs", "charge.rs"].iter().any(|name| file.ends_with(name));
         let text = if defines { text } else { change(&text) };
         fs::write(&target, text).map_err(|error| format!("cannot write {}: {error}", target.display()))?;
     }

@@ -119,7 +119,8 @@ impl Leader {
             });
         }
         // The bookings of its last life: its handlers are long done.
-        descriptor.booking.store(0, Relaxed);
+        descriptor.booking.clear(Relaxed);
+        charge!(post(bin, receive));
         descriptor.state.store(state::POSTED, Relaxed);
         if self.shared.bins[bin as usize].append(&self.shared.receives, receive) {
             counters.collisions.add(1);

@@ -3,6 +3,7 @@
 
 use super::leader::Leader;
 use crate::block::BlockInfo;
+use crate::booking::HandlerSet;
 use crate::communicator::Home;
 use crate::descriptor::{NIL, state};
 use crate::hash::Hashes;
@@ -56,33 +57,38 @@ impl Leader {
     /// Recycles what was consumed and stores what was not matched; `consumed` says which receive of which
     /// communicator a handler consumed.
     fn finish_each(&mut self, block: &BlockInfo, consumed: impl Fn(&Self, usize) -> Option<(u32, u32)>) {
-        let mut unmatched = 0u64;
+        let mut unmatched = HandlerSet::NONE;
         // From the top, so that the free list hands them out in posting order again.
         for handler in (0..block.count).rev() {
             match consumed(self, handler) {
-                Some((comm, receive)) => self.recycle(comm, receive),
-                None => unmatched |= 1 << handler,
+                Some((comm, receive)) => {
+                    charge!(boundary_for(handler));
+                    charge!(recycle(receive));
+                    self.recycle(comm, receive);
+                    charge!(boundary_ends());
+                }
+                None => unmatched.insert(handler),
             }
         }
         let mut silent = unmatched;
         let stored_before = self.unexpected.used();
-        while unmatched != 0 {
-            // In handler order, so every chain stays in arrival order (S14).
-            let last = 63 - unmatched.leading_zeros();
-            let next = if fault!(UnexpectedReversed) { last } else { unmatched.trailing_zeros() };
-            unmatched &= !(1 << next);
-            if self.keep_unmatched(block, next as usize) {
-                silent &= !(1 << next);
+        // In handler order, so every chain stays in arrival order (S14).
+        while let Some(next) = if fault!(UnexpectedReversed) { unmatched.last() } else { unmatched.first() } {
+            unmatched.remove(next);
+            charge!(boundary_for(next));
+            if self.keep_unmatched(block, next) {
+                silent.remove(next);
             }
+            charge!(boundary_ends());
         }
         // Between two blocks the store only shrinks, so it is fullest here.
         let counters = &self.shared.boundary_counters;
         counters.unexpected.add((self.unexpected.used() - stored_before) as u64);
         counters.unexpected_high.raise(self.unexpected.used() as u64);
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
-        let results = block.count - (silent << (64 - block.count)).leading_ones() as usize;
+        let results = (0..block.count).rfind(|&handler| !silent.contains(handler)).map_or(0, |last| last + 1);
         for handler in 0..results {
-            if silent & 1 << handler != 0 {
+            if silent.contains(handler) {
                 self.fill_result(block, handler, Completion::None);
             }
         }

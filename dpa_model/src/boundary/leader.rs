@@ -112,6 +112,7 @@ impl Leader {
         let waiting = self.waiting();
         let admitted = self.admit();
         let waiting = if fault!(LookAfterAdmit) { self.waiting() } else { waiting };
+        charge!(cut(self.arrivals_head, waiting));
         let Some(block) = self.cut(waiting) else {
             return if admitted { Round::Worked } else { Round::Idle };
         };
@@ -188,7 +189,8 @@ impl Leader {
         }
         counters.blocks.add(1);
         block.slices = (block.count / self.shared.slice_min).clamp(1, awake.clamp(1, self.workers));
-        if block.slices == 1 {
+        // On a card a block of one handler is no special case: in virtual time it goes the common way.
+        if block.slices == 1 && !cfg!(dpamatch_virtual) {
             let matched = run_alone(&self.shared, &block, &mut self.scratch);
             self.in_block = false;
             self.finish_alone(&block, matched);
@@ -205,6 +207,7 @@ impl Leader {
                 let end = if fault!(FenceMatchedOnly) { phase::MATCHED } else { phase::FINISHED };
                 if !fault!(FenceMissing) {
                     self.shared.block.wait_for(worker, block.number, end);
+                    charge!(fence(worker));
                 }
             }
             self.in_block = false;
@@ -232,7 +235,9 @@ impl Leader {
         // SAFETY: the boundary.
         let view = unsafe { self.shared.view(comm) };
         let uncounted = crate::HandlerCounters::default();
-        crate::index::search(&self.shared.receives, &self.shared.bins, &view, &key, 0, &uncounted).is_some()
+        let skip_none = crate::booking::HandlerSet::NONE;
+        let (receives, bins) = (&self.shared.receives, &self.shared.bins);
+        crate::index::search(receives, bins, &view, &key, skip_none, &uncounted).is_some()
     }
 
     /// Writes the next result. There must be room.

@@ -17,6 +17,7 @@ use super::handler::{Scratch, Views, count_path, entry, fast, resolve_one, tell_
 use super::optimistic::{book_alone, find, key, overtake};
 use super::protocol::move_data;
 use crate::block::{BlockInfo, Claim};
+use crate::booking::HandlerSet;
 use crate::descriptor::NIL;
 use crate::index::{Key, search_exact};
 use crate::message::{Completion, Entry, Message};
@@ -52,7 +53,7 @@ pub(crate) fn run_alone(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) 
     }
     let one_comm = plain == block.count;
     let finish = Finish::new(nic, block);
-    let matched = if contested == 0 && scratch.overtaken == 0 {
+    let matched = if contested == 0 && scratch.overtaken.is_empty() {
         finish.each(&scratch.receives, 0..block.count, Path::Clean)
     } else {
         if contested != 0 {
@@ -75,7 +76,7 @@ pub(crate) fn run_alone(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) 
 /// What the loop needs stands in local variables: a compiler must otherwise read it again after each booking.
 #[inline(never)]
 fn search_plain(nic: &Shared, block: &BlockInfo, comm: u32, scratch: &mut Scratch) -> (usize, u64) {
-    scratch.overtaken = 0;
+    scratch.overtaken = HandlerSet::NONE;
     // SAFETY: inside a block.
     let view = unsafe { *nic.view(comm) };
     let trusted = nic.options.inline_hashes == InlineHashes::Trust;
@@ -95,7 +96,8 @@ fn search_plain(nic: &Shared, block: &BlockInfo, comm: u32, scratch: &mut Scratc
         }
         let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
         let key = Key { source, tag, hashes: entry.hashes };
-        let found = if empty { None } else { search_exact(receives, bins, &view, &key, 0, counters) };
+        let found =
+            if empty { None } else { search_exact(receives, bins, &view, &key, HandlerSet::NONE, counters) };
         tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
         *place = match found {
             Some(found) => {
@@ -124,10 +126,11 @@ fn search(nic: &Shared, block: &BlockInfo, from: usize, scratch: &mut Scratch) -
         let view = views.of(entry.envelope.comm.0);
         let key = key(&entry, nic.options.inline_hashes, counters);
         scratch.receives[handler] = if view.overtaking {
-            scratch.overtaken |= 1 << handler;
+            scratch.overtaken.insert(handler);
             overtake(nic, view, &key, counters)
         } else {
-            let skip_booked = if nic.options.early_check { (1 << handler) - 1 } else { 0 };
+            let skip_booked =
+                if nic.options.early_check { HandlerSet::below(handler) } else { HandlerSet::NONE };
             let found = find(nic, view, &key, skip_booked, counters);
             tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
             match found {
@@ -183,7 +186,7 @@ fn resolve(nic: &Shared, block: &BlockInfo, conflict: usize, scratch: &mut Scrat
     let mut matched = 0;
     for handler in 0..block.count {
         let candidate = candidates[handler];
-        let (receive, path) = if *overtaken & 1 << handler == 0 {
+        let (receive, path) = if !overtaken.contains(handler) {
             let comm = entry(nic, block, handler).envelope.comm.0;
             let claim = claim(nic, comm, candidate);
             let group = groups.add(&claim);

@@ -133,6 +133,7 @@ pub(crate) fn target(
     }
     // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the walk whole.
     while current != NIL {
+        charge!(visit(current));
         let descriptor = &receives[current as usize];
         // SAFETY: inside a block (D1).
         let posted = unsafe { descriptor.posted.peek() };

@@ -7,6 +7,7 @@ use super::fast_path::{Group, Groups, Refusal, target};
 use super::optimistic::{book, find, key, overtake};
 use super::protocol::deliver_arrived;
 use crate::block::{BlockInfo, Claim, Outcome, phase};
+use crate::booking::HandlerSet;
 use crate::descriptor::{NIL, state};
 use crate::index::CommView;
 use crate::message::Entry;
@@ -25,7 +26,7 @@ pub(crate) struct Scratch {
     /// Receives taken: for communicators that allow overtaking before the barrier, else after.
     pub(super) receives: [u32; HANDLERS_MAX],
     /// Bit i: handler i's communicator allows overtaking.
-    pub(super) overtaken: u64,
+    pub(super) overtaken: HandlerSet,
     pub(super) groups: Groups,
 }
 
@@ -35,7 +36,7 @@ impl Scratch {
             claims: [Claim::NONE; HANDLERS_MAX],
             candidates: [NIL; HANDLERS_MAX],
             receives: [NIL; HANDLERS_MAX],
-            overtaken: 0,
+            overtaken: HandlerSet::NONE,
             groups: Groups::new(),
         }
     }
@@ -49,11 +50,14 @@ impl Scratch {
 /// Runs all phases of worker `worker`'s slice of a block that several workers share.
 pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: usize, scratch: &mut Scratch) {
     let slice = block.slice(worker);
+    charge!(slice_begins(worker, block.number));
     optimistic(nic, block, slice.clone(), scratch);
+    charge!(booked(worker, block.number));
     nic.block.reach(worker, block.number, phase::BOOKED);
     if !fault!(BarrierMissing) {
         wait_for_lower(nic, block, worker, phase::BOOKED, &slice);
     }
+    charge!(detect(slice.start));
     for handler in 0..slice.end {
         if handler < slice.start {
             // SAFETY: phase 1 of every lower slice was just seen.
@@ -66,7 +70,9 @@ pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: usize, scratch:
         tell(|| Step::PassedBarrier { handler, conflict: (conflict < slice.end).then_some(conflict) });
     }
     resolve(nic, block, worker, slice.clone(), conflict, scratch);
+    charge!(matched());
     nic.block.reach(worker, block.number, phase::MATCHED);
+    charge!(protocol(conflict < slice.end));
     for handler in slice.clone() {
         deliver_arrived(nic, block, handler);
     }
@@ -75,6 +81,7 @@ pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: usize, scratch:
         nic.boundary_counters.conflict_blocks.add(1);
     }
     nic.block.reach(worker, block.number, phase::FINISHED);
+    charge!(slice_ends());
 }
 
 /// The partial barrier: waits for every lower slice, never for a higher one (O12).
@@ -95,22 +102,26 @@ fn wait_for_lower(nic: &Shared, block: &BlockInfo, worker: usize, reached: u64, 
 fn optimistic(nic: &Shared, block: &BlockInfo, slice: Range<usize>, scratch: &mut Scratch) {
     prefetch_bins(nic, block, slice.clone());
     let mut views = Views::new(nic);
-    scratch.overtaken = 0;
+    scratch.overtaken = HandlerSet::NONE;
     for (handler, counters) in slice.clone().zip(&nic.handler_counters[slice]) {
+        charge!(entry(block.first + handler as u64));
         let entry = entry(nic, block, handler);
         let comm = entry.envelope.comm.0;
         let view = views.of(comm);
         let key = key(&entry, nic.options.inline_hashes, counters);
         let claim = if view.overtaking {
-            scratch.overtaken |= 1 << handler;
+            scratch.overtaken.insert(handler);
             scratch.receives[handler] = overtake(nic, view, &key, counters);
             Claim { comm, ..Claim::NONE }
         } else {
-            let skip_booked = if nic.options.early_check { (1 << handler) - 1 } else { 0 };
+            let skip_booked =
+                if nic.options.early_check { HandlerSet::below(handler) } else { HandlerSet::NONE };
+            charge!(search());
             let found = find(nic, view, &key, skip_booked, counters);
             tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
             match found {
                 Some(found) => {
+                    charge!(book(found.receive));
                     book(&nic.receives[found.receive as usize], handler);
                     tell(|| Step::Booked { handler, receive: nic.request(found.receive) });
                     Claim { receive: found.receive, sequence: found.sequence, comm, label: found.label }
@@ -122,6 +133,7 @@ fn optimistic(nic: &Shared, block: &BlockInfo, slice: Range<usize>, scratch: &mu
             }
         };
         scratch.claims[handler] = claim;
+        charge!(claim(handler));
         // SAFETY: this worker runs the handler and has not reached phase 1.
         unsafe { nic.block.set_claim(handler, claim) };
     }
@@ -188,7 +200,8 @@ fn resolve(
     let mut waited = false;
     for (handler, counters) in slice.clone().zip(&nic.handler_counters[slice.clone()]) {
         let claim = &claims[handler];
-        let (receive, path) = if *overtaken & 1 << handler != 0 {
+        charge!(clean());
+        let (receive, path) = if overtaken.contains(handler) {
             (receives[handler], Path::Overtaking)
         } else if in_conflict {
             let group = groups.add(claim);
@@ -232,6 +245,7 @@ pub(super) fn resolve_one(
     if claim.receive == NIL || handler < conflict || excused {
         return (claim.receive, Path::Clean);
     }
+    charge!(fast(nic.options.fast_path != FastPath::Off));
     let refusal = match fast(nic, block, group, claim) {
         Ok(receive) => return (receive, Path::Fast),
         Err(refusal) => refusal,
@@ -239,7 +253,9 @@ pub(super) fn resolve_one(
     let counters = &nic.handler_counters[handler];
     count_refusal(nic, counters, refusal);
     tell(|| Step::SlowWaits { handler });
+    charge!(slow());
     wait();
+    charge!(waited());
     let receive = slow(nic, &entry(nic, block, handler), claim, counters);
     tell(|| Step::SlowFound {
         handler,
@@ -266,12 +282,13 @@ pub(super) fn fast(
 /// The slow path, after all lower handlers are done: the own candidate if it is still there, else search
 /// again (S13). The early booking check has no place here (S16).
 fn slow(nic: &Shared, entry: &Entry, claim: &Claim, counters: &HandlerCounters) -> u32 {
+    charge!(state(claim.receive));
     if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED || fault!(SlowKeepsOwn) {
         counters.forced.add(1);
         return claim.receive;
     }
     let key = key(entry, nic.options.inline_hashes, counters);
-    let skip_booked = if fault!(SlowEarlyCheck) { u64::MAX } else { 0 };
+    let skip_booked = if fault!(SlowEarlyCheck) { HandlerSet::ALL } else { HandlerSet::NONE };
     // SAFETY: inside a block.
     let view = unsafe { nic.view(claim.comm) };
     find(nic, &view, &key, skip_booked, counters).map_or(NIL, |found| found.receive)
@@ -293,6 +310,7 @@ pub(super) fn tell_result(nic: &Shared, handler: usize, receive: u32, path: Path
 /// Marks the receive taken and tries to unlink it (S17, S18). `false`: another handler holds the bin's lock.
 #[inline(always)]
 fn consume(nic: &Shared, receive: u32, path: Path) -> bool {
+    charge!(consume(receive));
     let descriptor = &nic.receives[receive as usize];
     if path != Path::Overtaking {
         // A plain store is enough: no two handlers take the same receive (S18).
@@ -305,6 +323,7 @@ fn consume(nic: &Shared, receive: u32, path: Path) -> bool {
     }
     // SAFETY: inside a block (D1).
     let bin = unsafe { descriptor.posted.peek() }.bin;
+    charge!(remove(bin, receive, nic.options.removal != crate::Removal::Deferred));
     nic.bins[bin as usize].remove(&nic.receives, receive, nic.options.removal)
 }
 

@@ -1,5 +1,6 @@
 //! Phase 1: match as if alone, book the candidate, publish the claim (O11, O12 first half, S3).
 
+use crate::booking::HandlerSet;
 use crate::descriptor::{Descriptor, NIL, state};
 use crate::index::{Candidate, CommView, Key, search, search_exact};
 use crate::message::Entry;
@@ -21,6 +22,7 @@ pub(crate) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounter
 
 #[cold]
 fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
+    charge!(hash());
     let right = Hashes::of(entry.envelope.source, entry.envelope.tag);
     if verify && entry.has_hashes && entry.hashes != right {
         counters.hash_mismatch.add(1);
@@ -34,7 +36,7 @@ pub(crate) fn find(
     nic: &Shared,
     view: &CommView,
     key: &Key,
-    skip_booked: u64,
+    skip_booked: HandlerSet,
     counters: &HandlerCounters,
 ) -> Option<Candidate> {
     if view.only_exact() {
@@ -48,17 +50,14 @@ pub(crate) fn find(
 #[inline(always)]
 pub(crate) fn book(descriptor: &Descriptor, handler: usize) {
     // Relaxed: the barrier orders it for those who must see it; the early check may miss it (S16).
-    descriptor.booking.fetch_or(if fault!(BookingMissing) { 0 } else { 1 << handler }, Relaxed);
+    descriptor.booking.book(handler, Relaxed);
 }
 
 /// The same by the only worker of a block. Returns whether a lower handler, so one that has searched already, has
 /// booked the receive, too: the conflict (O13).
 #[inline(always)]
 pub(crate) fn book_alone(descriptor: &Descriptor, handler: usize) -> bool {
-    let bit = 1u64 << handler;
-    let before = descriptor.booking.load(Relaxed);
-    descriptor.booking.store(before | bit, Relaxed);
-    before & (bit - 1) != 0
+    descriptor.booking.book_alone(handler, Relaxed)
 }
 
 /// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to another
@@ -66,7 +65,8 @@ pub(crate) fn book_alone(descriptor: &Descriptor, handler: usize) -> bool {
 #[inline]
 pub(crate) fn overtake(nic: &Shared, view: &CommView, key: &Key, counters: &HandlerCounters) -> u32 {
     loop {
-        let Some(found) = find(nic, view, key, 0, counters) else { return NIL };
+        charge!(search());
+        let Some(found) = find(nic, view, key, HandlerSet::NONE, counters) else { return NIL };
         let state = &nic.receives[found.receive as usize].state;
         if fault!(OvertakeTorn) {
             state.store(state::CONSUMED, Relaxed);

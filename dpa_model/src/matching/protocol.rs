@@ -20,7 +20,9 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
     let posted = unsafe { nic.receives[outcome.receive as usize].posted.peek() };
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
     let entry = unsafe { nic.arrivals.ring.peek(position) };
+    charge!(window(entry.length.min(posted.capacity) as usize));
     move_data(nic, &entry, position, &posted);
+    charge!(completion());
     // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns position i
     // of it.
     unsafe {
@@ -51,6 +53,7 @@ fn move_longer(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
         return rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
     }
     let buffer = nic.arrivals.bounce_buffer(position);
+    charge!(bounce(buffer, entry.length as usize));
     // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as in `move_data`.
     unsafe {
         nic.arrivals.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
@@ -62,6 +65,7 @@ fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) 
     if fault!(FinBeforeRead) {
         nic.regions.finish(key);
     }
+    charge!(rendezvous());
     // SAFETY: as in `move_data`.
     nic.regions.read(key, |bytes| unsafe { target.put(capacity, bytes) });
     nic.regions.finish(key);

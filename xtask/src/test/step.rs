@@ -67,7 +67,7 @@ pub(crate) const STEPS: &[Step] = &[
         slow: false,
         env: &[],
         target: None,
-        args: "test --workspace --exclude dpa_model_explore --lib --bins --tests --examples",
+        args: "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --lib --bins --tests --examples",
         judge: |finished| counts::tests(&finished.stdout),
     },
     Step {
@@ -75,7 +75,7 @@ pub(crate) const STEPS: &[Step] = &[
         slow: false,
         env: &[],
         target: None,
-        args: "test --workspace --exclude dpa_model_explore --doc",
+        args: "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --doc",
         judge: |finished| counts::doc_tests(&finished.stdout),
     },
     Step {
@@ -83,7 +83,7 @@ pub(crate) const STEPS: &[Step] = &[
         slow: false,
         env: &[("RUSTDOCFLAGS", "-D warnings")],
         target: None,
-        args: "doc --workspace --exclude dpa_model_explore --no-deps",
+        args: "doc --workspace --exclude dpa_model_explore --exclude dpa_model_predict --no-deps",
         judge: |_| Ok(Counts::default()),
     },
     Step {

@@ -1,0 +1,125 @@
+//! Atomics whose accesses happen in the order of virtual time.
+//!
+//! One thread of the system runs everything, so Relaxed is enough for all of them.
+
+use std::sync::atomic::Ordering::{self, Relaxed};
+
+use crate::tasks::{before_access, looked_at, stored};
+
+macro_rules! atomic {
+    ($(#[$doc:meta])* $name:ident, $inner:ident, $value:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        pub struct $name(std::sync::atomic::$inner);
+
+        impl $name {
+            /// An atomic with this value.
+            pub fn new(value: $value) -> Self {
+                Self(std::sync::atomic::$inner::new(value))
+            }
+
+            fn address(&self) -> usize {
+                std::ptr::from_ref(self).addr()
+            }
+
+            /// As its namesake in `core`.
+            #[inline]
+            pub fn load(&self, _: Ordering) -> $value {
+                before_access();
+                looked_at(self.address());
+                self.0.load(Relaxed)
+            }
+
+            /// As its namesake in `core`.
+            #[inline]
+            pub fn store(&self, value: $value, _: Ordering) {
+                before_access();
+                self.0.store(value, Relaxed);
+                stored(self.address());
+            }
+
+            fn update(&self, change: impl FnOnce($value) -> $value) -> $value {
+                before_access();
+                let before = self.0.load(Relaxed);
+                self.0.store(change(before), Relaxed);
+                stored(self.address());
+                before
+            }
+
+            /// As its namesake in `core`.
+            #[inline]
+            pub fn swap(&self, value: $value, _: Ordering) -> $value {
+                self.update(|_| value)
+            }
+
+            /// As its namesake in `core`.
+            #[inline]
+            pub fn fetch_or(&self, bits: $value, _: Ordering) -> $value {
+                self.update(|value| value | bits)
+            }
+
+            /// As its namesake in `core`.
+            #[inline]
+            pub fn fetch_add(&self, amount: $value, _: Ordering) -> $value {
+                self.update(|value| value.wrapping_add(amount))
+            }
+
+            /// As its namesake in `core`.
+            #[inline]
+            pub fn fetch_sub(&self, amount: $value, _: Ordering) -> $value {
+                self.update(|value| value.wrapping_sub(amount))
+            }
+
+            /// As its namesake in `core`.
+            ///
+            /// # Errors
+            /// The value found, if it is not `current`.
+            #[inline]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                _: Ordering,
+                _: Ordering,
+            ) -> Result<$value, $value> {
+                before_access();
+                looked_at(self.address());
+                let found = self.0.load(Relaxed);
+                if found != current {
+                    return Err(found);
+                }
+                self.0.store(new, Relaxed);
+                stored(self.address());
+                Ok(found)
+            }
+
+            /// As its namesake in `core`; it never fails without cause.
+            ///
+            /// # Errors
+            /// The value found, if it is not `current`.
+            #[inline]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(current, new, success, failure)
+            }
+        }
+    };
+}
+
+atomic!(
+    /// 32 bits.
+    AtomicU32,
+    AtomicU32,
+    u32
+);
+atomic!(
+    /// 64 bits.
+    AtomicU64,
+    AtomicU64,
+    u64
+);

@@ -1,0 +1,259 @@
+//! The charges: what the handlers of `dpa_model` touch, told where they touch it.
+//!
+//! Off the clock, and outside of a run, all of them do nothing.
+
+use crate::memory::Place;
+use crate::tasks::with_machine;
+use crate::{Boundary, Phase};
+
+/// A handler begins its part of a block.
+pub fn slice_begins(worker: usize, block: u64) {
+    with_machine(|machine| machine.begin_slice(worker, block));
+}
+
+/// It has told everybody that it has done its part.
+pub fn slice_ends() {
+    with_machine(|machine| machine.end_slice());
+}
+
+/// The handler waits for, reads and decodes the entry of its message.
+pub fn entry(position: u64) {
+    with_machine(|machine| {
+        let work = machine.costs().work.poll;
+        machine.arrive(position, work);
+    });
+}
+
+/// Hashes are computed.
+pub fn hash() {
+    with_machine(|machine| machine.work(machine.costs().work.hash));
+}
+
+/// A search begins; on the slow path it is part of that phase.
+pub fn search() {
+    with_machine(|machine| {
+        machine.enter(Phase::Search);
+        machine.work(machine.costs().work.search);
+    });
+}
+
+/// A bin's head is read.
+pub fn bin(bin: u32) {
+    with_machine(|machine| machine.read(Place::Bin(bin)));
+}
+
+/// A receive is visited.
+pub fn visit(receive: u32) {
+    with_machine(|machine| {
+        machine.read(Place::Descriptor(receive));
+        machine.work(machine.costs().work.step);
+    });
+}
+
+/// The handler sets its bit in a receive's booking word.
+pub fn book(receive: u32) {
+    with_machine(|machine| {
+        machine.enter(Phase::Book);
+        machine.post_modify(Place::Descriptor(receive));
+        machine.work(machine.costs().work.book);
+    });
+}
+
+/// The handler publishes its claim.
+pub fn claim(handler: usize) {
+    with_machine(|machine| machine.write(Place::Claim(handler)));
+}
+
+/// The handler says that it has booked.
+pub fn booked(worker: usize, block: u64) {
+    with_machine(|machine| {
+        machine.enter(Phase::Barrier);
+        machine.booked(worker, block);
+    });
+}
+
+/// The handler looks at the progress of another.
+pub fn look(worker: usize, block: u64) {
+    with_machine(|machine| machine.look(worker, block));
+}
+
+/// The handler has passed the barrier, and detects conflicts among the claims of `handlers`.
+pub fn detect(handlers: usize) {
+    with_machine(|machine| machine.passed(handlers));
+}
+
+/// The handler consumes without conflict.
+pub fn clean() {
+    with_machine(|machine| machine.enter(Phase::Clean));
+}
+
+/// The handler has a conflict to resolve, and tries the fast path if that is allowed at all.
+pub fn fast(allowed: bool) {
+    with_machine(|machine| {
+        if allowed {
+            machine.enter(Phase::Fast);
+            machine.work(machine.costs().work.fast);
+        }
+    });
+}
+
+/// The handler takes the slow path.
+pub fn slow() {
+    with_machine(|machine| machine.enter(Phase::Slow));
+}
+
+/// It has waited for all lower handlers.
+pub fn waited() {
+    with_machine(|machine| {
+        machine.waited();
+        machine.work(machine.costs().work.slow);
+    });
+}
+
+/// A receive's state is read.
+pub fn state(receive: u32) {
+    with_machine(|machine| machine.read(Place::Descriptor(receive)));
+}
+
+/// A receive is marked as taken.
+pub fn consume(receive: u32) {
+    with_machine(|machine| {
+        machine.work(machine.costs().work.consume);
+        machine.write(Place::Descriptor(receive));
+    });
+}
+
+/// A taken receive is to leave the chain of its bin, which is locked first; unless marks stay to the block's end.
+pub fn remove(bin: u32, receive: u32, now: bool) {
+    with_machine(|machine| {
+        if !now {
+            return;
+        }
+        machine.modify(Place::Bin(bin));
+        machine.read(Place::Descriptor(receive));
+        machine.write(Place::Bin(bin));
+    });
+}
+
+/// A receive's link is read.
+pub fn link(receive: u32) {
+    with_machine(|machine| machine.read(Place::Descriptor(receive)));
+}
+
+/// The handler has matched.
+pub fn matched() {
+    with_machine(|machine| machine.matched());
+}
+
+/// The protocol stage begins; `in_conflict`: this handler resolved a conflict.
+pub fn protocol(in_conflict: bool) {
+    with_machine(|machine| {
+        machine.begin_protocol(in_conflict);
+        machine.work(machine.costs().work.protocol);
+    });
+}
+
+/// Payload is read from a bounce buffer.
+pub fn bounce(buffer: usize, bytes: usize) {
+    with_machine(|machine| {
+        (0..bytes.div_ceil(64)).for_each(|line| machine.read(Place::Bounce(buffer, line)))
+    });
+}
+
+/// Payload is written to the user's buffer.
+pub fn window(bytes: usize) {
+    with_machine(|machine| machine.host(machine.window_cost(bytes)));
+}
+
+/// Payload is read from the sender's memory.
+pub fn rendezvous() {
+    with_machine(|machine| machine.host(machine.costs().host_read));
+}
+
+/// A result is written to the completion ring.
+pub fn completion() {
+    with_machine(|machine| machine.host(machine.costs().completion));
+}
+
+/// From here on the boundary works for a handler.
+pub fn boundary_for(handler: usize) {
+    with_machine(|machine| machine.begin_boundary(Some(handler)));
+}
+
+/// The boundary executes a command.
+pub fn command() {
+    with_machine(|machine| {
+        if machine.rules().post_on_clock {
+            machine.begin_boundary(None);
+        }
+    });
+}
+
+/// It has done so.
+pub fn boundary_ends() {
+    with_machine(|machine| machine.end_boundary());
+}
+
+/// A receive is recycled, and the buffer of its message reposted.
+pub fn recycle(receive: u32) {
+    with_machine(|machine| {
+        machine.write(Place::Descriptor(receive));
+        machine.host(machine.costs().doorbell);
+    });
+}
+
+/// A message without a receive is stored in an entry of the unexpected store.
+pub fn store(entry: u32) {
+    with_machine(|machine| {
+        machine.write(Place::Unexpected(entry));
+        machine.work(machine.costs().work.unexpected);
+    });
+}
+
+/// A post looks at an unexpected message.
+pub fn visit_unexpected(entry: u32) {
+    with_machine(|machine| {
+        machine.read(Place::Unexpected(entry));
+        machine.work(machine.costs().work.step);
+    });
+}
+
+/// A post takes an unexpected message.
+pub fn late(entry: u32) {
+    with_machine(|machine| {
+        machine.write(Place::Unexpected(entry));
+        machine.work(machine.costs().work.post);
+        machine.host(machine.costs().window_write + machine.costs().completion);
+    });
+}
+
+/// A post puts a receive in a bin.
+pub fn post(bin: u32, receive: u32) {
+    with_machine(|machine| {
+        machine.write(Place::Descriptor(receive));
+        machine.write(Place::Bin(bin));
+        machine.work(machine.costs().work.post);
+    });
+}
+
+/// The boundary looks at `entries` completion entries to cut a block.
+pub fn cut(first: u64, entries: usize) {
+    with_machine(|machine| {
+        if machine.rules().boundary == Boundary::Leader {
+            machine.begin_boundary(None);
+            (first..first + entries as u64).for_each(|position| machine.read(Place::Entry(position)));
+            machine.end_boundary();
+        }
+    });
+}
+
+/// The leader looks whether a handler has ended.
+pub fn fence(worker: usize) {
+    with_machine(|machine| {
+        if machine.rules().boundary == Boundary::Leader {
+            machine.begin_boundary(None);
+            machine.read(Place::Progress(worker));
+            machine.end_boundary();
+        }
+    });
+}

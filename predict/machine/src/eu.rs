@@ -1,0 +1,110 @@
+//! An execution unit: until when it is busy, and what its time went into.
+
+use crate::{Level, Picos};
+
+/// What an EU is doing, as handlers tell it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Phase {
+    /// Waits for its completion entry, reads and decodes it.
+    #[default]
+    Poll,
+    /// Searches the indexes.
+    Search,
+    /// Books its candidate and publishes its claim.
+    Book,
+    /// Waits in the partial barrier and looks for conflicts.
+    Barrier,
+    /// Consumes without conflict.
+    Clean,
+    /// Takes the fast path.
+    Fast,
+    /// Waits for its predecessors and searches again.
+    Slow,
+    /// Moves data, reports, reposts.
+    Protocol,
+    /// Executes commands and ends blocks.
+    Boundary,
+}
+
+impl Phase {
+    /// All, in the order in which a message passes them.
+    pub const ALL: [Self; 9] = [
+        Self::Poll,
+        Self::Search,
+        Self::Book,
+        Self::Barrier,
+        Self::Clean,
+        Self::Fast,
+        Self::Slow,
+        Self::Protocol,
+        Self::Boundary,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        ["poll", "search", "book", "barrier", "clean", "fast", "slow", "protocol", "boundary"][self as usize]
+    }
+}
+
+/// Where an EU's time went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Time {
+    /// Instruction work, its stretching included, by [`Phase`].
+    pub work: [Picos; Phase::ALL.len()],
+    /// Accesses that found their line at a [`Level`].
+    pub memory: [Picos; Level::ALL.len()],
+    /// Host memory, completions, doorbells.
+    pub host: Picos,
+    /// Contended words: the queue at the word and the hand-over.
+    pub handover: Picos,
+    /// Waiting for a message to arrive.
+    pub arrival: Picos,
+    /// Waiting for the block before to end.
+    pub fence: Picos,
+    /// Waiting for lower handlers to book.
+    pub barrier: Picos,
+    /// Waiting for predecessors in the slow path.
+    pub chain: Picos,
+}
+
+impl Time {
+    /// Everything but waiting.
+    pub fn busy(&self) -> Picos {
+        let parts = self.work.iter().chain(&self.memory).sum::<Picos>();
+        parts + self.host + self.handover
+    }
+}
+
+/// A stretch of time in one phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// Which EU.
+    pub eu: usize,
+    /// In which phase.
+    pub phase: Phase,
+    /// Message, by arrival number.
+    pub message: u64,
+    /// Beginning.
+    pub begin: Picos,
+    /// End.
+    pub end: Picos,
+}
+
+/// One EU.
+#[derive(Clone, Debug, Default)]
+pub struct Eu {
+    /// When its last work is done.
+    pub free_at: Picos,
+    /// What its time went into.
+    pub time: Time,
+    /// Messages handled: executions of the handler.
+    pub executions: u64,
+    /// Looks at its completion entry that found none.
+    pub polls_empty: u64,
+    /// Looks at a word of the barrier or of the chain that was not yet set.
+    pub polls_waiting: u64,
+    /// How much longer work takes because of the other EUs of the core.
+    pub(crate) stretch: f64,
+    /// The core it is on.
+    pub core: usize,
+}

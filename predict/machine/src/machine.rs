@@ -1,0 +1,479 @@
+//! The machine's state, and what each charge does to it. Scheduling is in `tasks`.
+
+use crate::contention::stretch;
+use crate::memory::{Memory, Place};
+use crate::{Boundary, Costs, Eu, Fence, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos};
+
+/// Where charges go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sink {
+    /// Nowhere: work of the emulator that no DPA does.
+    Off,
+    /// The running task's clock, which its EU follows.
+    Clock,
+    /// The EU's end of work, while the clock stands: what the EU does after it said that it was done.
+    After,
+}
+
+/// The part of a coroutine that charges change.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) clock: Picos,
+    sink: Sink,
+    eu: usize,
+    phase: Phase,
+    /// When the phase began, the sink's time.
+    phase_begun: Picos,
+    /// Arrival number of its message.
+    message: u64,
+    block: u64,
+    in_slice: bool,
+    /// Address of the last atomic that it read; only compared.
+    pub(crate) looked_at: usize,
+    /// Waiters that its last wake-up woke together.
+    pub(crate) woken_among: u32,
+}
+
+/// Waits of handlers in pipelined blocks: the latest times of the block before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Earlier {
+    block: u64,
+    booked: [Picos; 2],
+    done: [Picos; 2],
+}
+
+/// A machine that runs.
+#[derive(Debug)]
+pub struct Machine {
+    costs: Costs,
+    rules: Rules,
+    memory: Memory,
+    /// The execution units in use, one per handler.
+    eus: Vec<Eu>,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) current: usize,
+    spans: Vec<Span>,
+    spans_wanted: usize,
+    /// Arrival number that arrives at `epoch`.
+    first_message: u64,
+    epoch: Picos,
+    earlier: Earlier,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The execution units.
+    pub eus: Vec<Eu>,
+    /// When the last of them was done.
+    pub end: Picos,
+    /// The first spans, in order of their beginning.
+    pub spans: Vec<Span>,
+}
+
+impl Machine {
+    /// A machine at time 0.
+    pub fn new(costs: Costs, rules: Rules, layout: &Layout) -> Self {
+        let mut eus = vec![Eu::default(); layout.handlers];
+        let core = |eu: usize| match rules.placement {
+            Placement::Packed => eu / layout.eus_per_core.max(1),
+            Placement::Spread => eu % layout.cores.max(1),
+        };
+        for (number, eu) in eus.iter_mut().enumerate() {
+            let active = (0..layout.handlers).filter(|&other| core(other) == core(number)).count();
+            eu.core = core(number);
+            eu.stretch = stretch(active, costs.issue_demand, costs.issue_slots);
+        }
+        let task = Task {
+            clock: 0,
+            sink: Sink::Off,
+            eu: 0,
+            phase: Phase::Poll,
+            phase_begun: 0,
+            message: 0,
+            block: 0,
+            in_slice: false,
+            looked_at: 0,
+            woken_among: 0,
+        };
+        Self {
+            memory: Memory::new(&costs, layout, rules.barrier),
+            tasks: vec![task; layout.handlers],
+            costs,
+            rules,
+            eus,
+            current: 0,
+            spans: Vec::new(),
+            spans_wanted: 0,
+            first_message: 0,
+            epoch: 0,
+            earlier: Earlier::default(),
+        }
+    }
+
+    /// Keeps the first `count` spans from now on.
+    pub fn record(&mut self, count: usize) {
+        self.spans.clear();
+        self.spans_wanted = count;
+    }
+
+    /// What the machine has come to.
+    pub fn outcome(&self) -> Outcome {
+        let mut spans = self.spans.clone();
+        spans.sort_by_key(|span| (span.begin, span.eu, span.end));
+        Outcome { eus: self.eus.clone(), end: self.end(), spans }
+    }
+
+    /// When the last EU is done.
+    pub fn end(&self) -> Picos {
+        let tasks = self.tasks.iter().map(|task| task.clock);
+        self.eus.iter().map(|eu| eu.free_at).chain(tasks).max().unwrap_or(0)
+    }
+
+    /// All EUs wait from now on for a message that begins to arrive at the end of all work, message `first`;
+    /// what was counted so far is forgotten. Returns that time.
+    pub fn begin_window(&mut self, first: u64) -> Picos {
+        let now = self.end();
+        self.epoch = now;
+        self.first_message = first;
+        for task in &mut self.tasks {
+            task.clock = now;
+        }
+        for eu in &mut self.eus {
+            let Eu { stretch, core, .. } = *eu;
+            *eu = Eu { free_at: now, stretch, core, ..Eu::default() };
+        }
+        now
+    }
+
+    fn arrival(&self, message: u64) -> Picos {
+        let spacing = self.costs.arrival.max(self.costs.entry_shared);
+        self.epoch + message.saturating_sub(self.first_message) * spacing
+    }
+
+    #[inline]
+    pub(crate) fn task(&mut self) -> &mut Task {
+        &mut self.tasks[self.current]
+    }
+
+    /// The time that charges of the running task count from.
+    fn now(&self) -> Picos {
+        let task = &self.tasks[self.current];
+        match task.sink {
+            Sink::After => self.eus[task.eu].free_at,
+            _ => task.clock,
+        }
+    }
+
+    fn set_now(&mut self, time: Picos) {
+        let task = &mut self.tasks[self.current];
+        match task.sink {
+            Sink::Off => {}
+            Sink::Clock => task.clock = time,
+            Sink::After => self.eus[task.eu].free_at = time,
+        }
+    }
+
+    fn sink_off(&self) -> bool {
+        self.tasks[self.current].sink == Sink::Off
+    }
+
+    /// Instruction work in the current phase.
+    pub(crate) fn work(&mut self, time: Picos) {
+        let Task { sink, eu, phase, .. } = self.tasks[self.current];
+        if sink == Sink::Off || time == 0 {
+            return;
+        }
+        let time = (time as f64 * self.eus[eu].stretch).round() as Picos;
+        self.eus[eu].time.work[phase as usize] += time;
+        self.set_now(self.now() + time);
+    }
+
+    pub(crate) fn read(&mut self, place: Place) {
+        if !self.sink_off() {
+            let eu = self.tasks[self.current].eu;
+            let level = self.memory.read(&self.costs, eu, place);
+            self.charge_level(eu, level as usize);
+        }
+    }
+
+    pub(crate) fn write(&mut self, place: Place) {
+        if !self.sink_off() {
+            let eu = self.tasks[self.current].eu;
+            let level = self.memory.write(&self.costs, eu, place);
+            self.charge_level(eu, level as usize);
+        }
+    }
+
+    fn charge_level(&mut self, eu: usize, level: usize) {
+        let cost = self.costs.level[level];
+        self.eus[eu].time.memory[level] += cost;
+        self.set_now(self.now() + cost);
+    }
+
+    pub(crate) fn modify(&mut self, place: Place) {
+        if self.sink_off() {
+            return;
+        }
+        let (eu, now) = (self.tasks[self.current].eu, self.now());
+        let done = self.memory.modify(&self.costs, eu, place, now);
+        let time = &mut self.eus[eu].time;
+        if done.fresh {
+            time.handover += done.end - now;
+        } else {
+            let cost = self.costs.level[done.level as usize];
+            time.memory[done.level as usize] += cost;
+            time.handover += done.end - now - cost;
+        }
+        self.set_now(done.end);
+    }
+
+    /// A read-modify-write whose result nobody needs: the word is busy with it, the EU goes on.
+    pub(crate) fn post_modify(&mut self, place: Place) {
+        if self.sink_off() {
+            return;
+        }
+        let (eu, now) = (self.tasks[self.current].eu, self.now());
+        self.memory.modify(&self.costs, eu, place, now);
+        self.charge_level(eu, 0);
+    }
+
+    /// Host memory, completions, doorbells.
+    pub(crate) fn host(&mut self, cost: Picos) {
+        if !self.sink_off() {
+            let eu = self.tasks[self.current].eu;
+            self.eus[eu].time.host += cost;
+            self.set_now(self.now() + cost);
+        }
+    }
+
+    /// The phase ends, another begins.
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        if self.sink_off() {
+            return;
+        }
+        self.end_span();
+        let now = self.now();
+        let task = self.task();
+        (task.phase, task.phase_begun) = (phase, now);
+    }
+
+    fn end_span(&mut self) {
+        let now = self.now();
+        let Task { eu, phase, phase_begun, message, .. } = self.tasks[self.current];
+        if self.spans.len() < self.spans_wanted && now > phase_begun {
+            self.spans.push(Span { eu, phase, message, begin: phase_begun, end: now });
+        }
+    }
+
+    /// A handler begins its part of block `block`.
+    pub(crate) fn begin_slice(&mut self, worker: usize, block: u64) {
+        let free_at = self.eus[worker].free_at;
+        let activation = self.costs.activation;
+        if self.earlier.block != block {
+            self.earlier.block = block;
+            let (booked, done) = (&mut self.earlier.booked, &mut self.earlier.done);
+            (booked[0], done[0]) = (booked[1], done[1]);
+        }
+        let pipelined = self.rules.fence == Fence::Pipelined;
+        let task = self.task();
+        let begin = if pipelined { free_at } else { task.clock.max(free_at) };
+        (task.clock, task.sink, task.eu) = (begin + activation, Sink::Clock, worker);
+        (task.phase, task.phase_begun) = (Phase::Poll, task.clock);
+        (task.block, task.in_slice) = (block, true);
+        let eu = &mut self.eus[worker];
+        eu.time.fence += begin - free_at;
+        eu.executions += 1;
+    }
+
+    /// The handler reads its completion entry: not before the message is there (O20).
+    pub(crate) fn arrive(&mut self, position: u64, work: Picos) {
+        if self.sink_off() {
+            return;
+        }
+        let (arrival, now, eu) = (self.arrival(position), self.now(), self.tasks[self.current].eu);
+        self.task().message = position;
+        if arrival > now {
+            // The poll that finds it is the first after it came.
+            let miss = self.costs.poll_miss.max(1);
+            let polls = (arrival - now).div_ceil(miss);
+            self.eus[eu].polls_empty += polls;
+            self.eus[eu].time.arrival += polls * miss;
+            self.set_now(now + polls * miss);
+        }
+        self.memory.land(Place::Entry(position));
+        self.read(Place::Entry(position));
+        self.work(work);
+    }
+
+    /// The handler says that it has booked.
+    pub(crate) fn booked(&mut self, worker: usize, block: u64) {
+        if self.sink_off() {
+            return;
+        }
+        let word = self.memory.barrier_word(worker, block);
+        match self.rules.barrier {
+            crate::Barrier::Word => self.modify(word),
+            crate::Barrier::Lanes => self.write(word),
+        }
+    }
+
+    /// The handler looks whether another has booked or matched.
+    pub(crate) fn look(&mut self, worker: usize, block: u64) {
+        if self.sink_off() {
+            return;
+        }
+        let woken_among = std::mem::take(&mut self.task().woken_among);
+        if self.rules.barrier == crate::Barrier::Word && woken_among == 0 {
+            // Its own read-modify-write has told it.
+            return;
+        }
+        let in_chain = self.tasks[self.current].phase == Phase::Slow && woken_among > 0;
+        self.read(self.memory.barrier_word(worker, block));
+        let others = Picos::from(woken_among.saturating_sub(1));
+        let seen = if in_chain { self.costs.handover } else { 0 };
+        let extra = seen + self.costs.waiter * others / 2;
+        let eu = self.tasks[self.current].eu;
+        self.eus[eu].time.handover += extra;
+        self.set_now(self.now() + extra);
+    }
+
+    /// The handler has passed the barrier, and reads the claims of `lower` handlers.
+    pub(crate) fn passed(&mut self, lower: usize) {
+        if self.sink_off() {
+            return;
+        }
+        if self.rules.fence == Fence::Pipelined {
+            let earlier = self.earlier.booked[0];
+            self.wait_until(earlier);
+        }
+        for line in self.memory.claim_lines(lower) {
+            self.read(line);
+        }
+        self.work(self.costs.work.detect);
+        self.earlier.booked[1] = self.earlier.booked[1].max(self.now());
+    }
+
+    /// All lower handlers have matched; with pipelined blocks those of the block before, too.
+    pub(crate) fn waited(&mut self) {
+        if !self.sink_off() && self.rules.fence == Fence::Pipelined {
+            let earlier = self.earlier.done[0];
+            self.wait_until(earlier);
+        }
+    }
+
+    fn wait_until(&mut self, time: Picos) {
+        let now = self.now();
+        if time > now {
+            self.count_wait(time - now);
+            self.set_now(time);
+        }
+    }
+
+    /// The running task slept for `time`.
+    pub(crate) fn count_wait(&mut self, time: Picos) {
+        let Task { eu, phase, in_slice, .. } = self.tasks[self.current];
+        if !in_slice {
+            return;
+        }
+        let eu = &mut self.eus[eu];
+        eu.polls_waiting += time / self.costs.poll_miss.max(1);
+        match phase {
+            Phase::Slow => eu.time.chain += time,
+            _ => eu.time.barrier += time,
+        }
+    }
+
+    /// The handler has matched.
+    pub(crate) fn matched(&mut self) {
+        if !self.sink_off() {
+            self.earlier.done[1] = self.earlier.done[1].max(self.now());
+        }
+    }
+
+    /// The handler begins its protocol stage.
+    pub(crate) fn begin_protocol(&mut self, in_conflict: bool) {
+        if self.sink_off() {
+            return;
+        }
+        self.enter(Phase::Protocol);
+        let overlaps = match self.rules.overlap {
+            Overlap::Clean => !in_conflict,
+            Overlap::Always => true,
+            Overlap::Never => false,
+        };
+        if overlaps {
+            let Task { eu, clock, .. } = self.tasks[self.current];
+            self.eus[eu].free_at = clock;
+            self.task().sink = Sink::After;
+        }
+    }
+
+    /// The handler has done its part of the block.
+    pub(crate) fn end_slice(&mut self) {
+        if self.sink_off() {
+            return;
+        }
+        self.end_span();
+        let Task { eu, clock, sink, .. } = self.tasks[self.current];
+        if sink == Sink::Clock {
+            self.eus[eu].free_at = clock;
+        }
+        let task = self.task();
+        (task.sink, task.in_slice) = (Sink::Off, false);
+    }
+
+    /// From here on, until `end_boundary`, the boundary works for handler `handler`; in its own name if `None`.
+    pub(crate) fn begin_boundary(&mut self, handler: Option<usize>) {
+        let leads = self.rules.boundary == Boundary::Leader;
+        let free_at = self.eus[0].free_at;
+        let task = self.task();
+        match handler {
+            Some(handler) if !leads => (task.eu, task.sink) = (handler, Sink::After),
+            _ => (task.eu, task.sink, task.clock) = (0, Sink::Clock, task.clock.max(free_at)),
+        }
+        let now = self.now();
+        let task = self.task();
+        (task.phase, task.phase_begun) = (Phase::Boundary, now);
+    }
+
+    pub(crate) fn end_boundary(&mut self) {
+        if self.sink_off() {
+            return;
+        }
+        self.end_span();
+        let Task { eu, clock, sink, .. } = self.tasks[self.current];
+        if sink == Sink::Clock {
+            self.eus[eu].free_at = clock;
+        }
+        let task = self.task();
+        (task.sink, task.eu) = (Sink::Off, 0);
+    }
+
+    /// Distance of two looks of a polling loop.
+    pub(crate) fn poll_miss(&self) -> Picos {
+        self.costs.poll_miss.max(1)
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub(crate) fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// What window writes of `bytes` bytes cost.
+    pub(crate) fn window_cost(&self, bytes: usize) -> Picos {
+        if bytes == 0 {
+            return 0;
+        }
+        let further = bytes.div_ceil(64) as Picos - 1;
+        self.costs.window_write + further * self.costs.window_next
+    }
+
+    /// Time of `cycles` clock cycles.
+    pub fn cycles(&self, time: Picos) -> u64 {
+        time / self.costs.cycle.max(picos(0.001))
+    }
+}

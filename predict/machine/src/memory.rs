@@ -1,0 +1,335 @@
+//! Memory levels: which one a line is found at, and what it costs.
+//!
+//! Per EU a first level of a few lines, shared by all L2 and L3, then DRAM. Each level is fully associative and
+//! evicts the line that came first: a line is in L2 if fewer than L2's number of lines came into L2 after it.
+//! That needs one number per line and level, no lists. A line that somebody else wrote is stale in an EU's first
+//! level (`version`). Read-modify-writes happen one after the other; one that finds the word fresh in another
+//! EU's first level costs a hand-over.
+
+use crate::costs::{Costs, Layout, Level};
+use crate::{Barrier, Picos};
+
+/// A place that costs, with its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// Entry of the completion queue, by position.
+    Entry(u64),
+    /// Bin, by number.
+    Bin(u32),
+    /// Receive descriptor; its booking word lies in it.
+    Descriptor(u32),
+    /// The barrier's word, or one handler's.
+    Progress(usize),
+    /// A handler's published claim.
+    Claim(usize),
+    /// A line of a bounce buffer.
+    Bounce(usize, usize),
+    /// Entry of the unexpected store.
+    Unexpected(u32),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    /// Insertion numbers in L2 and L3, from 1; 0: never.
+    in_l2: u64,
+    in_l3: u64,
+    /// Grows with every write.
+    version: u32,
+    /// EU of the last read-modify-write, plus one.
+    modified_by: u16,
+    /// When the last read-modify-write was over.
+    free_at: Picos,
+}
+
+/// One EU's first level: lines with the version seen, the oldest overwritten first.
+#[derive(Clone, Debug)]
+struct First {
+    lines: Vec<(u32, u32)>,
+    next: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Memory {
+    lines: Vec<Line>,
+    first: Vec<First>,
+    inserted_l2: u64,
+    inserted_l3: u64,
+    bases: Bases,
+    claims_per_line: usize,
+    barrier: Barrier,
+    entries: u64,
+    bounce_lines: usize,
+    landing: Level,
+}
+
+/// First line of each table.
+#[derive(Debug)]
+struct Bases {
+    bins: usize,
+    descriptors: usize,
+    progress: usize,
+    claims: usize,
+    bounce: usize,
+    unexpected: usize,
+}
+
+const LINE_BYTES: usize = 64;
+const BIN_BYTES: usize = 20;
+
+impl Memory {
+    pub(crate) fn new(costs: &Costs, layout: &Layout, barrier: Barrier) -> Self {
+        let claims_per_line = (LINE_BYTES / costs.claim_bytes.clamp(1, 64) as usize).max(1);
+        let bounce_lines = layout.bounce_bytes.div_ceil(LINE_BYTES);
+        let mut end = layout.entries;
+        let mut table = |lines: usize| {
+            end += lines;
+            end - lines
+        };
+        let bases = Bases {
+            bins: table((layout.bins * BIN_BYTES).div_ceil(LINE_BYTES) + 1),
+            descriptors: table(layout.receives),
+            progress: table(layout.handlers.max(2)),
+            claims: table(layout.handlers.div_ceil(claims_per_line)),
+            bounce: table(layout.bounce_buffers * bounce_lines),
+            unexpected: table(layout.unexpected),
+        };
+        let first = First { lines: vec![(u32::MAX, 0); costs.lines[0].max(1)], next: 0 };
+        let ring_bytes = (layout.entries * LINE_BYTES + layout.bounce_buffers * layout.bounce_bytes) as u64;
+        Self {
+            lines: vec![Line::default(); end],
+            first: vec![first; layout.handlers],
+            inserted_l2: 0,
+            inserted_l3: 0,
+            bases,
+            claims_per_line,
+            barrier,
+            entries: layout.entries as u64,
+            bounce_lines,
+            landing: if ring_bytes <= costs.landing_bytes { Level::L2 } else { Level::Dram },
+        }
+    }
+
+    fn line(&self, place: Place) -> usize {
+        match place {
+            Place::Entry(position) => (position % self.entries) as usize,
+            Place::Bin(bin) => self.bases.bins + bin as usize * BIN_BYTES / LINE_BYTES,
+            Place::Descriptor(receive) => self.bases.descriptors + receive as usize,
+            Place::Progress(word) => self.bases.progress + word,
+            Place::Claim(handler) => self.bases.claims + handler / self.claims_per_line,
+            Place::Bounce(buffer, line) => self.bases.bounce + buffer * self.bounce_lines + line,
+            Place::Unexpected(entry) => self.bases.unexpected + entry as usize,
+        }
+    }
+
+    /// The word that a handler's bit of the barrier stands in. Two words take turns, so that the bits of one
+    /// block are cleared while the next uses the other.
+    pub(crate) fn barrier_word(&self, worker: usize, block: u64) -> Place {
+        match self.barrier {
+            Barrier::Word => Place::Progress((block & 1) as usize),
+            Barrier::Lanes => Place::Progress(worker),
+        }
+    }
+
+    /// Lines that the claims of handlers `0..handlers` take.
+    pub(crate) fn claim_lines(&self, handlers: usize) -> impl Iterator<Item = Place> + use<> {
+        (0..handlers).step_by(self.claims_per_line).map(Place::Claim)
+    }
+
+    /// A message has been written by the NIC: its line is where landing data goes.
+    pub(crate) fn land(&mut self, place: Place) {
+        let line = self.line(place);
+        self.lines[line].version += 1;
+        if self.landing == Level::L2 {
+            self.insert(line);
+        } else {
+            (self.lines[line].in_l2, self.lines[line].in_l3) = (0, 0);
+        }
+    }
+
+    fn insert(&mut self, line: usize) {
+        self.inserted_l2 += 1;
+        self.inserted_l3 += 1;
+        let line = &mut self.lines[line];
+        (line.in_l2, line.in_l3) = (self.inserted_l2, self.inserted_l3);
+    }
+
+    /// Load by `eu`: where it finds the line.
+    pub(crate) fn read(&mut self, costs: &Costs, eu: usize, place: Place) -> Level {
+        let index = self.line(place);
+        let version = self.lines[index].version;
+        let first = &mut self.first[eu];
+        if first.lines.contains(&(index as u32, version)) {
+            return Level::L1;
+        }
+        let slot = match first.lines.iter().position(|&(line, _)| line == index as u32) {
+            Some(stale) => stale,
+            None => {
+                first.next = (first.next + 1) % first.lines.len();
+                first.next
+            }
+        };
+        first.lines[slot] = (index as u32, version);
+        let line = self.lines[index];
+        if line.in_l2 != 0 && self.inserted_l2 - line.in_l2 < costs.lines[1] as u64 {
+            Level::L2
+        } else if line.in_l3 != 0 && self.inserted_l3 - line.in_l3 < costs.lines[2] as u64 {
+            self.inserted_l2 += 1;
+            self.lines[index].in_l2 = self.inserted_l2;
+            Level::L3
+        } else {
+            self.insert(index);
+            Level::Dram
+        }
+    }
+
+    /// Store by `eu`; others' copies go stale.
+    pub(crate) fn write(&mut self, costs: &Costs, eu: usize, place: Place) -> Level {
+        let level = self.read(costs, eu, place);
+        self.touch(eu, self.line(place));
+        level
+    }
+
+    fn touch(&mut self, eu: usize, index: usize) {
+        let version = self.lines[index].version.wrapping_add(1);
+        self.lines[index].version = version;
+        if let Some(copy) = self.first[eu].lines.iter_mut().find(|copy| copy.0 == index as u32) {
+            copy.1 = version;
+        }
+    }
+
+    /// Read-modify-write by `eu`, begun at `now`: when it is over, where the line was, and whether it came
+    /// fresh from another EU.
+    pub(crate) fn modify(&mut self, costs: &Costs, eu: usize, place: Place, now: Picos) -> Modified {
+        let index = self.line(place);
+        let Line { modified_by, version, free_at, .. } = self.lines[index];
+        let other = usize::from(modified_by).checked_sub(1).filter(|&other| other != eu);
+        let fresh = other.is_some_and(|other| self.first[other].lines.contains(&(index as u32, version)));
+        let level = self.read(costs, eu, place);
+        let level = if level == Level::L1 { Level::L2 } else { level };
+        let begin = now.max(free_at);
+        let end = begin + if fresh { costs.handover } else { costs.level[level as usize] };
+        self.touch(eu, index);
+        self.lines[index].modified_by = eu as u16 + 1;
+        self.lines[index].free_at = end;
+        Modified { end, level, fresh }
+    }
+}
+
+/// How a read-modify-write went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Modified {
+    pub(crate) end: Picos,
+    pub(crate) level: Level,
+    pub(crate) fresh: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::costs::Work;
+
+    const NS: Picos = 1000;
+
+    fn costs() -> Costs {
+        Costs {
+            cycle: 500,
+            level: [2 * NS, 35 * NS, 71 * NS, 400 * NS],
+            lines: [2, 4, 8],
+            window_write: 0,
+            window_next: 0,
+            host_read: 0,
+            completion: 0,
+            doorbell: 0,
+            handover: 100 * NS,
+            waiter: 0,
+            poll_miss: NS,
+            arrival: 0,
+            entry_shared: 0,
+            activation: 0,
+            issue_demand: 0.0,
+            issue_slots: 1,
+            claim_bytes: 4,
+            landing_bytes: 1 << 20,
+            work: Work::default(),
+        }
+    }
+
+    fn memory(costs: &Costs, barrier: Barrier) -> Memory {
+        let layout = Layout {
+            handlers: 20,
+            bins: 10,
+            receives: 64,
+            entries: 16,
+            bounce_buffers: 2,
+            bounce_bytes: 128,
+            unexpected: 4,
+            cores: 16,
+            eus_per_core: 16,
+        };
+        Memory::new(costs, &layout, barrier)
+    }
+
+    #[test]
+    fn a_line_is_found_where_its_age_says() {
+        let costs = costs();
+        let mut memory = memory(&costs, Barrier::Word);
+        let mut read = |receive| memory.read(&costs, 0, Place::Descriptor(receive));
+        assert_eq!(read(0), Level::Dram, "never seen");
+        assert_eq!(read(0), Level::L1);
+        assert_eq!([read(1), read(2)], [Level::Dram, Level::Dram], "the first level holds two lines");
+        assert_eq!(read(0), Level::L2);
+        assert_eq!([3, 4, 5].map(&mut read), [Level::Dram; 3]);
+        assert_eq!(read(0), Level::L3, "four others came into L2");
+        assert_eq!([6, 7, 8, 9, 10, 11].map(&mut read), [Level::Dram; 6]);
+        assert_eq!(read(0), Level::Dram, "eight others came into L3");
+    }
+
+    #[test]
+    fn a_store_makes_copies_stale() {
+        let costs = costs();
+        let mut memory = memory(&costs, Barrier::Word);
+        memory.read(&costs, 0, Place::Bin(0));
+        assert_eq!(memory.read(&costs, 0, Place::Bin(2)), Level::L1, "bins of 20 bytes share a line");
+        memory.write(&costs, 1, Place::Bin(1));
+        assert_eq!(memory.read(&costs, 0, Place::Bin(0)), Level::L2);
+        assert_eq!(memory.read(&costs, 1, Place::Bin(0)), Level::L1, "the writer's own copy is the newest");
+    }
+
+    #[test]
+    fn modifications_wait_for_each_other() {
+        let costs = costs();
+        let mut memory = memory(&costs, Barrier::Word);
+        let word = memory.barrier_word(3, 2);
+        assert_eq!(word, memory.barrier_word(9, 2), "one word for all");
+        assert_ne!(word, memory.barrier_word(3, 3), "two words take turns");
+        let first = memory.modify(&costs, 0, word, 0);
+        assert_eq!((first.end, first.fresh), (400 * NS, false));
+        let second = memory.modify(&costs, 1, word, 390 * NS);
+        assert_eq!((second.end, second.fresh), (500 * NS, true), "waits 10, then a hand-over");
+        let third = memory.modify(&costs, 2, word, 390 * NS);
+        assert_eq!(third.end, 600 * NS);
+        let own = memory.modify(&costs, 2, word, 1000 * NS);
+        assert_eq!((own.end, own.fresh), (1035 * NS, false), "an AMO is done at L2");
+    }
+
+    #[test]
+    fn claims_share_lines_as_their_size_says() {
+        let mut costs = costs();
+        assert_eq!(memory(&costs, Barrier::Word).claim_lines(17).count(), 2);
+        costs.claim_bytes = 32;
+        assert_eq!(memory(&costs, Barrier::Word).claim_lines(17).count(), 9);
+    }
+
+    #[test]
+    fn large_rings_land_in_memory() {
+        let mut costs = costs();
+        let mut small = memory(&costs, Barrier::Lanes);
+        small.land(Place::Entry(5));
+        assert_eq!(small.read(&costs, 0, Place::Entry(5)), Level::L2);
+        costs.landing_bytes = 1024;
+        let mut large = memory(&costs, Barrier::Lanes);
+        large.land(Place::Entry(5));
+        assert_eq!(large.read(&costs, 0, Place::Entry(21)), Level::Dram, "16 entries: 5 and 21 are one slot");
+        assert_ne!(large.barrier_word(1, 0), large.barrier_word(2, 0), "a word each");
+    }
+}

@@ -1,0 +1,356 @@
+//! Coroutines in the order of their clocks.
+//!
+//! **State of a task.** Running (one), ready (in `ready`, by clock and number), or asleep on the address of an
+//! atomic. **Invariant.** Before an access to shared state the running task is the least of all that are not
+//! asleep. A switch goes through the caller of [`run`]: a task suspends, the loop resumes the least.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use crate::{Machine, Picos};
+
+/// The machine and who is ready, while `run` runs.
+struct Stage {
+    machine: Machine,
+    ready: BinaryHeap<Reverse<(Picos, usize)>>,
+    /// Address on which each task sleeps; 0: it does not.
+    asleep_on: Vec<usize>,
+    /// How many sleep on an address with this remainder: most stores concern nobody.
+    asleep: [u16; REMAINDERS],
+    yielders: Vec<*const Yielder<(), ()>>,
+    /// Task 0 has returned: nobody sleeps any more.
+    ending: bool,
+}
+
+/// Remainders of addresses told apart, a power of two.
+const REMAINDERS: usize = 256;
+
+#[inline]
+fn remainder(address: usize) -> usize {
+    // Atomics are at least four bytes apart; those that are slept on, a line.
+    (address >> 2 ^ address >> 10) % REMAINDERS
+}
+
+thread_local! {
+    /// A run is under way, and it is not off the clock.
+    static ON: Cell<bool> = const { Cell::new(false) };
+    static STAGE: RefCell<Option<Stage>> = const { RefCell::new(None) };
+}
+
+#[inline]
+fn with_stage<R>(act: impl FnOnce(&mut Stage) -> R) -> Option<R> {
+    if !ON.get() {
+        return None;
+    }
+    STAGE.with_borrow_mut(|stage| stage.as_mut().map(act))
+}
+
+#[inline]
+pub(crate) fn with_machine(act: impl FnOnce(&mut Machine)) {
+    with_stage(|stage| act(&mut stage.machine));
+}
+
+/// Gives way until the running task is the least.
+#[inline]
+pub(crate) fn before_access() {
+    let yielder = with_stage(|stage| {
+        let running = stage.machine.current;
+        let clock = stage.machine.tasks[running].clock;
+        match stage.ready.peek() {
+            Some(Reverse(least)) if *least < (clock, running) => {
+                stage.ready.push(Reverse((clock, running)));
+                Some(stage.yielders[running])
+            }
+            _ => None,
+        }
+    });
+    if let Some(Some(yielder)) = yielder {
+        suspend(yielder);
+    }
+}
+
+fn suspend(yielder: *const Yielder<(), ()>) {
+    // SAFETY: the running coroutine stored the pointer to its own yielder when it began, and that lives until the
+    // coroutine returns; we are inside it.
+    unsafe { (*yielder).suspend(()) };
+}
+
+/// The running task has read the atomic at `address`.
+#[inline]
+pub(crate) fn looked_at(address: usize) {
+    with_machine(|machine| machine.task().looked_at = address);
+}
+
+/// The running task has stored to `address`: whoever sleeps on it looks again.
+#[inline]
+pub(crate) fn stored(address: usize) {
+    with_stage(|stage| {
+        if stage.asleep[remainder(address)] > 0 {
+            wake(stage, |sleeps_on| sleeps_on == address);
+        }
+    });
+}
+
+fn wake(stage: &mut Stage, concerns: impl Fn(usize) -> bool) {
+    let now = stage.machine.tasks[stage.machine.current].clock;
+    let miss = stage.machine.poll_miss();
+    let woken = stage.asleep_on.iter().filter(|&&address| address != 0 && concerns(address)).count();
+    for task in 0..stage.asleep_on.len() {
+        let address = stage.asleep_on[task];
+        if address != 0 && concerns(address) {
+            stage.asleep_on[task] = 0;
+            stage.asleep[remainder(address)] -= 1;
+            let sleeper = &mut stage.machine.tasks[task];
+            sleeper.woken_among = woken as u32;
+            // The polling loop sees it at its next look.
+            let slept = now.saturating_sub(sleeper.clock).next_multiple_of(miss);
+            sleeper.clock += slept;
+            stage.ready.push(Reverse((sleeper.clock, task)));
+            let running = std::mem::replace(&mut stage.machine.current, task);
+            stage.machine.count_wait(slept);
+            stage.machine.current = running;
+        }
+    }
+}
+
+/// Sleeps until somebody stores to the atomic that the running task read last.
+///
+/// # Panics
+/// Outside of a run, or off the clock: there nobody else would ever store.
+pub fn pause() {
+    let yielder = with_stage(|stage| {
+        if stage.ending {
+            return None;
+        }
+        let running = stage.machine.current;
+        let address = stage.machine.tasks[running].looked_at;
+        stage.asleep_on[running] = address;
+        stage.asleep[remainder(address)] += 1;
+        Some(stage.yielders[running])
+    });
+    if let Some(yielder) = yielder.expect("only a handler on the clock waits") {
+        suspend(yielder);
+    }
+}
+
+/// Runs `act` off the clock: host and wire, which no DPA pays for. Gives it the machine.
+pub fn off_clock<R>(act: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut Machine))) -> R) -> R {
+    let before = ON.replace(false);
+    let result = act(&mut |look| {
+        STAGE.with_borrow_mut(|stage| look(&mut stage.as_mut().expect("a run is under way").machine));
+    });
+    ON.set(before);
+    result
+}
+
+/// Tells the tasks of a run that its first task has ended.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Rc<Cell<bool>>);
+
+impl Stop {
+    /// Whether it has.
+    pub fn asked(&self) -> bool {
+        self.0.get()
+    }
+}
+
+/// Runs `first` as task 0 and `others` as tasks 1.. until `first` returns; then `stop` is set, everybody is woken
+/// once, and the others have to return, too. Returns the machine and what they returned.
+///
+/// # Panics
+/// When the tasks wait for each other, when there are more tasks than the machine has EUs, or inside another run.
+pub fn run<A: 'static, B: 'static>(
+    machine: Machine,
+    stop: &Stop,
+    first: impl FnOnce() -> A + 'static,
+    others: Vec<Box<dyn FnOnce() -> B>>,
+) -> (Machine, A, Vec<B>) {
+    let count = others.len() + 1;
+    assert!(count <= machine.tasks.len(), "more tasks than EUs");
+    let stage = Stage {
+        machine,
+        ready: (0..count).map(|task| Reverse((0, task))).collect(),
+        asleep_on: vec![0; count],
+        asleep: [0; REMAINDERS],
+        yielders: vec![std::ptr::null(); count],
+        ending: false,
+    };
+    STAGE.with_borrow_mut(|place| {
+        assert!(place.is_none(), "a run is under way already");
+        *place = Some(stage);
+    });
+    let first_result = Rc::new(Cell::new(None));
+    let other_results = Rc::new(RefCell::new((1..count).map(|_| None).collect::<Vec<Option<B>>>()));
+    let note_first = first_result.clone();
+    let mut coroutines = vec![coroutine(0, move || note_first.set(Some(first())))];
+    for (index, other) in others.into_iter().enumerate() {
+        let note = other_results.clone();
+        coroutines.push(coroutine(index + 1, move || {
+            let result = other();
+            note.borrow_mut()[index] = Some(result);
+        }));
+    }
+    let mut left = count;
+    while left > 0 {
+        let next = STAGE.with_borrow_mut(|stage| {
+            let stage = stage.as_mut()?;
+            let Reverse((_, task)) = stage.ready.pop()?;
+            stage.machine.current = task;
+            Some(task)
+        });
+        let task = next.expect("the handlers wait for each other");
+        ON.set(true);
+        let result = coroutines[task].resume(());
+        ON.set(false);
+        if let CoroutineResult::Return(()) = result {
+            left -= 1;
+            if task == 0 {
+                stop.0.set(true);
+                STAGE.with_borrow_mut(|stage| {
+                    if let Some(stage) = stage {
+                        stage.ending = true;
+                        wake(stage, |_| true);
+                    }
+                });
+            }
+        }
+    }
+    let stage = STAGE.take().expect("set above");
+    let first = first_result.take().expect("task 0 has returned");
+    let others =
+        other_results.borrow_mut().iter_mut().map(|result| result.take().expect("has returned")).collect();
+    (stage.machine, first, others)
+}
+
+fn coroutine(task: usize, body: impl FnOnce() + 'static) -> Coroutine<(), (), ()> {
+    // What a body owns may be larger than what a stack takes over.
+    let body = Box::new(body);
+    Coroutine::new(move |yielder: &Yielder<(), ()>, ()| {
+        with_stage(|stage| stage.yielders[task] = yielder);
+        body();
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::atomic::AtomicU64;
+    use crate::{Costs, Layout, Rules, Work, charge};
+
+    /// A machine on which only hashing costs: 7 ns.
+    fn machine(handlers: usize) -> Machine {
+        let costs = Costs {
+            cycle: 500,
+            level: [0; 4],
+            lines: [16, 64, 64],
+            window_write: 0,
+            window_next: 0,
+            host_read: 0,
+            completion: 0,
+            doorbell: 0,
+            handover: 0,
+            waiter: 0,
+            poll_miss: 1,
+            arrival: 0,
+            entry_shared: 0,
+            activation: 0,
+            issue_demand: 0.0,
+            issue_slots: 1,
+            claim_bytes: 4,
+            landing_bytes: 1 << 20,
+            work: Work { hash: 7000, ..Work::default() },
+        };
+        let layout = Layout {
+            handlers,
+            bins: 1,
+            receives: 1,
+            entries: 1,
+            bounce_buffers: 1,
+            bounce_bytes: 64,
+            unexpected: 1,
+            cores: 16,
+            eus_per_core: 16,
+        };
+        Machine::new(costs, Rules::default(), &layout)
+    }
+
+    fn busy(task: usize, hashes: usize) {
+        charge::slice_begins(task, 1);
+        (0..hashes).for_each(|_| charge::hash());
+    }
+
+    #[test]
+    fn accesses_happen_in_the_order_of_the_clocks() {
+        let log = Rc::new(RefCell::new(Vec::new()));
+        let word = Rc::new(AtomicU64::new(0));
+        let task = |number: usize, hashes: usize| {
+            let (log, word) = (log.clone(), word.clone());
+            move || {
+                for _ in 0..3 {
+                    busy(number, hashes);
+                    let place = word.fetch_add(1, Relaxed);
+                    log.borrow_mut().push((place, number));
+                }
+            }
+        };
+        let others: Vec<Box<dyn FnOnce()>> = vec![Box::new(task(1, 2))];
+        let (machine, (), _) = run(machine(2), &Stop::default(), task(0, 5), others);
+        let order: Vec<usize> = log.borrow().iter().map(|&(_, number)| number).collect();
+        // Task 0 at 35, 70, 105 ns; task 1 at 14, 28, 42 ns.
+        assert_eq!(order, [1, 1, 0, 1, 0, 0]);
+        assert_eq!(machine.end(), 105_000);
+    }
+
+    #[test]
+    fn a_sleeper_wakes_with_the_clock_of_the_store() {
+        let word = Rc::new(AtomicU64::new(0));
+        let seen = Rc::new(Cell::new(0));
+        let (setter, waiter, note) = (word.clone(), word.clone(), seen.clone());
+        let first = move || {
+            busy(0, 10);
+            setter.store(1, Relaxed);
+            busy(0, 10);
+        };
+        let wait = move || {
+            busy(1, 1);
+            while waiter.load(Relaxed) == 0 {
+                pause();
+            }
+            STAGE.with_borrow(|stage| {
+                let machine = &stage.as_ref().expect("a run is under way").machine;
+                note.set(machine.tasks[1].clock);
+            });
+        };
+        run(machine(2), &Stop::default(), first, vec![Box::new(wait) as Box<dyn FnOnce()>]);
+        assert_eq!(seen.get(), 70_000);
+    }
+
+    #[test]
+    fn nothing_is_charged_off_the_clock() {
+        let first = || {
+            busy(0, 1);
+            off_clock(|_| (0..100).for_each(|_| charge::hash()));
+            charge::slice_ends();
+        };
+        let (machine, (), _) = run(machine(1), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
+        assert_eq!(machine.end(), 7000);
+    }
+
+    #[test]
+    #[should_panic(expected = "the handlers wait for each other")]
+    fn a_deadlock_is_told() {
+        let word = AtomicU64::new(0);
+        let first = move || {
+            while word.load(Relaxed) == 0 {
+                pause();
+            }
+        };
+        run(machine(1), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
+    }
+}

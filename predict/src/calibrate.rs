@@ -1,0 +1,173 @@
+//! Fitting the free parameters to runs with one and two threads.
+//!
+//! Four numbers are free, and each has the one measurement that it moves most:
+//!
+//! | parameter | fitted to |
+//! |---|---|
+//! | one factor for the work of poll, search, book, detect, consume and protocol | NC, one thread |
+//! | `word.handover_ns` | NC, two threads |
+//! | `work.fast_ns` | WC-FP, two threads |
+//! | `work.slow_ns` | WC-SP, two threads |
+//!
+//! A rate falls as its parameter grows, so each is found by bisection; since all of them touch all rates a
+//! little, the four are gone through until they stand.
+
+use crate::figure8::Series;
+use crate::predict::{predict, series};
+use crate::{Profile, Setup, SimulateError};
+
+/// A measured rate that calibration may use.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measured {
+    /// Series.
+    pub series: Series,
+    /// Threads: 1 or 2.
+    pub threads: usize,
+    /// Messages per microsecond.
+    pub rate: f64,
+}
+
+/// What was fitted to one measurement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fit {
+    /// Parameter.
+    pub parameter: &'static str,
+    /// Its value; a factor for `work`.
+    pub value: f64,
+    /// The measurement.
+    pub measured: Measured,
+    /// The rate predicted with it.
+    pub predicted: f64,
+}
+
+/// Why there is no fit.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CalibrateError {
+    /// A needed measurement is missing.
+    #[error("no rate for {series} with {threads} thread(s); needed: NC with 1 and 2, and if wanted WC-FP and WC-SP with 2", series = .0.name(), threads = .1)]
+    Missing(Series, usize),
+    /// A run failed.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+}
+
+/// One free parameter.
+struct Free {
+    name: &'static str,
+    series: Series,
+    threads: usize,
+    most: f64,
+    set: fn(&mut Profile, &Profile, f64),
+    needed: bool,
+}
+
+const FREE: [Free; 4] = [
+    Free {
+        name: "work",
+        series: Series::Nc,
+        threads: 1,
+        most: 100.0,
+        needed: true,
+        set: |profile, base, factor| {
+            let (work, from) = (&mut profile.work, &base.work);
+            work.poll_ns = from.poll_ns * factor;
+            work.search_ns = from.search_ns * factor;
+            work.book_ns = from.book_ns * factor;
+            work.detect_ns = from.detect_ns * factor;
+            work.consume_ns = from.consume_ns * factor;
+            work.protocol_ns = from.protocol_ns * factor;
+        },
+    },
+    Free {
+        name: "word.handover_ns",
+        series: Series::Nc,
+        threads: 2,
+        most: 10_000.0,
+        needed: true,
+        set: |profile, _, value| profile.word.handover_ns = value,
+    },
+    Free {
+        name: "work.fast_ns",
+        series: Series::Fp,
+        threads: 2,
+        most: 1_000.0,
+        needed: false,
+        set: |profile, _, value| profile.work.fast_ns = value,
+    },
+    Free {
+        name: "work.slow_ns",
+        series: Series::Sp,
+        threads: 2,
+        most: 1_000.0,
+        needed: false,
+        set: |profile, _, value| profile.work.slow_ns = value,
+    },
+];
+
+/// Times that the parameters are gone through.
+const ROUNDS: usize = 6;
+/// Halvings of a parameter's range.
+const HALVINGS: usize = 30;
+
+/// The profile with its free parameters fitted, and what came out. `setup` gives everything but the profile's free
+/// parameters and the number of handlers.
+///
+/// # Errors
+/// [`CalibrateError`].
+pub fn calibrate(setup: &Setup, measured: &[Measured]) -> Result<(Profile, Vec<Fit>), CalibrateError> {
+    let find = |free: &Free| {
+        measured.iter().copied().find(|point| point.series == free.series && point.threads == free.threads)
+    };
+    if let Some(free) = FREE.iter().find(|free| free.needed && find(free).is_none()) {
+        return Err(CalibrateError::Missing(free.series, free.threads));
+    }
+    let base = setup.profile.clone();
+    let mut profile = base.clone();
+    let mut fits = Vec::new();
+    for _ in 0..ROUNDS {
+        fits.clear();
+        for free in &FREE {
+            if let Some(point) = find(free) {
+                fits.push(fit(setup, &base, &mut profile, free, point)?);
+            }
+        }
+    }
+    Ok((profile, fits))
+}
+
+fn rate(setup: &Setup, profile: &Profile, point: &Measured) -> Result<f64, SimulateError> {
+    let setup = Setup { profile: profile.clone(), handlers: point.threads, ..setup.clone() };
+    let (setup, offer) = series(&setup, point.series);
+    Ok(predict(&setup, offer, 0)?.rate)
+}
+
+fn fit(
+    setup: &Setup,
+    base: &Profile,
+    profile: &mut Profile,
+    free: &Free,
+    measured: Measured,
+) -> Result<Fit, CalibrateError> {
+    let try_value = |profile: &mut Profile, value| {
+        (free.set)(profile, base, value);
+        rate(setup, profile, &measured)
+    };
+    let (mut least, mut most) = (0.0, free.most);
+    let fastest = try_value(profile, least)?;
+    if fastest < measured.rate {
+        // Slower even without it: the best that the parameter can do.
+        return Ok(Fit { parameter: free.name, value: least, measured, predicted: fastest });
+    }
+    if try_value(profile, most)? > measured.rate {
+        let predicted = try_value(profile, least)?;
+        return Ok(Fit { parameter: free.name, value: least, measured, predicted });
+    }
+    for _ in 0..HALVINGS {
+        let middle = (least + most) / 2.0;
+        if try_value(profile, middle)? > measured.rate { least = middle } else { most = middle }
+    }
+    let value = (least + most) / 2.0;
+    let predicted = try_value(profile, value)?;
+    Ok(Fit { parameter: free.name, value, measured, predicted })
+}

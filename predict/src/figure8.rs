@@ -1,0 +1,104 @@
+//! The measured Figure 8 (O40), and how far a prediction is from it.
+
+/// A series of the figure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Series {
+    /// No conflicts.
+    Nc,
+    /// With conflicts, fast path.
+    Fp,
+    /// With conflicts, slow path.
+    Sp,
+}
+
+/// What a point may be used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    /// One or two threads: the free parameters are fitted to these.
+    Fitted,
+    /// Of the same session, and not fitted: the prediction is judged by these.
+    Clean,
+    /// Recorded six hours later: shown only.
+    Later,
+}
+
+/// One measured point.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Point {
+    /// Series.
+    pub series: Series,
+    /// DPA threads.
+    pub threads: usize,
+    /// Median rate in messages per microsecond.
+    pub rate: f64,
+    /// What it may be used for.
+    pub used: Use,
+}
+
+impl Series {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Nc, Self::Fp, Self::Sp];
+
+    /// The paper's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nc => "NC",
+            Self::Fp => "WC-FP",
+            Self::Sp => "WC-SP",
+        }
+    }
+
+    /// Medians of 500 repetitions at 1, 2, 4, 8, 16, 32 threads: 127 / (t128 - t1), messages of 8 bytes.
+    fn rates(self) -> [f64; 6] {
+        match self {
+            Self::Nc => [0.523, 1.002, 1.955, 3.848, 5.842, 7.638],
+            Self::Fp => [0.523, 0.902, 1.646, 1.313, 2.237, 3.160],
+            Self::Sp => [0.526, 0.824, 1.083, 1.266, 1.217, 1.179],
+        }
+    }
+}
+
+/// Threads of the measured points.
+pub const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+
+/// All points, series by series.
+pub fn points() -> impl Iterator<Item = Point> {
+    Series::ALL.into_iter().flat_map(|series| {
+        THREADS.into_iter().zip(series.rates()).map(move |(threads, rate)| {
+            let used = match (series, threads) {
+                (_, ..=2) => Use::Fitted,
+                // By the time stamps of the raw files.
+                (Series::Fp, 8..) => Use::Later,
+                _ => Use::Clean,
+            };
+            Point { series, threads, rate, used }
+        })
+    })
+}
+
+/// Mean of the absolute relative errors, in per cent, of (predicted, measured) pairs. 0 for none.
+///
+/// # Examples
+/// ```
+/// use dpamatch_predict::figure8::mape;
+/// assert!((mape([(1.1, 1.0), (0.8, 1.0)]) - 15.0).abs() < 1e-9);
+/// ```
+pub fn mape(pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for (predicted, measured) in pairs {
+        sum += (predicted / measured - 1.0).abs();
+        count += 1;
+    }
+    100.0 * sum / f64::from(count.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nine_points_are_clean() {
+        let count = |wanted| points().filter(|point| point.used == wanted).count();
+        assert_eq!((count(Use::Fitted), count(Use::Clean), count(Use::Later)), (6, 9, 3));
+    }
+}

@@ -1,0 +1,26 @@
+//! Message rates on a DPA, predicted: `dpa_model`'s own handlers run in virtual time.
+#![forbid(unsafe_code)]
+
+pub mod calibrate;
+mod chrome;
+pub mod figure8;
+mod limits;
+mod predict;
+mod profile;
+mod simulate;
+mod workload;
+
+pub use chrome::write_chrome;
+pub use dpa_model_predict::{HANDLERS_MAX, Removal};
+pub use dpamatch_machine::{Eu, Outcome, Phase, Picos, Span, Time, stretch};
+pub use limits::{Gain, Limit, limits};
+pub use predict::{Offer, Prediction, predict, series};
+pub use profile::{
+    Arrival, Barrier, Boundary, Driver, Eus, Fence, Host, Memory, Overlap, Placement, Profile, ProfileError,
+    Rules, Word, Work, override_text,
+};
+pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};
+pub use workload::{Event, Pattern, Workload, window};
+
+/// Most messages of a window.
+pub const WINDOW_MAX: usize = 65_536;

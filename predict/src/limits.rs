@@ -1,0 +1,86 @@
+//! What limits a rate: one cost at a time is taken away, and the rate asked again.
+
+use crate::{FastPath, Offer, Prediction, Setup, SimulateError, predict};
+
+/// A thing that can limit the rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// Messages do not come faster.
+    Arrival,
+    /// Words that pass from EU to EU, one after the other.
+    Handover,
+    /// The slow path: one handler after the other.
+    Chain,
+    /// Loads and stores that go beyond the first level.
+    Memory,
+    /// The number of EUs at work: each is busy with its own message.
+    Eus,
+}
+
+impl Limit {
+    /// All.
+    pub const ALL: [Self; 5] = [Self::Arrival, Self::Handover, Self::Chain, Self::Memory, Self::Eus];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Arrival => "arrival",
+            Self::Handover => "serial hand-over",
+            Self::Chain => "slow-path chain",
+            Self::Memory => "memory level",
+            Self::Eus => "EU count",
+        }
+    }
+
+    /// The set-up without it; `None` where it cannot be taken away.
+    fn relaxed(self, setup: &Setup) -> Option<Setup> {
+        let mut setup = setup.clone();
+        let profile = &mut setup.profile;
+        match self {
+            Self::Arrival => (profile.arrival.spacing_ns, profile.arrival.entry_shared_ns) = (0.0, 0.0),
+            Self::Handover => (profile.word.handover_ns, profile.word.waiter_ns) = (0.0, 0.0),
+            Self::Chain => setup.fast_path = FastPath::Sequence,
+            Self::Memory => {
+                let memory = &mut profile.memory;
+                (memory.l2_ns, memory.l3_ns, memory.dram_ns) = (memory.l1_ns, memory.l1_ns, memory.l1_ns);
+            }
+            Self::Eus => {
+                let more = (setup.handlers * 2).min(profile.eus.usable);
+                if more == setup.handlers {
+                    return None;
+                }
+                setup.handlers = more;
+            }
+        }
+        Some(setup)
+    }
+}
+
+/// How much the rate gains when a limit is taken away.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Gain {
+    /// Which limit.
+    pub limit: Limit,
+    /// Rate without it over the rate with it, minus 1.
+    pub gain: f64,
+}
+
+/// The gains, the largest first. For [`Limit::Eus`]: with twice as many handlers, as far as the card has EUs.
+///
+/// # Errors
+/// As [`predict`].
+pub fn limits(setup: &Setup, offer: Offer, now: &Prediction) -> Result<Vec<Gain>, SimulateError> {
+    let mut gains = Vec::new();
+    for limit in Limit::ALL {
+        // Without slow paths there is no chain to take away.
+        if limit == Limit::Chain && now.part.count("slow") == 0 {
+            continue;
+        }
+        if let Some(relaxed) = limit.relaxed(setup) {
+            let gain = predict(&relaxed, offer, 0)?.rate / now.rate - 1.0;
+            gains.push(Gain { limit, gain });
+        }
+    }
+    gains.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    Ok(gains)
+}

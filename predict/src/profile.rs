@@ -1,0 +1,482 @@
+//! Profiles: the named numbers of a card, as TOML files.
+
+use dpamatch_machine as machine;
+use machine::picos;
+use serde::Deserialize;
+
+/// A profile that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// No profile of this name is built in.
+    #[error("unknown profile {0:?} (known: {known}; or give a file)", known = Profile::NAMES.join(", "))]
+    Unknown(String),
+    /// The text is no profile.
+    #[error("{0}")]
+    Syntax(#[from] toml::de::Error),
+    /// An override that is not `name=value`.
+    #[error("{0:?} is not NAME=VALUE")]
+    NotAnAssignment(String),
+    /// An override of something that no profile has.
+    #[error("no parameter {0:?}")]
+    NoParameter(String),
+    /// A number outside its range.
+    #[error("{name} is {value}, must be {range}")]
+    OutOfRange {
+        /// Which parameter.
+        name: &'static str,
+        /// What it is.
+        value: f64,
+        /// What it may be.
+        range: &'static str,
+    },
+}
+
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+    };
+}
+
+section! {
+    /// Execution units.
+    Eus {
+        /// Clock in GHz.
+        clock_ghz: f64,
+        /// Cores.
+        cores: usize,
+        /// EUs of a core.
+        per_core: usize,
+        /// EUs that a program gets.
+        usable: usize,
+        /// Issue slots of a core.
+        issue_slots: u32,
+        /// Share of a slot that an EU asks for when it is alone.
+        issue_demand: f64,
+    }
+}
+section! {
+    /// Memory levels: latencies in ns, sizes in bytes.
+    Memory {
+        /// First level, per EU.
+        l1_ns: f64,
+        /// Second level, shared.
+        l2_ns: f64,
+        /// Third level, shared.
+        l3_ns: f64,
+        /// The card's memory.
+        dram_ns: f64,
+        /// Size of the first level.
+        l1_bytes: usize,
+        /// Size of the second.
+        l2_bytes: usize,
+        /// Size of the third.
+        l3_bytes: usize,
+        /// Completion queue and bounce buffers up to this size land in the caches.
+        landing_bytes: u64,
+    }
+}
+section! {
+    /// What leads out of the DPA, in ns.
+    Host {
+        /// A line written to the host's memory, with its write-back.
+        window_write_ns: f64,
+        /// Each further line of the copy.
+        window_next_ns: f64,
+        /// A read of remote memory (rendezvous).
+        read_ns: f64,
+        /// A completion entry.
+        completion_ns: f64,
+        /// A doorbell record.
+        doorbell_ns: f64,
+    }
+}
+section! {
+    /// Contended words, in ns.
+    Word {
+        /// Read-modify-write of a word that another EU has just changed.
+        handover_ns: f64,
+        /// Added to a waiter's look for each other waiter.
+        waiter_ns: f64,
+        /// One look of a polling loop.
+        poll_miss_ns: f64,
+    }
+}
+section! {
+    /// Arrivals, in ns.
+    Arrival {
+        /// Distance of two.
+        spacing_ns: f64,
+        /// Serial cost per completion entry.
+        entry_shared_ns: f64,
+        /// From the boundary to the start of a handler.
+        activation_ns: f64,
+    }
+}
+section! {
+    /// Instruction work in ns per execution.
+    Work {
+        /// Finding and decoding the entry.
+        poll_ns: f64,
+        /// Three hashes.
+        hash_ns: f64,
+        /// A search without its steps.
+        search_ns: f64,
+        /// A receive visited.
+        step_ns: f64,
+        /// Booking and publishing.
+        book_ns: f64,
+        /// Detection.
+        detect_ns: f64,
+        /// Fast path.
+        fast_ns: f64,
+        /// A link of the slow path.
+        slow_ns: f64,
+        /// Consuming.
+        consume_ns: f64,
+        /// Delivery, repost.
+        protocol_ns: f64,
+        /// A post.
+        post_ns: f64,
+        /// Storing an unexpected message.
+        unexpected_ns: f64,
+    }
+}
+
+/// Names of choices in a profile.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl From<$name> for machine::$name {
+            fn from(choice: $name) -> Self {
+                match choice { $($name::$variant => Self::$variant,)* }
+            }
+        }
+    };
+}
+
+choice! {
+    /// Which EUs.
+    Placement {
+        /// Core after core.
+        Packed,
+        /// One per core in turn.
+        Spread,
+    }
+}
+choice! {
+    /// When the next block begins (S1).
+    Fence {
+        /// After the block before.
+        Block,
+        /// At once.
+        Pipelined,
+    }
+}
+choice! {
+    /// Whose protocol stage overlaps.
+    Overlap {
+        /// That of handlers without conflict.
+        Clean,
+        /// Everybody's.
+        Always,
+        /// Nobody's.
+        Never,
+    }
+}
+choice! {
+    /// How the barrier is made.
+    Barrier {
+        /// One word.
+        Word,
+        /// A word per handler.
+        Lanes,
+    }
+}
+choice! {
+    /// Who works between blocks.
+    Boundary {
+        /// Each handler.
+        Handlers,
+        /// Handler 0.
+        Leader,
+    }
+}
+section! {
+    /// The named choices.
+    Rules {
+        /// Which EUs.
+        placement: Placement,
+        /// When the next block begins.
+        fence: Fence,
+        /// What overlaps it.
+        overlap: Overlap,
+        /// How the barrier is made.
+        barrier: Barrier,
+        /// Who recycles.
+        boundary: Boundary,
+        /// Bytes of a published claim.
+        claim_bytes: u32,
+        /// Posts take time of handler 0's EU.
+        post_on_clock: bool,
+    }
+}
+section! {
+    /// How messages are offered.
+    Driver {
+        /// Messages of a window; 0: an endless stream.
+        window: usize,
+    }
+}
+section! {
+    /// A card.
+    Profile {
+        /// Its name.
+        name: String,
+        /// Grows when a number changes.
+        version: u32,
+        /// What it stands for.
+        about: String,
+        /// Execution units.
+        eus: Eus,
+        /// Memory levels.
+        memory: Memory,
+        /// Beyond the DPA.
+        host: Host,
+        /// Contended words.
+        word: Word,
+        /// Arrivals.
+        arrival: Arrival,
+        /// Instruction work.
+        work: Work,
+        /// Choices.
+        rules: Rules,
+        /// Messages.
+        driver: Driver,
+    }
+}
+
+impl Profile {
+    /// Names of the built-in profiles.
+    pub const NAMES: [&str; 2] = ["bluefield3", "generic"];
+
+    /// Text of a built-in profile.
+    ///
+    /// # Errors
+    /// [`ProfileError::Unknown`].
+    pub fn text(name: &str) -> Result<&'static str, ProfileError> {
+        match name {
+            "bluefield3" => Ok(include_str!("../profiles/bluefield3.toml")),
+            "generic" => Ok(include_str!("../profiles/generic.toml")),
+            _ => Err(ProfileError::Unknown(name.to_owned())),
+        }
+    }
+
+    /// Reads a profile, with overrides such as `work.search_ns=120` applied one after the other.
+    ///
+    /// # Errors
+    /// What is wrong with text or overrides.
+    ///
+    /// # Examples
+    /// ```
+    /// use dpamatch_predict::Profile;
+    /// let text = Profile::text("bluefield3")?;
+    /// let profile = Profile::read(text, &["memory.l2_ns=40".to_owned()])?;
+    /// assert_eq!(profile.memory.l2_ns, 40.0);
+    /// assert!(Profile::read(text, &["memory.l9_ns=1".to_owned()]).is_err());
+    /// # Ok::<(), dpamatch_predict::ProfileError>(())
+    /// ```
+    pub fn read(text: &str, overrides: &[String]) -> Result<Self, ProfileError> {
+        let mut table: toml::Table = text.parse()?;
+        for assignment in overrides {
+            let (name, value) = assignment
+                .split_once('=')
+                .ok_or_else(|| ProfileError::NotAnAssignment(assignment.clone()))?;
+            set(&mut table, name.trim(), value.trim())?;
+        }
+        let profile: Self = table.try_into()?;
+        profile.check()?;
+        Ok(profile)
+    }
+
+    fn check(&self) -> Result<(), ProfileError> {
+        let out = |name, value, range| Err(ProfileError::OutOfRange { name, value, range });
+        for (name, value) in self.times() {
+            if !(0.0..=1e9).contains(&value) {
+                return out(name, value, "0 to 1e9 ns");
+            }
+        }
+        for (name, value) in
+            [("eus.clock_ghz", self.eus.clock_ghz), ("word.poll_miss_ns", self.word.poll_miss_ns)]
+        {
+            if value < 0.01 {
+                return out(name, value, "at least 0.01");
+            }
+        }
+        if !(0.0..=1.0).contains(&self.eus.issue_demand) {
+            return out("eus.issue_demand", self.eus.issue_demand, "0 to 1");
+        }
+        let counts = [
+            ("eus.cores", self.eus.cores, 1024),
+            ("eus.per_core", self.eus.per_core, 1024),
+            ("eus.usable", self.eus.usable, crate::HANDLERS_MAX),
+            ("eus.issue_slots", self.eus.issue_slots as usize, 64),
+            ("memory.l1_bytes", self.memory.l1_bytes / 64, 1 << 16),
+            ("memory.l2_bytes", self.memory.l2_bytes / 64, 1 << 32),
+            ("memory.l3_bytes", self.memory.l3_bytes / 64, 1 << 32),
+            ("rules.claim_bytes", self.rules.claim_bytes as usize, 64),
+        ];
+        for (name, value, most) in counts {
+            if value == 0 || value > most {
+                return out(
+                    name,
+                    value as f64,
+                    "at least 1 (a cache: one line of 64 bytes) and not absurdly large",
+                );
+            }
+        }
+        if self.driver.window > crate::WINDOW_MAX {
+            return out("driver.window", self.driver.window as f64, "0 to 65536");
+        }
+        Ok(())
+    }
+
+    fn times(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let Self { memory, host, word, arrival, work, .. } = self;
+        [
+            ("memory.l1_ns", memory.l1_ns),
+            ("memory.l2_ns", memory.l2_ns),
+            ("memory.l3_ns", memory.l3_ns),
+            ("memory.dram_ns", memory.dram_ns),
+            ("host.window_write_ns", host.window_write_ns),
+            ("host.window_next_ns", host.window_next_ns),
+            ("host.read_ns", host.read_ns),
+            ("host.completion_ns", host.completion_ns),
+            ("host.doorbell_ns", host.doorbell_ns),
+            ("word.handover_ns", word.handover_ns),
+            ("word.waiter_ns", word.waiter_ns),
+            ("word.poll_miss_ns", word.poll_miss_ns),
+            ("arrival.spacing_ns", arrival.spacing_ns),
+            ("arrival.entry_shared_ns", arrival.entry_shared_ns),
+            ("arrival.activation_ns", arrival.activation_ns),
+            ("work.poll_ns", work.poll_ns),
+            ("work.hash_ns", work.hash_ns),
+            ("work.search_ns", work.search_ns),
+            ("work.step_ns", work.step_ns),
+            ("work.book_ns", work.book_ns),
+            ("work.detect_ns", work.detect_ns),
+            ("work.fast_ns", work.fast_ns),
+            ("work.slow_ns", work.slow_ns),
+            ("work.consume_ns", work.consume_ns),
+            ("work.protocol_ns", work.protocol_ns),
+            ("work.post_ns", work.post_ns),
+            ("work.unexpected_ns", work.unexpected_ns),
+        ]
+        .into_iter()
+    }
+
+    /// The machine's costs.
+    pub fn costs(&self) -> machine::Costs {
+        let Self { eus, memory, host, word, arrival, work, rules, .. } = self;
+        machine::Costs {
+            cycle: picos(1.0 / eus.clock_ghz),
+            level: [memory.l1_ns, memory.l2_ns, memory.l3_ns, memory.dram_ns].map(picos),
+            lines: [memory.l1_bytes, memory.l2_bytes, memory.l3_bytes].map(|bytes| bytes / 64),
+            window_write: picos(host.window_write_ns),
+            window_next: picos(host.window_next_ns),
+            host_read: picos(host.read_ns),
+            completion: picos(host.completion_ns),
+            doorbell: picos(host.doorbell_ns),
+            handover: picos(word.handover_ns),
+            waiter: picos(word.waiter_ns),
+            poll_miss: picos(word.poll_miss_ns),
+            arrival: picos(arrival.spacing_ns),
+            entry_shared: picos(arrival.entry_shared_ns),
+            activation: picos(arrival.activation_ns),
+            issue_demand: eus.issue_demand,
+            issue_slots: eus.issue_slots,
+            claim_bytes: rules.claim_bytes,
+            landing_bytes: memory.landing_bytes,
+            work: machine::Work {
+                poll: picos(work.poll_ns),
+                hash: picos(work.hash_ns),
+                search: picos(work.search_ns),
+                step: picos(work.step_ns),
+                book: picos(work.book_ns),
+                detect: picos(work.detect_ns),
+                fast: picos(work.fast_ns),
+                slow: picos(work.slow_ns),
+                consume: picos(work.consume_ns),
+                protocol: picos(work.protocol_ns),
+                post: picos(work.post_ns),
+                unexpected: picos(work.unexpected_ns),
+            },
+        }
+    }
+
+    /// The machine's choices.
+    pub fn machine_rules(&self) -> machine::Rules {
+        let Rules { placement, fence, overlap, barrier, boundary, post_on_clock, .. } = self.rules;
+        machine::Rules {
+            placement: placement.into(),
+            fence: fence.into(),
+            overlap: overlap.into(),
+            barrier: barrier.into(),
+            boundary: boundary.into(),
+            post_on_clock,
+        }
+    }
+}
+
+/// The text of a profile with other values in place; its comments stay.
+///
+/// # Errors
+/// As [`Profile::read`].
+pub fn override_text(text: &str, overrides: &[String]) -> Result<String, ProfileError> {
+    Profile::read(text, overrides)?;
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for assignment in overrides {
+        let (name, value) =
+            assignment.split_once('=').ok_or_else(|| ProfileError::NotAnAssignment(assignment.clone()))?;
+        let (wanted, field) = name.trim().split_once('.').unwrap_or_default();
+        let mut section = String::new();
+        for line in &mut lines {
+            if let Some(rest) = line.strip_prefix('[') {
+                section = rest.split(']').next().unwrap_or_default().to_owned();
+            } else if section == wanted && line.split('=').next().is_some_and(|key| key.trim() == field) {
+                let comment = line.find('#').map_or(String::new(), |at| format!(" {}", &line[at..]));
+                let value = value.trim();
+                let quoted = line.split('#').next().is_some_and(|before| before.contains('"'));
+                *line = if quoted { format!("{field} = \"{value}\"") } else { format!("{field} = {value}") }
+                    + &comment;
+            }
+        }
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// Sets a parameter that the profile has, to a value of the same type.
+fn set(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ProfileError> {
+    let unknown = || ProfileError::NoParameter(name.to_owned());
+    let (section, field) = name.split_once('.').ok_or_else(unknown)?;
+    let place = table
+        .get_mut(section)
+        .and_then(toml::Value::as_table_mut)
+        .and_then(|section| section.get_mut(field))
+        .ok_or_else(unknown)?;
+    let wrong = || ProfileError::NotAnAssignment(format!("{name}={value}"));
+    *place = match place {
+        toml::Value::Float(_) => toml::Value::Float(value.parse().map_err(|_| wrong())?),
+        toml::Value::Integer(_) => toml::Value::Integer(value.parse().map_err(|_| wrong())?),
+        toml::Value::Boolean(_) => toml::Value::Boolean(value.parse().map_err(|_| wrong())?),
+        _ => toml::Value::String(value.to_owned()),
+    };
+    Ok(())
+}

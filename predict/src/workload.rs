@@ -1,0 +1,119 @@
+//! What is offered: posts and arrivals.
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+/// One event of a stream. Names are the caller's numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A receive is posted; `None` is a wildcard.
+    Post {
+        /// Its name.
+        receive: u64,
+        /// Its communicator.
+        comm: u32,
+        /// Accepted source.
+        source: Option<u32>,
+        /// Accepted tag.
+        tag: Option<u32>,
+    },
+    /// A message arrives.
+    Arrive {
+        /// Its name.
+        message: u64,
+        /// Its communicator.
+        comm: u32,
+        /// Its source.
+        source: u32,
+        /// Its tag.
+        tag: u32,
+        /// Its length in bytes.
+        bytes: u32,
+    },
+    /// A receive is cancelled.
+    Cancel {
+        /// Its name.
+        receive: u64,
+    },
+}
+
+/// A stream of events. Every iterator over [`Event`] is one: a generated workload, a file, a trace.
+pub trait Workload: Iterator<Item = Event> {}
+
+impl<I: Iterator<Item = Event>> Workload for I {}
+
+/// A window's pattern (O39).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// All receives differ: no conflict.
+    Distinct,
+    /// All receives are equal: every handler conflicts.
+    Equal,
+    /// Of 100 messages, so many carry the one common tag, the others one of their own. The seed says which.
+    Mixed {
+        /// Percentage, at most 100.
+        equal: u32,
+        /// Seed of the choice.
+        seed: u64,
+    },
+}
+
+/// Tag of the common key.
+const COMMON: u32 = 7;
+/// First tag of the others.
+const FIRST: u32 = 1000;
+
+/// The envelopes' tags of `count` messages.
+fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
+    let own = |index: usize| FIRST + index as u32;
+    match pattern {
+        Pattern::Distinct => (0..count).map(own).collect(),
+        Pattern::Equal => vec![COMMON; count],
+        Pattern::Mixed { equal, seed } => {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let pick = |index| if random.random_range(0..100) < equal { COMMON } else { own(index) };
+            (0..count).map(pick).collect()
+        }
+    }
+}
+
+/// A window: `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
+pub fn window(pattern: Pattern, count: usize, bytes: u32) -> Vec<Event> {
+    let tags = tags(pattern, count);
+    let post = |(index, &tag): (usize, &u32)| Event::Post {
+        receive: index as u64,
+        comm: 0,
+        source: Some(0),
+        tag: Some(tag),
+    };
+    let arrive = |(index, &tag): (usize, &u32)| Event::Arrive {
+        message: index as u64,
+        comm: 0,
+        source: 0,
+        tag,
+        bytes,
+    };
+    tags.iter().enumerate().map(post).chain(tags.iter().enumerate().map(arrive)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_mixed_windows() {
+        let share = |equal| {
+            let tags = tags(Pattern::Mixed { equal, seed: 1 }, 10_000);
+            tags.iter().filter(|&&tag| tag == COMMON).count()
+        };
+        assert_eq!((share(0), share(100)), (0, 10_000));
+        assert!((2_700..3_300).contains(&share(30)));
+    }
+
+    #[test]
+    fn a_seed_fixes_a_window() {
+        let window = |seed| window(Pattern::Mixed { equal: 50, seed }, 64, 8);
+        assert_eq!(window(3), window(3));
+        assert_ne!(window(3), window(4));
+    }
+}

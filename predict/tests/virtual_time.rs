@@ -1,0 +1,220 @@
+//! Predictions: against the measured figure, against formulas, and twice the same.
+
+use dpamatch_predict::calibrate::{Measured, calibrate};
+use dpamatch_predict::figure8::{Series, Use, mape, points};
+use dpamatch_predict::{
+    Event, Limit, Offer, Part, Pattern, Phase, Profile, Setup, limits, predict, series, simulate, window,
+    write_chrome,
+};
+
+const DISTINCT: Offer = Offer { pattern: Pattern::Distinct, bytes: 8 };
+const EQUAL: Offer = Offer { pattern: Pattern::Equal, bytes: 8 };
+
+fn setup(handlers: usize, overrides: &[&str]) -> Setup {
+    let text = Profile::text("bluefield3").expect("built in");
+    let overrides: Vec<String> = overrides.iter().map(|&name| name.to_owned()).collect();
+    Setup::new(Profile::read(text, &overrides).expect("a good profile"), handlers)
+}
+
+fn rate(setup: &Setup, offer: Offer) -> f64 {
+    predict(setup, offer, 0).expect("a good set-up").rate
+}
+
+fn held_out(profile: &Profile) -> Vec<(Series, f64, f64)> {
+    let clean = points().filter(|point| point.used == Use::Clean);
+    clean
+        .map(|point| {
+            let base = Setup::new(profile.clone(), point.threads);
+            let (setup, offer) = series(&base, point.series);
+            (point.series, rate(&setup, offer), point.rate)
+        })
+        .collect()
+}
+
+fn error_of(results: &[(Series, f64, f64)], wanted: Option<Series>) -> f64 {
+    let of = results.iter().filter(|result| wanted.is_none_or(|series| result.0 == series));
+    mape(of.map(|&(_, predicted, measured)| (predicted, measured)))
+}
+
+#[test]
+fn nine_points_held_out_come_out() {
+    let results = held_out(&setup(1, &[]).profile);
+    let nc = error_of(&results, Some(Series::Nc));
+    let sp = error_of(&results, Some(Series::Sp));
+    let all = error_of(&results, None);
+    assert!(nc <= 2.5, "NC is off by {nc} %");
+    assert!(sp <= 12.0, "WC-SP is off by {sp} %");
+    assert!(all <= 5.0, "all nine are off by {all} %");
+    let slow = |threads| {
+        let at = results.iter().filter(|result| result.0 == Series::Sp).nth(threads).expect("a point");
+        at.1
+    };
+    assert!(slow(1) > slow(0) && slow(1) > slow(2) && slow(2) > slow(3), "the peak of WC-SP is at 8 threads");
+}
+
+#[test]
+fn calibration_finds_the_profile_from_one_and_two_threads() {
+    let mut base = setup(1, &[]);
+    // Far from where it should come out.
+    base.profile.work.poll_ns *= 2.0;
+    base.profile.work.search_ns *= 2.0;
+    base.profile.work.book_ns *= 2.0;
+    base.profile.work.detect_ns *= 2.0;
+    base.profile.work.consume_ns *= 2.0;
+    base.profile.work.protocol_ns *= 2.0;
+    base.profile.word.handover_ns = 300.0;
+    (base.profile.work.fast_ns, base.profile.work.slow_ns) = (0.0, 0.0);
+    let fitted: Vec<Measured> = points()
+        .filter(|point| point.used == Use::Fitted)
+        .map(|point| Measured { series: point.series, threads: point.threads, rate: point.rate })
+        .collect();
+    let (profile, fits) = calibrate(&base, &fitted).expect("measurements are there");
+    assert_eq!(fits.len(), 4);
+    for fit in &fits {
+        let error = (fit.predicted / fit.measured.rate - 1.0).abs();
+        assert!(error < 0.02, "{}: {} for {}", fit.parameter, fit.predicted, fit.measured.rate);
+    }
+    assert!((fits[0].value - 0.5).abs() < 0.01, "work is {} times as much", fits[0].value);
+    let all = error_of(&held_out(&profile), None);
+    assert!(all <= 10.0, "all nine are off by {all} %");
+    assert!(calibrate(&base, &fitted[1..]).is_err(), "NC with one thread is needed");
+}
+
+fn traced(handlers: usize, seed: u64) -> Part {
+    let offer = Offer { pattern: Pattern::Mixed { equal: 50, seed }, bytes: 8 };
+    predict(&setup(handlers, &[]), offer, 100_000).expect("a good set-up").part
+}
+
+#[test]
+fn twice_the_same_bytes() {
+    let bytes = |seed| {
+        let part = traced(16, seed);
+        let mut trace = Vec::new();
+        write_chrome(&part, &mut trace).expect("a vector takes it");
+        (trace, format!("{:?} {:?} {:?}", part.outcome, part.handlers, part.matches))
+    };
+    let first = bytes(3);
+    assert_eq!(first, bytes(3));
+    assert_ne!(first, bytes(4), "another seed is another run");
+}
+
+#[test]
+fn spans_of_an_eu_do_not_overlap_and_name_every_phase() {
+    let part = traced(8, 1);
+    for eu in 0..8 {
+        let mut spans: Vec<_> = part.outcome.spans.iter().filter(|span| span.eu == eu).collect();
+        spans.sort_by_key(|span| (span.begin, span.end));
+        assert!(
+            spans.windows(2).all(|pair| pair[0].end <= pair[1].begin),
+            "EU {eu} does two things at a time"
+        );
+    }
+    let seen = |phase| part.outcome.spans.iter().any(|span| span.phase == phase);
+    for phase in
+        [Phase::Poll, Phase::Search, Phase::Book, Phase::Barrier, Phase::Clean, Phase::Slow, Phase::Protocol]
+    {
+        assert!(seen(phase), "no span of {}", phase.name());
+    }
+}
+
+#[test]
+fn one_handler_takes_the_sum_of_what_is_charged() {
+    let setup = setup(1, &[]);
+    let Profile { work, memory, host, .. } = &setup.profile;
+    let work =
+        work.poll_ns + work.search_ns + work.book_ns + work.detect_ns + work.consume_ns + work.protocol_ns;
+    // Entry, bin, receive, barrier word; what is touched again is in the first level: booking, claim, state,
+    // the receive once more when it is recycled, and in the window's second pass the bin's line.
+    let lines = 4.0 * memory.l2_ns + 6.0 * memory.l1_ns;
+    let beyond = host.window_write_ns + host.completion_ns + host.doorbell_ns;
+    let expected = work + lines + beyond;
+    let got = 1e3 / rate(&setup, DISTINCT);
+    assert!((got - expected).abs() < 0.01 * expected, "{got} ns a message, expected {expected}");
+}
+
+#[test]
+fn a_slow_wire_is_the_limit() {
+    let setup = setup(8, &["arrival.spacing_ns=5000"]);
+    let got = rate(&setup, DISTINCT);
+    assert!((got - 0.2).abs() < 0.002, "{got}, but a message comes every 5 us");
+    let now = predict(&setup, DISTINCT, 0).expect("a good set-up");
+    let gains = limits(&setup, DISTINCT, &now).expect("a good set-up");
+    assert_eq!(gains[0].limit, Limit::Arrival);
+}
+
+#[test]
+fn what_limits_is_what_hurts() {
+    let first = |handlers, offer, off: bool| {
+        let mut setup = setup(handlers, &[]);
+        if off {
+            setup.fast_path = dpamatch_predict::FastPath::Off;
+        }
+        let now = predict(&setup, offer, 0).expect("a good set-up");
+        limits(&setup, offer, &now).expect("a good set-up")[0].limit
+    };
+    assert_eq!(first(1, DISTINCT, false), Limit::Eus);
+    assert_eq!(first(32, DISTINCT, false), Limit::Handover);
+    assert_eq!(first(32, EQUAL, true), Limit::Chain);
+}
+
+#[test]
+fn the_serial_hand_over_bounds_many_handlers() {
+    // Asymptote 1 / d of the published model.
+    let slow = setup(190, &["driver.window=0", "word.handover_ns=200"]);
+    let got = rate(&slow, DISTINCT);
+    assert!(got < 5.0 && got > 4.0, "{got}, with one hand-over of 0.2 us per message");
+}
+
+#[test]
+fn rules_change_what_they_should() {
+    let at = |overrides: &[&str], offer| rate(&setup(32, overrides), offer);
+    let base = at(&["driver.window=0"], DISTINCT);
+    assert!(at(&["driver.window=0", "rules.overlap=never"], DISTINCT) < base);
+    assert!(at(&["driver.window=0", "rules.boundary=leader"], DISTINCT) < base, "one EU recycles for all");
+    assert!(at(&["driver.window=0", "rules.placement=spread"], DISTINCT) >= base, "fewer share a core");
+    assert!(at(&["driver.window=0", "rules.fence=pipelined"], DISTINCT) >= base);
+    assert!(at(&["driver.window=0", "memory.l2_ns=70"], DISTINCT) < base);
+}
+
+#[test]
+fn tables_that_outgrow_the_caches_cost_more() {
+    let mut wide = setup(8, &["driver.window=0"]);
+    wide.receives = 65_536;
+    let events =
+        |count| Box::new(window(Pattern::Distinct, count, 8).into_iter()) as Box<dyn Iterator<Item = Event>>;
+    let dram = |count| {
+        let parts = simulate(&wide, vec![events(count), events(count)], 1, 0).expect("a good set-up");
+        let part = parts.last().expect("two parts");
+        let time: u64 = part.outcome.eus.iter().map(|eu| eu.time.memory[3]).sum();
+        time / part.messages
+    };
+    assert_eq!(dram(1024), 0, "64 KiB of receives stay in L2");
+    // Most of 4 MiB of receives leave L3 before they are used again.
+    assert!(dram(60_000) > 200_000, "{} ps a message", dram(60_000));
+}
+
+#[test]
+fn more_handlers_than_eus_are_refused() {
+    let error = predict(&setup(191, &[]), DISTINCT, 0).expect_err("there are 190");
+    assert_eq!(error.to_string(), "191 handlers, but the card has 190 usable execution units");
+}
+
+#[test]
+fn every_profile_reads_and_runs() {
+    for name in Profile::NAMES {
+        let profile = Profile::read(Profile::text(name).expect("built in"), &[]).expect("a good profile");
+        assert_eq!(profile.name, name);
+        assert!(rate(&Setup::new(profile, 4), DISTINCT) > 0.1);
+    }
+    let text = Profile::text("generic").expect("built in");
+    for bad in [
+        "memory.l2_ns=-1",
+        "eus.issue_demand=2",
+        "work.poll_ns=soon",
+        "rules.fence=maybe",
+        "eus.usable=0",
+        "nothing",
+    ] {
+        assert!(Profile::read(text, &[bad.to_owned()]).is_err(), "{bad} was taken");
+    }
+}

@@ -1,0 +1,126 @@
+//! `dpamatch calibrate`.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use dpamatch_predict::calibrate::{Measured, calibrate};
+use dpamatch_predict::figure8::Series;
+use dpamatch_predict::override_text;
+
+use super::predict::Common;
+use super::table::Table;
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+Input: CSV with the header line series,threads,rate. Series NC, WC-FP or WC-SP, threads 1 or 2, rate in messages per microsecond
+(M messages/s), measured in windows as long as the profile's driver.window. NC with 1 and 2 threads is needed; without
+WC-FP and WC-SP with 2 threads the costs of the fast and the slow path stay as they are. Rows for more threads are left for
+`dpamatch predict accuracy` to be judged by.
+
+Examples:
+  dpamatch calibrate measured.csv                        what is fitted to what
+  dpamatch calibrate measured.csv --write mine.toml      the profile with the fitted numbers
+  dpamatch predict --profile mine.toml";
+
+/// Fit a profile's free parameters to measured runs with one and two threads.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CalibrateArgs {
+    /// Write the fitted profile to this file
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+    /// The measurements; - or nothing for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+}
+
+pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
+    let measured = if args.file == Path::new("-") {
+        read("<stdin>", io::stdin().lock())?
+    } else {
+        let name = args.file.display().to_string();
+        read(&name, BufReader::new(File::open(&args.file).with_context(|| name.clone())?))?
+    };
+    let (text, setup) = args.common.text_and_setup()?;
+    let (profile, fits) = calibrate(&setup, &measured).map_err(|error| BadInput(error.to_string()))?;
+    let columns = ["parameter", "value", "fitted to", "threads", "measured", "predicted"];
+    let mut table = Table::new("fits", format!("Free parameters of {}.", profile.name), columns);
+    for fit in &fits {
+        table.row([
+            fit.parameter.into(),
+            fit.value.into(),
+            fit.measured.series.name().into(),
+            fit.measured.threads.into(),
+            fit.measured.rate.into(),
+            fit.predicted.into(),
+        ]);
+    }
+    if let Some(path) = &args.write {
+        let work = &profile.work;
+        let fitted = [
+            ("work.poll_ns", work.poll_ns),
+            ("work.search_ns", work.search_ns),
+            ("work.book_ns", work.book_ns),
+            ("work.detect_ns", work.detect_ns),
+            ("work.consume_ns", work.consume_ns),
+            ("work.protocol_ns", work.protocol_ns),
+            ("word.handover_ns", profile.word.handover_ns),
+            ("work.fast_ns", work.fast_ns),
+            ("work.slow_ns", work.slow_ns),
+        ];
+        let mut overrides = args.common.overrides().to_vec();
+        overrides.extend(fitted.iter().map(|(name, value)| format!("{name}={value:.3}")));
+        let text = override_text(&text, &overrides).map_err(|error| BadInput(error.to_string()))?;
+        fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    args.common.show(&[table])?;
+    for fit in fits.iter().filter(|fit| (fit.predicted / fit.measured.rate - 1.0).abs() > 0.005) {
+        writeln!(
+            io::stderr(),
+            "dpamatch: {} stays at {}: no value of it gives {} messages/us",
+            fit.parameter,
+            fit.value,
+            fit.measured.rate
+        )?;
+    }
+    Ok(output::stdout().flush()?)
+}
+
+fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
+    let bad = |line: usize, what: String| BadInput(format!("{name}:{line}: {what}"));
+    let mut measured = Vec::new();
+    let mut seen_header = false;
+    for (index, line) in input.lines().enumerate() {
+        let (line, number) = (line.with_context(|| name.to_owned())?, index + 1);
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if !seen_header {
+            if line != "series,threads,rate" {
+                return Err(bad(number, "the first line must be series,threads,rate".to_owned()).into());
+            }
+            seen_header = true;
+            continue;
+        }
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let &[series, threads, rate] = fields.as_slice() else {
+            return Err(bad(number, format!("has {} fields, must have 3", fields.len())).into());
+        };
+        let series = Series::ALL
+            .into_iter()
+            .find(|known| known.name() == series)
+            .ok_or_else(|| bad(number, format!("unknown series {series}; known: NC, WC-FP, WC-SP")))?;
+        let threads = threads.parse().map_err(|error| bad(number, format!("threads: {error}")))?;
+        let rate: f64 = rate.parse().map_err(|error| bad(number, format!("rate: {error}")))?;
+        if !(1e-6..=1e6).contains(&rate) {
+            return Err(bad(number, format!("rate is {rate}, must be 1e-6 to 1e6 messages/us")).into());
+        }
+        measured.push(Measured { series, threads, rate });
+    }
+    Ok(measured)
+}

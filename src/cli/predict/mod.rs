@@ -1,0 +1,253 @@
+//! `dpamatch predict`.
+
+mod accuracy;
+mod handlers;
+mod rates;
+mod stream;
+mod what_if;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Subcommand, ValueEnum};
+use dpamatch_predict::{FastPath, Offer, Pattern, Profile, Removal, Setup, SimulateError};
+
+use super::table::{Format, Table, write};
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+The NIC's own handlers run in virtual time: each on an execution unit (EU) with a clock that moves by what its accesses and its
+instructions cost on the card that the profile describes. Nothing is measured on this machine, and the same arguments give
+the same bytes.
+
+Examples:
+  dpamatch predict                                   rates by number of handlers, and what limits them
+  dpamatch predict --threads 32,64,128,190 --stream  an endless stream in place of windows of 128
+  dpamatch predict --set memory.l2_ns=50             another value for one parameter
+  dpamatch predict accuracy --out figures            against the paper's measured Figure 8
+  dpamatch predict handlers --chrome trace.json      one run, handler by handler, and a trace for Perfetto
+  dpamatch predict what-if                           what nobody has measured
+  dpamatch predict stream events.txt                 a stream of posts and arrivals
+  dpamatch predict profile > mine.toml               the numbers behind it, to be edited";
+
+/// Predict message rates on a DPA, in virtual time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = false)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    study: Option<Study>,
+    #[command(flatten)]
+    rates: rates::RatesArgs,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Subcommand)]
+enum Study {
+    /// Compare with the paper's measured Figure 8 (O40)
+    Accuracy,
+    /// One run in detail: a row per handler, where time went, a trace for Perfetto
+    Handlers(handlers::HandlersArgs),
+    /// A stream of events from a file
+    Stream(stream::StreamArgs),
+    /// Variants that nobody has measured, each on and off
+    WhatIf(what_if::WhatIfArgs),
+    /// Print the profile, with all overrides of --set
+    Profile,
+}
+
+/// Arguments of all subcommands.
+#[derive(Debug, clap::Args)]
+pub(super) struct Common {
+    /// Card: a built-in profile (bluefield3, generic) or a TOML file
+    #[arg(long, global = true, value_name = "NAME|FILE", default_value = "bluefield3")]
+    profile: String,
+    /// Another value for one parameter of the card; may be given several times
+    #[arg(long = "set", global = true, value_name = "TABLE.KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Bins of each hash table
+    #[arg(long, global = true, value_name = "B", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    bins: u64,
+    /// Entry rule of the fast path (S8)
+    #[arg(long, global = true, value_enum, value_name = "FORM", default_value_t = FastPathArg::Literal)]
+    fast_path: FastPathArg,
+    /// When consumed receives leave their chain (O28)
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Deferred)]
+    removal: RemovalArg,
+    /// Skip receives that a lower handler booked (O27)
+    #[arg(long, global = true)]
+    early_check: bool,
+    /// Senders put no hashes into the header (O26)
+    #[arg(long, global = true)]
+    no_inline_hashes: bool,
+    /// Seed of the mixed workloads
+    #[arg(long, global = true, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Form of the results
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    /// Write tables (CSV) and figures (SVG) into this folder as well
+    #[arg(long, global = true, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum FastPathArg {
+    /// Never
+    Off,
+    /// All N handlers booked the same receive (the paper's words)
+    Literal,
+    /// This and all lower handlers chose the same receive
+    Prefix,
+    /// This and all lower handlers chose receives of one sequence
+    Sequence,
+}
+
+impl From<FastPathArg> for FastPath {
+    fn from(form: FastPathArg) -> Self {
+        match form {
+            FastPathArg::Off => Self::Off,
+            FastPathArg::Literal => Self::Literal,
+            FastPathArg::Prefix => Self::Prefix,
+            FastPathArg::Sequence => Self::Sequence,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RemovalArg {
+    /// At once, if nobody else holds the bin's lock
+    Lazy,
+    /// At once, waiting for the lock
+    Eager,
+    /// At the block's end
+    Deferred,
+}
+
+impl From<RemovalArg> for Removal {
+    fn from(removal: RemovalArg) -> Self {
+        match removal {
+            RemovalArg::Lazy => Self::Lazy,
+            RemovalArg::Eager => Self::Eager,
+            RemovalArg::Deferred => Self::Deferred,
+        }
+    }
+}
+
+/// What is offered, as named on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Workload {
+    pattern: Pattern,
+    /// Whatever `--fast-path` says.
+    fast_path: Option<FastPath>,
+}
+
+impl Workload {
+    /// `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
+    fn parse(name: &str, seed: u64) -> Result<Self, BadInput> {
+        let (pattern, fast_path) = match name {
+            "nc" => (Pattern::Distinct, None),
+            "wc-fp" => (Pattern::Equal, None),
+            "wc-sp" => (Pattern::Equal, Some(FastPath::Off)),
+            _ => {
+                let percent = name.strip_prefix("mixed:").and_then(|percent| percent.parse().ok());
+                let equal = percent.filter(|&percent| percent <= 100).ok_or_else(|| {
+                    BadInput(format!(
+                        "unknown workload {name}; known: nc, wc-fp, wc-sp, mixed:0 to mixed:100"
+                    ))
+                })?;
+                (Pattern::Mixed { equal, seed }, None)
+            }
+        };
+        Ok(Self { pattern, fast_path })
+    }
+
+    fn on(self, setup: &Setup) -> Setup {
+        Setup { fast_path: self.fast_path.unwrap_or(setup.fast_path), ..setup.clone() }
+    }
+
+    fn offer(self, bytes: u32) -> Offer {
+        Offer { pattern: self.pattern, bytes }
+    }
+}
+
+impl Common {
+    /// The profile's text and the profile with the overrides.
+    fn profile(&self) -> anyhow::Result<(String, Profile)> {
+        let text = match Profile::text(&self.profile) {
+            Ok(text) => text.to_owned(),
+            Err(unknown) if !Path::new(&self.profile).exists() => {
+                return Err(BadInput(unknown.to_string()).into());
+            }
+            Err(_) => fs::read_to_string(&self.profile).with_context(|| self.profile.clone())?,
+        };
+        let profile = Profile::read(&text, &self.overrides)
+            .map_err(|error| BadInput(format!("{}: {error}", self.profile)))?;
+        Ok((text, profile))
+    }
+
+    fn setup(&self, handlers: usize) -> anyhow::Result<Setup> {
+        let (_, setup) = self.text_and_setup()?;
+        Ok(Setup { handlers, ..setup })
+    }
+
+    pub(super) fn overrides(&self) -> &[String] {
+        &self.overrides
+    }
+
+    /// The profile's text without overrides, and a set-up with one handler.
+    pub(super) fn text_and_setup(&self) -> anyhow::Result<(String, Setup)> {
+        let (text, profile) = self.profile()?;
+        let setup = Setup {
+            bins: self.bins as usize,
+            fast_path: self.fast_path.into(),
+            removal: self.removal.into(),
+            early_check: self.early_check,
+            inline_hashes: !self.no_inline_hashes,
+            ..Setup::new(profile, 1)
+        };
+        Ok((text, setup))
+    }
+
+    /// Writes the tables to standard output, and into the folder if one is asked for.
+    pub(super) fn show(&self, tables: &[Table]) -> anyhow::Result<()> {
+        if let Some(folder) = &self.out {
+            make(folder)?;
+            for table in tables {
+                let path = folder.join(format!("{}.csv", table.name));
+                fs::write(&path, table.csv()).with_context(|| path.display().to_string())?;
+            }
+        }
+        let mut out = output::stdout();
+        write(&mut *out, tables, self.format)?;
+        Ok(out.flush()?)
+    }
+}
+
+fn make(folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// What is wrong with a set-up is the arguments' fault.
+fn wrong(error: SimulateError) -> anyhow::Error {
+    BadInput(error.to_string()).into()
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.study {
+        None => rates::run(&args.rates, &args.common),
+        Some(Study::Accuracy) => accuracy::run(&args.common),
+        Some(Study::Handlers(handlers)) => handlers::run(handlers, &args.common),
+        Some(Study::Stream(stream)) => stream::run(stream, &args.common),
+        Some(Study::WhatIf(what_if)) => what_if::run(what_if, &args.common),
+        Some(Study::Profile) => {
+            let (text, _) = args.common.profile()?;
+            let mut out = output::stdout();
+            let text = dpamatch_predict::override_text(&text, &args.common.overrides);
+            write!(out, "{}", text.map_err(|error| BadInput(error.to_string()))?)?;
+            Ok(out.flush()?)
+        }
+    }
+}
