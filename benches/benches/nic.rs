@@ -1,10 +1,15 @@
-//! What the parts of the emulated NIC cost by themselves, on one thread.
+//! What the parts of the emulated NIC cost by themselves, on one thread; `barrier` and `removal` on two.
 //!
-//! Ids `part/pattern/size`; the throughput is messages (or receives) per second.
+//! Ids `part/pattern/size`; the throughput is messages (or receives) per second, except that `search`, `barrier` and
+//! `removal` have another size, so there only the time says something.
 //!
 //! | part | timed |
 //! |---|---|
 //! | `round` | one block of `size` messages, from the completion queue to the completion ring |
+//! | `search` | a block of 32 messages that walk `size` receives of one index in vain, and become unexpected |
+//! | `booking` | a block of `size` messages that book; or that do not, because the hint lets them overtake |
+//! | `barrier` | a block of 32 messages in `size` slices, each run by a thread of its own |
+//! | `removal` | the same in two slices, all receives in one bin, by when they leave it |
 //! | `post_host`, `post_nic` | handing `size` receives over; putting them in the posted queue |
 //! | `unexpected_store`, `unexpected_hit` | storing `size` messages; posting the receives that take them |
 //! | `poll` | taking `size` completions from the ring |
@@ -13,11 +18,12 @@
 
 mod rig;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use dpa_model::{FastPath, Options, Selector, SourceSel, TagSel};
+use dpa_model::{FastPath, Hints, NicConfig, Options, Rank, Removal, Selector, SourceSel, TagSel};
 use rig::{Rig, envelope, exact, tag};
 
 /// Times `part` alone: `before` and `after` it the clock stands still.
@@ -69,6 +75,11 @@ fn work(rig: &mut Rig) {
     rig.work();
 }
 
+/// A leader with workers looks for a whole block at once; one alone would begin with short ones.
+fn whole_blocks(handlers: usize) -> NicConfig {
+    NicConfig { handlers, workers: 2, receives: 1024, ..NicConfig::default() }
+}
+
 fn round(c: &mut Criterion) {
     let mut group = c.benchmark_group("round");
     let off = Options { fast_path: FastPath::Off, ..Options::default() };
@@ -83,14 +94,9 @@ fn round(c: &mut Criterion) {
             let round = |rig: &mut Rig| {
                 rig.leader.round(1);
             };
-            timed(
-                &mut group,
-                (pattern, size),
-                &mut Rig::new(size, 1024, options),
-                before,
-                round,
-                expect(size),
-            );
+            let mut rig = Rig::with(NicConfig { options, ..whole_blocks(size) }, Hints::default());
+            timed(&mut group, (pattern, size), &mut rig, before, round, expect(size));
+            rig.shared_blocks(size);
         };
         block("nc", Options::default(), &exact, false);
         block("nc-reverse", Options::default(), &|i| exact(size - 1 - i), false);
@@ -98,6 +104,118 @@ fn round(c: &mut Criterion) {
         block("any-both", Options::default(), &|_| Selector::new(SourceSel::Any, TagSel::Any), false);
         block("wc-fast", Options::default(), &|_| exact(0), true);
         block("wc-slow", off, &|_| exact(0), true);
+    }
+    group.finish();
+}
+
+/// Each index is one chain here. The fourth index, of receives that accept everything, has no vain search.
+fn search(c: &mut Criterion) {
+    const MESSAGES: usize = 32;
+    /// Tags that no receive asks for.
+    const ABSENT: usize = 100_000;
+    let mut group = c.benchmark_group("search");
+    let other_source = |i: usize| Rank::new(2 + i as u32).expect("a small number is a rank");
+    let mut chains = |pattern: &str, selector: &dyn Fn(usize) -> Selector| {
+        for depth in [0, 16, 256, 1024] {
+            let config = NicConfig { receives: 2048, bins: 1, ..whole_blocks(MESSAGES) };
+            let mut rig = Rig::with(config, Hints::default());
+            post(depth, selector)(&mut rig);
+            rig.work();
+            let before = |rig: &mut Rig| (0..MESSAGES).for_each(|i| rig.send(envelope(ABSENT + i)));
+            let round = |rig: &mut Rig| {
+                rig.leader.round(1);
+            };
+            let after = |rig: &mut Rig| {
+                post(MESSAGES, |i| exact(ABSENT + i))(rig);
+                expect(MESSAGES)(rig);
+            };
+            timed(&mut group, (pattern, depth), &mut rig, before, round, after);
+            rig.shared_blocks(MESSAGES);
+        }
+    };
+    chains("none", &exact);
+    chains("source", &|i| Selector::new(SourceSel::Any, tag(i)));
+    chains("tag", &|i| Selector::new(other_source(i), TagSel::Any));
+    group.finish();
+}
+
+fn booking(c: &mut Criterion) {
+    let mut group = c.benchmark_group("booking");
+    for (pattern, allow_overtaking) in [("booked", false), ("overtaking", true)] {
+        for size in [8, 32] {
+            let mut rig = Rig::with(whole_blocks(size), Hints { allow_overtaking, ..Hints::default() });
+            let before = |rig: &mut Rig| {
+                post(size, exact)(rig);
+                rig.work();
+                send(size, false)(rig);
+            };
+            let round = |rig: &mut Rig| {
+                rig.leader.round(1);
+            };
+            timed(&mut group, (pattern, size), &mut rig, before, round, expect(size));
+            rig.shared_blocks(size);
+        }
+    }
+    group.finish();
+}
+
+/// Ends the workers when it is dropped, so also when a check of the bench fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Times blocks of 32 messages in `slices` slices: the leader's here, each other on a thread that polls for it.
+fn sliced(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    pattern: &str,
+    slices: usize,
+    bins: usize,
+    options: Options,
+) {
+    const MESSAGES: usize = 32;
+    let config = NicConfig { slice_min: MESSAGES / slices, bins, options, ..whole_blocks(MESSAGES) };
+    let mut rig = Rig::with(config, Hints::default());
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _over = Over(&over);
+        for mut worker in std::mem::take(&mut rig.workers) {
+            let over = &over;
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    if !worker.round() {
+                        std::hint::spin_loop();
+                    }
+                }
+            });
+        }
+        let before = |rig: &mut Rig| {
+            post(MESSAGES, exact)(rig);
+            rig.work();
+            send(MESSAGES, false)(rig);
+        };
+        let round = |rig: &mut Rig| {
+            rig.leader.round(slices);
+        };
+        timed(group, (pattern, slices), &mut rig, before, round, expect(MESSAGES));
+        let (shared, all) = rig.shared_blocks(MESSAGES);
+        assert_eq!(shared, if slices > 1 { all } else { 0 });
+    });
+}
+
+fn shared_blocks(c: &mut Criterion) {
+    let mut group = c.benchmark_group("barrier");
+    for slices in [1, 2] {
+        sliced(&mut group, "slices", slices, 1024, Options::default());
+    }
+    group.finish();
+    let mut group = c.benchmark_group("removal");
+    let modes = [("eager", Removal::Eager), ("lazy", Removal::Lazy), ("deferred", Removal::Deferred)];
+    for (pattern, removal) in modes {
+        sliced(&mut group, pattern, 2, 1, Options { removal, ..Options::default() });
     }
     group.finish();
 }
@@ -216,5 +334,5 @@ fn cancel(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, round, posts, unexpected, queues, cancel);
+criterion_group!(benches, round, search, booking, shared_blocks, posts, unexpected, queues, cancel);
 criterion_main!(benches);

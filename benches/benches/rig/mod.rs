@@ -2,7 +2,7 @@
 
 use dpa_model::{
     CommId, Envelope, Event, Hints, HostPort, Leader, Nic, NicConfig, Options, Rank, RequestId, Round,
-    Selector, Sender, Tag,
+    Selector, Sender, Tag, Worker,
 };
 
 /// The communicator of all messages.
@@ -38,28 +38,34 @@ pub(crate) struct Rig {
     pub(crate) leader: Leader,
     /// The wire's end.
     pub(crate) sender: Sender,
+    /// The handlers of further slices; nobody runs them unless the bench does.
+    pub(crate) workers: Vec<Worker>,
     spare: Vec<Vec<u8>>,
 }
 
 impl Rig {
     /// A NIC with room for `receives` receives and as many commands, messages and completions.
     pub(crate) fn new(handlers: usize, receives: usize, options: Options) -> Self {
+        Self::with(NicConfig { handlers, receives, options, ..NicConfig::default() }, Hints::default())
+    }
+
+    /// The same with all else as the configuration and the communicator's hints say.
+    pub(crate) fn with(config: NicConfig, hints: Hints) -> Self {
+        let receives = config.receives;
         let depth = (receives + 1).next_power_of_two().max(128);
         let config = NicConfig {
-            handlers,
-            receives,
             unexpected: receives,
             unexpected_buffers: 0,
             completion_queue: depth,
             command_queue: depth,
             completion_ring: depth,
             bounce_buffers: 1,
-            options,
-            ..NicConfig::default()
+            ..config
         };
         let mut nic = Nic::new(&config).expect("a valid configuration");
-        nic.host.create(COMM, config.bins as u32, Hints::default(), 0).expect("room for a command");
-        let mut rig = Self { host: nic.host, leader: nic.leader, sender: nic.sender, spare: Vec::new() };
+        nic.host.create(COMM, config.bins as u32, hints, 0).expect("room for a command");
+        let Nic { leader, workers, host, sender } = nic;
+        let mut rig = Self { host, leader, sender, workers, spare: Vec::new() };
         rig.work();
         assert_eq!(rig.collect(), 1, "the communicator is there");
         rig.spare = (0..receives).map(|_| vec![0; BYTES]).collect();
@@ -75,6 +81,13 @@ impl Rig {
     /// Sends a message; the NIC has not looked at it yet.
     pub(crate) fn send(&mut self, envelope: Envelope) {
         self.sender.try_send(envelope, &[7; BYTES], 0).expect("room in the completion queue");
+    }
+
+    /// All messages so far were matched in blocks of `size`; of these, how many were shared with workers.
+    pub(crate) fn shared_blocks(&self, size: usize) -> (u64, u64) {
+        let counts = self.leader.monitor().counts();
+        assert_eq!(counts.handlers.messages, counts.boundary.blocks * size as u64, "whole blocks");
+        (counts.boundary.shared_blocks, counts.boundary.blocks)
     }
 
     /// Lets the NIC work until it has nothing to do.
