@@ -1,7 +1,7 @@
 //! `dpamatch analyze` and `dpamatch bench --trace` from the outside.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn archive(name: &str) -> String {
@@ -92,6 +92,79 @@ fn pairs_and_folder_are_written() {
             "{name}: all lines have the same columns"
         );
     }
+}
+
+/// Names and contents of the figures in a folder; every picture is whole.
+fn figures(folder: &Path) -> BTreeMap<String, String> {
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let pictures = files.filter(|path| path.extension().is_some_and(|ending| ending == "svg"));
+    let read = |path: PathBuf| {
+        let svg = std::fs::read_to_string(&path).expect("text");
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{path:?}");
+        assert!(path.with_extension("csv").exists(), "the numbers of {path:?}");
+        (path.file_stem().expect("a name").to_string_lossy().into_owned(), svg)
+    };
+    pictures.map(read).collect()
+}
+
+/// Figures 6 and 7 (O33, O34, O36), and those of one application.
+#[test]
+fn figures_are_written_and_are_the_same_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let traces = [archive("lulesh-27"), archive("minife-16")];
+    let draw = |name: &str, order: &str| {
+        let out = folder.path().join(name);
+        let out_arg = out.display().to_string();
+        text(&run(&["analyze", &traces[0], &traces[1], "--order", order, "--out", &out_arg]));
+        (figures(&out), figures(&out.join("minife-16")))
+    };
+    let (both, one) = draw("first", "causal");
+    let side_by_side = ["figure-bins", "figure-calls", "figure-tables"];
+    assert!(both.keys().eq(side_by_side), "{:?}", both.keys());
+    let alone = ["bins", "calls", "depth", "messages", "paths", "ranks", "tables"];
+    assert!(one.keys().eq(&alone.map(|name| format!("figure-{name}"))), "{:?}", one.keys());
+    // minife-16 is deeper in one bin than lulesh-27: applications stand by falling depth.
+    let bins = std::fs::read_to_string(folder.path().join("first/figure-bins.csv")).expect("numbers");
+    let groups: Vec<_> = bins.lines().skip(1).take(3).filter_map(|line| line.split(',').nth(2)).collect();
+    assert_eq!(groups, ["minife-16", "lulesh-27", "mean"], "{bins}");
+    let calls = std::fs::read_to_string(folder.path().join("first/figure-calls.csv")).expect("numbers");
+    assert!(calls.contains("Communication calls,point-to-point,lulesh-27,97.65"), "{calls}");
+    assert!(draw("second", "causal") == (both, one), "the same bytes again");
+    assert_eq!(draw("third", "arrivals-first").1.len(), 7, "orders without times have figures, too");
+}
+
+/// The name of a trace's folder is the user's: nothing of it is markup, in no file.
+#[test]
+fn the_page_is_whole_and_needs_nothing_else() {
+    let name = "<script>alert(1)<&'\"\u{1}";
+    let write = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::copy(archive("minife-16"), folder.path().join(format!("{name}.tar.xz"))).expect("a copy");
+        let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+            .args(["analyze", &format!("{name}.tar.xz"), "--out", "out"])
+            .current_dir(folder.path())
+            .output();
+        text(&output.expect("the program runs"));
+        let out = folder.path().join("out");
+        (std::fs::read_to_string(out.join("report.html")).expect("a page"), figures(&out))
+    };
+    let (page, pictures) = write();
+    assert!(page.starts_with("<!DOCTYPE html>\n") && page.ends_with("</body>\n</html>\n"));
+    for section in ["summary", "advice", "figures", "tables", "made"] {
+        assert_eq!(page.matches(&format!("<h2 id=\"{section}\">")).count(), 1, "{section}");
+    }
+    for picture in pictures.keys() {
+        assert_eq!(page.matches(&format!("<figure id=\"{picture}\">")).count(), 1, "{picture}");
+    }
+    assert_eq!(page.matches("<svg ").count(), 7);
+    for outside in ["http", "src=", "href=", "@import", "<link", "<script", "\u{1}"] {
+        assert!(!page.contains(outside), "{outside}");
+        let in_a_picture = |svg: &String| svg.replace("http://www.w3.org/2000/svg", "").contains(outside);
+        assert!(!pictures.values().any(in_a_picture), "{outside}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;&amp;&#39;&quot;\u{fffd}"));
+    assert!(page.contains("<p>dpamatch ") && page.contains("<pre>dpamatch analyze "));
+    assert!(write() == (page, pictures), "the same bytes again");
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod collect;
 mod communicators;
 pub mod csv;
 mod fast_hash;
+pub mod figures;
+pub mod html;
 mod inbound;
 pub mod legality;
 pub mod lifetime;

@@ -12,8 +12,9 @@ use clap::builder::PossibleValuesParser;
 use dpamatch::Rank;
 use dpamatch::analyze::order::Network;
 use dpamatch::analyze::stats::Plan;
-use dpamatch::analyze::{OrderChoice, Question, Report, Run, csv};
+use dpamatch::analyze::{OrderChoice, Question, Report, Run, csv, figures, html};
 use dpamatch::engine::BinCount;
+use dpamatch::figure::Figure;
 use dpamatch::registry::{self, ENGINES};
 use dpamatch::trace::{self, OpenOptions};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -67,7 +68,7 @@ pub(super) struct Args {
     /// Write the matching into this file, in world ranks
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
-    /// Write all numbers into this folder as CSV files, and the report as JSON
+    /// Write all numbers into this folder as CSV files, figures as SVG, and the report as HTML and JSON
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Form of the report
@@ -173,6 +174,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut out = output::stdout();
     let mut all = Vec::new();
+    let mut reports = Vec::new();
     for path in &args.traces {
         let report = analyze(args, path)?;
         match args.format {
@@ -186,6 +188,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         if args.traces.len() > 1 && args.format == Format::Table {
             all.push(summary::figure_seven(&report));
         }
+        if args.out.is_some() && args.traces.len() > 1 {
+            reports.push(Report { pairs: Vec::new(), ..report });
+        }
+    }
+    if let (Some(folder), [_, _, ..]) = (&args.out, &reports[..]) {
+        let place = || format!("cannot write into {}", folder.display());
+        write_figures(folder, &figures::over_applications(&reports.iter().collect::<Vec<_>>()))
+            .with_context(place)?;
     }
     match args.format {
         Format::Json => writeln!(out, "{:#}", serde_json::json!({ "traces": all }))?,
@@ -242,5 +252,30 @@ fn write_folder(folder: &Path, report: &Report) -> anyhow::Result<()> {
     for (name, contents) in csv::files(report) {
         fs::write(folder.join(name), contents)?;
     }
+    let figures = figures::of_application(report);
+    write_figures(folder, &figures)?;
+    let page = html::page(report, &figures, &summary::text(report), &command_line());
+    fs::write(folder.join("report.html"), page)?;
     Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
+}
+
+/// The command as it was given, by whatever path the program was found.
+fn command_line() -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("dpamatch".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn write_figures(folder: &Path, figures: &[(&str, Figure)]) -> anyhow::Result<()> {
+    for (name, figure) in figures {
+        figure.write(folder, name)?;
+    }
+    Ok(())
 }

@@ -1,0 +1,210 @@
+//! A report's figures, for one application or several side by side.
+
+use super::report::Report;
+use super::stats::{BinStats, Searches, Totals};
+use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style};
+
+/// Columns of the heat map: each is the most of several columns of depth over time.
+const HEAT_COLUMNS: usize = 25;
+/// Rows of the heat map at most; beyond that a row is the most of several ranks.
+const HEAT_ROWS: usize = 64;
+
+/// Figures of applications side by side: file name without ending, and figure. Call shares (Figure 6; O33, O34),
+/// depth for each number of bins (Figure 7; O34, O36), and what the tables and searches look like.
+pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
+    vec![("figure-calls", calls(reports)), ("figure-bins", bins(reports)), ("figure-tables", tables(reports))]
+}
+
+/// All figures of one application: those of [`over_applications`], and its queues over time and by rank, expected
+/// and unexpected messages, and what optimistic matching would do.
+pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
+    let mut all = over_applications(&[report]);
+    all.extend([
+        ("figure-depth", depth(report)),
+        ("figure-ranks", ranks(report)),
+        ("figure-messages", messages(report)),
+        ("figure-paths", paths(report)),
+    ]);
+    all
+}
+
+/// Names come from files and traces: what XML cannot hold is replaced.
+pub(super) fn printable(text: &str) -> String {
+    let allowed =
+        |c: char| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { '\u{fffd}' } else { c };
+    text.chars().map(allowed).collect()
+}
+
+fn names(reports: &[&Report]) -> Vec<String> {
+    reports.iter().map(|report| printable(&report.name)).collect()
+}
+
+fn percent(part: u64, all: u64) -> f64 {
+    part as f64 * 100.0 / all.max(1) as f64
+}
+
+fn bins_name(bins: u32) -> String {
+    if bins == 1 { "1 bin".to_owned() } else { format!("{bins} bins") }
+}
+
+fn calls(reports: &[&Report]) -> Figure {
+    const KINDS: [&str; 5] = ["point-to-point", "collective", "one-sided", "progress", "other"];
+    let paper: Vec<_> = reports.iter().map(|report| report.application.shares.percent()).collect();
+    let all = |report: &&Report| {
+        let shares = report.application.shares;
+        let counts = [shares.p2p, shares.collective, shares.one_sided, shares.progress, shares.other];
+        counts.map(|count| percent(count, counts.iter().sum()))
+    };
+    let all: Vec<_> = reports.iter().map(all).collect();
+    let panel = |title, y| Bars::new(title, "", Axis::linear(y), names(reports)).stacked();
+    let mut three = panel("Communication calls", "% of communication calls");
+    let mut five = panel("All calls", "% of all calls");
+    for (kind, name) in KINDS.into_iter().enumerate() {
+        if kind < 3 {
+            three = three.with(name, paper.iter().map(|shares| shares[kind]));
+        }
+        five = five.with(name, all.iter().map(|shares| shares[kind]));
+    }
+    Figure::new("Calls by class").with(three).with(five)
+}
+
+/// The mean depth of all numbers of bins of an application, by which applications are sorted.
+fn first_depth(report: &Report) -> f64 {
+    report.application.bins.first().map_or(0.0, |bins| bins.tables.depth_mean())
+}
+
+fn bins(reports: &[&Report]) -> Figure {
+    let mut sorted = reports.to_vec();
+    sorted.sort_by(|a, b| first_depth(b).total_cmp(&first_depth(a)));
+    let mut groups = names(&sorted);
+    let several = groups.len() > 1;
+    if several {
+        groups.push("mean".to_owned());
+    }
+    let numbers = sorted.first().map_or(&[][..], |report| report.application.bins.as_slice());
+    let panel = |title, groups: &[String]| Bars::new(title, "", Axis::linear("receives"), groups.to_vec());
+    let mut mean = panel("Mean depth", &groups);
+    let mut most = panel("Maximum depth", &groups);
+    for (place, number) in numbers.iter().enumerate() {
+        let of = |value: fn(&BinStats) -> f64| {
+            let mut values: Vec<f64> =
+                sorted.iter().map(|report| value(&report.application.bins[place])).collect();
+            if several {
+                values.push(values.iter().sum::<f64>() / values.len() as f64);
+            }
+            values
+        };
+        mean = mean.with(bins_name(number.bins), of(|bins| bins.tables.depth_mean()));
+        most = most.with(bins_name(number.bins), of(|bins| f64::from(bins.tables.depth_max)));
+    }
+    let mut figure = Figure::new("Depth of posted receives by number of bins").with(mean).with(most);
+    figure.columns = 1;
+    figure
+}
+
+fn tables(reports: &[&Report]) -> Figure {
+    let panel = |title: &str, y: &str, value: &dyn Fn(&BinStats) -> f64| {
+        let series = reports.iter().zip(names(reports)).map(|(report, name)| {
+            let mut points: Vec<(f64, f64)> =
+                report.application.bins.iter().map(|bins| (f64::from(bins.bins), value(bins))).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            Series::line(name, points)
+        });
+        Lines { series: series.collect(), ..Lines::new(title, Axis::powers("bins"), Axis::linear(y)) }
+    };
+    let collisions = |bins: &BinStats| {
+        let sum = |of: fn(&super::stats::TableStats) -> u64| bins.tables.tables.iter().map(of).sum();
+        percent(sum(|table| table.collisions), sum(|table| table.inserted))
+    };
+    let empty = |bins: &BinStats| {
+        percent(bins.tables.tables[0].empty_bins_sum, bins.tables.samples * u64::from(bins.bins))
+    };
+    let mut figure = Figure::new("Hash tables and searches by number of bins")
+        .with(panel("Collisions", "% of insertions", &collisions))
+        .with(panel("Empty bins, table without wildcards", "% of bins, mean", &empty))
+        .with(panel("Search of posted receives", "steps per search", &|bins| Searches::mean(&bins.prq)))
+        .with(panel("Search of unexpected messages", "steps per search", &|bins| Searches::mean(&bins.umq)));
+    figure.columns = 2;
+    figure
+}
+
+fn depth(report: &Report) -> Figure {
+    let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
+        let ranks: Vec<&Vec<u32>> = report.ranks.iter().map(|rank| of(&rank.totals)).collect();
+        let columns = ranks.iter().map(|depths| depths.len()).max().unwrap_or(0);
+        let at =
+            |column: usize| ranks.iter().filter_map(move |depths| depths.get(column)).map(|&d| f64::from(d));
+        let x = |column: usize| column as f64 * 100.0 / columns.max(1) as f64;
+        let most = (0..columns).map(|column| (x(column), at(column).fold(0.0, f64::max)));
+        let mean =
+            (0..columns).map(|column| (x(column), at(column).sum::<f64>() / ranks.len().max(1) as f64));
+        Lines::new(title, Axis::linear("% of the run"), Axis::linear("entries"))
+            .with(Series::new("highest rank", Style::Steps, most))
+            .with(Series::new("mean over ranks", Style::Steps, mean))
+    };
+    Figure::new("Depth of the queues over time")
+        .with(panel("Posted receives", |totals| &totals.depths.posted))
+        .with(panel("Unexpected messages", |totals| &totals.depths.unexpected))
+}
+
+fn ranks(report: &Report) -> Figure {
+    let group = report.ranks.len().div_ceil(HEAT_ROWS).max(1);
+    let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
+        let columns = (1..=HEAT_COLUMNS).map(|column| (column * 100 / HEAT_COLUMNS).to_string());
+        let mut heat = Heat::new(title, "% of the run", "rank", "entries at most").with_columns(columns);
+        for ranks in report.ranks.chunks(group) {
+            let (first, last) = (ranks[0].rank, ranks[ranks.len() - 1].rank);
+            let name = if first == last { first.to_string() } else { format!("{first}-{last}") };
+            let value = |column: usize| {
+                let most = ranks.iter().flat_map(|rank| {
+                    let depths = of(&rank.totals);
+                    let [from, to] = [column, column + 1].map(|column| column * depths.len() / HEAT_COLUMNS);
+                    &depths[from..to]
+                });
+                f64::from(most.copied().max().unwrap_or(0))
+            };
+            heat = heat.with_row(name, (0..HEAT_COLUMNS).map(value));
+        }
+        heat
+    };
+    let mut figure = Figure::new("Depth of the queues by rank")
+        .with(panel("Posted receives", |totals| &totals.depths.posted))
+        .with(panel("Unexpected messages", |totals| &totals.depths.unexpected));
+    figure.columns = 1;
+    figure
+}
+
+fn messages(report: &Report) -> Figure {
+    let share =
+        |part: u64, totals: &Totals| percent(part, totals.traffic.expected + totals.traffic.unexpected);
+    let all = &report.application;
+    let bars = Bars::new("All ranks", "", Axis::linear("% of messages"), [printable(&report.name)])
+        .stacked()
+        .with("expected", [share(all.traffic.expected, all)])
+        .with("unexpected", [share(all.traffic.unexpected, all)]);
+    let by_rank = report
+        .ranks
+        .iter()
+        .map(|rank| (f64::from(rank.rank), share(rank.totals.traffic.unexpected, &rank.totals)));
+    let lines = Lines::new("By rank", Axis::linear("rank"), Axis::linear("% of messages")).with(Series::new(
+        "unexpected",
+        Style::Points,
+        by_rank,
+    ));
+    Figure::new("Expected and unexpected messages").with(bars).with(lines)
+}
+
+fn paths(report: &Report) -> Figure {
+    let blocks = &report.application.blocks;
+    let groups = blocks.iter().map(|block| block.handlers.to_string());
+    let share = |of: fn(&super::stats::BlockStats) -> u64| {
+        blocks.iter().map(move |block| percent(of(block), block.messages))
+    };
+    let bars = Bars::new("Paths of the messages", "handlers", Axis::linear("% of messages"), groups)
+        .stacked()
+        .with("clean", share(|block| block.clean))
+        .with("fast", share(|block| block.fast))
+        .with("slow", share(|block| block.slow))
+        .with("unexpected", share(|block| block.unexpected));
+    Figure::new("Optimistic matching by number of handlers").with(bars)
+}
