@@ -70,6 +70,22 @@ fn order_and_payloads_are_checked() {
 }
 
 #[test]
+fn shares_are_set_by_options() {
+    let shares = "--wild 30 --conflicts 25 --unexpected 50";
+    let report = json(&format!("--scenario MIX,MANY-3,HOT-50 {shares} --windows 40 --baseline list"));
+    let results = report["results"].as_array().expect("results");
+    let names: Vec<&str> = results.iter().filter_map(|result| result["scenario"].as_str()).collect();
+    assert_eq!(names, ["MIX-30-25-50", "MIX-30-25-50", "MANY-3", "MANY-3", "HOT-50", "HOT-50"]);
+    for result in results {
+        assert_eq!(result["rounds"][0]["checked"], 40 * WARM_UP);
+    }
+    // How many messages waited for their receives does not depend on time.
+    let nic = results.iter().find(|result| !result["handlers"].is_null()).expect("the NIC");
+    let unexpected = nic["rounds"][0]["paths"]["unexpected"].as_f64().expect("a share");
+    assert!((0.4..=0.6).contains(&unexpected), "{unexpected}");
+}
+
+#[test]
 fn json_says_what_was_measured_and_where() {
     let report = json("--scenario WC --windows 64 --sweep 4,64 --seed 9 --fast-path off --bins 64");
     assert_eq!((&report["seed"], &report["nic"]["bins"]), (&9.into(), &64.into()));
@@ -99,6 +115,9 @@ fn the_table_names_scenario_and_machine() {
 fn wrong_arguments_are_named() {
     let cases = [
         ("--scenario NC,SOUP", "unknown scenario SOUP"),
+        ("--wild 10 --scenario NC", "need --scenario MIX"),
+        ("--unexpected 10", "need --scenario MIX"),
+        ("--scenario MIX --conflicts 101", "101 is not in 0..=100"),
         ("--windows 0", "0 is not in 1..=65536"),
         ("--sweep 65", "handlers is 65, must be 1 to 64"),
         ("--handlers 0", "handlers is 0, must be 1 to 64"),

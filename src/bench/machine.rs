@@ -90,6 +90,11 @@ impl Processors {
         self.pin(1)
     }
 
+    /// Pins the calling thread, sender `number` > 0, far from the workers; if need be beside the first sender.
+    pub(super) fn pin_other_sender(&self, number: usize) {
+        self.pin(self.allowed.len().saturating_sub(number).max(1));
+    }
+
     /// Pins the calling thread if there is a processor for it alone.
     pub(super) fn pin_worker(&self, worker: usize) {
         self.pin(2 + worker);

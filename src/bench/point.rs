@@ -7,13 +7,14 @@ use std::time::Duration;
 use dpa_model::{ConfigError, Drain, FastPath, INLINE_BYTES, Nic, NicConfig};
 
 use super::baseline::{NoMatching, Sequential};
+use super::load::Window;
 use super::machine::Processors;
 use super::nic_receiver::{NicReceiver, Paths};
-use super::scenario::{Scenario, WINDOW_MAX, Window};
+use super::scenario::{Scenario, WINDOW_MAX};
 use super::signal::Signals;
 use super::stats::Summary;
 use super::ucx::{Ucx, UcxError};
-use super::window::{Limits, Receiver, ReceiverTimes, receive, send, slots};
+use super::window::{Limits, Receiver, ReceiverTimes, receive, send, send_along, slots};
 use crate::engine::{BinCount, BinEngine, ListEngine};
 use crate::registry::EngineOptions;
 
@@ -36,9 +37,14 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// Whether the scenario makes sense for it. Without matching, every window is like NC.
+    /// Whether the scenario makes sense for it. Without matching, every window is like NC; the program that
+    /// measures UCX has one sender and no shares.
     pub fn takes(self, scenario: &Scenario) -> bool {
-        self != Self::NoMatching || scenario.name() == "NC"
+        match self {
+            Self::NoMatching => scenario.name() == "NC",
+            Self::Ucx => !scenario.is_mixed(),
+            Self::Nic { .. } | Self::Bins | Self::List => true,
+        }
     }
 }
 
@@ -100,12 +106,12 @@ pub struct Sample {
     pub post_ns: f64,
     /// The part of it after the host's side.
     pub admit_ns: f64,
-    /// Unexpected windows: median time of a message from the first post to the last completion, divided by
+    /// Windows with late receives: median time from the first of these posts to the last completion, divided by
     /// their number.
     pub receive_ns: f64,
     /// Payloads that were compared with what they must be.
     pub checked: u64,
-    /// Both threads had a processor of their own.
+    /// Both threads had a processor of their own; of several senders, the first.
     pub pinned: bool,
     /// The NIC's paths; none for another receiver.
     pub paths: Option<Paths>,
@@ -121,6 +127,9 @@ pub enum BenchError {
     /// The window has no or too many messages.
     #[error("a window has 1 to {WINDOW_MAX} messages, not {0}")]
     WindowSize(usize),
+    /// The scenario makes no sense for the peer ([`Peer::takes`]).
+    #[error("{0} cannot do this scenario")]
+    NotTaken(Peer),
     /// The messages are too long.
     #[error(
         "a message has at most {SIZE_MAX} bytes, all messages of a window together at most {WINDOW_BYTES_MAX}"
@@ -171,7 +180,7 @@ impl Settings {
         }
         let Point { scenario, window, size, .. } = point;
         config.receives = config.receives.max(window + scenario.standing + 1);
-        if scenario.unexpected {
+        if scenario.unexpected || scenario.late > 0 {
             config.unexpected = config.unexpected.max(window + 1);
             if (INLINE_BYTES + 1..=config.eager_limit).contains(size) {
                 config.unexpected_buffers = config.unexpected_buffers.max(window + 1);
@@ -210,6 +219,9 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     }
     if point.size > SIZE_MAX || point.size * point.window > WINDOW_BYTES_MAX {
         return Err(BenchError::MessageSize);
+    }
+    if !point.peer.takes(&point.scenario) {
+        return Err(BenchError::NotTaken(point.peer));
     }
     if point.peer == Peer::Ucx {
         let ucx =
@@ -258,6 +270,7 @@ impl Run<'_> {
     fn pair(self, receiver: impl Receiver + Send) -> Result<Sample, BenchError> {
         let Self { window, settings, sender, processors } = self;
         let limits = Limits { repetitions: settings.repetitions, budget: settings.budget };
+        let others: Vec<_> = (1..window.senders).map(|number| (number, sender.clone())).collect();
         let signals = Signals::default();
         let (times, received, pinned) = std::thread::scope(|scope| {
             let receiving =
@@ -265,9 +278,20 @@ impl Run<'_> {
                     let pinned = processors.pin_receiver();
                     (receive(receiver, window, limits.repetitions, &signals), pinned)
                 })?;
-            let sending = std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, || {
-                let pinned = processors.pin_sender();
-                (send(sender, window, limits, &signals), pinned)
+            let (processors, signals) = (&processors, &signals);
+            let sending_along = others.into_iter().try_for_each(|(number, sender)| {
+                let run = move || {
+                    processors.pin_other_sender(number);
+                    send_along(sender, window, number, signals);
+                };
+                let thread = std::thread::Builder::new().name(format!("sender {number}"));
+                thread.spawn_scoped(scope, run).map(|_| ())
+            });
+            let sending = sending_along.and_then(|()| {
+                std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, move || {
+                    let pinned = processors.pin_sender();
+                    (send(sender, window, limits, signals), pinned)
+                })
             });
             if sending.is_err() {
                 // Nobody else will tell the receiver.
@@ -277,18 +301,25 @@ impl Run<'_> {
             let (times, sender_pinned) = sending?.join().map_err(|_| BenchError::Panic)?;
             Ok::<_, BenchError>((times, received?, receiver_pinned && sender_pinned))
         })?;
-        sample(&times, &received, window.receives.len(), pinned)
+        sample(&times, &received, window, pinned)
     }
 }
 
-fn sample(times: &[f64], received: &ReceiverTimes, count: usize, pinned: bool) -> Result<Sample, BenchError> {
-    let each = |times: &[f64]| Summary::of(times).map_or(0.0, |summary| summary.median / count as f64);
+fn sample(
+    times: &[f64],
+    received: &ReceiverTimes,
+    window: &Window,
+    pinned: bool,
+) -> Result<Sample, BenchError> {
+    let share =
+        |times: &[f64], count: usize| Summary::of(times).map_or(0.0, |summary| summary.median / count as f64);
+    let each = |times: &[f64]| share(times, window.receives.len());
     let admit_ns = each(&received.settle);
     Ok(Sample {
         time_ns: Summary::of(times).ok_or(BenchError::Nothing)?,
         post_ns: each(&received.post) + admit_ns,
         admit_ns,
-        receive_ns: each(&received.unexpected),
+        receive_ns: share(&received.unexpected, window.late().len()),
         checked: received.checked,
         pinned,
         paths: None,
@@ -336,9 +367,36 @@ mod tests {
     }
 
     #[test]
+    fn several_senders_and_set_shares_take_every_protocol() {
+        for size in [0, 8, 25, 4097] {
+            for scenario in ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"] {
+                for peer in [Peer::Nic { handlers: 32 }, Peer::Bins] {
+                    let sample = measure(&point(peer, scenario, 20, size), &settings(false));
+                    let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario} {size}: {error}"));
+                    assert_eq!(sample.receive_ns > 0.0, scenario.starts_with("MIX"));
+                }
+            }
+        }
+        // More senders than messages.
+        measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false)).expect("a sample");
+    }
+
+    #[test]
+    fn what_a_peer_does_not_take_is_refused() {
+        for (peer, scenario) in [(Peer::Ucx, "HOT-10"), (Peer::Ucx, "MANY-2"), (Peer::NoMatching, "WC")] {
+            let refused = measure(&point(peer, scenario, 10, 8), &settings(false));
+            assert!(
+                matches!(refused, Err(BenchError::NotTaken(named)) if named == peer),
+                "{peer} {scenario}"
+            );
+        }
+        assert!(Peer::Ucx.takes(&"WDEPTH-64".parse().expect("a scenario")));
+    }
+
+    #[test]
     fn tables_grow_with_the_window() {
         let nic = Peer::Nic { handlers: 32 };
-        for scenario in ["NC-REV", "UNEXP"] {
+        for scenario in ["NC-REV", "UNEXP", "MIX-0-0-90"] {
             measure(&point(nic, scenario, 5000, 8), &settings(false)).expect("a sample");
         }
         measure(&point(nic, "DEPTH-3000", 10, 8), &settings(false)).expect("a sample");
@@ -353,7 +411,7 @@ mod tests {
         let mut settings = settings(true);
         for workers in [1, 2] {
             settings.nic.nic.workers = workers;
-            for scenario in ["NC-RND", "WC", "UNEXP-REV"] {
+            for scenario in ["NC-RND", "WC", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30"] {
                 measure(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8), &settings).expect("a sample");
             }
         }

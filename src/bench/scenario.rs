@@ -3,20 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use dpa_model::{CommId, Envelope, FastPath, Rank, Selector, SourceSel, Tag, TagSel};
-use rand::SeedableRng;
-use rand::rngs::ChaCha8Rng;
-use rand::seq::SliceRandom;
+use dpa_model::FastPath;
 
 /// Most messages in a window, and most receives that stand before it.
 pub const WINDOW_MAX: usize = 65_536;
-
-/// Tag of a window's first message.
-const FIRST_TAG: u32 = 1_000;
-/// Tag of the message that follows an unexpected window.
-const DONE_TAG: u32 = 1;
-/// Tags of the receives that never match: from here on.
-const STANDING_TAG: u32 = 1 << 30;
+/// Most sending threads.
+const SENDERS_MAX: usize = 64;
 
 /// Order of posting against order of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,6 +55,14 @@ pub struct Scenario {
     pub stride: u32,
     /// Rule of the fast path, whatever the options say.
     pub fast_path: Option<FastPath>,
+    /// Sending threads, each with a source rank of its own.
+    pub senders: usize,
+    /// Percent of the messages that have one and the same key, as have their receives.
+    pub hot: usize,
+    /// Percent of the receives that accept any source or, by turns, any tag.
+    pub wild: usize,
+    /// Percent of the receives that are posted when all messages have come.
+    pub late: usize,
 }
 
 /// A name that is no scenario.
@@ -91,14 +91,19 @@ impl Scenario {
         "DEPTH-<d>",
         "WDEPTH-<d>",
         "NC-REV-S<stride>",
+        "MANY-<senders>",
+        "HOT-<percent>",
+        "MIX-<wild>-<conflicts>-<unexpected>",
     ];
 
-    /// All scenarios of the peers' measurements, with the depths used there.
+    /// All scenarios of the peers' measurements, with the depths used there; then those with several senders or
+    /// set shares.
     pub fn all() -> Vec<Self> {
         let depths = ["DEPTH-0", "DEPTH-64", "DEPTH-1024", "DEPTH-8192"];
         let wild_depths = ["WDEPTH-64", "WDEPTH-1024", "WDEPTH-8192"];
         let plain = Self::NAMES.iter().copied().filter(|name| !name.contains('<'));
-        plain.chain(depths).chain(wild_depths).filter_map(|name| name.parse().ok()).collect()
+        let mixed = ["MANY-4", "HOT-10", "HOT-50", "MIX-20-20-20"];
+        plain.chain(depths).chain(wild_depths).chain(mixed).filter_map(|name| name.parse().ok()).collect()
     }
 
     /// Its name.
@@ -115,6 +120,11 @@ impl Scenario {
         }
     }
 
+    /// Several senders, or shares that are set.
+    pub fn is_mixed(&self) -> bool {
+        self.senders > 1 || self.hot + self.wild + self.late > 0
+    }
+
     fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -127,6 +137,10 @@ impl Scenario {
             standing_wild: false,
             stride: 1,
             fast_path: None,
+            senders: 1,
+            hot: 0,
+            wild: 0,
+            late: 0,
         }
     }
 }
@@ -171,6 +185,16 @@ impl FromStr for Scenario {
                     Self { standing: number(digits, WINDOW_MAX)?, ..base }
                 } else if let Some(digits) = name.strip_prefix("WDEPTH-") {
                     Self { standing: number(digits, WINDOW_MAX)?, standing_wild: true, ..base }
+                } else if let Some(digits) = name.strip_prefix("MANY-") {
+                    let senders = number(digits, SENDERS_MAX)?.max(1);
+                    Self { same: true, senders, ..base }
+                } else if let Some(digits) = name.strip_prefix("HOT-") {
+                    Self { hot: number(digits, 100)?, ..base }
+                } else if let Some(shares) = name.strip_prefix("MIX-") {
+                    let shares: Vec<&str> = shares.split('-').collect();
+                    let &[wild, hot, late] = shares.as_slice() else { return Err(unknown()) };
+                    let [wild, hot, late] = [number(wild, 100)?, number(hot, 100)?, number(late, 100)?];
+                    Self { wild, hot, late, ..base }
                 } else {
                     return Err(unknown());
                 }
@@ -179,122 +203,21 @@ impl FromStr for Scenario {
     }
 }
 
-/// A scenario at one window size, spelled out.
-#[derive(Debug)]
-pub(super) struct Window {
-    /// Posted before the first window; never match.
-    pub(super) standing: Vec<Selector>,
-    /// In the order of posting.
-    pub(super) receives: Vec<Selector>,
-    /// In the order of sending.
-    pub(super) messages: Vec<Envelope>,
-    /// Which message each receive must get (C1, C2).
-    pub(super) expected: Vec<usize>,
-    /// The messages come before the receives.
-    pub(super) unexpected: bool,
-    /// Follows the messages of an unexpected window.
-    pub(super) done: Envelope,
-    /// Bytes of each message.
-    pub(super) size: usize,
-}
-
-fn tag(number: u32) -> Tag {
-    Tag::new(number).expect("windows, depths and strides are bounded so that tags are in range")
-}
-
-impl Window {
-    /// `count` messages of `size` bytes; `seed` decides a random order.
-    pub(super) fn new(scenario: &Scenario, count: usize, size: usize, seed: u64) -> Self {
-        let source = Rank::new(1).unwrap_or_default();
-        let comm = CommId(0);
-        let mut order: Vec<usize> = (0..count).collect();
-        match scenario.posting {
-            Posting::Forward => {}
-            Posting::Reverse => order.reverse(),
-            Posting::Random => order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed)),
-        }
-        let tag_of = |message: usize| {
-            tag(FIRST_TAG + if scenario.same { 0 } else { message as u32 * scenario.stride })
-        };
-        let selector = |message: usize| Selector {
-            source: if scenario.any_source { SourceSel::Any } else { source.into() },
-            tag: if scenario.any_tag { TagSel::Any } else { tag_of(message).into() },
-        };
-        let standing = |i: usize| Selector {
-            source: if scenario.standing_wild { SourceSel::Any } else { source.into() },
-            tag: tag(STANDING_TAG + i as u32).into(),
-        };
-        let in_order = scenario.same || scenario.any_tag;
-        Self {
-            standing: (0..scenario.standing).map(standing).collect(),
-            receives: order.iter().map(|&message| selector(message)).collect(),
-            messages: (0..count).map(|i| Envelope { comm, source, tag: tag_of(i) }).collect(),
-            expected: order.iter().enumerate().map(|(i, &own)| if in_order { i } else { own }).collect(),
-            unexpected: scenario.unexpected,
-            done: Envelope { comm, source, tag: tag(DONE_TAG) },
-            size,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Engine, MsgId, Oracle, RecvId};
 
     #[test]
     fn every_name_is_read_and_shown() {
         for scenario in Scenario::all() {
             assert_eq!(scenario.to_string().parse(), Ok(scenario));
         }
-        assert_eq!(Scenario::all().len(), 22);
-        for wrong in ["", "nc", "DEPTH-", "DEPTH-65537", "WDEPTH--1", "NC-REV-Sx", "NC-REV-S16001"] {
+        assert_eq!(Scenario::all().len(), 26);
+        let wrong = ["", "nc", "DEPTH-", "DEPTH-65537", "WDEPTH--1", "NC-REV-Sx", "NC-REV-S16001"];
+        let wrong_shares =
+            ["MANY-65", "MANY-x", "HOT-101", "HOT-", "MIX", "MIX-1-2", "MIX-1-2-101", "MIX-1-2-3-4"];
+        for wrong in wrong.into_iter().chain(wrong_shares) {
             assert!(wrong.parse::<Scenario>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn the_expected_matches_are_those_of_the_oracle() {
-        for scenario in Scenario::all() {
-            let window = Window::new(&scenario, 37, 8, 1);
-            let mut oracle = Oracle::new();
-            let comm = CommId(0);
-            let count = window.messages.len();
-            let mut matched = vec![None; count];
-            let standing = scenario.standing.min(50);
-            for (i, selector) in window.standing[..standing].iter().enumerate() {
-                assert_eq!(oracle.post(RecvId((count + i) as u64), comm, *selector), None);
-            }
-            if scenario.unexpected {
-                for (i, envelope) in window.messages.iter().enumerate() {
-                    assert_eq!(oracle.arrive(MsgId(i as u64), *envelope), None);
-                }
-                for (i, selector) in window.receives.iter().enumerate() {
-                    let message = oracle.post(RecvId(i as u64), comm, *selector).expect("a match");
-                    matched[i] = Some(message.0 as usize);
-                }
-            } else {
-                for (i, selector) in window.receives.iter().enumerate() {
-                    assert_eq!(oracle.post(RecvId(i as u64), comm, *selector), None);
-                }
-                for (i, envelope) in window.messages.iter().enumerate() {
-                    let receive = oracle.arrive(MsgId(i as u64), *envelope).expect("a match");
-                    matched[receive.0 as usize] = Some(i);
-                }
-            }
-            let expected: Vec<_> = window.expected.iter().copied().map(Some).collect();
-            assert_eq!(matched, expected, "{scenario}");
-            assert_eq!(oracle.posted().len(), standing);
-        }
-    }
-
-    #[test]
-    fn tags_stay_in_range_at_the_largest_sizes() {
-        for name in ["NC-REV-S16000", "WDEPTH-65536"] {
-            let scenario: Scenario = name.parse().expect("a scenario");
-            let window = Window::new(&scenario, WINDOW_MAX, 8, 1);
-            let last = window.messages[WINDOW_MAX - 1].tag.get();
-            assert!(last < STANDING_TAG, "{name}: {last}");
         }
     }
 }

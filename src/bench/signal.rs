@@ -46,7 +46,12 @@ impl Word {
     /// Waits until at least `value` is said.
     #[inline]
     pub(super) fn wait_for(&self, value: u64) -> Result<(), Gone> {
-        let mut spin = Spin::new();
+        self.wait_with(value, Spin::new())
+    }
+
+    /// The same with another patience.
+    #[inline]
+    pub(super) fn wait_with(&self, value: u64, mut spin: Spin) -> Result<(), Gone> {
         while !self.said(value)? {
             spin.pause();
         }

@@ -1,16 +1,19 @@
 //! The two ends of a repetition (O38): the receiver posts k receives and says so; the sender starts the
 //! clock, sends k messages and waits for the acknowledgement that follows the last completion.
 //!
-//! Of an unexpected window the messages come first, and behind them one that says so; the receives are posted
+//! Where receives are late, the messages come first, and behind them one that says so; these receives are posted
 //! when that one has been received, so inside the clock.
+//!
+//! Of several senders the first does all this; the others wait for its windows and send their messages.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use dpa_model::{Envelope, Selector, SendError, SendRequest, Sender};
 
 use super::BenchError;
+use super::load::Window;
 use super::payload;
-use super::scenario::Window;
 use super::signal::{Farewell, Gone, Signals, Spin};
 
 /// Windows before the measured ones. Their payloads, and so their order, are checked.
@@ -54,7 +57,7 @@ pub(super) struct ReceiverTimes {
     pub(super) post: Vec<f64>,
     /// From then until they stand in the posted queue, where that is apart.
     pub(super) settle: Vec<f64>,
-    /// From the first post of an unexpected window to the last completion.
+    /// From the first late post of a window to the last completion.
     pub(super) unexpected: Vec<f64>,
     /// Payloads that were compared.
     pub(super) checked: u64,
@@ -88,37 +91,49 @@ pub(super) fn receive(
         if warming_up {
             (0..count).for_each(|slot| payload::blank(receiver.buffer(slot)));
         }
-        if window.unexpected {
+        if window.has_late() {
             receiver.post(slot_of_done(window), done)?;
             receiver.settle()?;
-            signals.ready.say(number);
-            receiver.complete(1)?;
         }
+        let early = post(&mut receiver, window, 0..window.early)?;
+        signals.ready.say(number);
+        receiver.complete(window.early + usize::from(window.has_late()))?;
         let start = Instant::now();
-        for (slot, selector) in window.receives.iter().enumerate() {
-            receiver.post(slot, *selector)?;
+        let mut late = [Duration::ZERO; 2];
+        if window.has_late() {
+            late = post(&mut receiver, window, window.late())?;
+            receiver.complete(window.late().len())?;
         }
-        let posted = Instant::now();
-        receiver.settle()?;
-        let settled = Instant::now();
-        if !window.unexpected {
-            signals.ready.say(number);
-        }
-        receiver.complete(count)?;
         let complete = Instant::now();
         signals.ack.say(number);
         if warming_up {
             check(&mut receiver, window)?;
             times.checked += count as u64;
         } else {
-            times.post.push(nanoseconds(posted - start));
-            times.settle.push(nanoseconds(settled - posted));
-            if window.unexpected {
+            times.post.push(nanoseconds(early[0] + late[0]));
+            times.settle.push(nanoseconds(early[1] + late[1]));
+            if window.has_late() {
                 times.unexpected.push(nanoseconds(complete - start));
             }
         }
     }
     Ok(times)
+}
+
+/// Posts these receives; how long handing them over took, and from then until they stand in the posted queue.
+#[inline]
+fn post(
+    receiver: &mut impl Receiver,
+    window: &Window,
+    slots: Range<usize>,
+) -> Result<[Duration; 2], BenchError> {
+    let start = Instant::now();
+    for (slot, selector) in slots.clone().zip(&window.receives[slots]) {
+        receiver.post(slot, *selector)?;
+    }
+    let posted = Instant::now();
+    receiver.settle()?;
+    Ok([posted - start, posted.elapsed()])
 }
 
 fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError> {
@@ -143,12 +158,12 @@ pub(super) struct Limits {
     pub(super) budget: Duration,
 }
 
-/// Runs the sender; returns the time of each window after the warm-up in nanoseconds. An early end means that
+/// Runs the first sender; returns the time of each window after the warm-up in nanoseconds. An early end means that
 /// the receiver has gone, and knows why.
 pub(super) fn send(mut sender: Sender, window: &Window, limits: Limits, signals: &Signals) -> Vec<f64> {
     let _farewell = Farewell(&[&signals.go]);
     let mut times = Vec::with_capacity(limits.repetitions);
-    let mut outbox = Outbox::new(window, sender.eager_limit());
+    let mut outbox = Outbox::new(window, 0, sender.eager_limit());
     let mut begin = Instant::now();
     for number in 1..=(WARM_UP + limits.repetitions) as u64 {
         if number == WARM_UP as u64 + 1 {
@@ -166,6 +181,23 @@ pub(super) fn send(mut sender: Sender, window: &Window, limits: Limits, signals:
     times
 }
 
+/// Runs another sender, until the first has gone and so the receiver.
+pub(super) fn send_along(mut sender: Sender, window: &Window, number: usize, signals: &Signals) {
+    let mut outbox = Outbox::new(window, number, sender.eager_limit());
+    for number in 1.. {
+        let ready = signals.ready.wait_with(number, patience(window));
+        let sent = ready.and_then(|()| outbox.send(&mut sender, window)).and_then(|()| outbox.take_back());
+        if sent.is_err() {
+            break;
+        }
+    }
+}
+
+/// Several senders may have to share a processor, so they must give way early.
+fn patience(window: &Window) -> Spin {
+    if window.senders > 1 { Spin::short() } else { Spin::new() }
+}
+
 #[inline]
 fn one_window(
     sender: &mut Sender,
@@ -175,25 +207,14 @@ fn one_window(
     number: u64,
 ) -> Result<Duration, Gone> {
     signals.go.say(number);
-    signals.ready.wait_for(number)?;
+    signals.ready.wait_with(number, patience(window))?;
     let start = Instant::now();
-    match outbox {
-        Outbox::Eager { bytes, stride } => {
-            for (envelope, payload) in window.messages.iter().zip(bytes.chunks_exact(*stride)) {
-                send_eager(sender, *envelope, &payload[..window.size])?;
-            }
-        }
-        Outbox::Rendezvous { buffers, requests } => {
-            for (envelope, buffer) in window.messages.iter().zip(buffers.iter_mut()) {
-                requests.push(send_rendezvous(sender, *envelope, std::mem::take(buffer))?);
-            }
-        }
-    }
-    if window.unexpected {
+    outbox.send(sender, window)?;
+    if window.has_late() {
         send_eager(sender, window.done, &[])?;
     }
     outbox.take_back()?;
-    signals.ack.wait_for(number)?;
+    signals.ack.wait_with(number, patience(window))?;
     Ok(start.elapsed())
 }
 
@@ -235,8 +256,13 @@ fn send_rendezvous(
     }
 }
 
-/// The payloads of a window's messages.
-enum Outbox {
+/// The messages of one sender.
+struct Outbox {
+    envelopes: Vec<Envelope>,
+    payloads: Payloads,
+}
+
+enum Payloads {
     /// Message i at `i * stride`.
     Eager { bytes: Vec<u8>, stride: usize },
     /// Lent to the NIC while a request is open.
@@ -244,25 +270,47 @@ enum Outbox {
 }
 
 impl Outbox {
-    fn new(window: &Window, eager_limit: usize) -> Self {
-        let count = window.messages.len();
-        if window.size <= eager_limit {
+    /// What sender number `sender` sends of a window. A message carries its number in the window.
+    fn new(window: &Window, sender: usize, eager_limit: usize) -> Self {
+        let numbers = (sender..window.messages.len()).step_by(window.senders);
+        let envelopes: Vec<Envelope> = numbers.clone().map(|number| window.messages[number]).collect();
+        let count = envelopes.len();
+        let payloads = if window.size <= eager_limit {
             let stride = window.size.max(64);
             let mut bytes = vec![0; stride * count];
-            for (i, payload) in bytes.chunks_exact_mut(stride).enumerate() {
-                payload::stamp(&mut payload[..window.size], i);
+            for (payload, number) in bytes.chunks_exact_mut(stride).zip(numbers) {
+                payload::stamp(&mut payload[..window.size], number);
             }
-            Self::Eager { bytes, stride }
+            Payloads::Eager { bytes, stride }
         } else {
             let mut buffers = payload::buffers(count, window.size);
-            buffers.iter_mut().enumerate().for_each(|(i, buffer)| payload::stamp(buffer, i));
-            Self::Rendezvous { buffers, requests: Vec::with_capacity(count) }
+            buffers.iter_mut().zip(numbers).for_each(|(buffer, number)| payload::stamp(buffer, number));
+            Payloads::Rendezvous { buffers, requests: Vec::with_capacity(count) }
+        };
+        Self { envelopes, payloads }
+    }
+
+    #[inline]
+    fn send(&mut self, sender: &mut Sender, window: &Window) -> Result<(), Gone> {
+        let Self { envelopes, payloads } = self;
+        match payloads {
+            Payloads::Eager { bytes, stride } => {
+                for (envelope, payload) in envelopes.iter().zip(bytes.chunks_exact(*stride)) {
+                    send_eager(sender, *envelope, &payload[..window.size])?;
+                }
+            }
+            Payloads::Rendezvous { buffers, requests } => {
+                for (envelope, buffer) in envelopes.iter().zip(buffers.iter_mut()) {
+                    requests.push(send_rendezvous(sender, *envelope, std::mem::take(buffer))?);
+                }
+            }
         }
+        Ok(())
     }
 
     /// Waits until the NIC has read every buffer.
     fn take_back(&mut self) -> Result<(), Gone> {
-        if let Self::Rendezvous { buffers, requests } = self {
+        if let Payloads::Rendezvous { buffers, requests } = &mut self.payloads {
             for (request, place) in requests.drain(..).zip(buffers) {
                 *place = request.wait().map_err(|_| Gone)?;
             }

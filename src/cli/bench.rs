@@ -36,6 +36,9 @@ Scenarios:
   ANYSRC[-REV], ANYTAG, ANYBOTH     wildcards
   UNEXP[-WC|-REV|-ANYSRC-REV]       all messages arrive before the receives are posted
   DEPTH-<d>, WDEPTH-<d>  NC behind d receives that never match; the latter accept any source
+  MANY-<s>               s sending threads, each with its rank and one tag: WC for each of them
+  HOT-<p>                p percent of the messages have one key, the others distinct ones; in random order
+  MIX                    shares as --wild, --conflicts and --unexpected say; MIX-<w>-<c>-<u> is the same by name
   all                    all of these, depths 0 to 8192
 
 Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8, then an overview.
@@ -45,6 +48,7 @@ Examples:
   dpamatch bench --scenario NC,WC --windows 1,128,1024
   dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
+  dpamatch bench --scenario MIX --wild 30 --conflicts 20 --unexpected 10
   dpamatch bench --trace traces/lulesh-27 --rank 13
   dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
   dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
@@ -75,6 +79,15 @@ pub(super) struct Args {
     /// Numbers of handlers to go through, in place of --handlers
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     sweep: Vec<usize>,
+    /// Of scenario MIX, percent of the receives that accept any source or any tag
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    wild: Option<u32>,
+    /// Of scenario MIX, percent of the messages that have one key
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    conflicts: Option<u32>,
+    /// Of scenario MIX, percent of the receives that are posted when all messages have arrived
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    unexpected: Option<u32>,
     /// What else is measured on the same wire
     #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_values_t = [Baseline::NoMatching, Baseline::Bins])]
     baseline: Vec<Baseline>,
@@ -91,7 +104,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
     /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of scenarios
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out"])]
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "unexpected"])]
     trace: Option<PathBuf>,
     /// The rank; without it the one with the most messages
     #[arg(long, value_name = "R", requires = "trace")]
@@ -122,6 +135,8 @@ enum Format {
     Json,
 }
 
+/// The scenario whose shares are options.
+const MIX: &str = "MIX";
 /// Handlers of the paper's figure, and twice the last.
 const PAPER_SWEEP: &[usize] = &[1, 2, 4, 8, 16, 32, 64];
 /// Scenarios of the paper.
@@ -148,14 +163,25 @@ const OVERVIEW: &[(&str, usize)] = &[
 
 impl Args {
     fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
+        let shares = [self.wild, self.conflicts, self.unexpected];
+        if shares.iter().any(Option::is_some) && !self.scenario.iter().any(|name| name == MIX) {
+            return Err(BadInput(format!("--wild, --conflicts and --unexpected need --scenario {MIX}")));
+        }
         let mut scenarios = Vec::new();
         for name in &self.scenario {
             if name == "all" {
                 scenarios.extend(Scenario::all());
-            } else {
-                let wrong = |error| BadInput(format!("{error}; known: {}, all", Scenario::NAMES.join(", ")));
-                scenarios.push(name.parse().map_err(wrong)?);
+                continue;
             }
+            let parsed = if name == MIX {
+                let [wild, conflicts, unexpected] = shares.map(Option::unwrap_or_default);
+                format!("{MIX}-{wild}-{conflicts}-{unexpected}").parse()
+            } else {
+                name.parse()
+            };
+            let wrong =
+                |error| BadInput(format!("{error}; known: {}, {MIX}, all", Scenario::NAMES.join(", ")));
+            scenarios.push(parsed.map_err(wrong)?);
         }
         Ok(scenarios)
     }
@@ -195,6 +221,7 @@ impl Args {
             [] => usual.to_vec(),
             chosen => chosen.iter().map(|&window| window as usize).collect(),
         };
+        let mut scenarios = self.scenarios()?;
         if self.is_overview() {
             for scenario in PAPER.iter().filter_map(|name| name.parse::<Scenario>().ok()) {
                 for window in CALIBRATION {
@@ -216,7 +243,6 @@ impl Args {
             }
             return Ok(points.all);
         }
-        let mut scenarios = self.scenarios()?;
         if scenarios.is_empty() {
             scenarios = PAPER.iter().filter_map(|name| name.parse().ok()).collect();
         }
