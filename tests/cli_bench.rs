@@ -71,7 +71,7 @@ fn order_and_payloads_are_checked() {
 
 #[test]
 fn shares_are_set_by_options() {
-    let shares = "--wild 30 --conflicts 25 --unexpected 50";
+    let shares = "--wild 30 --conflicts 25 --late 50";
     let report = json(&format!("--scenario MIX,MANY-3,HOT-50 {shares} --windows 40 --baseline list"));
     let results = report["results"].as_array().expect("results");
     let names: Vec<&str> = results.iter().filter_map(|result| result["scenario"].as_str()).collect();
@@ -116,7 +116,7 @@ fn wrong_arguments_are_named() {
     let cases = [
         ("--scenario NC,SOUP", "unknown scenario SOUP"),
         ("--wild 10 --scenario NC", "need --scenario MIX"),
-        ("--unexpected 10", "need --scenario MIX"),
+        ("--late 10", "need --scenario MIX"),
         ("--scenario MIX --conflicts 101", "101 is not in 0..=100"),
         ("--windows 0", "0 is not in 1..=65536"),
         ("--sweep 65", "handlers is 65, must be 1 to 64"),

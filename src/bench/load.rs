@@ -83,7 +83,7 @@ impl Window {
         };
         let selector = |message: usize| {
             let (any_source, any_tag) =
-                (wild[message] && message % 2 == 0, wild[message] && message % 2 == 1);
+                (wild[message] && message.is_multiple_of(2), wild[message] && !message.is_multiple_of(2));
             Selector {
                 source: if scenario.any_source || any_source {
                     SourceSel::Any

@@ -38,7 +38,7 @@ Scenarios:
   DEPTH-<d>, WDEPTH-<d>  NC behind d receives that never match; the latter accept any source
   MANY-<s>               s sending threads, each with its rank and one tag: WC for each of them
   HOT-<p>                p percent of the messages have one key, the others distinct ones; in random order
-  MIX                    shares as --wild, --conflicts and --unexpected say; MIX-<w>-<c>-<u> is the same by name
+  MIX                    shares as --wild, --conflicts and --late say; MIX-<w>-<c>-<l> is the same by name
   all                    all of these, depths 0 to 8192
 
 Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8, then an overview.
@@ -48,7 +48,7 @@ Examples:
   dpamatch bench --scenario NC,WC --windows 1,128,1024
   dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
-  dpamatch bench --scenario MIX --wild 30 --conflicts 20 --unexpected 10
+  dpamatch bench --scenario MIX --wild 30 --conflicts 20 --late 10
   dpamatch bench --trace traces/lulesh-27 --rank 13
   dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
   dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
@@ -87,7 +87,7 @@ pub(super) struct Args {
     conflicts: Option<u32>,
     /// Of scenario MIX, percent of the receives that are posted when all messages have arrived
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
-    unexpected: Option<u32>,
+    late: Option<u32>,
     /// What else is measured on the same wire
     #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_values_t = [Baseline::NoMatching, Baseline::Bins])]
     baseline: Vec<Baseline>,
@@ -104,7 +104,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
     /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of scenarios
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "unexpected"])]
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "late"])]
     trace: Option<PathBuf>,
     /// The rank; without it the one with the most messages
     #[arg(long, value_name = "R", requires = "trace")]
@@ -163,9 +163,9 @@ const OVERVIEW: &[(&str, usize)] = &[
 
 impl Args {
     fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
-        let shares = [self.wild, self.conflicts, self.unexpected];
+        let shares = [self.wild, self.conflicts, self.late];
         if shares.iter().any(Option::is_some) && !self.scenario.iter().any(|name| name == MIX) {
-            return Err(BadInput(format!("--wild, --conflicts and --unexpected need --scenario {MIX}")));
+            return Err(BadInput(format!("--wild, --conflicts and --late need --scenario {MIX}")));
         }
         let mut scenarios = Vec::new();
         for name in &self.scenario {
@@ -174,8 +174,8 @@ impl Args {
                 continue;
             }
             let parsed = if name == MIX {
-                let [wild, conflicts, unexpected] = shares.map(Option::unwrap_or_default);
-                format!("{MIX}-{wild}-{conflicts}-{unexpected}").parse()
+                let [wild, conflicts, late] = shares.map(Option::unwrap_or_default);
+                format!("{MIX}-{wild}-{conflicts}-{late}").parse()
             } else {
                 name.parse()
             };
