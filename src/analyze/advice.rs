@@ -32,7 +32,8 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
         }];
     }
     all.extend(offload(report, plan));
-    all.extend(engine(report));
+    all.extend(bins(report));
+    all.extend(engines(report));
     all.extend(chains(report));
     all.push(table(report, plan));
     all.extend(handlers(report));
@@ -54,7 +55,11 @@ fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
     let text = match fallback {
         Some(fallback) => {
             let (option, what) = fallback.shortage.option();
-            let call = fallback.call.map_or(String::new(), |call| format!(", call {call}"));
+            let call = match (fallback.call, fallback.sender) {
+                (Some(call), None) => format!(", call {call}"),
+                (Some(call), Some(sender)) => format!(", at the message of rank {sender}, call {call}"),
+                (None, _) => String::new(),
+            };
             format!(
                 "Offload only with a larger NIC: rank {}{call} would be the first to fall back to software, for want of {what} ({option}).",
                 fallback.rank
@@ -77,8 +82,8 @@ fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
     Some(Advice { topic: "offload", text, because })
 }
 
-/// Which engine, how many bins.
-fn engine(report: &Report) -> Option<Advice> {
+/// How many bins.
+fn bins(report: &Report) -> Option<Advice> {
     let steps = |place: usize| {
         let bins = &report.application.bins[place];
         let searches = (bins.prq.count + bins.umq.count).max(1);
@@ -112,6 +117,37 @@ fn engine(report: &Report) -> Option<Advice> {
         .map(|&place| format!("{} bins {:.2}", report.application.bins[place].bins, steps(place)))
         .collect();
     Some(Advice { topic: "bins", text, because: format!("mean steps of a search: {}", numbers.join(", ")) })
+}
+
+/// Which of the engines that were run takes fewest steps.
+fn engines(report: &Report) -> Option<Advice> {
+    let traffic = &report.application.traffic;
+    let searches = (traffic.all_receives() + traffic.expected + traffic.unexpected).max(1) as f64;
+    let steps = |engine: &super::report::EngineReport| {
+        Some((engine.posted_steps()? + engine.unexpected_steps()?) as f64 / searches)
+    };
+    let mut ranked: Vec<_> =
+        report.engines.iter().filter_map(|engine| Some((steps(engine)?, engine))).collect();
+    // Stable: of equals the one that was named first.
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let [(fewest, best), .., (most, last)] = ranked[..] else { return None };
+    let memory = |engine: &super::report::EngineReport| {
+        let bytes = engine.counter("memory_bytes_max");
+        bytes.map_or(String::new(), |bytes| format!(", {bytes} bytes at most"))
+    };
+    let text = if most <= fewest * (1.0 + WORTH) + f64::EPSILON {
+        "The engines that were run take the same steps: choose the one with the least memory.".to_owned()
+    } else {
+        format!("Of the engines that were run {} takes fewest steps, {} most.", best.name, last.name)
+    };
+    let because = format!(
+        "steps of a search, inner nodes included: {} {fewest:.2}{}; {} {most:.2}{}",
+        best.name,
+        memory(best),
+        last.name,
+        memory(last)
+    );
+    Some(Advice { topic: "engine", text, because })
 }
 
 fn plural(count: u32) -> &'static str {
@@ -214,7 +250,9 @@ fn hints(report: &Report) -> Vec<Advice> {
     let used = || report.communicators.iter().filter(|comm| comm.stats.traffic.all_receives() > 0);
     let mut advice = Vec::new();
     for (name, of) in all {
-        let (safe, unsafe_): (Vec<_>, Vec<_>) = used().partition(|comm| of(&comm.stats.hints).count == 0);
+        let (kept, unsafe_): (Vec<_>, Vec<_>) = used().partition(|comm| of(&comm.stats.hints).count == 0);
+        let (safe, unsure): (Vec<_>, Vec<_>) =
+            kept.into_iter().partition(|comm| of(&comm.stats.hints).unknown == 0);
         let proven = name != "mpi_assert_allow_overtaking";
         let names = |comms: &[&super::report::CommReport]| {
             let first: Vec<_> =
@@ -238,6 +276,16 @@ fn hints(report: &Report) -> Vec<Advice> {
                 topic: "hints",
                 text,
                 because: format!("0 violations in {receives} receives"),
+            });
+        }
+        if !unsure.is_empty() {
+            let unknown: u64 = unsure.iter().map(|comm| of(&comm.stats.hints).unknown).sum();
+            advice.push(Advice {
+                topic: "hints",
+                text: format!("Whether {name} may be set on {}, the trace does not tell.", names(&unsure)),
+                because: format!(
+                    "{unknown} receives of which it does not say how long message or buffer were"
+                ),
             });
         }
         if let Some(first) =

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::program::UNKNOWN;
 use super::report::Report;
 use super::run::Run;
-use super::stats::{BinStats, Hint, Searches, Totals};
+use super::stats::{BinStats, Fallback, Hint, Searches, Totals};
 
 /// A field as RFC 4180 wants it.
 fn quoted(field: &str) -> String {
@@ -187,13 +187,14 @@ fn keys(report: &Report) -> String {
 fn needs(report: &Report) -> String {
     let mut out =
         "rank,descriptors,unexpected,unexpected_bytes,unexpected_buffers,communicators,first_shortage,\
-                   at_rank,at_event,at_ns\n"
+                   at_rank,at_event,at_ns,call,of_rank\n"
             .to_owned();
     for (rank, Totals { needs, .. }) in each(report) {
-        let first = needs.fallback.map_or(",,,".to_owned(), |fallback| {
-            let time = fallback.time_ns.map_or(String::new(), |time| time.to_string());
-            let what = fallback.shortage.option().1;
-            format!("{what},{},{},{time}", fallback.rank, fallback.happening)
+        let first = needs.fallback.map_or(",,,,,".to_owned(), |fallback| {
+            let Fallback { shortage, rank, happening, time_ns, call, .. } = fallback;
+            let told = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+            let (time, call) = (told(time_ns), told(call.map(u64::from)));
+            format!("{},{rank},{happening},{time},{call},{}", shortage.option().1, fallback.caller())
         });
         line!(
             out,
@@ -258,7 +259,8 @@ fn communicators(report: &Report) -> String {
 }
 
 fn hints(report: &Report) -> String {
-    let mut out = "communicator,name,hint,violations,first_rank,first_call,first_function\n".to_owned();
+    let mut out =
+        "communicator,name,hint,violations,unknown,first_rank,first_call,first_function\n".to_owned();
     for comm in &report.communicators {
         let hints = &comm.stats.hints;
         let all: [(&str, &Hint); 4] = [
@@ -270,7 +272,8 @@ fn hints(report: &Report) -> String {
         for (name, hint) in all {
             let first =
                 hint.first.map_or(",,".to_owned(), |at| format!("{},{},{}", at.rank, at.call, at.function));
-            line!(out, "{},{},{name},{},{first}", comm.id, quoted(&comm.name), hint.count);
+            let (violations, unknown) = (hint.count, hint.unknown);
+            line!(out, "{},{},{name},{violations},{unknown},{first}", comm.id, quoted(&comm.name));
         }
     }
     out

@@ -65,7 +65,12 @@ fn calls(reports: &[&Report]) -> Figure {
         }
         five = five.with(name, all.iter().map(|shares| shares[kind]));
     }
-    Figure::new("Calls by class").with(three).with(five)
+    let mut figure = Figure::new("Calls by class").with(three).with(five);
+    if reports.len() > 2 {
+        // Side by side, the names of many applications would be too small to be read.
+        figure.columns = 1;
+    }
+    figure
 }
 
 /// The mean depth of all numbers of bins of an application, by which applications are sorted.
@@ -85,19 +90,25 @@ fn bins(reports: &[&Report]) -> Figure {
     let panel = |title, groups: &[String]| Bars::new(title, "", Axis::linear("receives"), groups.to_vec());
     let mut mean = panel("Mean depth", &groups);
     let mut most = panel("Maximum depth", &groups);
+    let mut never = panel("Mean depth if nothing were matched, as the published analyzer counts", &groups);
     for (place, number) in numbers.iter().enumerate() {
-        let of = |value: fn(&BinStats) -> f64| {
-            let mut values: Vec<f64> =
-                sorted.iter().map(|report| value(&report.application.bins[place])).collect();
+        let with_mean = |mut values: Vec<f64>| {
             if several {
                 values.push(values.iter().sum::<f64>() / values.len() as f64);
             }
             values
         };
-        mean = mean.with(bins_name(number.bins), of(|bins| bins.tables.depth_mean()));
-        most = most.with(bins_name(number.bins), of(|bins| f64::from(bins.tables.depth_max)));
+        let of = |value: fn(&BinStats) -> f64| {
+            with_mean(sorted.iter().map(|report| value(&report.application.bins[place])).collect())
+        };
+        let name = || bins_name(number.bins);
+        mean = mean.with(name(), of(|bins| bins.tables.depth_mean()));
+        most = most.with(name(), of(|bins| f64::from(bins.tables.depth_max)));
+        let depth = |report: &&Report| report.lifetime[place].depth_average;
+        never = never.with(name(), with_mean(sorted.iter().map(depth).collect()));
     }
-    let mut figure = Figure::new("Depth of posted receives by number of bins").with(mean).with(most);
+    let mut figure =
+        Figure::new("Depth of posted receives by number of bins").with(mean).with(most).with(never);
     figure.columns = 1;
     figure
 }

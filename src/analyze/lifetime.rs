@@ -121,3 +121,87 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
     });
     ranks.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::{program, receive, report, send};
+    use crate::analyze::program::{End, NOBODY, Step, Transfer};
+    use crate::analyze::{OrderChoice, Run};
+
+    fn finish(run: &mut Run, at: usize, after: usize, transfers: &[u32]) {
+        let program = &mut run.programs[at];
+        let first = program.finished.len() as u32;
+        program.finished.extend(transfers);
+        let action = Action::Finish { first, count: transfers.len() as u32 };
+        program.steps.insert(after, Step { at_ns: 0, gap_ns: 0, action });
+    }
+
+    fn of(run: &Run, bins: u32) -> Lifetime {
+        let views: Vec<_> = run.views().collect();
+        lifetime(&views, &[BinCount::new(bins).expect("a number")]).remove(0)
+    }
+
+    /// Three receives wait for one call, whether their messages are there or not (P1); in the replay in which all messages
+    /// come first, none waits at all.
+    #[test]
+    fn nothing_is_matched() {
+        let tags = [1, 2, 3];
+        let blocking = Transfer { blocking: true, ..receive(0, 4, End::Ignored) };
+        let mut receives = tags.map(|tag| receive(0, tag, End::Ignored)).to_vec();
+        receives.push(blocking);
+        let sends: Vec<_> = [1, 2, 3, 4].map(|tag| send(1, tag)).to_vec();
+        let mut run = Run::new(vec![program(0, &sends), program(1, &receives)], Some(2));
+        finish(&mut run, 1, 3, &[0, 1, 2]);
+
+        let life = of(&run, 1);
+        assert_eq!((life.depth_max, life.depth_average), (2, 2.0), "the third stands behind two");
+        let table = &life.tables.tables[0];
+        assert_eq!((table.inserted, table.collisions), (4, 2), "the blocking one finds the bin empty again");
+        assert_eq!(life.list_max, 0);
+
+        let early = report(&run, OrderChoice::ArrivalsFirst);
+        let replayed = &early.application.bins[0];
+        assert_eq!((replayed.bins, replayed.tables.depth_max, early.application.traffic.expected), (1, 0, 0));
+        assert_eq!(early.lifetime[0], life, "one view whatever the order");
+    }
+
+    /// What the published analyzer stops at (P4): tests, receives with both wildcards, `MPI_PROC_NULL`.
+    #[test]
+    fn every_trace_is_followed() {
+        let nobody = Transfer { kind: Kind::Null, ..receive(NOBODY, 0, End::Ignored) };
+        let receives = [
+            receive(-1, -1, End::Ignored),
+            receive(-1, 7, End::Ignored),
+            receive(0, -1, End::Ignored),
+            nobody,
+            receive(-1, -1, End::Ignored),
+        ];
+        let sends: Vec<_> = (0..4).map(|_| send(1, 7)).collect();
+        let mut run = Run::new(vec![program(0, &sends), program(1, &receives)], Some(2));
+        // A test completes the first, one call later all others are.
+        finish(&mut run, 1, 1, &[0]);
+        finish(&mut run, 1, 6, &[1, 2, 3, 4]);
+        let life = of(&run, 1);
+        assert_eq!(
+            life.list_max, 1,
+            "the first receive with both wildcards has gone before the second comes"
+        );
+        assert_eq!(life.tables.tables.map(|table| table.inserted), [0, 1, 1], "nobody is no wildcard");
+        assert_eq!(life.depth_max, 0, "only the table without wildcards counts (P2)");
+    }
+
+    /// Without a wait a data point is made after 4,000 operations (P3), and the average is that over the ranks.
+    #[test]
+    fn data_points_are_made_without_waits() {
+        let receives: Vec<_> = (0..4001).map(|tag| receive(0, tag, End::Pending)).collect();
+        let run = Run::new(vec![program(0, &[]), program(1, &receives)], Some(2));
+        let life = of(&run, 1);
+        // The look at the 4,000th sees 3,999 receives, and the later one is in no data point any more.
+        assert_eq!((life.depth_max, life.depth_average), (3998, 3998.0));
+        let mut idle = Run::new(vec![program(0, &receives[..2]), program(1, &receives)], Some(2));
+        finish(&mut idle, 0, 2, &[]);
+        // Rank 0 has a data point as well, of two receives.
+        assert_eq!(of(&idle, 1).depth_average, (3998.0 + 1.0) / 2.0);
+    }
+}

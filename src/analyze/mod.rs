@@ -6,6 +6,8 @@
 //! - [`RankView`]: replays a rank through any engine; [`legality`] checks the result without one.
 
 mod advice;
+#[cfg(test)]
+mod by_hand;
 mod collect;
 mod communicators;
 pub mod csv;
@@ -30,7 +32,9 @@ pub use collect::collect;
 pub use communicators::{Communicators, GlobalComm, Translation};
 pub use inbound::{Inbound, Lost};
 pub use origin::{How, LocalId, Members, Origin};
-pub use program::{Action, End, Kind, LocalComm, Oddities, Program, Step, Sync, Transfer, UNKNOWN};
+pub use program::{
+    ANY, Action, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Step, Sync, Transfer, UNKNOWN,
+};
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, EngineReport, OrderChoice, Question, Report, ReportError, Source};
 pub use run::Run;

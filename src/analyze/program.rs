@@ -9,6 +9,11 @@ use crate::trace::{CollectiveKind, Counts, Function};
 /// A number of bytes that the trace does not tell; also of a transfer, message or rank that is not there.
 pub const UNKNOWN: u32 = u32::MAX;
 
+/// In place of a [`Transfer`]'s peer or tag: any.
+pub const ANY: i32 = -1;
+/// In place of its peer: `MPI_PROC_NULL`.
+pub const NOBODY: i32 = -2;
+
 /// What a [`Transfer`] is to matching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -44,9 +49,9 @@ pub enum End {
 /// One send, receive or successful probe, in posting order. 40 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// Rank in the communicator; -1: any source.
+    /// Rank in the communicator, [`ANY`] or [`NOBODY`].
     pub peer: i32,
-    /// Tag; -1: any tag.
+    /// Tag, or [`ANY`].
     pub tag: i32,
     /// Bytes sent, or room for them; [`UNKNOWN`] if the datatype's size is not in the trace.
     pub bytes: u32,
@@ -184,6 +189,23 @@ pub struct LocalComm {
     pub made: bool,
 }
 
+/// Probes of one kind that found nothing: no step of the program, but hints may forbid their wildcards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EmptyPolls {
+    /// The communicator, as an index into [`Program::comms`].
+    pub comm: u16,
+    /// They are for any source.
+    pub any_source: bool,
+    /// They are for any tag.
+    pub any_tag: bool,
+    /// How many.
+    pub count: u64,
+    /// Number of the first call.
+    pub call: u32,
+    /// Number of its function.
+    pub function: u16,
+}
+
 /// What was odd in a rank's trace, each counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Oddities {
@@ -206,6 +228,8 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// Transfers that waits and tests completed, as [`Action::Finish`] says.
     pub finished: Vec<u32>,
+    /// Probes with wildcards that found nothing, by communicator and wildcards.
+    pub empty_polls: Vec<EmptyPolls>,
     /// Its communicators in the order of appearance; 0 is the world, 1 the rank alone.
     pub comms: Vec<LocalComm>,
     /// Where communicators and groups come from.

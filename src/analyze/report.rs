@@ -114,6 +114,21 @@ impl EngineReport {
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
     }
+
+    /// Steps of all searches of posted receives: compares, and inner nodes of the structure (S28). Of the emulated NIC
+    /// the descriptors that its handlers visited.
+    pub fn posted_steps(&self) -> Option<u64> {
+        if let Some(compares) = self.counter("prq_attempts") {
+            return Some(compares + self.counter("prq_hops").unwrap_or(0));
+        }
+        let walked = ["walked_none", "walked_source", "walked_tag", "walked_both"];
+        walked.iter().map(|name| self.counter(name)).sum()
+    }
+
+    /// The same of unexpected messages; the emulated NIC does not count them.
+    pub fn unexpected_steps(&self) -> Option<u64> {
+        Some(self.counter("umq_attempts")? + self.counter("umq_hops").unwrap_or(0))
+    }
 }
 
 /// What the trace itself tells and hides.

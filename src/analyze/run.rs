@@ -117,49 +117,10 @@ fn addressed(programs: &[Program]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyze::by_hand::{program, receive, send};
     use crate::analyze::order::Happening;
-    use crate::analyze::program::{Action, End, Kind, LocalComm, Step, Transfer, UNKNOWN};
+    use crate::analyze::program::{Action, End, Step, Transfer, UNKNOWN};
     use crate::engine::Oracle;
-
-    const BLANK: Transfer = Transfer {
-        peer: 0,
-        tag: 0,
-        bytes: 4,
-        got_source: -1,
-        got_tag: -1,
-        got_bytes: UNKNOWN,
-        call: 0,
-        comm: 0,
-        function: 0,
-        kind: Kind::Send,
-        end: End::Ignored,
-        blocking: false,
-        synchronous: false,
-        unsure_null: false,
-    };
-
-    fn send(peer: i32, tag: i32) -> Transfer {
-        Transfer { peer, tag, ..BLANK }
-    }
-
-    fn receive(peer: i32, tag: i32, end: End) -> Transfer {
-        Transfer { peer, tag, end, kind: Kind::Recv, ..BLANK }
-    }
-
-    /// A rank that begins these transfers one after the other; cancels follow the receive that they end.
-    fn program(rank: u32, transfers: &[Transfer]) -> Program {
-        let comm = |number| LocalComm { number, own_rank: None, size: None, made: true };
-        let mut steps = Vec::new();
-        for (at, transfer) in transfers.iter().enumerate() {
-            let mut step = |action| steps.push(Step { at_ns: 0, gap_ns: 0, action });
-            step(Action::Begin(at as u32));
-            if transfer.end == End::Cancelled {
-                step(Action::Cancel(at as u32));
-            }
-        }
-        let comms = vec![comm(2), comm(3)];
-        Program { rank, transfers: transfers.to_vec(), steps, comms, ..Program::default() }
-    }
 
     fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
         Run::new(vec![program(0, senders), program(1, receivers)], Some(2))

@@ -3,8 +3,9 @@
 mod summary;
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::ValueEnum;
@@ -16,10 +17,13 @@ use dpamatch::analyze::{OrderChoice, Question, Report, Run, csv, figures, html};
 use dpamatch::engine::BinCount;
 use dpamatch::figure::Figure;
 use dpamatch::registry::{self, ENGINES};
-use dpamatch::trace::{self, OpenOptions};
+use dpamatch::trace::OpenOptions;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::interrupt::{Interrupt, Interrupted};
 use super::nic_args::NicArgs;
+use super::staged::{StagedFile, StagedFolder};
+use super::trace::{bad_input, open};
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
@@ -40,6 +44,7 @@ Examples:
   dpamatch analyze traces/amg-8 --order posts-first --pairs pairs.csv
   dpamatch analyze traces/amg-8 --order time --check
   dpamatch analyze traces/amg-8 --out report --receives 64
+  dpamatch analyze amg-8.dumpi.tar.xz --cache ~/.cache/dpamatch
   dpamatch analyze rank-0003.bin --rank 3 --format json";
 
 /// Analyze the matching of recorded MPI programs.
@@ -80,8 +85,11 @@ pub(super) struct Args {
     /// Use what can be read of broken files
     #[arg(long)]
     salvage: bool,
+    /// Keep what unpacking gave in this folder, so that it is there at once the next time
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
     /// The rank that a single file is of, if its name does not say
-    #[arg(long, value_name = "R")]
+    #[arg(long, visible_alias = "as-rank", value_name = "R")]
     rank: Option<u32>,
     #[command(flatten)]
     network: NetworkArgs,
@@ -172,11 +180,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.pairs.is_some() && args.traces.len() > 1 {
         return Err(BadInput("--pairs goes with one trace".to_owned()).into());
     }
+    let interrupt = Interrupt::catch()?;
     let mut out = output::stdout();
     let mut all = Vec::new();
     let mut reports = Vec::new();
     for path in &args.traces {
-        let report = analyze(args, path)?;
+        let report = analyze(args, path, &interrupt)?;
         match args.format {
             Format::Table => writeln!(out, "{}\n", summary::text(&report))?,
             Format::Json => all.push(serde_json::to_value(&report)?),
@@ -193,9 +202,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     if let (Some(folder), [_, _, ..]) = (&args.out, &reports[..]) {
-        let place = || format!("cannot write into {}", folder.display());
-        write_figures(folder, &figures::over_applications(&reports.iter().collect::<Vec<_>>()))
-            .with_context(place)?;
+        let figures = figures::over_applications(&reports.iter().collect::<Vec<_>>());
+        interrupt
+            .shield(|wanted| {
+                let staged = StagedFolder::new(folder)?;
+                write_figures(staged.path(), &figures, wanted)?;
+                Ok(staged.commit()?)
+            })
+            .with_context(|| format!("cannot write into {}", folder.display()))?;
     }
     match args.format {
         Format::Json => writeln!(out, "{:#}", serde_json::json!({ "traces": all }))?,
@@ -223,37 +237,60 @@ fn bar(count: u64, what: &'static str) -> ProgressBar {
     bar
 }
 
-fn analyze(args: &Args, path: &Path) -> anyhow::Result<Report> {
+fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Report> {
     let rank = args.rank.map(Rank::new).transpose().map_err(|error| BadInput(format!("--rank: {error}")))?;
     let question = args.question(name_of(path))?;
-    let options = OpenOptions { salvage: args.salvage, rank, ..OpenOptions::default() };
-    let source = trace::open(path, &options)?;
+    let options =
+        OpenOptions { salvage: args.salvage, rank, cache: args.cache.clone(), ..OpenOptions::default() };
+    let source = open(path, options, interrupt)?;
     let progress = bar(source.ranks().len() as u64, "ranks read");
-    let run = Run::load(source.as_ref(), |_| progress.inc(1))?;
+    let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
     progress.finish_and_clear();
     let progress = bar(run.programs.len() as u64, "ranks replayed");
     let report = Report::make(&run, &question, |_| progress.inc(1));
     progress.finish_and_clear();
     let report = report?;
-    if let Some(file) = &args.pairs {
-        let place = || format!("cannot write {}", file.display());
-        let mut out = BufWriter::new(fs::File::create(file).with_context(place)?);
-        csv::pairs(&run, &report.pairs, &mut out).and_then(|()| out.flush()).with_context(place)?;
-    }
-    if let Some(folder) = &args.out {
-        let folder = if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() };
-        write_folder(&folder, &report).with_context(|| format!("cannot write into {}", folder.display()))?;
+    if args.out.is_some() || args.pairs.is_some() {
+        interrupt.shield(|wanted| write_files(args, &run, &report, wanted))?;
     }
     Ok(report)
 }
 
-fn write_folder(folder: &Path, report: &Report) -> anyhow::Result<()> {
-    fs::create_dir_all(folder)?;
+/// What `--out` and `--pairs` ask for: all of it, or nothing if the user wants to stop.
+fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
+    let folder = args
+        .out
+        .as_ref()
+        .map(|folder| if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() });
+    let in_folder = || format!("cannot write into {}", folder.as_deref().unwrap_or(Path::new("")).display());
+    let staged = folder.as_deref().map(StagedFolder::new).transpose().with_context(in_folder)?;
+    if let Some(staged) = &staged {
+        write_folder(staged.path(), report, wanted).with_context(in_folder)?;
+    }
+    let in_file = || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
+    let mut pairs = args.pairs.as_deref().map(StagedFile::new).transpose().with_context(in_file)?;
+    if let Some(pairs) = &mut pairs {
+        pairs.fill(|out| csv::pairs(run, &report.pairs, out)).with_context(in_file)?;
+    }
+    go_on(wanted)?;
+    staged.map(StagedFolder::commit).transpose().with_context(in_folder)?;
+    pairs.map(StagedFile::commit).transpose().with_context(in_file)?;
+    Ok(())
+}
+
+/// # Errors
+/// The user wants to stop.
+fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
+    // Relaxed: the flag says nothing about other memory.
+    if wanted.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
+}
+
+fn write_folder(folder: &Path, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
     for (name, contents) in csv::files(report) {
         fs::write(folder.join(name), contents)?;
     }
     let figures = figures::of_application(report);
-    write_figures(folder, &figures)?;
+    write_figures(folder, &figures, wanted)?;
     let page = html::page(report, &figures, &summary::text(report), &command_line());
     fs::write(folder.join("report.html"), page)?;
     Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
@@ -273,8 +310,9 @@ fn command_line() -> String {
     std::iter::once("dpamatch".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn write_figures(folder: &Path, figures: &[(&str, Figure)]) -> anyhow::Result<()> {
+fn write_figures(folder: &Path, figures: &[(&str, Figure)], wanted: &AtomicBool) -> anyhow::Result<()> {
     for (name, figure) in figures {
+        go_on(wanted)?;
         figure.write(folder, name)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1 something
 //! failed (input that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong, 3
-//! an explored schedule broke the rules.
+//! an explored schedule broke the rules, 130 the user wanted to stop while something was being written.
 
 mod analyze;
 mod bench;
@@ -19,6 +19,7 @@ mod matching;
 mod nic_args;
 mod output;
 mod predict;
+mod staged;
 mod table;
 mod trace;
 
@@ -106,6 +107,7 @@ pub(crate) fn main() -> ExitCode {
             let code = match () {
                 () if error.is::<BadInput>() => 2,
                 () if error.is::<Violated>() => 3,
+                () if error.is::<interrupt::Interrupted>() => 130,
                 () => 1,
             };
             ExitCode::from(code)

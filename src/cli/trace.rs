@@ -1,6 +1,7 @@
 //! `dpamatch trace`: the readers of recorded MPI calls at work.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Subcommand, ValueEnum};
 use comfy_table::{CellAlignment, Table, presets};
@@ -8,7 +9,7 @@ use dpamatch::Rank;
 use dpamatch::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
 use indicatif::ProgressBar;
 
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, Interrupted};
 use super::{BadInput, output};
 
 mod check;
@@ -76,23 +77,38 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 impl TraceArgs {
     fn open(&self) -> anyhow::Result<Box<dyn TraceSource>> {
         let rank = self.as_rank.map(Rank::new).transpose().map_err(|error| BadInput(error.to_string()))?;
-        // A cache that is half written must go away when the user wants to stop, so that this is noticed and
-        // not left to the system. Once the trace is open there is nothing to clean up.
-        let interrupt = self.cache.is_some().then(Interrupt::catch).transpose()?;
-        let flag = interrupt.as_ref().map(Interrupt::flag);
-        let options = OpenOptions { salvage: self.salvage, rank, cache: self.cache.clone(), interrupt: flag };
-        let trace = trace::open(&self.path, &options).map_err(bad_input)?;
-        for notice in &trace.run().notices {
-            eprintln!("note: {notice}");
-        }
-        Ok(trace)
+        let options =
+            OpenOptions { salvage: self.salvage, rank, cache: self.cache.clone(), ..OpenOptions::default() };
+        open(&self.path, options, &Interrupt::catch()?)
     }
 }
 
+/// Opens a trace, and tells what its user should know about it. A cache that is half written goes away when the user
+/// wants to stop; without a cache there is nothing to clean up.
+pub(super) fn open(
+    path: &Path,
+    options: OpenOptions,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Box<dyn TraceSource>> {
+    let trace = if options.cache.is_some() {
+        interrupt.shield(|wanted| {
+            let options = OpenOptions { interrupt: Some(Arc::clone(wanted)), ..options };
+            trace::open(path, &options).map_err(bad_input)
+        })?
+    } else {
+        trace::open(path, &options).map_err(bad_input)?
+    };
+    for notice in &trace.run().notices {
+        eprintln!("note: {notice}");
+    }
+    Ok(trace)
+}
+
 /// Files that are wrong are bad input; those that cannot be read are not.
-fn bad_input(error: TraceError) -> anyhow::Error {
+pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
     match error.kind() {
-        TraceErrorKind::Io(_) | TraceErrorKind::Interrupted => error.into(),
+        TraceErrorKind::Io(_) => error.into(),
+        TraceErrorKind::Interrupted => Interrupted.into(),
         TraceErrorKind::Truncated(_) => BadInput(format!("{error}; --salvage reads what is there")).into(),
         _ => BadInput(error.to_string()).into(),
     }

@@ -44,6 +44,15 @@ pub struct Fallback {
     pub time_ns: Option<u64>,
     /// Number of the call that posted the receive, or of the send at its sender; none if it is in no trace.
     pub call: Option<u32>,
+    /// Of a message: the rank that sent it, if that is known.
+    pub sender: Option<u32>,
+}
+
+impl Fallback {
+    /// The rank that made the [`call`](Self::call).
+    pub fn caller(&self) -> u32 {
+        self.sender.unwrap_or(self.rank)
+    }
 }
 
 /// What one rank's matching needs on the NIC.
@@ -64,14 +73,17 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// The more of each; the first fallback of the lowest rank.
+    /// The more of each; the first fallback, without times that of the lowest rank.
     pub fn add(&mut self, other: &Self) {
         self.descriptors = self.descriptors.max(other.descriptors);
         self.unexpected = self.unexpected.max(other.unexpected);
         self.unexpected_bytes = self.unexpected_bytes.max(other.unexpected_bytes);
         self.unexpected_buffers = self.unexpected_buffers.max(other.unexpected_buffers);
         self.communicators = self.communicators.max(other.communicators);
-        self.fallback = self.fallback.or(other.fallback);
+        self.fallback = match (self.fallback, other.fallback) {
+            (Some(mine), Some(theirs)) if theirs.time_ns < mine.time_ns => Some(theirs),
+            (mine, theirs) => mine.or(theirs),
+        };
     }
 }
 
@@ -153,7 +165,7 @@ impl Fit {
     }
 }
 
-/// The number of the call behind a happening, if it is in a trace.
+/// The number of the receiving rank's call behind a happening.
 pub(crate) fn call_of(view: crate::analyze::RankView<'_>, happening: Happening) -> Option<u32> {
     match happening {
         Happening::Post(at) | Happening::Cancel(at) | Happening::Probe(at) => {

@@ -1,6 +1,8 @@
 //! Which communicator hints the trace allows (MPI 4.1, section 7.4.4; S24).
 
+use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Kind, Program, Transfer, UNKNOWN};
+use crate::trace::Function;
 
 /// Where a hint is violated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
@@ -14,18 +16,24 @@ pub struct Violation {
 }
 
 impl Violation {
-    fn at(rank: u32, transfer: &Transfer) -> Self {
+    pub(crate) fn at(rank: u32, transfer: &Transfer) -> Self {
         Self { rank, call: transfer.call, function: transfer.function_name() }
+    }
+
+    pub(crate) fn of_call(rank: u32, call: u32, function: u16) -> Self {
+        Self { rank, call, function: Function::from_number(function).map_or("?", Function::name) }
     }
 }
 
-/// For each hint how often it is violated, and where first; 0 and none where the trace proves it.
+/// How often a hint is violated, and where first; 0 and none where the trace proves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Hint {
     /// Violations.
     pub count: u64,
     /// The first, of the lowest rank.
     pub first: Option<Violation>,
+    /// Receives of which the trace does not tell.
+    pub unknown: u64,
 }
 
 impl Hint {
@@ -36,16 +44,23 @@ impl Hint {
         }
     }
 
+    /// Several times in calls that the replay does not have; the first of them may be before the first known.
+    fn violated_in_vain(&mut self, count: u64, call: Violation) {
+        self.count += count;
+        self.first = Some(self.first.filter(|first| first.call < call.call).unwrap_or(call));
+    }
+
     fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.first = self.first.or(other.first);
+        self.unknown += other.unknown;
     }
 }
 
 /// The hints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Hints {
-    /// `mpi_assert_no_any_source`: receives and probes of any source violate it.
+    /// `mpi_assert_no_any_source`: receives and probes of any source violate it, also those that find nothing.
     pub no_any_source: Hint,
     /// `mpi_assert_no_any_tag`: those of any tag.
     pub no_any_tag: Hint,
@@ -78,11 +93,25 @@ impl Hints {
         debug_assert!(matches!(transfer.kind, Kind::Recv | Kind::Probe), "only these ask");
     }
 
-    /// A receive got a message of so many bytes.
+    /// Probes that found nothing, or receives from nobody, with these wildcards (source, tag).
+    pub(crate) fn asked_in_vain(&mut self, is_wild: (bool, bool), count: u64, call: Violation) {
+        if is_wild.0 {
+            self.no_any_source.violated_in_vain(count, call);
+        }
+        if is_wild.1 {
+            self.no_any_tag.violated_in_vain(count, call);
+        }
+    }
+
+    /// A receive got a message.
     #[inline]
-    pub(crate) fn matched(&mut self, program: &Program, at: u32, bytes: u32) {
+    pub(crate) fn matched(&mut self, program: &Program, at: u32, message: &Inbound) {
         let transfer = &program.transfers[at as usize];
-        if bytes != transfer.bytes && bytes != UNKNOWN && transfer.bytes != UNKNOWN {
+        // A message that was made up without a status has just the receive's size.
+        let is_made_up = message.op == UNKNOWN && transfer.got_bytes == UNKNOWN;
+        if is_made_up || message.bytes == UNKNOWN || transfer.bytes == UNKNOWN {
+            self.exact_length.unknown += 1;
+        } else if message.bytes != transfer.bytes {
             self.exact_length.violated(|| Violation::at(program.rank, transfer));
         }
     }

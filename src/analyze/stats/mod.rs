@@ -6,6 +6,8 @@ mod hints;
 mod keys;
 mod left;
 mod occupancy;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::collections::BTreeMap;

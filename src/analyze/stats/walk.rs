@@ -10,12 +10,12 @@ use super::keys::{Key, Keys};
 use super::occupancy::{Occupancy, hash_of};
 use super::{
     BinStats, COLUMNS, CommStats, Depths, Fallback, Hints, Plan, RankStats, Searches, Sequences, Shares,
-    Shortage, Totals, Traffic, left,
+    Shortage, Totals, Traffic, Violation, left,
 };
 use crate::analyze::fast_hash;
 use crate::analyze::inbound::Inbound;
 use crate::analyze::order::{Happening, Order};
-use crate::analyze::program::{Kind, UNKNOWN};
+use crate::analyze::program::{ANY, Kind, UNKNOWN};
 use crate::analyze::replay::RankView;
 use crate::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
 
@@ -63,14 +63,20 @@ pub(crate) fn walk(
         posted: 0,
         unexpected: 0,
     };
+    let mut reached = 0;
     for (at, happening) in order.iter().enumerate() {
-        walk.happens(at, happening, order);
         let column = match order.time_ns(at) {
             Some(time) => (u128::from(time) * COLUMNS as u128 / u128::from(end_ns.max(1))) as usize,
             None => at * COLUMNS / order.len().max(1),
         };
-        walk.note_depths(column.min(COLUMNS - 1));
+        let column = column.min(COLUMNS - 1);
+        // What waits does so while nothing happens, too.
+        walk.note_depths(reached, column);
+        walk.happens(at, happening, order);
+        walk.note_depths(column, column);
+        reached = column;
     }
+    walk.note_depths(reached, COLUMNS - 1);
     walk.finish(order, plan, calls)
 }
 
@@ -93,6 +99,7 @@ impl Walk<'_> {
             happening: at as u64,
             time_ns: order.time_ns(at),
             call: fit::call_of(view, happening),
+            sender: None,
         });
     }
 
@@ -177,7 +184,7 @@ impl Walk<'_> {
         let others = self.message_keys.leaves(key);
         let Some(stats) = self.comms.get_mut(&comm) else { return };
         stats.waiting -= 1;
-        stats.hints.matched(program, receive, inbound.bytes);
+        stats.hints.matched(program, receive, inbound);
         stats.hints.chosen(program, receive, others);
     }
 
@@ -197,7 +204,8 @@ impl Walk<'_> {
 
     fn arrive(&mut self, message: u32, at: usize, order: &Order) {
         let program = self.view.program;
-        let &Inbound { comm, source, tag, bytes, .. } = &self.view.inbound[message as usize];
+        let inbound = &self.view.inbound[message as usize];
+        let &Inbound { comm, source, tag, bytes, .. } = inbound;
         let envelope = self.view.envelope(message);
         let mut got = None;
         for engine in &mut self.engines {
@@ -212,7 +220,7 @@ impl Walk<'_> {
             let others = self.takes(receive, comm);
             let stats = self.comm(comm, at, Happening::Arrive(message), order);
             stats.traffic.expected += 1;
-            stats.hints.matched(program, receive, bytes);
+            stats.hints.matched(program, receive, inbound);
             stats.hints.chosen(program, receive, others);
             return;
         }
@@ -227,27 +235,45 @@ impl Walk<'_> {
         }
     }
 
-    fn note_depths(&mut self, column: usize) {
-        let higher = |place: &mut u32, now: u32| *place = now.max(*place);
-        higher(&mut self.depths.posted[column], self.posted);
-        higher(&mut self.depths.unexpected[column], self.unexpected);
+    /// The queues are as they are in these columns.
+    fn note_depths(&mut self, first: usize, last: usize) {
+        for column in first..=last {
+            let higher = |place: &mut u32, now: u32| *place = now.max(*place);
+            higher(&mut self.depths.posted[column], self.posted);
+            higher(&mut self.depths.unexpected[column], self.unexpected);
+        }
     }
 
-    /// Sends are counted where they are made.
-    fn count_sends(&mut self) -> u64 {
+    /// Sends are counted where they are made; and wildcards of calls that matching does not see, since hints forbid
+    /// them, too. Says how many transfers are to or from nobody.
+    fn count_the_rest(&mut self) -> u64 {
+        let (view, program) = (self.view, self.view.program);
         let mut to_null = 0;
-        for transfer in &self.view.program.transfers {
+        for transfer in &program.transfers {
+            let comm = view.comms.global(view.at, transfer.comm);
             match transfer.kind {
                 Kind::Send => {
-                    let comm = self.view.comms.global(self.view.at, transfer.comm);
                     let traffic = &mut self.comms.entry(comm).or_default().traffic;
                     traffic.sends += 1;
                     traffic.bytes_sent +=
                         if transfer.bytes == UNKNOWN { 0 } else { u64::from(transfer.bytes) };
                 }
-                Kind::Null => to_null += 1,
+                Kind::Null => {
+                    to_null += 1;
+                    let is_wild = (transfer.peer == ANY && !transfer.unsure_null, transfer.tag == ANY);
+                    if is_wild != (false, false) {
+                        let call = Violation::at(program.rank, transfer);
+                        self.comms.entry(comm).or_default().hints.asked_in_vain(is_wild, 1, call);
+                    }
+                }
                 Kind::Recv | Kind::Probe => {}
             }
+        }
+        for polls in &program.empty_polls {
+            let comm = view.comms.global(view.at, polls.comm);
+            let call = Violation::of_call(program.rank, polls.call, polls.function);
+            let hints = &mut self.comms.entry(comm).or_default().hints;
+            hints.asked_in_vain((polls.any_source, polls.any_tag), polls.count, call);
         }
         to_null
     }
@@ -274,7 +300,7 @@ impl Walk<'_> {
                 stats.traffic.messages_left += 1;
             }
         }
-        let to_null = self.count_sends();
+        let to_null = self.count_the_rest();
         let mut traffic = Traffic { to_null, ..Traffic::default() };
         let mut sequences = Sequences::default();
         let mut hints = Hints::default();
@@ -300,6 +326,14 @@ impl Walk<'_> {
                 umq_collisions: stats.umq.collisions,
             }
         });
+        let mut needs = self.fit.finish();
+        if let Some(fallback) = &mut needs.fallback
+            && let Some(Happening::Arrive(message)) = order.iter().nth(fallback.happening as usize)
+        {
+            let inbound = &view.inbound[message as usize];
+            fallback.call = calls(inbound);
+            fallback.sender = Some(inbound.sender).filter(|&sender| sender != UNKNOWN);
+        }
         let (message_keys, tags) = self.message_keys.stats();
         let totals = Totals {
             shares: Shares::of(&view.program.calls),
@@ -311,7 +345,7 @@ impl Walk<'_> {
             tag_max: tags.last().copied().unwrap_or(-1),
             sequences,
             blocks: self.blocks.finish(),
-            needs: self.fit.finish(),
+            needs,
             hints,
             depths: self.depths,
             agreement: view.compare(&self.receives),

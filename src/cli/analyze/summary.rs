@@ -281,16 +281,17 @@ fn engines(report: &Report) -> String {
         "memory",
     ]);
     for engine in &report.engines {
-        let counter = |name: &str| engine.counter(name).map_or("-".to_owned(), |value| value.to_string());
+        let told = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+        let counter = |name: &str| told(engine.counter(name));
         let agreement = &engine.agreement;
         table.add_row(vec![
             engine.name.to_owned(),
             agreement.same.to_string(),
             (agreement.other + agreement.missing).to_string(),
             format!("{} of {}", agreement.bytes_equal, agreement.bytes_equal + agreement.bytes_differ),
-            counter("prq_attempts"),
+            told(engine.posted_steps()),
             counter("prq_depth_max"),
-            counter("umq_attempts"),
+            told(engine.unexpected_steps()),
             counter("umq_depth_max"),
             counter("memory_bytes_max"),
         ]);
@@ -385,34 +386,45 @@ pub(super) fn figure_seven(report: &Report) -> Value {
         .iter()
         .map(|bins| json!([bins.bins, bins.tables.depth_mean(), bins.tables.depth_max]))
         .collect();
-    json!({ "name": report.name, "shares": report.application.shares.percent(), "bins": bins })
+    let lifetime: Vec<_> =
+        report.lifetime.iter().map(|life| json!([life.bins, life.depth_average, life.depth_max])).collect();
+    let shares = report.application.shares.percent();
+    json!({ "name": report.name, "shares": shares, "bins": bins, "lifetime": lifetime })
 }
 
-/// Shares of calls and depths of several applications (Figures 6 and 7).
+/// Shares of calls and depths of several applications (Figures 6 and 7), as replayed and as the published analyzer counts.
 pub(super) fn over_applications(rows: &[Value]) -> String {
+    let replayed = side_by_side("Calls and depth of posted receives by bins (Figures 6 and 7)", "bins", rows);
+    let never = "Depth as the published analyzer counts it: nothing is matched (P1 to P3)";
+    format!("{replayed}\n\n{}", side_by_side(never, "lifetime", rows))
+}
+
+fn side_by_side(title: &str, key: &str, rows: &[Value]) -> String {
     let columns: Vec<String> = rows
         .first()
-        .and_then(|row| row["bins"].as_array())
+        .and_then(|row| row[key].as_array())
         .map(|bins| bins.iter().map(|bins| format!("{} bins", bins[0])).collect())
         .unwrap_or_default();
-    let mut header = vec!["application", "p2p", "collective", "one-sided"];
-    header.extend(columns.iter().map(String::as_str));
+    let shares: &[&str] = if key == "bins" { &["p2p", "collective", "one-sided"] } else { &[] };
+    let header: Vec<&str> =
+        ["application"].iter().chain(shares).copied().chain(columns.iter().map(String::as_str)).collect();
     let mut table = table(&header);
     let mut sums = vec![0.0; columns.len()];
     for row in rows {
         let mut cells = vec![row["name"].as_str().unwrap_or_default().to_owned()];
-        for share in row["shares"].as_array().into_iter().flatten() {
+        for share in row["shares"].as_array().into_iter().flatten().take(shares.len()) {
             cells.push(format!("{:.1} %", share.as_f64().unwrap_or(0.0)));
         }
-        for (sum, bins) in sums.iter_mut().zip(row["bins"].as_array().into_iter().flatten()) {
+        for (sum, bins) in sums.iter_mut().zip(row[key].as_array().into_iter().flatten()) {
             let mean = bins[1].as_f64().unwrap_or(0.0);
             *sum += mean;
             cells.push(format!("{mean:.2} (max {})", bins[2]));
         }
         table.add_row(cells);
     }
-    let mut last = vec!["mean".to_owned(), String::new(), String::new(), String::new()];
+    let mut last = vec!["mean".to_owned()];
+    last.resize(1 + shares.len(), String::new());
     last.extend(sums.iter().map(|sum| format!("{:.2}", sum / rows.len().max(1) as f64)));
     table.add_row(last);
-    trimmed(&format!("Calls and depth of posted receives by bins (Figures 6 and 7)\n{table}"))
+    trimmed(&format!("{title}\n{table}"))
 }

@@ -5,67 +5,28 @@
 
 use std::collections::HashMap;
 
+use dpa_model::TagSel;
+
+use super::fast_hash;
 use super::origin::{How, LocalId, Members, Origin};
-use super::program::{Action, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN};
+use super::program::{Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN};
 use crate::trace::{
-    Call, Collective, Comm, CommNew, Completion, DatatypeSizes, Dest, GroupNew, Op, Payload, RankReader,
-    RecvSpec, Request, SendMode, SendSpec, Source, Status, TraceError, TraceErrorKind,
+    Call, Collective, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader, RecvSpec,
+    Request, Source, TraceError, TraceErrorKind,
 };
+
+mod requests;
+mod transfers;
+
+use requests::{NONE, Requests};
 
 /// Number of the world in [`Program::comms`], and of the communicator of a rank alone.
 pub(super) const WORLD: LocalId = 0;
 /// See [`WORLD`].
 pub(super) const SELF: LocalId = 1;
 
-const NONE: u32 = u32::MAX;
 /// Most transfers of a rank: their numbers have 30 bits in an order.
 const TRANSFERS_MAX: usize = 1 << 30;
-
-/// First and last operation in flight of a request's number.
-#[derive(Clone, Copy)]
-struct Queue {
-    first: u32,
-    last: u32,
-}
-
-/// What is known of a rank's requests.
-#[derive(Default)]
-struct Requests {
-    queues: HashMap<i32, Queue, super::fast_hash::Build>,
-    /// The operation after each in its queue.
-    next: Vec<u32>,
-    /// What each start of a persistent request begins.
-    persistent: HashMap<i32, Transfer>,
-}
-
-impl Requests {
-    fn push(&mut self, request: Request, transfer: u32) {
-        let end = Queue { first: transfer, last: transfer };
-        match self.queues.entry(request.0) {
-            std::collections::hash_map::Entry::Vacant(place) => _ = place.insert(end),
-            std::collections::hash_map::Entry::Occupied(mut place) => {
-                let queue = place.get_mut();
-                if queue.first == NONE {
-                    *queue = end;
-                } else {
-                    self.next[queue.last as usize] = transfer;
-                    queue.last = transfer;
-                }
-            }
-        }
-    }
-
-    fn front(&self, request: Request) -> Option<u32> {
-        self.queues.get(&request.0).map(|queue| queue.first).filter(|&first| first != NONE)
-    }
-
-    fn pop(&mut self, request: Request) -> Option<u32> {
-        let queue = self.queues.get_mut(&request.0).filter(|queue| queue.first != NONE)?;
-        let first = queue.first;
-        queue.first = self.next[first as usize];
-        Some(first)
-    }
-}
 
 /// Builds a [`Program`] call by call.
 pub(super) struct Collector<'a> {
@@ -73,7 +34,9 @@ pub(super) struct Collector<'a> {
     sizes: &'a DatatypeSizes,
     requests: Requests,
     /// Index of the communicator that has this number now.
-    comms: HashMap<u32, LocalId, super::fast_hash::Build>,
+    comms: HashMap<u32, LocalId, fast_hash::Build>,
+    /// Place in [`Program::empty_polls`] by communicator and wildcards.
+    polls: HashMap<(LocalId, (bool, bool)), usize, fast_hash::Build>,
     /// Number of the communicator asked for last, and its index.
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,
@@ -122,6 +85,7 @@ impl<'a> Collector<'a> {
             sizes,
             requests: Requests::default(),
             comms,
+            polls: HashMap::default(),
             last_comm: (Comm::WORLD.0, WORLD),
             cpu_before: None,
             wall_before: None,
@@ -183,7 +147,7 @@ impl<'a> Collector<'a> {
                 let at = self.begin(call, transfer);
                 self.complete(at, status);
             }
-            Op::Probe { .. } => {}
+            Op::Probe { source, tag, comm, .. } => self.empty_poll(call, source, tag, comm),
             Op::Cancel(request) => self.cancel(call, request),
             Op::RequestFree(request) => self.request_free(request),
             Op::CommNew(new) => self.comm_new(call, new),
@@ -261,111 +225,6 @@ impl<'a> Collector<'a> {
         at
     }
 
-    fn bytes(&self, payload: Payload) -> u32 {
-        self.sizes.bytes(payload).map_or(UNKNOWN, |bytes| bytes.min(u64::from(UNKNOWN - 1)) as u32)
-    }
-
-    fn blank(&mut self, call: &Call<'_>, comm: Comm, payload: Payload) -> Transfer {
-        Transfer {
-            peer: -1,
-            tag: -1,
-            bytes: self.bytes(payload),
-            got_source: -1,
-            got_tag: -1,
-            got_bytes: UNKNOWN,
-            call: call.sequence.min(u64::from(UNKNOWN)) as u32,
-            comm: self.comm(comm.0),
-            function: call.function.number(),
-            kind: Kind::Null,
-            end: End::Pending,
-            blocking: false,
-            synchronous: false,
-            unsure_null: false,
-        }
-    }
-
-    fn sent(&mut self, call: &Call<'_>, send: SendSpec, blocking: bool) -> Transfer {
-        let blank = self.blank(call, send.comm, send.payload);
-        let tag = send.tag.get() as i32;
-        match send.dest {
-            Dest::Null => Transfer { tag, blocking, ..blank },
-            Dest::Rank(rank) => Transfer {
-                peer: rank.get() as i32,
-                tag,
-                kind: Kind::Send,
-                blocking,
-                synchronous: send.mode == SendMode::Synchronous,
-                ..blank
-            },
-        }
-    }
-
-    fn received(&mut self, call: &Call<'_>, recv: RecvSpec, blocking: bool) -> Transfer {
-        let blank = self.blank(call, recv.comm, recv.room);
-        let tag = match recv.tag {
-            dpa_model::TagSel::Any => -1,
-            dpa_model::TagSel::Tag(tag) => tag.get() as i32,
-        };
-        let peer = match recv.source {
-            Source::Rank(rank) => rank.get() as i32,
-            Source::Any | Source::AnyOrNull => -1,
-            Source::Null => return Transfer { tag, blocking, ..blank },
-        };
-        let unsure_null = recv.source == Source::AnyOrNull;
-        Transfer { peer, tag, kind: Kind::Recv, blocking, unsure_null, ..blank }
-    }
-
-    fn send(&mut self, call: &Call<'_>, send: SendSpec, blocking: bool) -> u32 {
-        let transfer = self.sent(call, send, blocking);
-        self.begin(call, transfer)
-    }
-
-    fn recv(&mut self, call: &Call<'_>, recv: RecvSpec, blocking: bool) -> u32 {
-        let transfer = self.received(call, recv, blocking);
-        self.begin(call, transfer)
-    }
-
-    fn start(&mut self, call: &Call<'_>, request: Request) {
-        let Some(&transfer) = self.requests.persistent.get(&request.0) else {
-            self.program.oddities.unknown_starts += 1;
-            return;
-        };
-        let call_number = call.sequence.min(u64::from(UNKNOWN)) as u32;
-        let at = self.begin(call, Transfer { call: call_number, ..transfer });
-        self.requests.push(request, at);
-    }
-
-    /// The transfer is complete.
-    fn complete(&mut self, at: u32, status: Option<Status>) {
-        let transfer = &mut self.program.transfers[at as usize];
-        if !matches!(transfer.kind, Kind::Recv | Kind::Probe) {
-            transfer.end = End::Ignored;
-            return;
-        }
-        let Some(status) = status else {
-            let asked = transfer.end == End::CancelAsked;
-            transfer.end = if asked { End::CancelAsked } else { End::Ignored };
-            return;
-        };
-        if status.cancelled {
-            transfer.end = End::Cancelled;
-            return;
-        }
-        transfer.end = End::Known;
-        (transfer.got_source, transfer.got_tag) = (status.source, status.tag);
-        transfer.got_bytes = u32::try_from(status.bytes).unwrap_or(UNKNOWN);
-        let contradicts = |posted: i32, got: i32| got < 0 || (posted >= 0 && posted != got);
-        if contradicts(transfer.peer, status.source) || contradicts(transfer.tag, status.tag) {
-            if transfer.unsure_null {
-                transfer.kind = Kind::Null;
-            } else {
-                // What was posted is sure where it is not wild; of the rest nothing is known.
-                self.program.oddities.contradictions += 1;
-                transfer.end = End::Ignored;
-            }
-        }
-    }
-
     fn completion(&mut self, call: &Call<'_>, completion: &Completion<'_>) {
         let first = self.program.finished.len() as u32;
         for (_, request, status) in completion.completed() {
@@ -395,6 +254,27 @@ impl<'a> Collector<'a> {
             transfer.end = End::CancelAsked;
             self.step(call, Action::Cancel(at));
         }
+    }
+
+    fn empty_poll(&mut self, call: &Call<'_>, source: Source, tag: TagSel, comm: Comm) {
+        let wild = (source == Source::Any, tag == TagSel::Any);
+        if wild == (false, false) {
+            return;
+        }
+        let comm = self.comm(comm.0);
+        let polls = &mut self.program.empty_polls;
+        let at = *self.polls.entry((comm, wild)).or_insert_with(|| {
+            polls.push(EmptyPolls {
+                comm,
+                any_source: wild.0,
+                any_tag: wild.1,
+                count: 0,
+                call: call.sequence.min(u64::from(UNKNOWN)) as u32,
+                function: call.function.number(),
+            });
+            polls.len() - 1
+        });
+        polls[at].count += 1;
     }
 
     fn request_free(&mut self, request: Request) {

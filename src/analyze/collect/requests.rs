@@ -1,0 +1,56 @@
+//! The operations in flight of each request's number.
+
+use std::collections::HashMap;
+
+use crate::analyze::fast_hash;
+use crate::analyze::program::Transfer;
+use crate::trace::Request;
+
+/// No operation.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// First and last operation in flight of a request's number.
+#[derive(Clone, Copy)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+/// What is known of a rank's requests.
+#[derive(Default)]
+pub(super) struct Requests {
+    queues: HashMap<i32, Queue, fast_hash::Build>,
+    /// The operation after each in its queue.
+    pub(super) next: Vec<u32>,
+    /// What each start of a persistent request begins.
+    pub(super) persistent: HashMap<i32, Transfer>,
+}
+
+impl Requests {
+    pub(super) fn push(&mut self, request: Request, transfer: u32) {
+        let end = Queue { first: transfer, last: transfer };
+        match self.queues.entry(request.0) {
+            std::collections::hash_map::Entry::Vacant(place) => _ = place.insert(end),
+            std::collections::hash_map::Entry::Occupied(mut place) => {
+                let queue = place.get_mut();
+                if queue.first == NONE {
+                    *queue = end;
+                } else {
+                    self.next[queue.last as usize] = transfer;
+                    queue.last = transfer;
+                }
+            }
+        }
+    }
+
+    pub(super) fn front(&self, request: Request) -> Option<u32> {
+        self.queues.get(&request.0).map(|queue| queue.first).filter(|&first| first != NONE)
+    }
+
+    pub(super) fn pop(&mut self, request: Request) -> Option<u32> {
+        let queue = self.queues.get_mut(&request.0).filter(|queue| queue.first != NONE)?;
+        let first = queue.first;
+        queue.first = self.next[first as usize];
+        Some(first)
+    }
+}

@@ -1,0 +1,112 @@
+//! Sends and receives as they are posted, and how each ends.
+
+use super::Collector;
+use crate::analyze::program::{ANY, End, Kind, NOBODY, Transfer, UNKNOWN};
+use crate::trace::{Call, Comm, Dest, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status};
+
+impl Collector<'_> {
+    fn bytes(&self, payload: Payload) -> u32 {
+        self.sizes.bytes(payload).map_or(UNKNOWN, |bytes| bytes.min(u64::from(UNKNOWN - 1)) as u32)
+    }
+
+    fn blank(&mut self, call: &Call<'_>, comm: Comm, payload: Payload) -> Transfer {
+        Transfer {
+            peer: ANY,
+            tag: ANY,
+            bytes: self.bytes(payload),
+            got_source: -1,
+            got_tag: -1,
+            got_bytes: UNKNOWN,
+            call: call.sequence.min(u64::from(UNKNOWN)) as u32,
+            comm: self.comm(comm.0),
+            function: call.function.number(),
+            kind: Kind::Null,
+            end: End::Pending,
+            blocking: false,
+            synchronous: false,
+            unsure_null: false,
+        }
+    }
+
+    pub(super) fn sent(&mut self, call: &Call<'_>, send: SendSpec, blocking: bool) -> Transfer {
+        let blank = self.blank(call, send.comm, send.payload);
+        let tag = send.tag.get() as i32;
+        match send.dest {
+            Dest::Null => Transfer { peer: NOBODY, tag, blocking, ..blank },
+            Dest::Rank(rank) => Transfer {
+                peer: rank.get() as i32,
+                tag,
+                kind: Kind::Send,
+                blocking,
+                synchronous: send.mode == SendMode::Synchronous,
+                ..blank
+            },
+        }
+    }
+
+    pub(super) fn received(&mut self, call: &Call<'_>, recv: RecvSpec, blocking: bool) -> Transfer {
+        let blank = self.blank(call, recv.comm, recv.room);
+        let tag = match recv.tag {
+            dpa_model::TagSel::Any => ANY,
+            dpa_model::TagSel::Tag(tag) => tag.get() as i32,
+        };
+        let peer = match recv.source {
+            Source::Rank(rank) => rank.get() as i32,
+            Source::Any | Source::AnyOrNull => ANY,
+            Source::Null => return Transfer { peer: NOBODY, tag, blocking, ..blank },
+        };
+        let unsure_null = recv.source == Source::AnyOrNull;
+        Transfer { peer, tag, kind: Kind::Recv, blocking, unsure_null, ..blank }
+    }
+
+    pub(super) fn send(&mut self, call: &Call<'_>, send: SendSpec, blocking: bool) -> u32 {
+        let transfer = self.sent(call, send, blocking);
+        self.begin(call, transfer)
+    }
+
+    pub(super) fn recv(&mut self, call: &Call<'_>, recv: RecvSpec, blocking: bool) -> u32 {
+        let transfer = self.received(call, recv, blocking);
+        self.begin(call, transfer)
+    }
+
+    pub(super) fn start(&mut self, call: &Call<'_>, request: Request) {
+        let Some(&transfer) = self.requests.persistent.get(&request.0) else {
+            self.program.oddities.unknown_starts += 1;
+            return;
+        };
+        let call_number = call.sequence.min(u64::from(UNKNOWN)) as u32;
+        let at = self.begin(call, Transfer { call: call_number, ..transfer });
+        self.requests.push(request, at);
+    }
+
+    /// The transfer is complete.
+    pub(super) fn complete(&mut self, at: u32, status: Option<Status>) {
+        let transfer = &mut self.program.transfers[at as usize];
+        if !matches!(transfer.kind, Kind::Recv | Kind::Probe) {
+            transfer.end = End::Ignored;
+            return;
+        }
+        let Some(status) = status else {
+            let asked = transfer.end == End::CancelAsked;
+            transfer.end = if asked { End::CancelAsked } else { End::Ignored };
+            return;
+        };
+        if status.cancelled {
+            transfer.end = End::Cancelled;
+            return;
+        }
+        transfer.end = End::Known;
+        (transfer.got_source, transfer.got_tag) = (status.source, status.tag);
+        transfer.got_bytes = u32::try_from(status.bytes).unwrap_or(UNKNOWN);
+        let contradicts = |posted: i32, got: i32| got < 0 || (posted >= 0 && posted != got);
+        if contradicts(transfer.peer, status.source) || contradicts(transfer.tag, status.tag) {
+            if transfer.unsure_null {
+                transfer.kind = Kind::Null;
+            } else {
+                // What was posted is sure where it is not wild; of the rest nothing is known.
+                self.program.oddities.contradictions += 1;
+                transfer.end = End::Ignored;
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The creating calls of each program, one after the other; and communicators that no call made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Creation, GlobalComm, OPEN, Resolver, Translation};
+use crate::analyze::origin::{How, LocalId, Origin};
+
+impl<'a> Resolver<'a> {
+    /// Follows a program's creating calls until one has to wait for other ranks.
+    pub(super) fn advance(&mut self, program: usize) {
+        while let Some(origin) = self.programs[program].origins.get(self.next[program]) {
+            match origin {
+                Origin::Group { how, new } => {
+                    let members = self.group(program, how);
+                    self.groups[program].insert(*new, members);
+                }
+                Origin::Comm { parent: None, new, .. } => self.name_unknown(program, *new),
+                Origin::Comm { parent: Some(parent), how, new } => {
+                    let global = self.global(program, *parent);
+                    let count = self.creations.entry((program, global)).or_insert(0);
+                    let creation = (global, *count);
+                    *count += 1;
+                    if let Some(closed) = self.closed.get(&creation) {
+                        self.join_late(program, how, *new, closed.clone());
+                    } else {
+                        self.wait_for_others(creation, program);
+                        return;
+                    }
+                }
+            }
+            self.next[program] += 1;
+        }
+    }
+
+    fn wait_for_others(&mut self, creation: Creation, program: usize) {
+        let waiting = self.waiting.entry(creation).or_default();
+        waiting.push(program);
+        let here = waiting.len();
+        let comm = &self.all[creation.0 as usize];
+        // Members without a trace cannot be waited for.
+        let expected = comm.everyone().filter(|world| self.index.contains_key(world)).count();
+        if here >= expected {
+            let whole = expected == comm.everyone().count();
+            self.close(creation, whole);
+        }
+    }
+
+    /// A rank whose communicator was made without it.
+    fn join_late(
+        &mut self,
+        program: usize,
+        how: &How,
+        new: Option<LocalId>,
+        closed: Vec<(Option<u32>, u32)>,
+    ) {
+        let color = color(how);
+        match (new, closed.iter().find(|(of, _)| *of == color)) {
+            (Some(new), Some(&(_, global))) => self.of_local[program][usize::from(new)] = global,
+            (new, _) => self.name_unknown(program, new),
+        }
+    }
+
+    /// The number of a program's communicator; one that no call made is named by its number.
+    pub(super) fn global(&mut self, program: usize, local: LocalId) -> u32 {
+        let known = self.of_local[program][usize::from(local)];
+        if known == OPEN {
+            self.name_unknown(program, Some(local));
+        }
+        self.of_local[program][usize::from(local)]
+    }
+
+    fn name_unknown(&mut self, program: usize, local: Option<LocalId>) {
+        let Some(local) = local.map(usize::from) else { return };
+        let number = self.programs[program].comms[local].number;
+        let global = match self.unknown.get(&number) {
+            Some(&known) => known,
+            None => {
+                let members = self.reported_members(number);
+                let name = format!("number {number}, origin not recorded");
+                let translation = match members {
+                    Some(_) => Translation::Exact,
+                    None => Translation::Assumed,
+                };
+                let members = members.unwrap_or_else(|| self.world.clone());
+                let global = self.push(name, members, None, translation, number);
+                self.unknown.insert(number, global);
+                global
+            }
+        };
+        self.of_local[program][local] = global;
+    }
+
+    /// Members of the communicator of this number, if every rank that has one without a creating call also asked for
+    /// its rank there, and no two have the same.
+    fn reported_members(&self, number: u32) -> Option<Arc<[u32]>> {
+        let mut members = BTreeMap::new();
+        for program in self.programs {
+            let here = program.comms.iter().find(|comm| comm.number == number && !comm.made);
+            let Some(comm) = here else { continue };
+            if members.insert(comm.own_rank?, program.rank).is_some() {
+                return None;
+            }
+        }
+        let dense = members.keys().enumerate().all(|(at, &rank)| at as u32 == rank);
+        dense.then(|| members.into_values().collect())
+    }
+
+    pub(super) fn push(
+        &mut self,
+        name: String,
+        members: Arc<[u32]>,
+        remote: Option<Arc<[u32]>>,
+        translation: Translation,
+        number: u32,
+    ) -> u32 {
+        self.all.push(GlobalComm { name, members, remote, translation, number, dims: None });
+        self.all.len() as u32 - 1
+    }
+
+    /// The creating call at which a program waits.
+    pub(super) fn call(&self, program: usize) -> (&'a How, Option<LocalId>) {
+        match &self.programs[program].origins[self.next[program]] {
+            Origin::Comm { how, new, .. } => (how, *new),
+            Origin::Group { .. } => (&How::Dynamic, None),
+        }
+    }
+}
+
+fn color(how: &How) -> Option<u32> {
+    match how {
+        How::Split { color, .. } => *color,
+        _ => None,
+    }
+}

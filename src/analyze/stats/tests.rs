@@ -1,0 +1,98 @@
+//! Reports on programs written by hand.
+
+use crate::analyze::by_hand::{program, question, receive, report, send};
+use crate::analyze::program::{ANY, EmptyPolls, End, Kind, NOBODY, Transfer, UNKNOWN};
+use crate::analyze::stats::{COLUMNS, Shortage, Violation};
+use crate::analyze::{OrderChoice, Report, Run};
+
+fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
+    Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
+}
+
+/// The sender takes its time: all the while one receive is posted.
+#[test]
+fn what_waits_is_there_while_nothing_happens() {
+    // A rank's first step has no time before it.
+    let nobody = Transfer { kind: Kind::Null, ..send(NOBODY, 0) };
+    let mut run = run(&[nobody, send(1, 0)], &[receive(0, 0, End::Ignored)]);
+    run.programs[0].steps[1].gap_ns = 1_000_000;
+    let report = report(&run, OrderChoice::Causal);
+    let depths = &report.ranks[1].totals.depths;
+    assert_eq!(depths.posted, [1; COLUMNS]);
+    assert_eq!(depths.unexpected, [0; COLUMNS]);
+}
+
+#[test]
+fn hints_forbid_wildcards_that_find_nothing_and_of_nobody() {
+    let nobody = |tag| Transfer { kind: Kind::Null, call: 3, ..receive(NOBODY, tag, End::Ignored) };
+    let plain = Transfer { call: 9, ..receive(0, 0, End::Ignored) };
+    let mut quiet = run(&[send(1, 0)], &[nobody(5), plain]);
+    let hints = |run: &Run| report(run, OrderChoice::Causal).application.hints;
+    assert_eq!((hints(&quiet).no_any_source.count, hints(&quiet).no_any_tag.count), (0, 0));
+
+    let polls = EmptyPolls { comm: 0, any_source: true, any_tag: false, count: 40, call: 2, function: 0 };
+    quiet.programs[1].empty_polls.push(polls);
+    let found = hints(&quiet);
+    assert_eq!((found.no_any_source.count, found.no_any_tag.count), (40, 0));
+    assert_eq!(found.no_any_source.first.map(|Violation { rank, call, .. }| (rank, call)), Some((1, 2)));
+
+    // A receive that was posted before the first of the polls is the first violation.
+    let wild = Transfer { call: 1, ..receive(-1, 0, End::Ignored) };
+    let mut early = run(&[send(1, 0)], &[wild, nobody(ANY)]);
+    early.programs[1].empty_polls.push(polls);
+    let found = hints(&early);
+    assert_eq!((found.no_any_source.count, found.no_any_tag.count), (41, 1));
+    assert_eq!(found.no_any_source.first.map(|first| first.call), Some(1));
+    assert_eq!(found.no_any_tag.first.map(|first| first.call), Some(3));
+}
+
+/// Where a size is not known, nothing is proved.
+#[test]
+fn lengths_that_the_trace_does_not_tell_are_no_proof() {
+    let lengths = |sends: &[Transfer], receives: &[Transfer]| {
+        let report = report(&run(sends, receives), OrderChoice::PostsFirst);
+        let hint = report.application.hints.exact_length;
+        let safe = |advice: &&crate::analyze::Advice| {
+            advice.text.contains("exact_length") && advice.text.starts_with("Set ")
+        };
+        (hint.count, hint.unknown, report.advice.iter().filter(safe).count())
+    };
+    let known = receive(0, 0, End::Ignored);
+    assert_eq!(lengths(&[send(1, 0)], &[known]), (0, 0, 1));
+    assert_eq!(lengths(&[send(1, 0)], &[Transfer { bytes: 8, ..known }]), (1, 0, 0));
+    assert_eq!(lengths(&[send(1, 0)], &[Transfer { bytes: UNKNOWN, ..known }]), (0, 1, 0));
+    // The send is in no trace: the message is made up, with the receive's own size.
+    assert_eq!(lengths(&[], &[known]), (0, 1, 0));
+}
+
+fn small(run: &Run, order: OrderChoice, receives: usize, unexpected: usize) -> Report {
+    let mut question = question(order);
+    question.plan.nic.receives = receives;
+    question.plan.nic.unexpected = unexpected;
+    Report::make(run, &question, |_| ()).expect("a report")
+}
+
+/// Two ranks run out of descriptors: the earlier one is told, not the one with the lower number.
+#[test]
+fn the_first_to_fall_back_is_the_first_in_time() {
+    let posts: Vec<_> =
+        (0..4).map(|tag| Transfer { call: tag as u32, ..receive(2, tag, End::Pending) }).collect();
+    let mut run = Run::new(vec![program(0, &posts), program(1, &posts), program(2, &[])], Some(3));
+    run.programs[0].steps[1].gap_ns = 50_000;
+    let first = small(&run, OrderChoice::Causal, 2, 8).application.needs.fallback.expect("no room");
+    assert_eq!((first.shortage, first.rank, first.call), (Shortage::Descriptors, 1, Some(2)));
+    // Without times there is no first; the lowest rank stands for all.
+    let first = small(&run, OrderChoice::PostsFirst, 2, 8).application.needs.fallback.expect("no room");
+    assert_eq!((first.rank, first.time_ns), (0, None));
+}
+
+#[test]
+fn a_message_without_room_is_told_by_its_sender() {
+    let sends: Vec<_> = (0..3).map(|tag| Transfer { call: 10 + tag as u32, ..send(1, tag) }).collect();
+    let receives: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Ignored)).collect();
+    let report = small(&run(&sends, &receives), OrderChoice::ArrivalsFirst, 8, 2);
+    let first = report.application.needs.fallback.expect("no room");
+    assert_eq!((first.rank, first.sender, first.call), (1, Some(0), Some(12)));
+    let advice = report.advice.iter().find(|advice| advice.topic == "offload").expect("advice");
+    assert!(advice.text.contains("rank 1, at the message of rank 0, call 12"), "{}", advice.text);
+}
