@@ -1,51 +1,15 @@
 //! The handlers in virtual time against the oracle, and the commands around them.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use dpa_model::{SourceSel, TagSel};
+use dpamatch::analyze::order::Interleaving;
+use dpamatch::analyze::{Run, UNKNOWN};
 use dpamatch::engine::Oracle;
-use dpamatch::stream::{Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher};
+use dpamatch::stream::{Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher, sequence};
+use dpamatch::trace::{self, OpenOptions};
 use dpamatch_predict::{FastPath, Profile, Removal, Setup, simulate};
-
-/// Communicators in the order of their first event: the predictor's are numbered from 0.
-fn translated(events: &[Event]) -> (Vec<dpamatch_predict::Event>, u32) {
-    let mut comms = Vec::new();
-    let mut number = |comm: u32| {
-        let known = comms.iter().position(|&other| other == comm);
-        known.unwrap_or_else(|| {
-            comms.push(comm);
-            comms.len() - 1
-        }) as u32
-    };
-    let events = events
-        .iter()
-        .map(|event| match *event {
-            Event::Post { recv, comm, selector, .. } => dpamatch_predict::Event::Post {
-                receive: recv.0,
-                comm: number(comm.0),
-                source: match selector.source {
-                    SourceSel::Any => None,
-                    SourceSel::Rank(rank) => Some(rank.get()),
-                },
-                tag: match selector.tag {
-                    TagSel::Any => None,
-                    TagSel::Tag(tag) => Some(tag.get()),
-                },
-            },
-            Event::Arrive { msg, envelope, .. } => dpamatch_predict::Event::Arrive {
-                message: msg.0,
-                comm: number(envelope.comm.0),
-                source: envelope.source.get(),
-                tag: envelope.tag.get(),
-                bytes: 8,
-            },
-            Event::Cancel { recv } => dpamatch_predict::Event::Cancel { receive: recv.0 },
-            Event::Probe { .. } | Event::Mprobe { .. } => unreachable!("taken out before"),
-        })
-        .collect();
-    (events, comms.len().max(1) as u32)
-}
 
 #[test]
 fn virtual_time_changes_no_match() {
@@ -54,7 +18,7 @@ fn virtual_time_changes_no_match() {
     for seed in 0..48_u64 {
         let profile = [StreamProfile::Hot, StreamProfile::Wild, StreamProfile::Mixed][seed as usize % 3];
         let events: Vec<Event> = Generator::new(seed, 600, profile)
-            .filter(|event| !matches!(event, Event::Probe { .. } | Event::Mprobe { .. }))
+            .filter(|event| !matches!(event, Event::Mprobe { .. }))
             .collect();
         let mut expected = Vec::new();
         Oracle::new()
@@ -72,12 +36,47 @@ fn virtual_time_changes_no_match() {
         setup.early_check = seed % 5 == 0 && setup.fast_path != FastPath::Literal;
         setup.inline_hashes = seed % 7 != 0;
         setup.bins = [1, 4, 64][seed as usize / 3 % 3];
-        let (stream, comms) = translated(&events);
-        let parts = simulate(&setup, vec![Box::new(stream.into_iter())], comms, 0).expect("a good set-up");
+        setup.charge_commands = seed % 2 == 0;
+        let stream = sequence(events).expect("no matched probes");
+        let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
         let mut got = parts[0].matches.clone();
         got.sort_unstable();
         expected.sort_unstable();
         assert_eq!(got, expected, "seed {seed}: {} handlers, {:?}", setup.handlers, setup.removal);
+    }
+}
+
+fn recorded(name: &str) -> PathBuf {
+    let file = format!("{name}.dumpi.tar.xz");
+    [env!("CARGO_MANIFEST_DIR"), "tests", "data", "traces", name, &file].iter().collect()
+}
+
+/// In the order that the recorded pairs ask for, the handlers in virtual time give just these pairs (G4).
+#[test]
+fn recorded_programs_match_as_recorded() {
+    for (name, handlers) in
+        [("edge-4-openmpi", 3), ("edge-4-mpich", 32), ("minife-16", 8), ("lulesh-27", 100)]
+    {
+        let source = trace::open(&recorded(name), &OpenOptions::default()).expect("a trace");
+        let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
+        let card =
+            Profile::read(Profile::text("bluefield3").expect("built in"), &[]).expect("a good profile");
+        let mut setup = Setup { receives: 8192, charge_commands: true, ..Setup::new(card, handlers) };
+        for interleaving in [Interleaving::PostsFirst, Interleaving::Random { seed: 5 }] {
+            for (view, order) in run.views().zip(run.guided(interleaving)) {
+                let oracle = view.run(&mut Oracle::new(), &order).expect("the oracle takes every order");
+                let stream = sequence(view.events(&order)).expect("no matched probes");
+                let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
+                let mut receives = vec![UNKNOWN; view.inbound.len()];
+                for &(receive, message) in &parts[0].matches {
+                    receives[message as usize] = receive as u32;
+                }
+                let rank = view.program.rank;
+                assert_eq!(receives, oracle, "{name}, rank {rank}, {interleaving:?}");
+                assert!(view.compare(&receives).is_exact(), "{name}, rank {rank}, {interleaving:?}");
+            }
+            setup.removal = Removal::Lazy;
+        }
     }
 }
 
@@ -120,6 +119,42 @@ fn a_stream_is_predicted() {
     assert_eq!(value["handlers"].as_array().map(Vec::len), Some(4));
 }
 
+/// A rank of a trace goes the way of the workloads, with the same bytes each time; what it came to is what the
+/// trace's own analysis says.
+#[test]
+fn a_recorded_rank_is_predicted() {
+    let minife = recorded("minife-16");
+    let minife = minife.to_str().expect("a plain name");
+    let arguments = ["predict", "--trace", minife, "--rank", "5", "--threads", "1-3,32", "--format", "json"];
+    let first = text(&dpamatch(&arguments, ""));
+    assert_eq!(first, text(&dpamatch(&arguments, "")));
+    let rates: serde_json::Value = serde_json::from_str(&first).expect("JSON");
+    let rates = rates["rates"].as_array().expect("rows");
+    let handlers: Vec<_> = rates.iter().map(|row| row["handlers"].as_u64()).collect();
+    assert_eq!(handlers, [1, 2, 3, 32].map(Some));
+    assert_eq!(rates[0]["workload"], "rank 5 of minife-16");
+    assert!(rates[0]["rate"].as_f64() < rates[3]["rate"].as_f64(), "{first}");
+
+    let came_to = |more: &[&str]| {
+        let arguments = ["predict", "handlers", "--trace", minife, "--rank", "5", "--format", "json"];
+        let output = text(&dpamatch(&[&arguments[..], more].concat(), ""));
+        let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+        assert!(value["limits"].as_array().is_some_and(|rows| rows.len() >= 4), "{output}");
+        let row = value["stream"][0].clone();
+        move |name: &str| row[name].as_f64().expect("a number")
+    };
+    let fast = came_to(&[]);
+    assert_eq!(fast("messages"), fast("matched"));
+    assert_eq!(fast("sent on to software"), 0.0);
+    let timed = came_to(&["--times", "recorded"]);
+    assert!(timed("us") > 5.0 * fast("us"), "the program computes between its messages");
+    assert!(timed("latency us") < fast("latency us"), "and the card keeps up");
+    let first = came_to(&["--order", "posts-first", "--free-posts"]);
+    assert_eq!((first("unexpected"), first("matched")), (0.0, fast("matched")));
+    let small = came_to(&["--order", "posts-first", "--receives", "16"]);
+    assert!(small("sent on to software") > 0.0 && small("matched") < fast("matched"));
+}
+
 #[test]
 fn a_trace_for_perfetto_is_json() {
     let path = std::env::temp_dir().join(format!("dpamatch-predict-{}.json", std::process::id()));
@@ -153,7 +188,17 @@ fn calibration_writes_a_profile() {
 
 #[test]
 fn bad_input_is_named() {
-    let cases: [(&[&str], &str, &str); 7] = [
+    let edge = recorded("edge-4-mpich");
+    let edge = edge.to_str().expect("a plain name");
+    let no_times = ["predict", "--trace", edge, "--times", "recorded", "--order", "random"];
+    let cases: [(&[&str], &str, &str); 14] = [
+        (&["predict", "--trace", edge, "--rank", "7"], "", "no trace of this rank"),
+        (&["predict", "--trace", edge, "what-if"], "", "--trace goes behind the name of the subcommand"),
+        (&["predict", "--trace", edge, "--workload", "nc"], "", "cannot be used with"),
+        (&no_times, "", "other orders have no times"),
+        (&["predict", "--threads", "0-3"], "", "takes N or N-M"),
+        (&["predict", "stream"], "post,0,0,*,7\n", "<stdin>: no messages arrive"),
+        (&["predict", "stream"], "mprobe,0,0,*,7\n", "matched probes are not predicted"),
         (&["predict", "--set", "memory.l9_ns=1"], "", "no parameter \"memory.l9_ns\""),
         (&["predict", "--profile", "bluefield9"], "", "unknown profile \"bluefield9\""),
         (&["predict", "--workload", "mixed:200"], "", "unknown workload mixed:200"),

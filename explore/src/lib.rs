@@ -12,6 +12,7 @@ mod run;
 mod schedule;
 mod story;
 
+pub use dpa_model_explore::FastPath;
 pub use dpa_model_explore::story::Step;
 pub use run::{Report, Run, Violation, explore};
 pub use story::tell;
@@ -70,19 +71,6 @@ pub enum Event {
         /// Its name.
         receive: u64,
     },
-}
-
-/// Entry rule of the fast path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FastPath {
-    /// Never.
-    Off,
-    /// All N handlers booked the same receive.
-    Literal,
-    /// This and all lower handlers chose the same receive.
-    Prefix,
-    /// This and all lower handlers chose receives of one sequence.
-    Sequence,
 }
 
 /// What is explored.

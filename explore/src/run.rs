@@ -10,7 +10,7 @@ use model::story::{Step, listen, steps};
 use shuttle::{Config, MaxSteps, Runner};
 
 use crate::schedule::Seeded;
-use crate::{Ending, Event, FastPath, Setup};
+use crate::{Ending, Event, Setup};
 
 /// One schedule's result.
 #[derive(Clone, Debug)]
@@ -143,12 +143,7 @@ fn once(setup: &Setup, seed: u64) -> Run {
         completion_ring: depth,
         regions: 1,
         options: model::Options {
-            fast_path: match setup.fast_path {
-                FastPath::Off => model::FastPath::Off,
-                FastPath::Literal => model::FastPath::Literal,
-                FastPath::Prefix => model::FastPath::Prefix,
-                FastPath::Sequence => model::FastPath::Sequence,
-            },
+            fast_path: setup.fast_path,
             early_check: setup.early_check,
             removal: if setup.eager_removal { model::Removal::Eager } else { model::Removal::Lazy },
             ..model::Options::default()

@@ -139,7 +139,7 @@ pub fn calibrate(setup: &Setup, measured: &[Measured]) -> Result<(Profile, Vec<F
 fn rate(setup: &Setup, profile: &Profile, point: &Measured) -> Result<f64, SimulateError> {
     let setup = Setup { profile: profile.clone(), handlers: point.threads, ..setup.clone() };
     let (setup, offer) = series(&setup, point.series);
-    Ok(predict(&setup, offer, 0)?.rate)
+    Ok(predict(&setup, &offer, 0)?.rate)
 }
 
 fn fit(

@@ -7,20 +7,22 @@ pub mod figure8;
 mod limits;
 mod predict;
 mod profile;
+mod sequence;
 mod simulate;
 mod workload;
 
 pub use chrome::write_chrome;
 pub use dpa_model_predict::{HANDLERS_MAX, Removal};
-pub use dpamatch_machine::{Eu, Outcome, Phase, Picos, Span, Time, stretch};
+pub use dpamatch_machine::{Accesses, Eu, Kind, Level, Outcome, Phase, Picos, Span, Time, stretch};
 pub use limits::{Gain, Limit, limits};
 pub use predict::{Offer, Prediction, predict, series};
 pub use profile::{
     Arrival, Barrier, Boundary, Driver, Eus, Fence, Host, Memory, Overlap, Placement, Profile, ProfileError,
     Rules, Word, Work, override_text,
 };
+pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};
-pub use workload::{Event, Pattern, Workload, window};
+pub use workload::{Event, Pattern};
 
 /// Most messages of a window.
 pub const WINDOW_MAX: usize = 65_536;

@@ -13,13 +13,16 @@ pub enum Limit {
     Chain,
     /// Loads and stores that go beyond the first level.
     Memory,
+    /// Posts, probes and cancels, all executed by one EU.
+    Commands,
     /// The number of EUs at work: each is busy with its own message.
     Eus,
 }
 
 impl Limit {
     /// All.
-    pub const ALL: [Self; 5] = [Self::Arrival, Self::Handover, Self::Chain, Self::Memory, Self::Eus];
+    pub const ALL: [Self; 6] =
+        [Self::Arrival, Self::Handover, Self::Chain, Self::Memory, Self::Commands, Self::Eus];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -28,21 +31,32 @@ impl Limit {
             Self::Handover => "serial hand-over",
             Self::Chain => "slow-path chain",
             Self::Memory => "memory level",
+            Self::Commands => "commands",
             Self::Eus => "EU count",
         }
     }
 
-    /// The set-up without it; `None` where it cannot be taken away.
-    fn relaxed(self, setup: &Setup) -> Option<Setup> {
-        let mut setup = setup.clone();
+    /// Set-up and offer without it; `None` where it cannot be taken away.
+    fn relaxed(self, setup: &Setup, offer: &Offer) -> Option<(Setup, Offer)> {
+        let (mut setup, mut offer) = (setup.clone(), offer.clone());
         let profile = &mut setup.profile;
         match self {
-            Self::Arrival => (profile.arrival.spacing_ns, profile.arrival.entry_shared_ns) = (0.0, 0.0),
+            Self::Arrival => {
+                (profile.arrival.spacing_ns, profile.arrival.entry_shared_ns) = (0.0, 0.0);
+                if let Offer::Sequence(sequence) = offer {
+                    offer = Offer::Sequence(sequence.at_once());
+                }
+            }
             Self::Handover => (profile.word.handover_ns, profile.word.waiter_ns) = (0.0, 0.0),
             Self::Chain => setup.fast_path = FastPath::Sequence,
             Self::Memory => {
                 let memory = &mut profile.memory;
                 (memory.l2_ns, memory.l3_ns, memory.dram_ns) = (memory.l1_ns, memory.l1_ns, memory.l1_ns);
+            }
+            Self::Commands => {
+                if !std::mem::take(&mut setup.charge_commands) {
+                    return None;
+                }
             }
             Self::Eus => {
                 let more = (setup.handlers * 2).min(profile.eus.usable);
@@ -52,7 +66,7 @@ impl Limit {
                 setup.handlers = more;
             }
         }
-        Some(setup)
+        Some((setup, offer))
     }
 }
 
@@ -69,15 +83,15 @@ pub struct Gain {
 ///
 /// # Errors
 /// As [`predict`].
-pub fn limits(setup: &Setup, offer: Offer, now: &Prediction) -> Result<Vec<Gain>, SimulateError> {
+pub fn limits(setup: &Setup, offer: &Offer, now: &Prediction) -> Result<Vec<Gain>, SimulateError> {
     let mut gains = Vec::new();
     for limit in Limit::ALL {
         // Without slow paths there is no chain to take away.
         if limit == Limit::Chain && now.part.count("slow") == 0 {
             continue;
         }
-        if let Some(relaxed) = limit.relaxed(setup) {
-            let gain = predict(&relaxed, offer, 0)?.rate / now.rate - 1.0;
+        if let Some((relaxed, offer)) = limit.relaxed(setup, offer) {
+            let gain = predict(&relaxed, &offer, 0)?.rate / now.rate - 1.0;
             gains.push(Gain { limit, gain });
         }
     }

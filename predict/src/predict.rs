@@ -1,7 +1,7 @@
 //! The rate of a set-up, as the paper's driver would measure it.
 
 use crate::figure8::Series;
-use crate::{Event, FastPath, Part, Pattern, Setup, SimulateError, simulate, window};
+use crate::{FastPath, Part, Pattern, Sequence, Setup, SimulateError, simulate};
 
 /// Messages of an endless stream that are measured, at least.
 const STREAM: usize = 8192;
@@ -9,12 +9,24 @@ const STREAM: usize = 8192;
 const POSTED: usize = 1024;
 
 /// What is offered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Offer {
-    /// Receives and messages.
-    pub pattern: Pattern,
-    /// Length of each message in bytes.
-    pub bytes: u32,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Offer {
+    /// Windows of the profile's length, or an endless stream.
+    Pattern {
+        /// Receives and messages.
+        pattern: Pattern,
+        /// Length of each message in bytes.
+        bytes: u32,
+    },
+    /// Just these events, once, from cold caches on.
+    Sequence(Sequence),
+}
+
+impl Offer {
+    /// Messages of the paper's length (O40).
+    pub fn pattern(pattern: Pattern) -> Self {
+        Self::Pattern { pattern, bytes: 8 }
+    }
 }
 
 /// A predicted rate.
@@ -22,9 +34,9 @@ pub struct Offer {
 pub struct Prediction {
     /// Messages per microsecond.
     pub rate: f64,
-    /// Time of a window of one message, in microseconds; `None` for a stream.
+    /// Time of a window of one message, in microseconds; `None` without windows.
     pub single_us: Option<f64>,
-    /// The window or stream behind it.
+    /// The window, stream or sequence behind it.
     pub part: Part,
 }
 
@@ -35,21 +47,26 @@ pub fn series(setup: &Setup, series: Series) -> (Setup, Offer) {
         Series::Fp => (Pattern::Equal, setup.fast_path),
         Series::Sp => (Pattern::Equal, FastPath::Off),
     };
-    (Setup { fast_path, ..setup.clone() }, Offer { pattern, bytes: 8 })
+    (Setup { fast_path, ..setup.clone() }, Offer::pattern(pattern))
 }
 
 /// Predicts the rate: with windows, 127 / (t128 - t1) as the paper's raw data (O40), with an endless stream,
-/// messages over time. Keeps up to `spans` spans.
+/// with a sequence as well, messages over time. Keeps up to `spans` spans.
 ///
 /// # Errors
 /// As [`simulate`].
-pub fn predict(setup: &Setup, offer: Offer, spans: usize) -> Result<Prediction, SimulateError> {
-    let boxed = |events: Vec<Event>| Box::new(events.into_iter()) as Box<dyn Iterator<Item = Event>>;
-    let make = |count| boxed(window(offer.pattern, count, offer.bytes));
+pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction, SimulateError> {
+    let (pattern, bytes) = match offer {
+        Offer::Pattern { pattern, bytes } => (*pattern, *bytes),
+        Offer::Sequence(sequence) => {
+            return Ok(last(simulate(setup, std::slice::from_ref(sequence), spans)?));
+        }
+    };
+    let make = |count| Sequence::window(pattern, count, bytes);
     let count = setup.profile.driver.window;
     if count > 0 {
         // The first window warms the caches.
-        let mut parts = simulate(setup, vec![make(count), make(1), make(count)], 1, spans)?;
+        let mut parts = simulate(setup, &[make(count), make(1), make(count)], spans)?;
         let part = parts.pop().expect("three parts");
         let single = parts.pop().expect("two parts");
         let gained = part.time.saturating_sub(single.time).max(1) as f64 / 1e6;
@@ -60,9 +77,12 @@ pub fn predict(setup: &Setup, offer: Offer, spans: usize) -> Result<Prediction, 
     let batch = POSTED.div_ceil(setup.handlers) * setup.handlers;
     let setup = Setup { receives: setup.receives.max(batch), ..setup.clone() };
     let batches = STREAM.div_ceil(batch);
-    let once = window(offer.pattern, batch, offer.bytes);
-    let stream = once.iter().copied().cycle().take(once.len() * batches).collect();
-    let mut parts = simulate(&setup, vec![boxed(once), boxed(stream)], 1, spans)?;
-    let part = parts.pop().expect("two parts");
-    Ok(Prediction { rate: part.rate(), single_us: None, part })
+    let once = make(batch);
+    let stream = once.repeated(batches);
+    Ok(last(simulate(&setup, &[once, stream], spans)?))
+}
+
+fn last(mut parts: Vec<Part>) -> Prediction {
+    let part = parts.pop().expect("at least one part");
+    Prediction { rate: part.rate(), single_us: None, part }
 }

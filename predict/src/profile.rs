@@ -224,8 +224,6 @@ section! {
         boundary: Boundary,
         /// Bytes of a published claim.
         claim_bytes: u32,
-        /// Posts take time of handler 0's EU.
-        post_on_clock: bool,
     }
 }
 section! {
@@ -421,9 +419,9 @@ impl Profile {
         }
     }
 
-    /// The machine's choices.
-    pub fn machine_rules(&self) -> machine::Rules {
-        let Rules { placement, fence, overlap, barrier, boundary, post_on_clock, .. } = self.rules;
+    /// The machine's choices. `post_on_clock`: commands take time of handler 0's EU.
+    pub fn machine_rules(&self, post_on_clock: bool) -> machine::Rules {
+        let Rules { placement, fence, overlap, barrier, boundary, .. } = self.rules;
         machine::Rules {
             placement: placement.into(),
             fence: fence.into(),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use dpa_model_predict as model;
 use dpamatch_machine::{Layout, Machine, Outcome, Picos, Stop, off_clock, run};
 
-use crate::{Event, Profile};
+use crate::{Event, Profile, Sequence};
 
 /// Which form of the fast path (S8).
 pub use model::FastPath;
@@ -31,8 +31,11 @@ pub struct Setup {
     pub inline_hashes: bool,
     /// When consumed receives leave their chain (O28).
     pub removal: model::Removal,
-    /// Largest eager message.
+    /// Largest eager message in bytes; the data of longer ones is read from the sender's memory (O21).
     pub eager_limit: usize,
+    /// Posts, probes and cancels take time of handler 0's EU. Where all are posted before the first message comes,
+    /// as in the paper's windows, they need not.
+    pub charge_commands: bool,
 }
 
 impl Setup {
@@ -49,6 +52,7 @@ impl Setup {
             inline_hashes: true,
             removal: model::Removal::Deferred,
             eager_limit: 64,
+            charge_commands: false,
         }
     }
 }
@@ -105,17 +109,13 @@ impl Part {
     }
 }
 
-/// Runs the parts one after the other on one machine; each begins when the one before has ended. Keeps up to
-/// `spans` spans of the last part.
+/// Runs the sequences one after the other on one machine, each a part that begins when the one before has ended.
+/// Keeps up to `spans` spans of the last part.
 ///
 /// # Errors
 /// [`SimulateError`] when the set-up or an event is impossible.
-pub fn simulate(
-    setup: &Setup,
-    parts: Vec<Box<dyn Iterator<Item = Event>>>,
-    comms: u32,
-    spans: usize,
-) -> Result<Vec<Part>, SimulateError> {
+pub fn simulate(setup: &Setup, sequences: &[Sequence], spans: usize) -> Result<Vec<Part>, SimulateError> {
+    let comms = sequences.iter().map(Sequence::comms).max().unwrap_or(1);
     let usable = setup.profile.eus.usable;
     if setup.handlers > usable {
         return Err(SimulateError::Eus { wanted: setup.handlers, usable });
@@ -129,11 +129,13 @@ pub fn simulate(
         entries: config.completion_queue,
         bounce_buffers: config.bounce_buffers,
         bounce_bytes: config.eager_limit,
+        eager_bytes: nic.sender.eager_limit(),
         unexpected: config.unexpected,
         cores: setup.profile.eus.cores,
         eus_per_core: setup.profile.eus.per_core,
     };
-    let machine = Machine::new(setup.profile.costs(), setup.profile.machine_rules(), &layout);
+    let machine =
+        Machine::new(setup.profile.costs(), setup.profile.machine_rules(setup.charge_commands), &layout);
     let model::Nic { mut leader, workers, host, mut sender } = nic;
     sender.set_inline_hashes(setup.inline_hashes);
     let stop = Stop::default();
@@ -153,26 +155,27 @@ pub fn simulate(
     let bins = setup.bins as u32;
     let results = Rc::new(RefCell::new(Vec::new()));
     let note = results.clone();
+    let sequences = sequences.to_vec();
     let lead = move || -> Result<(), SimulateError> {
         let monitor = leader.monitor();
         let mut stage = Stage::new(host, sender);
         for comm in 0..comms {
             off_clock(|_| stage.create(&mut leader, comm, bins));
         }
-        let count = parts.len();
-        for (number, events) in parts.into_iter().enumerate() {
+        let count = sequences.len();
+        for (number, sequence) in sequences.iter().enumerate() {
             let first = stage.arrivals;
             let wanted = if number + 1 == count { spans } else { 0 };
             let mut begin = 0;
             off_clock(|machine| {
                 machine(&mut |machine| {
-                    begin = machine.begin_window(first);
+                    begin = machine.begin_window(first, sequence.schedule());
                     machine.record(wanted);
                 });
             });
             let before = counters(&monitor);
             stage.matches.clear();
-            stage.play(&mut leader, handlers, events)?;
+            stage.play(&mut leader, handlers, sequence.events())?;
             let after = counters(&monitor);
             let mut outcome = None;
             off_clock(|machine| machine(&mut |machine| outcome = Some(machine.outcome())));
@@ -194,6 +197,9 @@ pub fn simulate(
     let parts = std::mem::take(&mut *results.borrow_mut());
     Ok(parts)
 }
+
+/// Unexpected messages that the NIC holds.
+const UNEXPECTED: usize = 16_384;
 
 type Row = Vec<(&'static str, u64)>;
 
@@ -221,11 +227,12 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
         completion_queue: queue,
         bounce_buffers: 1024,
         eager_limit: setup.eager_limit,
-        unexpected: 16_384,
+        unexpected: UNEXPECTED,
         unexpected_buffers: 4096,
         command_queue: queue,
         completion_ring: queue * 2,
-        regions: 1,
+        // Of those on their way and of those that wait for a receive.
+        regions: queue + UNEXPECTED,
         options: model::Options {
             fast_path: setup.fast_path,
             early_check: setup.early_check,
@@ -262,7 +269,8 @@ struct Stage {
 impl Stage {
     fn new(host: model::HostPort, sender: model::Sender) -> Self {
         Self {
-            buffer_bytes: sender.eager_limit(),
+            // Room for what stands for a longer message, too.
+            buffer_bytes: sender.eager_limit() + 1,
             host,
             sender,
             arrivals: 0,
@@ -287,28 +295,24 @@ impl Stage {
         &mut self,
         leader: &mut model::Leader,
         awake: usize,
-        events: impl Iterator<Item = Event>,
+        mut events: &[Event],
     ) -> Result<(), SimulateError> {
-        let mut events = events.peekable();
         loop {
             off_clock(|_| self.feed(&mut events))?;
             let worked = leader.round(awake) == model::Round::Worked;
             off_clock(|_| self.drain());
-            if !worked && events.peek().is_none() {
+            if !worked && events.is_empty() {
                 return Ok(());
             }
         }
     }
 
-    fn feed(
-        &mut self,
-        events: &mut std::iter::Peekable<impl Iterator<Item = Event>>,
-    ) -> Result<(), SimulateError> {
-        while let Some(event) = events.peek() {
+    fn feed(&mut self, events: &mut &[Event]) -> Result<(), SimulateError> {
+        while let Some((event, rest)) = events.split_first() {
             if !self.issue(event)? {
                 break;
             }
-            events.next();
+            *events = rest;
         }
         Ok(())
     }
@@ -318,15 +322,15 @@ impl Stage {
         let wrong = |what: &str| SimulateError::Event(format!("{event:?}: {what}"));
         let rank = |number| model::Rank::new(number).map_err(|error| wrong(&error.to_string()));
         let tag = |number| model::Tag::new(number).map_err(|error| wrong(&error.to_string()));
+        let selector = |source: Option<u32>, wanted: Option<u32>| -> Result<_, SimulateError> {
+            Ok(model::Selector {
+                source: source.map(rank).transpose()?.map_or(model::SourceSel::Any, model::SourceSel::Rank),
+                tag: wanted.map(tag).transpose()?.map_or(model::TagSel::Any, model::TagSel::Tag),
+            })
+        };
         match *event {
             Event::Post { receive, comm, source, tag: wanted } => {
-                let selector = model::Selector {
-                    source: source
-                        .map(rank)
-                        .transpose()?
-                        .map_or(model::SourceSel::Any, model::SourceSel::Rank),
-                    tag: wanted.map(tag).transpose()?.map_or(model::TagSel::Any, model::TagSel::Tag),
-                };
+                let selector = selector(source, wanted)?;
                 let buffer = self.buffers.pop().unwrap_or_else(|| vec![0; self.buffer_bytes]);
                 match self.host.post(model::CommId(comm), selector, buffer, self.arrivals) {
                     Ok(request) => {
@@ -343,10 +347,17 @@ impl Stage {
             Event::Arrive { message, comm, source, tag: wanted, bytes } => {
                 let envelope =
                     model::Envelope { comm: model::CommId(comm), source: rank(source)?, tag: tag(wanted)? };
-                let length = (bytes as usize).min(self.sender.eager_limit());
-                self.payload.resize(length, 0);
                 let stamp = self.host.commands_counted();
-                match self.sender.try_send(envelope, &self.payload, stamp) {
+                let limit = self.sender.eager_limit();
+                let sent = if bytes as usize <= limit {
+                    self.payload.resize(bytes as usize, 0);
+                    self.sender.try_send(envelope, &self.payload, stamp)
+                } else {
+                    // What is charged for a read does not depend on the length, so no long buffer is needed.
+                    let sent = self.sender.try_send_rendezvous(envelope, vec![0; limit + 1], stamp);
+                    sent.map(drop).map_err(|(error, _)| error)
+                };
+                match sent {
                     Ok(()) => {
                         self.messages.insert(self.arrivals, message);
                         self.arrivals += 1;
@@ -355,6 +366,10 @@ impl Stage {
                     Err(model::SendError::ReceiverNotReady) => Ok(false),
                     Err(error) => Err(wrong(&error.to_string())),
                 }
+            }
+            Event::Probe { comm, source, tag: wanted } => {
+                let selector = selector(source, wanted)?;
+                Ok(self.host.probe(model::CommId(comm), selector, false, self.arrivals).is_ok())
             }
             Event::Cancel { receive } => {
                 let request = self.by_name.get(&receive).copied().unwrap_or(model::RequestId::NONE);
@@ -376,7 +391,9 @@ impl Stage {
                     }
                 }
                 model::Event::Cancelled { request, .. } => {
-                    self.names.remove(&request.as_u64());
+                    if let Some((_, receive)) = self.names.remove(&request.as_u64()) {
+                        self.by_name.remove(&receive);
+                    }
                 }
                 _ => {}
             }

@@ -35,12 +35,16 @@ pub enum Event {
         /// Its name.
         receive: u64,
     },
+    /// The oldest unexpected message is looked for, and stays.
+    Probe {
+        /// Its communicator.
+        comm: u32,
+        /// Wanted source.
+        source: Option<u32>,
+        /// Wanted tag.
+        tag: Option<u32>,
+    },
 }
-
-/// A stream of events. Every iterator over [`Event`] is one: a generated workload, a file, a trace.
-pub trait Workload: Iterator<Item = Event> {}
-
-impl<I: Iterator<Item = Event>> Workload for I {}
 
 /// A window's pattern (O39).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,8 +81,8 @@ fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
     }
 }
 
-/// A window: `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
-pub fn window(pattern: Pattern, count: usize, bytes: u32) -> Vec<Event> {
+/// `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
+pub(crate) fn events(pattern: Pattern, count: usize, bytes: u32) -> Vec<Event> {
     let tags = tags(pattern, count);
     let post = |(index, &tag): (usize, &u32)| Event::Post {
         receive: index as u64,
@@ -112,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_seed_fixes_a_window() {
-        let window = |seed| window(Pattern::Mixed { equal: 50, seed }, 64, 8);
+        let window = |seed| events(Pattern::Mixed { equal: 50, seed }, 64, 8);
         assert_eq!(window(3), window(3));
         assert_ne!(window(3), window(4));
     }

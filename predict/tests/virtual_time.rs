@@ -3,12 +3,12 @@
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{Series, Use, mape, points};
 use dpamatch_predict::{
-    Event, Limit, Offer, Part, Pattern, Phase, Profile, Setup, limits, predict, series, simulate, window,
-    write_chrome,
+    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Sequence, Setup, limits, predict, series,
+    simulate, write_chrome,
 };
 
-const DISTINCT: Offer = Offer { pattern: Pattern::Distinct, bytes: 8 };
-const EQUAL: Offer = Offer { pattern: Pattern::Equal, bytes: 8 };
+const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
+const EQUAL: &Offer = &Offer::Pattern { pattern: Pattern::Equal, bytes: 8 };
 
 fn setup(handlers: usize, overrides: &[&str]) -> Setup {
     let text = Profile::text("bluefield3").expect("built in");
@@ -16,7 +16,7 @@ fn setup(handlers: usize, overrides: &[&str]) -> Setup {
     Setup::new(Profile::read(text, &overrides).expect("a good profile"), handlers)
 }
 
-fn rate(setup: &Setup, offer: Offer) -> f64 {
+fn rate(setup: &Setup, offer: &Offer) -> f64 {
     predict(setup, offer, 0).expect("a good set-up").rate
 }
 
@@ -26,7 +26,7 @@ fn held_out(profile: &Profile) -> Vec<(Series, f64, f64)> {
         .map(|point| {
             let base = Setup::new(profile.clone(), point.threads);
             let (setup, offer) = series(&base, point.series);
-            (point.series, rate(&setup, offer), point.rate)
+            (point.series, rate(&setup, &offer), point.rate)
         })
         .collect()
 }
@@ -81,8 +81,8 @@ fn calibration_finds_the_profile_from_one_and_two_threads() {
 }
 
 fn traced(handlers: usize, seed: u64) -> Part {
-    let offer = Offer { pattern: Pattern::Mixed { equal: 50, seed }, bytes: 8 };
-    predict(&setup(handlers, &[]), offer, 100_000).expect("a good set-up").part
+    let offer = Offer::pattern(Pattern::Mixed { equal: 50, seed });
+    predict(&setup(handlers, &[]), &offer, 100_000).expect("a good set-up").part
 }
 
 #[test]
@@ -109,12 +109,12 @@ fn spans_of_an_eu_do_not_overlap_and_name_every_phase() {
             "EU {eu} does two things at a time"
         );
     }
-    let seen = |phase| part.outcome.spans.iter().any(|span| span.phase == phase);
-    for phase in
-        [Phase::Poll, Phase::Search, Phase::Book, Phase::Barrier, Phase::Clean, Phase::Slow, Phase::Protocol]
-    {
-        assert!(seen(phase), "no span of {}", phase.name());
-    }
+    let offer = Offer::pattern(Pattern::Mixed { equal: 50, seed: 1 });
+    let sequence = Setup { fast_path: FastPath::Sequence, ..setup(8, &["driver.window=0"]) };
+    let other = predict(&sequence, &offer, 100_000).expect("a good set-up").part;
+    let spans = part.outcome.spans.iter().chain(&other.outcome.spans);
+    let seen: std::collections::BTreeSet<Phase> = spans.map(|span| span.phase).collect();
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), Phase::ALL, "every phase is seen");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn what_limits_is_what_hurts() {
     let first = |handlers, offer, off: bool| {
         let mut setup = setup(handlers, &[]);
         if off {
-            setup.fast_path = dpamatch_predict::FastPath::Off;
+            setup.fast_path = FastPath::Off;
         }
         let now = predict(&setup, offer, 0).expect("a good set-up");
         limits(&setup, offer, &now).expect("a good set-up")[0].limit
@@ -180,10 +180,9 @@ fn rules_change_what_they_should() {
 fn tables_that_outgrow_the_caches_cost_more() {
     let mut wide = setup(8, &["driver.window=0"]);
     wide.receives = 65_536;
-    let events =
-        |count| Box::new(window(Pattern::Distinct, count, 8).into_iter()) as Box<dyn Iterator<Item = Event>>;
     let dram = |count| {
-        let parts = simulate(&wide, vec![events(count), events(count)], 1, 0).expect("a good set-up");
+        let events = Sequence::window(Pattern::Distinct, count, 8);
+        let parts = simulate(&wide, &[events.clone(), events], 0).expect("a good set-up");
         let part = parts.last().expect("two parts");
         let time: u64 = part.outcome.eus.iter().map(|eu| eu.time.memory[3]).sum();
         time / part.messages

@@ -7,7 +7,7 @@ use super::communicators::Translation;
 use super::inbound::{Inbound, Lost};
 use super::legality;
 use super::lifetime::{Lifetime, lifetime};
-use super::order::{Interleaving, Network, Order, Stall};
+use super::order::{Network, Order, Stall};
 use super::program::{Oddities, UNKNOWN};
 use super::replay::{Agreement, RankView};
 use super::run::Run;
@@ -199,7 +199,8 @@ impl Report {
     /// # Errors
     /// [`ReportError`].
     pub fn make(run: &Run, question: &Question, done: impl Fn(u32) + Sync) -> Result<Self, ReportError> {
-        let (orders, stalls, first_stalls) = orders(run, question)?;
+        let (orders, stalls, first_stalls) =
+            run.orders(question.order, question.network).ok_or(ReportError::NoTimes)?;
         let end =
             |order: &Order| order.len().checked_sub(1).and_then(|last| order.time_ns(last)).unwrap_or(0);
         let end_ns = orders.iter().map(end).max().unwrap_or(0);
@@ -243,17 +244,6 @@ impl Report {
         };
         report.advice = advise(&report, &question.plan);
         Ok(report)
-    }
-}
-
-fn orders(run: &Run, question: &Question) -> Result<(Vec<Order>, u64, Vec<Stall>), ReportError> {
-    let guided = |interleaving| Ok((run.guided(interleaving), 0, Vec::new()));
-    match question.order {
-        OrderChoice::Causal => Ok(run.causal(question.network)),
-        OrderChoice::Time => Ok((run.merged().ok_or(ReportError::NoTimes)?, 0, Vec::new())),
-        OrderChoice::PostsFirst => guided(Interleaving::PostsFirst),
-        OrderChoice::ArrivalsFirst => guided(Interleaving::ArrivalsFirst),
-        OrderChoice::Random { seed } => guided(Interleaving::Random { seed }),
     }
 }
 

@@ -8,6 +8,7 @@ use super::inbound::{Inbound, Lost, route};
 use super::order::{Causal, Guided, Interleaving, Network, Order, Stall, merged};
 use super::program::Program;
 use super::replay::RankView;
+use super::report::OrderChoice;
 use super::truth::{Truth, pair};
 use crate::trace::{TraceError, TraceErrorKind, TraceSource};
 
@@ -100,6 +101,19 @@ impl Run {
     /// The order that comes about when the ranks run, how often one had to be let go, and the first of these times.
     pub fn causal(&self, network: Network) -> (Vec<Order>, u64, Vec<Stall>) {
         Causal::new(&self.programs, &self.comms, &self.inbound, network).run()
+    }
+
+    /// Orders as chosen, how often a rank had to be let go, and the first of these times; `network` counts for
+    /// [`OrderChoice::Causal`]. `None`: [`OrderChoice::Time`], but not all ranks have wall times.
+    pub fn orders(&self, choice: OrderChoice, network: Network) -> Option<(Vec<Order>, u64, Vec<Stall>)> {
+        let guided = |interleaving| Some((self.guided(interleaving), 0, Vec::new()));
+        match choice {
+            OrderChoice::Causal => Some(self.causal(network)),
+            OrderChoice::Time => Some((self.merged()?, 0, Vec::new())),
+            OrderChoice::PostsFirst => guided(Interleaving::PostsFirst),
+            OrderChoice::ArrivalsFirst => guided(Interleaving::ArrivalsFirst),
+            OrderChoice::Random { seed } => guided(Interleaving::Random { seed }),
+        }
     }
 
     /// The order of the recorded clocks; `None` without wall times.

@@ -122,13 +122,26 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
+/// In which order posts and arrivals come; see [`EXAMPLES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Order {
+pub(super) enum Order {
     Causal,
     Time,
     PostsFirst,
     ArrivalsFirst,
     Random,
+}
+
+impl Order {
+    pub(super) fn choice(self, seed: u64) -> OrderChoice {
+        match self {
+            Self::Causal => OrderChoice::Causal,
+            Self::Time => OrderChoice::Time,
+            Self::PostsFirst => OrderChoice::PostsFirst,
+            Self::ArrivalsFirst => OrderChoice::ArrivalsFirst,
+            Self::Random => OrderChoice::Random { seed },
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -153,13 +166,7 @@ impl Args {
         };
         Ok(Question {
             name,
-            order: match self.order {
-                Order::Causal => OrderChoice::Causal,
-                Order::Time => OrderChoice::Time,
-                Order::PostsFirst => OrderChoice::PostsFirst,
-                Order::ArrivalsFirst => OrderChoice::ArrivalsFirst,
-                Order::Random => OrderChoice::Random { seed: self.seed },
-            },
+            order: self.order.choice(self.seed),
             network: Network {
                 latency_ns: self.network.latency,
                 bytes_per_us: self.network.bandwidth.max(1),
@@ -220,7 +227,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The name of a trace in reports: that of its folder or file without endings.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = full
         .file_name()

@@ -46,6 +46,7 @@ mod id_set;
 mod matcher;
 mod outcome;
 mod reader;
+mod sequence;
 
 pub use event::{Event, ProbeId};
 pub use field::FieldError;
@@ -54,5 +55,6 @@ pub(crate) use matcher::apply;
 pub use matcher::{RunError, StreamMatcher};
 pub use outcome::Outcome;
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};
+pub use sequence::sequence;
 
 pub use crate::engine::{COLL_NAME_MAX, CollName, Collective};

@@ -39,12 +39,14 @@ impl Leader {
             if !matches!(*command, Command::HandBack { .. }) {
                 self.commands_done += 1;
             }
+            charge!(command());
             match *command {
                 Command::Post { request, comm, ref target, buffer, capacity } => {
                     self.post(request, comm, target, buffer, capacity);
                 }
                 other => self.execute(other),
             }
+            charge!(boundary_ends());
         }
         let admitted = self.commands_head - first;
         if admitted > 0 {
@@ -146,6 +148,7 @@ impl Leader {
 
     fn deliver_late(&mut self, request: u64, comm: CommId, found: u32, buffer: HostAddress, capacity: u32) {
         self.shared.boundary_counters.posts_late.add(1);
+        charge!(late(found));
         deliver_stored(&self.shared, &self.unexpected, found, buffer, capacity);
         let message = self.unexpected.entry(found).message;
         self.unlink_unexpected(comm.0, found);
@@ -162,6 +165,7 @@ impl Leader {
         let bin = control.view.bin(target.class, target.hash);
         let mut current = self.shared.bins[bin as usize].head();
         while current != NIL {
+            charge!(link(current));
             let descriptor = &self.shared.receives[current as usize];
             // SAFETY: the boundary (D1).
             if unsafe { descriptor.posted() }.request == request

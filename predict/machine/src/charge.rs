@@ -4,7 +4,7 @@
 
 use crate::memory::Place;
 use crate::tasks::with_machine;
-use crate::{Boundary, Phase};
+use crate::{Boundary, Kind, Phase};
 
 /// A handler begins its part of a block.
 pub fn slice_begins(worker: usize, block: u64) {
@@ -160,19 +160,23 @@ pub fn bounce(buffer: usize, bytes: usize) {
     });
 }
 
-/// Payload is written to the user's buffer.
+/// Payload goes to the user's buffer: through the window, unless it is [read](rendezvous) from the sender.
 pub fn window(bytes: usize) {
-    with_machine(|machine| machine.host(machine.window_cost(bytes)));
+    with_machine(|machine| {
+        if (1..=machine.eager_bytes()).contains(&bytes) {
+            machine.host(Kind::Window, machine.window_cost(bytes));
+        }
+    });
 }
 
 /// Payload is read from the sender's memory.
 pub fn rendezvous() {
-    with_machine(|machine| machine.host(machine.costs().host_read));
+    with_machine(|machine| machine.host(Kind::Remote, machine.costs().host_read));
 }
 
 /// A result is written to the completion ring.
 pub fn completion() {
-    with_machine(|machine| machine.host(machine.costs().completion));
+    with_machine(|machine| machine.host(Kind::Completion, machine.costs().completion));
 }
 
 /// From here on the boundary works for a handler.
@@ -182,11 +186,7 @@ pub fn boundary_for(handler: usize) {
 
 /// The boundary executes a command.
 pub fn command() {
-    with_machine(|machine| {
-        if machine.rules().post_on_clock {
-            machine.begin_boundary(None);
-        }
-    });
+    with_machine(|machine| machine.begin_command());
 }
 
 /// It has done so.
@@ -198,7 +198,7 @@ pub fn boundary_ends() {
 pub fn recycle(receive: u32) {
     with_machine(|machine| {
         machine.write(Place::Descriptor(receive));
-        machine.host(machine.costs().doorbell);
+        machine.host(Kind::Doorbell, machine.costs().doorbell);
     });
 }
 
@@ -218,12 +218,13 @@ pub fn visit_unexpected(entry: u32) {
     });
 }
 
-/// A post takes an unexpected message.
+/// A post takes an unexpected message, and its data goes to the user's buffer.
 pub fn late(entry: u32) {
     with_machine(|machine| {
         machine.write(Place::Unexpected(entry));
         machine.work(machine.costs().work.post);
-        machine.host(machine.costs().window_write + machine.costs().completion);
+        machine.host(Kind::Window, machine.costs().window_write);
+        machine.host(Kind::Completion, machine.costs().completion);
     });
 }
 

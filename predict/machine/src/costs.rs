@@ -182,6 +182,8 @@ pub struct Layout {
     pub bounce_buffers: usize,
     /// Bytes of one.
     pub bounce_bytes: usize,
+    /// Longest message whose data goes through the window to the user's buffer; that of longer ones RDMA puts there.
+    pub eager_bytes: usize,
     /// Unexpected messages that can be held.
     pub unexpected: usize,
     /// Cores.

@@ -46,6 +46,88 @@ impl Phase {
     }
 }
 
+/// What an access goes to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// Entry of the completion queue, where a message is announced.
+    Entry,
+    /// Head of a bin.
+    Bin,
+    /// A posted receive.
+    Receive,
+    /// A receive's booking word.
+    Booking,
+    /// A bin's lock.
+    Lock,
+    /// A word of the partial barrier.
+    Barrier,
+    /// A handler's published claim.
+    Claim,
+    /// A line of a bounce buffer.
+    Bounce,
+    /// An entry of the unexpected store.
+    Unexpected,
+    /// The window to the user's buffer.
+    Window,
+    /// The completion written to the host.
+    Completion,
+    /// A doorbell record.
+    Doorbell,
+    /// The sender's memory, read by RDMA.
+    Remote,
+}
+
+impl Kind {
+    /// All.
+    pub const ALL: [Self; 13] = [
+        Self::Entry,
+        Self::Bin,
+        Self::Receive,
+        Self::Booking,
+        Self::Lock,
+        Self::Barrier,
+        Self::Claim,
+        Self::Bounce,
+        Self::Unexpected,
+        Self::Window,
+        Self::Completion,
+        Self::Doorbell,
+        Self::Remote,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        [
+            "completion entry",
+            "bin",
+            "receive",
+            "booking word",
+            "bin lock",
+            "barrier word",
+            "claim",
+            "bounce buffer",
+            "unexpected message",
+            "host window",
+            "completion to the host",
+            "doorbell",
+            "sender's memory",
+        ][self as usize]
+    }
+}
+
+/// The accesses to one [`Kind`] of place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Accesses {
+    /// How many found their line at each [`Level`].
+    pub found: [u64; Level::ALL.len()],
+    /// How many took a contended word over from another EU.
+    pub handed_over: u64,
+    /// How many left the DPA: for the host or the sender.
+    pub outside: u64,
+    /// What all of them cost.
+    pub time: Picos,
+}
+
 /// Where an EU's time went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Time {
@@ -103,6 +185,12 @@ pub struct Eu {
     pub polls_empty: u64,
     /// Looks at a word of the barrier or of the chain that was not yet set.
     pub polls_waiting: u64,
+    /// What it touched, by [`Kind`].
+    pub accesses: [Accesses; Kind::ALL.len()],
+    /// From the arrival of each of its messages to the end of its handler, added up.
+    pub latency: Picos,
+    /// The longest of these.
+    pub latency_max: Picos,
     /// How much longer work takes because of the other EUs of the core.
     pub(crate) stretch: f64,
     /// The core it is on.

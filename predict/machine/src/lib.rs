@@ -22,8 +22,8 @@ mod tasks;
 
 pub use contention::stretch;
 pub use costs::{Barrier, Boundary, Costs, Fence, Layout, Level, Overlap, Placement, Rules, Work};
-pub use eu::{Eu, Phase, Span, Time};
-pub use machine::{Machine, Outcome};
+pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
+pub use machine::{Machine, Outcome, Schedule};
 pub use tasks::{Stop, off_clock, pause, run};
 
 /// Virtual time in picoseconds.

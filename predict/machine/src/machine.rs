@@ -2,7 +2,7 @@
 
 use crate::contention::stretch;
 use crate::memory::{Memory, Place};
-use crate::{Boundary, Costs, Eu, Fence, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos};
+use crate::{Boundary, Costs, Eu, Fence, Kind, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos};
 
 /// Where charges go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +42,15 @@ struct Earlier {
     done: [Picos; 2],
 }
 
+/// When messages arrive and commands come, since the beginning of a window. What is left out is as early as can be.
+#[derive(Clone, Debug, Default)]
+pub struct Schedule {
+    /// Of each message, in the order of arrival.
+    pub arrivals: Vec<Picos>,
+    /// Of each command.
+    pub commands: Vec<Picos>,
+}
+
 /// A machine that runs.
 #[derive(Debug)]
 pub struct Machine {
@@ -57,6 +66,10 @@ pub struct Machine {
     /// Arrival number that arrives at `epoch`.
     first_message: u64,
     epoch: Picos,
+    eager_bytes: usize,
+    schedule: Schedule,
+    /// Commands since `epoch`.
+    commands: usize,
     earlier: Earlier,
 }
 
@@ -107,6 +120,9 @@ impl Machine {
             spans_wanted: 0,
             first_message: 0,
             epoch: 0,
+            eager_bytes: layout.eager_bytes,
+            schedule: Schedule::default(),
+            commands: 0,
             earlier: Earlier::default(),
         }
     }
@@ -131,9 +147,16 @@ impl Machine {
     }
 
     /// All EUs wait from now on for a message that begins to arrive at the end of all work, message `first`;
-    /// what was counted so far is forgotten. Returns that time.
-    pub fn begin_window(&mut self, first: u64) -> Picos {
+    /// what was counted so far is forgotten. The wire brings no two messages closer to each other than it can,
+    /// whatever the schedule says. Returns that time.
+    pub fn begin_window(&mut self, first: u64, mut schedule: Schedule) -> Picos {
         let now = self.end();
+        let (spacing, mut earliest) = (self.spacing(), 0);
+        for arrival in &mut schedule.arrivals {
+            *arrival = earliest.max(*arrival);
+            earliest = *arrival + spacing;
+        }
+        (self.schedule, self.commands) = (schedule, 0);
         self.epoch = now;
         self.first_message = first;
         for task in &mut self.tasks {
@@ -146,9 +169,15 @@ impl Machine {
         now
     }
 
+    /// Least distance of two messages.
+    fn spacing(&self) -> Picos {
+        self.costs.arrival.max(self.costs.entry_shared)
+    }
+
     fn arrival(&self, message: u64) -> Picos {
-        let spacing = self.costs.arrival.max(self.costs.entry_shared);
-        self.epoch + message.saturating_sub(self.first_message) * spacing
+        let place = message.saturating_sub(self.first_message);
+        let scheduled = self.schedule.arrivals.get(place as usize).copied();
+        self.epoch + scheduled.unwrap_or(place * self.spacing())
     }
 
     #[inline]
@@ -193,7 +222,7 @@ impl Machine {
         if !self.sink_off() {
             let eu = self.tasks[self.current].eu;
             let level = self.memory.read(&self.costs, eu, place);
-            self.charge_level(eu, level as usize);
+            self.charge_level(eu, place.kind(), level as usize);
         }
     }
 
@@ -201,13 +230,17 @@ impl Machine {
         if !self.sink_off() {
             let eu = self.tasks[self.current].eu;
             let level = self.memory.write(&self.costs, eu, place);
-            self.charge_level(eu, level as usize);
+            self.charge_level(eu, place.kind(), level as usize);
         }
     }
 
-    fn charge_level(&mut self, eu: usize, level: usize) {
+    fn charge_level(&mut self, eu: usize, kind: Kind, level: usize) {
         let cost = self.costs.level[level];
-        self.eus[eu].time.memory[level] += cost;
+        let eu = &mut self.eus[eu];
+        eu.time.memory[level] += cost;
+        let accesses = &mut eu.accesses[kind as usize];
+        accesses.found[level] += 1;
+        accesses.time += cost;
         self.set_now(self.now() + cost);
     }
 
@@ -217,11 +250,15 @@ impl Machine {
         }
         let (eu, now) = (self.tasks[self.current].eu, self.now());
         let done = self.memory.modify(&self.costs, eu, place, now);
-        let time = &mut self.eus[eu].time;
+        let Eu { time, accesses, .. } = &mut self.eus[eu];
+        let accesses = &mut accesses[place.word() as usize];
+        accesses.time += done.end - now;
         if done.fresh {
+            accesses.handed_over += 1;
             time.handover += done.end - now;
         } else {
             let cost = self.costs.level[done.level as usize];
+            accesses.found[done.level as usize] += 1;
             time.memory[done.level as usize] += cost;
             time.handover += done.end - now - cost;
         }
@@ -235,14 +272,18 @@ impl Machine {
         }
         let (eu, now) = (self.tasks[self.current].eu, self.now());
         self.memory.modify(&self.costs, eu, place, now);
-        self.charge_level(eu, 0);
+        self.charge_level(eu, place.word(), 0);
     }
 
     /// Host memory, completions, doorbells.
-    pub(crate) fn host(&mut self, cost: Picos) {
+    pub(crate) fn host(&mut self, kind: Kind, cost: Picos) {
         if !self.sink_off() {
             let eu = self.tasks[self.current].eu;
-            self.eus[eu].time.host += cost;
+            let Eu { time, accesses, .. } = &mut self.eus[eu];
+            time.host += cost;
+            let accesses = &mut accesses[kind as usize];
+            accesses.outside += 1;
+            accesses.time += cost;
             self.set_now(self.now() + cost);
         }
     }
@@ -415,10 +456,14 @@ impl Machine {
             return;
         }
         self.end_span();
-        let Task { eu, clock, sink, .. } = self.tasks[self.current];
+        let Task { eu, clock, sink, message, .. } = self.tasks[self.current];
         if sink == Sink::Clock {
             self.eus[eu].free_at = clock;
         }
+        let latency = self.eus[eu].free_at.saturating_sub(self.arrival(message));
+        let eu = &mut self.eus[eu];
+        eu.latency += latency;
+        eu.latency_max = eu.latency_max.max(latency);
         let task = self.task();
         (task.sink, task.in_slice) = (Sink::Off, false);
     }
@@ -435,6 +480,19 @@ impl Machine {
         let now = self.now();
         let task = self.task();
         (task.phase, task.phase_begun) = (Phase::Boundary, now);
+    }
+
+    /// The boundary executes a command, not before it came.
+    pub(crate) fn begin_command(&mut self) {
+        let due = self.schedule.commands.get(self.commands).map_or(0, |&time| self.epoch + time);
+        self.commands += 1;
+        if self.rules.post_on_clock {
+            self.begin_boundary(None);
+            let task = self.task();
+            let wait = due.saturating_sub(task.clock);
+            (task.clock, task.phase_begun) = (task.clock + wait, task.phase_begun + wait);
+            self.eus[0].time.arrival += wait;
+        }
     }
 
     pub(crate) fn end_boundary(&mut self) {
@@ -463,12 +521,13 @@ impl Machine {
         &self.costs
     }
 
+    pub(crate) fn eager_bytes(&self) -> usize {
+        self.eager_bytes
+    }
+
     /// What window writes of `bytes` bytes cost.
     pub(crate) fn window_cost(&self, bytes: usize) -> Picos {
-        if bytes == 0 {
-            return 0;
-        }
-        let further = bytes.div_ceil(64) as Picos - 1;
+        let further = bytes.div_ceil(64).saturating_sub(1) as Picos;
         self.costs.window_write + further * self.costs.window_next
     }
 

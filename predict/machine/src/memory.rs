@@ -7,7 +7,7 @@
 //! EU's first level costs a hand-over.
 
 use crate::costs::{Costs, Layout, Level};
-use crate::{Barrier, Picos};
+use crate::{Barrier, Kind, Picos};
 
 /// A place that costs, with its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,30 @@ pub(crate) enum Place {
     Bounce(usize, usize),
     /// Entry of the unexpected store.
     Unexpected(u32),
+}
+
+impl Place {
+    /// Its kind, for loads and stores.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Entry(_) => Kind::Entry,
+            Self::Bin(_) => Kind::Bin,
+            Self::Descriptor(_) => Kind::Receive,
+            Self::Progress(_) => Kind::Barrier,
+            Self::Claim(_) => Kind::Claim,
+            Self::Bounce(..) => Kind::Bounce,
+            Self::Unexpected(_) => Kind::Unexpected,
+        }
+    }
+
+    /// Its kind, for read-modify-writes.
+    pub(crate) fn word(self) -> Kind {
+        match self {
+            Self::Descriptor(_) => Kind::Booking,
+            Self::Bin(_) => Kind::Lock,
+            _ => self.kind(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -262,6 +286,7 @@ mod tests {
             entries: 16,
             bounce_buffers: 2,
             bounce_bytes: 128,
+            eager_bytes: 128,
             unexpected: 4,
             cores: 16,
             eus_per_core: 16,

@@ -273,6 +273,7 @@ mod tests {
             entries: 1,
             bounce_buffers: 1,
             bounce_bytes: 64,
+            eager_bytes: 64,
             unexpected: 1,
             cores: 16,
             eus_per_core: 16,

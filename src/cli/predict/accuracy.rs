@@ -18,7 +18,7 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
     let mut results = Vec::new();
     for point in points() {
         let (setup, offer) = series(&Setup { handlers: point.threads, ..base.clone() }, point.series);
-        let predicted = predict(&setup, offer, 0).map_err(wrong)?.rate;
+        let predicted = predict(&setup, &offer, 0).map_err(wrong)?.rate;
         table.row([
             point.series.name().into(),
             point.threads.into(),

@@ -5,9 +5,13 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use dpamatch_predict::{Part, Phase, Setup, predict, write_chrome};
+use dpamatch_predict::{
+    Accesses, Gain, Kind, Level, Offer, Part, Phase, Prediction, Setup, limits, predict, write_chrome,
+};
 
-use super::super::table::Table;
+use super::super::table::{Cell, Table};
+use super::rates::latency_us;
+use super::recorded::{RecordedArgs, describe};
 use super::{Common, Workload, wrong};
 
 #[derive(Debug, clap::Args)]
@@ -16,15 +20,17 @@ pub(super) struct HandlersArgs {
     #[arg(long, value_name = "N", default_value_t = 8)]
     handlers: usize,
     /// nc, wc-fp, wc-sp or mixed:P
-    #[arg(long, value_name = "NAME", default_value = "nc")]
+    #[arg(long, value_name = "NAME", default_value = "nc", conflicts_with = "trace")]
     workload: String,
     #[command(flatten)]
-    trace: TraceArgs,
+    recorded: RecordedArgs,
+    #[command(flatten)]
+    spans: SpanArgs,
 }
 
-/// Where a trace goes.
+/// Where spans go.
 #[derive(Debug, clap::Args)]
-pub(super) struct TraceArgs {
+pub(super) struct SpanArgs {
     /// Write a trace for Chrome or Perfetto: a row per EU, phases as spans
     #[arg(long, value_name = "FILE")]
     chrome: Option<PathBuf>,
@@ -33,14 +39,14 @@ pub(super) struct TraceArgs {
     spans: u64,
 }
 
-impl TraceArgs {
+impl SpanArgs {
     /// Spans to keep.
-    pub(super) fn wanted(&self) -> usize {
+    fn wanted(&self) -> usize {
         if self.chrome.is_some() { self.spans as usize } else { 0 }
     }
 
     /// Writes the trace if one is asked for.
-    pub(super) fn write(&self, part: &Part) -> anyhow::Result<()> {
+    fn write(&self, part: &Part) -> anyhow::Result<()> {
         let Some(path) = &self.chrome else { return Ok(()) };
         let name = || path.display().to_string();
         let mut file = BufWriter::new(File::create(path).with_context(name)?);
@@ -49,19 +55,82 @@ impl TraceArgs {
 }
 
 pub(super) fn run(args: &HandlersArgs, common: &Common) -> anyhow::Result<()> {
-    let workload = Workload::parse(&args.workload, common.seed)?;
-    let setup = workload.on(&common.setup(args.handlers)?);
-    let prediction = predict(&setup, workload.offer(8), args.trace.wanted()).map_err(wrong)?;
-    args.trace.write(&prediction.part)?;
+    let workload = match args.recorded.load(common)? {
+        Some(recorded) => recorded,
+        None => Workload::parse(&args.workload, common.seed, 8)?,
+    };
+    detail(&workload, args.handlers, &args.spans, common)
+}
+
+/// Runs a workload, and shows all there is to know of it.
+pub(super) fn detail(
+    workload: &Workload,
+    handlers: usize,
+    spans: &SpanArgs,
+    common: &Common,
+) -> anyhow::Result<()> {
+    let setup = workload.setup(common, handlers)?;
+    let prediction = predict(&setup, &workload.offer, spans.wanted()).map_err(wrong)?;
+    let gains = limits(&setup, &workload.offer, &prediction).map_err(wrong)?;
+    let part = &prediction.part;
+    spans.write(part)?;
+    let what = match &workload.offer {
+        Offer::Pattern { .. } => "the last window or stream".to_owned(),
+        Offer::Sequence(sequence) => describe(sequence),
+    };
     let title = format!(
-        "{}: {} handlers, {:.4} M messages/s; one row per handler, times of the last window or stream.",
-        args.workload, args.handlers, prediction.rate
+        "{}: {handlers} handlers, {:.4} M messages/s; one row per handler; {what}.",
+        workload.name, prediction.rate
     );
-    common.show(&[statistics(&setup, &prediction.part, title), times(&prediction.part)])
+    let mut tables = match workload.offer {
+        Offer::Pattern { .. } => vec![],
+        Offer::Sequence(_) => vec![came_to(&workload.name, part)],
+    };
+    tables.extend([
+        statistics(&setup, part, title),
+        times(part),
+        accesses(part),
+        limited_by(&prediction, &gains),
+    ]);
+    common.show(&tables)
+}
+
+/// What became of a sequence's messages.
+fn came_to(name: &str, part: &Part) -> Table {
+    let columns = [
+        "messages",
+        "us",
+        "M messages/s",
+        "latency us",
+        "longest us",
+        "matched",
+        "unexpected",
+        "sent on to software",
+        "blocks",
+        "blocks in conflict",
+    ];
+    let mut table = Table::new("stream", format!("{name} in virtual time."), columns);
+    let boundary = |name: &str| {
+        part.boundary.iter().find(|(counter, _)| *counter == name).map_or(0, |&(_, value)| value)
+    };
+    let (mean, longest) = latency_us(part);
+    table.row([
+        part.messages.into(),
+        (part.time as f64 / 1e6).into(),
+        part.rate().into(),
+        mean.into(),
+        longest.into(),
+        part.matches.len().into(),
+        boundary("unexpected").into(),
+        (boundary("arrivals_forwarded") + boundary("posts_forwarded")).into(),
+        boundary("blocks").into(),
+        boundary("conflict_blocks").into(),
+    ]);
+    table
 }
 
 /// Columns as `dpa-statistics` has them (cycles, instructions, time, executions, name), then what it cannot know.
-pub(super) fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
+fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
     let columns = [
         "thread",
         "EU",
@@ -118,7 +187,7 @@ pub(super) fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
 }
 
 /// Where the EUs' time went.
-pub(super) fn times(part: &Part) -> Table {
+fn times(part: &Part) -> Table {
     let mut table = Table::new("times", "Time of all EUs, by what it went into.", ["what", "us", "%"]);
     let sum = |pick: &dyn Fn(&dpamatch_predict::Time) -> u64| {
         part.outcome.eus.iter().map(|eu| pick(&eu.time)).sum::<u64>()
@@ -127,8 +196,8 @@ pub(super) fn times(part: &Part) -> Table {
         .iter()
         .map(|&phase| (format!("work: {}", phase.name()), sum(&|time| time.work[phase as usize])))
         .collect();
-    for (level, name) in ["L1", "L2", "L3", "DRAM"].into_iter().enumerate() {
-        rows.push((format!("memory: {name}"), sum(&|time| time.memory[level])));
+    for level in Level::ALL {
+        rows.push((format!("memory: {}", level.name()), sum(&|time| time.memory[level as usize])));
     }
     rows.push(("host memory, completions, doorbells".to_owned(), sum(&|time| time.host)));
     rows.push(("contended words".to_owned(), sum(&|time| time.handover)));
@@ -139,6 +208,45 @@ pub(super) fn times(part: &Part) -> Table {
     let all = part.time.max(1) as f64 * part.outcome.eus.len() as f64;
     for (name, time) in rows {
         table.row([name.into(), (time as f64 / 1e6).into(), (100.0 * time as f64 / all).into()]);
+    }
+    table
+}
+
+/// What was touched, and where it was found.
+fn accesses(part: &Part) -> Table {
+    let columns = ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];
+    let title = "What all EUs touched, and how often it was found where.";
+    let mut table = Table::new("accesses", title, columns);
+    for kind in Kind::ALL {
+        let mut sum = Accesses::default();
+        for eu in &part.outcome.eus {
+            let Accesses { found, handed_over, outside, time } = eu.accesses[kind as usize];
+            sum.found.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
+            sum.handed_over += handed_over;
+            sum.outside += outside;
+            sum.time += time;
+        }
+        let count = sum.found.iter().sum::<u64>() + sum.handed_over + sum.outside;
+        let mut row: Vec<Cell> = vec![kind.name().into()];
+        row.extend(sum.found.map(Cell::from));
+        row.extend([sum.handed_over.into(), sum.outside.into(), (sum.time as f64 / 1e6).into()]);
+        row.push((count as f64 / part.messages.max(1) as f64).into());
+        table.row(row);
+    }
+    table
+}
+
+/// What limits the rate: one cost at a time taken away.
+fn limited_by(prediction: &Prediction, gains: &[Gain]) -> Table {
+    let first = gains.first().filter(|gain| gain.gain > 0.005);
+    let title = match first {
+        Some(first) => format!("What limits: {}. M messages/s without each limit.", first.limit.name()),
+        None => "What limits: nothing of these alone. M messages/s without each limit.".to_owned(),
+    };
+    let mut table = Table::new("limits", title, ["without", "rate", "gain %"]);
+    for gain in gains {
+        let rate = prediction.rate * (1.0 + gain.gain);
+        table.row([gain.limit.name().into(), rate.into(), (gain.gain * 100.0).into()]);
     }
     table
 }

@@ -3,16 +3,18 @@
 mod accuracy;
 mod handlers;
 mod rates;
+mod recorded;
 mod stream;
 mod what_if;
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
-use dpamatch_predict::{FastPath, Offer, Pattern, Profile, Removal, Setup, SimulateError};
+use dpamatch_predict::{FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError};
 
 use super::table::{Format, Table, write};
 use super::{BadInput, output};
@@ -24,11 +26,14 @@ the same bytes.
 
 Examples:
   dpamatch predict                                   rates by number of handlers, and what limits them
-  dpamatch predict --threads 32,64,128,190 --stream  an endless stream in place of windows of 128
+  dpamatch predict --threads 1-190 --stream          an endless stream in place of windows of 128
   dpamatch predict --set memory.l2_ns=50             another value for one parameter
   dpamatch predict accuracy --out figures            against the paper's measured Figure 8
   dpamatch predict handlers --chrome trace.json      one run, handler by handler, and a trace for Perfetto
   dpamatch predict what-if                           what nobody has measured
+  dpamatch predict --trace traces/lulesh-27          a recorded program: the rank that gets most messages
+  dpamatch predict handlers --trace traces/amg-8 --rank 3 --times recorded
+                                                     at the recorded times: can the card keep up?
   dpamatch predict stream events.txt                 a stream of posts and arrivals
   dpamatch predict profile > mine.toml               the numbers behind it, to be edited";
 
@@ -76,6 +81,13 @@ pub(super) struct Common {
     /// When consumed receives leave their chain (O28)
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Deferred)]
     removal: RemovalArg,
+    /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
+    #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    receives: Option<u64>,
+    /// Longest eager message in bytes; longer ones are read from the sender's memory (O21) [default: 64, or --bytes;
+    /// 512 for traces and streams]
+    #[arg(long, global = true, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=65536))]
+    eager_limit: Option<u64>,
     /// Skip receives that a lower handler booked (O27)
     #[arg(long, global = true)]
     early_check: bool,
@@ -137,16 +149,19 @@ impl From<RemovalArg> for Removal {
 }
 
 /// What is offered, as named on the command line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Workload {
-    pattern: Pattern,
+    name: String,
+    offer: Offer,
     /// Whatever `--fast-path` says.
     fast_path: Option<FastPath>,
+    /// Posts take time of an EU.
+    charge_commands: bool,
 }
 
 impl Workload {
     /// `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
-    fn parse(name: &str, seed: u64) -> Result<Self, BadInput> {
+    fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
         let (pattern, fast_path) = match name {
             "nc" => (Pattern::Distinct, None),
             "wc-fp" => (Pattern::Equal, None),
@@ -161,16 +176,52 @@ impl Workload {
                 (Pattern::Mixed { equal, seed }, None)
             }
         };
-        Ok(Self { pattern, fast_path })
+        let offer = Offer::Pattern { pattern, bytes };
+        Ok(Self { name: name.to_owned(), offer, fast_path, charge_commands: false })
     }
 
-    fn on(self, setup: &Setup) -> Setup {
-        Setup { fast_path: self.fast_path.unwrap_or(setup.fast_path), ..setup.clone() }
+    /// The set-up for it, with so many handlers.
+    fn setup(&self, common: &Common, handlers: usize) -> anyhow::Result<Setup> {
+        let setup = common.setup(handlers)?;
+        let (receives, eager_limit) = match self.offer {
+            Offer::Pattern { bytes, .. } => (setup.receives, setup.eager_limit.max(bytes as usize)),
+            // Queue and bounce buffers stay in the caches of the built-in profiles.
+            Offer::Sequence(_) => (8192, 512),
+        };
+        Ok(Setup {
+            receives: common.receives.map_or(receives, |receives| receives as usize),
+            eager_limit: common.eager_limit.map_or(eager_limit, |limit| limit as usize),
+            fast_path: self.fast_path.unwrap_or(setup.fast_path),
+            charge_commands: self.charge_commands,
+            ..setup
+        })
     }
+}
 
-    fn offer(self, bytes: u32) -> Offer {
-        Offer { pattern: self.pattern, bytes }
+/// `N` or `N-M`: numbers of handlers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Threads {
+    first: usize,
+    last: usize,
+}
+
+impl FromStr for Threads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let number =
+            |text: &str| text.trim().parse().ok().filter(|number| (1..=HANDLERS_MAX).contains(number));
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => Ok(Self { first, last }),
+            _ => Err(format!("takes N or N-M, numbers from 1 to {HANDLERS_MAX}")),
+        }
     }
+}
+
+/// All numbers of a list.
+fn numbers(threads: &[Threads]) -> impl Iterator<Item = usize> {
+    threads.iter().flat_map(|threads| threads.first..=threads.last)
 }
 
 impl Common {
@@ -236,6 +287,9 @@ fn wrong(error: SimulateError) -> anyhow::Error {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if args.study.is_some() && args.rates.recorded.is_given() {
+        return Err(BadInput("--trace goes behind the name of the subcommand".to_owned()).into());
+    }
     match &args.study {
         None => rates::run(&args.rates, &args.common),
         Some(Study::Accuracy) => accuracy::run(&args.common),

@@ -1,88 +1,88 @@
 //! Rates by number of handlers.
 
 use dpamatch::figure::{Axis, Figure, Lines, Series};
-use dpamatch_predict::{Prediction, Setup, limits, predict};
+use dpamatch_predict::{Offer, Part, Prediction, Setup, limits, predict};
 
 use super::super::BadInput;
 use super::super::table::{Cell, Table};
-use super::{Common, Workload, make, wrong};
+use super::recorded::{RecordedArgs, describe};
+use super::{Common, Threads, Workload, make, numbers, wrong};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RatesArgs {
-    /// Numbers of handlers, each on an EU of its own
-    #[arg(long, value_name = "N,N..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,190")]
-    threads: Vec<usize>,
+    /// Numbers of handlers, each on an EU of its own; N-M for all from N to M
+    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,190")]
+    threads: Vec<Threads>,
     /// Workloads: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P (P per cent of
     /// the receives equal)
     #[arg(
         long,
         value_name = "NAME,NAME..",
         value_delimiter = ',',
-        default_value = "nc,wc-fp,wc-sp,mixed:25"
+        default_value = "nc,wc-fp,wc-sp,mixed:25",
+        conflicts_with = "trace"
     )]
     workload: Vec<String>,
     /// Messages of a window [default: the profile's driver.window]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    #[arg(long, value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(1..=65536))]
     window: Option<u64>,
     /// An endless stream in place of windows
-    #[arg(long, conflicts_with = "window")]
+    #[arg(long, conflicts_with_all = ["window", "trace"])]
     stream: bool,
     /// Length of each message in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=4096))]
+    #[arg(long, value_name = "BYTES", default_value_t = 8, conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(0..=4096))]
     bytes: u32,
+    #[command(flatten)]
+    pub(super) recorded: RecordedArgs,
 }
 
+/// Columns for every workload.
+const COLUMNS: [&str; 9] =
+    ["workload", "handlers", "rate", "us per block", "fast", "slow", "EUs busy %", "limit", "gain %"];
+/// And for a sequence, from a message's arrival to the end of its handler.
+const LATENCY: [&str; 2] = ["latency us", "longest us"];
+
 pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
-    let mut base = common.setup(1)?;
-    if let Some(window) = args.window {
-        base.profile.driver.window = window as usize;
-    }
-    if args.stream {
-        base.profile.driver.window = 0;
-    }
-    base.eager_limit = base.eager_limit.max(args.bytes as usize);
-    let names = &args.workload;
-    let workloads: Vec<Workload> =
-        names.iter().map(|name| Workload::parse(name, common.seed)).collect::<Result<_, BadInput>>()?;
-    let driver = match base.profile.driver.window {
-        0 => "an endless stream".to_owned(),
-        window => format!("windows of {window}"),
+    let recorded = args.recorded.load(common)?;
+    let window = if args.stream { Some(0) } else { args.window };
+    let change = |setup: Setup| {
+        let mut setup = setup;
+        setup.profile.driver.window = window.map_or(setup.profile.driver.window, |window| window as usize);
+        setup
+    };
+    let profile = change(common.setup(1)?).profile;
+    let what = match &recorded {
+        Some(Workload { name, offer: Offer::Sequence(sequence), .. }) => {
+            format!("{name}: {}", describe(sequence))
+        }
+        _ if profile.driver.window == 0 => format!("an endless stream, messages of {} bytes", args.bytes),
+        _ => format!("windows of {}, messages of {} bytes", profile.driver.window, args.bytes),
     };
     let title = format!(
-        "Predicted rates on {} (version {}), {driver}, messages of {} bytes, in M messages/s of virtual time.",
-        base.profile.name, base.profile.version, args.bytes
+        "Predicted rates on {} (version {}), {what}, in M messages/s of virtual time.",
+        profile.name, profile.version
     );
-    let columns =
-        ["workload", "handlers", "rate", "us per block", "fast", "slow", "EUs busy %", "limit", "gain %"];
-    let mut table = Table::new("rates", title, columns);
-    let bar = progress(workloads.len() * args.threads.len());
+    let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
+    let mut table = Table::new("rates", title, COLUMNS.iter().chain(latency).copied());
+    let workloads: Vec<Workload> = match recorded {
+        Some(recorded) => vec![recorded],
+        None => {
+            let parse = |name: &String| Workload::parse(name, common.seed, args.bytes);
+            args.workload.iter().map(parse).collect::<Result<_, BadInput>>()?
+        }
+    };
+    let bar = progress(workloads.len() * numbers(&args.threads).count());
     let mut lines = Vec::new();
-    for (name, workload) in names.iter().zip(&workloads) {
+    for workload in &workloads {
         let mut points = Vec::new();
-        for &handlers in &args.threads {
-            if handlers == 0 {
-                return Err(BadInput("--threads takes numbers from 1 on".to_owned()).into());
-            }
-            let setup = workload.on(&Setup { handlers, ..base.clone() });
-            let offer = workload.offer(args.bytes);
-            let now = predict(&setup, offer, 0).map_err(wrong)?;
-            let gains = limits(&setup, offer, &now).map_err(wrong)?;
+        for handlers in numbers(&args.threads) {
+            let setup = change(workload.setup(common, handlers)?);
+            let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
+            table.row(row(workload, &setup, &now)?);
             points.push((handlers as f64, now.rate));
-            let first = gains.first().filter(|gain| gain.gain > 0.005);
-            table.row([
-                name.as_str().into(),
-                handlers.into(),
-                now.rate.into(),
-                (handlers as f64 / now.rate).into(),
-                now.part.count("fast").into(),
-                now.part.count("slow").into(),
-                busy(&now).into(),
-                first.map(|gain| gain.limit.name()).into(),
-                first.map_or(Cell::None, |gain| (gain.gain * 100.0).into()),
-            ]);
             bar.inc(1);
         }
-        lines.push(Series::line(name.clone(), points));
+        lines.push(Series::line(workload.name.clone(), points));
     }
     bar.finish_and_clear();
     if let Some(folder) = &common.out {
@@ -90,18 +90,50 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         let panel =
             Lines::new("Predicted rate", Axis::powers("handlers"), Axis::linear("M messages/s, virtual"));
         let panel = lines.into_iter().fold(panel, Lines::with);
-        Figure::new(format!("Predicted for {}", base.profile.name))
+        Figure::new(format!("Predicted for {}", profile.name))
             .with(panel)
             .write(folder, "predicted_rates")?;
     }
     common.show(&[table])
 }
 
+fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<Vec<Cell>> {
+    let gains = limits(setup, &workload.offer, now).map_err(wrong)?;
+    let first = gains.first().filter(|gain| gain.gain > 0.005);
+    let part = &now.part;
+    let (block_us, latency) = match workload.offer {
+        Offer::Pattern { .. } => (setup.handlers as f64 / now.rate, vec![]),
+        Offer::Sequence(_) => {
+            let (mean, longest) = latency_us(part);
+            (part.time as f64 / 1e6 / part.count("blocks").max(1) as f64, vec![mean.into(), longest.into()])
+        }
+    };
+    let mut row: Vec<Cell> = vec![
+        workload.name.as_str().into(),
+        setup.handlers.into(),
+        now.rate.into(),
+        block_us.into(),
+        part.count("fast").into(),
+        part.count("slow").into(),
+        busy(part).into(),
+        first.map(|gain| gain.limit.name()).into(),
+        first.map_or(Cell::None, |gain| (gain.gain * 100.0).into()),
+    ];
+    row.extend(latency);
+    Ok(row)
+}
+
 /// Share of the EUs' time that is no waiting, in per cent.
-fn busy(prediction: &Prediction) -> f64 {
-    let part = &prediction.part;
+fn busy(part: &Part) -> f64 {
     let busy: u64 = part.outcome.eus.iter().map(|eu| eu.time.busy()).sum();
     100.0 * busy as f64 / (part.time.max(1) as f64 * part.outcome.eus.len() as f64)
+}
+
+/// Mean and longest time from a message's arrival to the end of its handler.
+pub(super) fn latency_us(part: &Part) -> (f64, f64) {
+    let sum: u64 = part.outcome.eus.iter().map(|eu| eu.latency).sum();
+    let longest = part.outcome.eus.iter().map(|eu| eu.latency_max).max().unwrap_or(0);
+    (sum as f64 / 1e6 / part.messages.max(1) as f64, longest as f64 / 1e6)
 }
 
 /// A bar on standard error, hidden if that is no terminal.

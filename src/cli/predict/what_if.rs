@@ -1,10 +1,11 @@
 //! Variants that nobody has measured.
 
-use dpamatch_predict::{FastPath, Offer, Pattern, Removal, Setup, predict};
+use dpamatch_predict::{FastPath, Removal, Setup, predict};
 
 use super::super::table::Table;
 use super::rates::progress;
-use super::{Common, wrong};
+use super::recorded::RecordedArgs;
+use super::{Common, Threads, Workload, numbers, wrong};
 
 /// A named change of the set-up.
 struct Variant {
@@ -72,39 +73,43 @@ const VARIANTS: &[Variant] = &[
 #[derive(Debug, clap::Args)]
 pub(super) struct WhatIfArgs {
     /// Numbers of handlers
-    #[arg(long, value_name = "N,N..", value_delimiter = ',', default_value = "32,64,128,190")]
-    threads: Vec<usize>,
+    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "32,64,128,190")]
+    threads: Vec<Threads>,
+    #[command(flatten)]
+    recorded: RecordedArgs,
 }
 
 pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
-    let mut base = common.setup(1)?;
-    // Windows of 128 would be one block or two.
-    base.profile.driver.window = 0;
-    let title = format!(
-        "What nobody has measured: {} (version {}), an endless stream, M messages/s of virtual time.",
-        base.profile.name, base.profile.version
-    );
-    let columns = ["question", "answer", "handlers", "no conflicts", "all equal", "25 % equal"];
-    let mut table = Table::new("what_if", title, columns);
-    let bar = progress(VARIANTS.len() * args.threads.len());
-    let mixed = Pattern::Mixed { equal: 25, seed: common.seed };
-    for variant in VARIANTS {
-        for &handlers in &args.threads {
-            let mut setup = Setup { handlers, ..base.clone() };
-            (variant.change)(&mut setup);
-            let rate = |pattern| {
-                predict(&setup, Offer { pattern, bytes: 8 }, 0)
-                    .map(|prediction| prediction.rate)
-                    .map_err(wrong)
+    let profile = common.setup(1)?.profile;
+    let (workloads, what) = match args.recorded.load(common)? {
+        Some(recorded) => (vec![(recorded.name.clone(), recorded)], "a recorded sequence"),
+        None => {
+            let named = [("no conflicts", "nc"), ("all equal", "wc-fp"), ("25 % equal", "mixed:25")];
+            let workload = |(title, name): (&str, &str)| {
+                Workload::parse(name, common.seed, 8).map(|workload| (title.to_owned(), workload))
             };
-            table.row([
-                variant.question.into(),
-                variant.name.into(),
-                handlers.into(),
-                rate(Pattern::Distinct)?.into(),
-                rate(Pattern::Equal)?.into(),
-                rate(mixed)?.into(),
-            ]);
+            (named.into_iter().map(workload).collect::<Result<_, _>>()?, "an endless stream")
+        }
+    };
+    let title = format!(
+        "What nobody has measured: {} (version {}), {what}, M messages/s of virtual time.",
+        profile.name, profile.version
+    );
+    let mut columns = vec!["question".to_owned(), "answer".to_owned(), "handlers".to_owned()];
+    columns.extend(workloads.iter().map(|(title, _)| title.clone()));
+    let mut table = Table::new("what_if", title, columns);
+    let bar = progress(VARIANTS.len() * numbers(&args.threads).count());
+    for variant in VARIANTS {
+        for handlers in numbers(&args.threads) {
+            let mut row = vec![variant.question.into(), variant.name.into(), handlers.into()];
+            for (_, workload) in &workloads {
+                let mut setup = workload.setup(common, handlers)?;
+                // Windows of 128 would be one block or two.
+                setup.profile.driver.window = 0;
+                (variant.change)(&mut setup);
+                row.push(predict(&setup, &workload.offer, 0).map_err(wrong)?.rate.into());
+            }
+            table.row(row);
             bar.inc(1);
         }
     }

@@ -1,0 +1,136 @@
+//! What one process's matching is given, in order: posts and arrivals.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use dpamatch_machine::{Picos, Schedule};
+
+use crate::workload::events;
+use crate::{Event, Pattern};
+
+/// Events in the order of matching, and if they are recorded, when they came. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sequence {
+    events: Rc<[Event]>,
+    /// Nanoseconds; empty: each as early as can be.
+    times_ns: Rc<[u64]>,
+    comms: u32,
+    messages: u64,
+}
+
+impl Sequence {
+    /// From a list. Communicators may have any numbers.
+    ///
+    /// # Examples
+    /// ```
+    /// use dpamatch_predict::{Event, Sequence};
+    /// let post = Event::Post { receive: 0, comm: 70, source: None, tag: Some(7) };
+    /// let arrive = Event::Arrive { message: 0, comm: 70, source: 3, tag: 7, bytes: 8 };
+    /// let sequence = Sequence::new(vec![post, arrive]);
+    /// assert_eq!((sequence.messages(), sequence.comms()), (1, 1));
+    /// ```
+    pub fn new(mut events: Vec<Event>) -> Self {
+        let mut numbers = HashMap::new();
+        let mut messages = 0;
+        for event in &mut events {
+            messages += u64::from(matches!(event, Event::Arrive { .. }));
+            if let Event::Post { comm, .. } | Event::Arrive { comm, .. } | Event::Probe { comm, .. } = event {
+                // The NIC numbers them from 0.
+                let next = numbers.len() as u32;
+                *comm = *numbers.entry(*comm).or_insert(next);
+            }
+        }
+        let comms = numbers.len().max(1) as u32;
+        Self { events: events.into(), times_ns: Rc::from([]), comms, messages }
+    }
+
+    /// The same with the time of each event in nanoseconds, which must not fall.
+    ///
+    /// # Panics
+    /// Not one time for each event.
+    pub fn at(self, times_ns: Vec<u64>) -> Self {
+        assert_eq!(times_ns.len(), self.events.len(), "a time for each event");
+        Self { times_ns: times_ns.into(), ..self }
+    }
+
+    /// The same, each event as early as can be.
+    pub fn at_once(self) -> Self {
+        Self { times_ns: Rc::from([]), ..self }
+    }
+
+    /// A window: `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
+    pub fn window(pattern: Pattern, count: usize, bytes: u32) -> Self {
+        Self::new(events(pattern, count, bytes))
+    }
+
+    /// Itself so many times, one after the other.
+    pub(crate) fn repeated(&self, times: usize) -> Self {
+        let events: Vec<Event> = std::iter::repeat_n(&self.events[..], times).flatten().copied().collect();
+        Self::new(events)
+    }
+
+    /// Its events.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Messages that arrive.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Communicators, at least 1.
+    pub fn comms(&self) -> u32 {
+        self.comms
+    }
+
+    /// Whether its events have times.
+    pub fn is_timed(&self) -> bool {
+        !self.times_ns.is_empty()
+    }
+
+    /// The machine's schedule; the first event is at 0.
+    pub(crate) fn schedule(&self) -> Schedule {
+        let first = self.times_ns.first().copied().unwrap_or(0);
+        let mut schedule = Schedule::default();
+        for (event, time) in self.events.iter().zip(self.times_ns.iter()) {
+            let time: Picos = time.saturating_sub(first).saturating_mul(1000);
+            match event {
+                Event::Arrive { .. } => schedule.arrivals.push(time),
+                _ => schedule.commands.push(time),
+            }
+        }
+        schedule
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrive(comm: u32) -> Event {
+        Event::Arrive { message: 0, comm, source: 0, tag: 0, bytes: 8 }
+    }
+
+    #[test]
+    fn communicators_are_numbered_as_they_come() {
+        let probe = Event::Probe { comm: 9, source: None, tag: None };
+        let sequence = Sequence::new(vec![arrive(40), probe, arrive(40), arrive(9)]);
+        let comm = |event: &Event| match *event {
+            Event::Arrive { comm, .. } | Event::Probe { comm, .. } => comm,
+            _ => u32::MAX,
+        };
+        let comms: Vec<u32> = sequence.events().iter().map(comm).collect();
+        assert_eq!((comms, sequence.comms(), sequence.messages()), (vec![0, 1, 0, 1], 2, 3));
+    }
+
+    #[test]
+    fn a_schedule_begins_with_the_first_event() {
+        let cancel = Event::Cancel { receive: 0 };
+        let sequence = Sequence::new(vec![cancel, arrive(0), arrive(0)]).at(vec![5, 7, 9]);
+        let schedule = sequence.schedule();
+        assert_eq!((schedule.commands, schedule.arrivals), (vec![0], vec![2000, 4000]));
+        let at_once = sequence.at_once().schedule();
+        assert!(at_once.arrivals.is_empty() && at_once.commands.is_empty());
+    }
+}

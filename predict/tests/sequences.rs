@@ -1,0 +1,155 @@
+//! Sequences of posts and arrivals in virtual time: what commands, late receives and long messages cost, and when.
+
+use dpamatch_predict::{
+    Event, Kind, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict, simulate,
+};
+
+const NS: u64 = 1000;
+const US: u64 = 1_000_000;
+
+/// One handler, and memory that costs nothing: what is left can be added up by hand.
+fn free_memory() -> Setup {
+    let text = Profile::text("bluefield3").expect("built in");
+    let names = ["l1", "l2", "l3", "dram"].map(|level| format!("memory.{level}_ns=0"));
+    Setup::new(Profile::read(text, &names).expect("a good profile"), 1)
+}
+
+fn post(receive: u64) -> Event {
+    Event::Post { receive, comm: 5, source: Some(3), tag: None }
+}
+
+fn arrive(message: u64, bytes: u32) -> Event {
+    Event::Arrive { message, comm: 5, source: 3, tag: 7, bytes }
+}
+
+fn run(setup: &Setup, sequence: &Sequence) -> Part {
+    predict(setup, &Offer::Sequence(sequence.clone()), 0).expect("a good set-up").part
+}
+
+/// What charging the commands adds, in picoseconds.
+fn commands_cost(events: &[Event]) -> u64 {
+    let sequence = Sequence::new(events.to_vec());
+    let mut setup = free_memory();
+    let free = run(&setup, &sequence);
+    setup.charge_commands = true;
+    let charged = run(&setup, &sequence);
+    assert_eq!(free.matches, charged.matches);
+    charged.time - free.time
+}
+
+#[test]
+fn posts_cost_their_work() {
+    let mut events: Vec<Event> = (0..10).map(post).collect();
+    events.push(arrive(0, 8));
+    assert_eq!(commands_cost(&events), 10 * 150 * NS, "work.post_ns each");
+}
+
+#[test]
+fn a_late_receive_moves_the_data_as_well() {
+    // work.post_ns, host.window_write_ns and host.completion_ns.
+    assert_eq!(commands_cost(&[arrive(0, 8), post(0)]), (150 + 224 + 35) * NS);
+    let both = [arrive(0, 400), arrive(1, 400), post(0), post(1)];
+    assert_eq!(commands_cost(&both), 2 * (150 + 224 + 35 + 910) * NS, "host.read_ns for long messages");
+}
+
+#[test]
+fn long_messages_are_read_and_short_ones_written() {
+    let setup = free_memory();
+    let time = |bytes| {
+        let part = run(&setup, &Sequence::new(vec![post(0), arrive(0, bytes)]));
+        assert_eq!(part.matches, [(0, 0)]);
+        part.time
+    };
+    assert_eq!(time(0) + 224 * NS, time(8), "host.window_write_ns");
+    assert_eq!(time(64), time(8), "one line");
+    assert_eq!(time(65) + 224 * NS, time(64) + 910 * NS, "host.read_ns in place of the window (O21)");
+    assert_eq!(time(65), time(1 << 30), "of any length");
+    let mut wide = setup.clone();
+    wide.eager_limit = 256;
+    let part = run(&wide, &Sequence::new(vec![post(0), arrive(0, 256)]));
+    assert_eq!(part.time, time(8) + 3 * 11 * NS, "three further lines: host.window_next_ns");
+}
+
+#[test]
+fn recorded_times_are_kept() {
+    let mut setup = free_memory();
+    setup.charge_commands = true;
+    let events: Vec<Event> = (0..5).map(post).chain((0..5).map(|message| arrive(message, 8))).collect();
+    let sequence = Sequence::new(events);
+    let at = |arrivals: u64| {
+        let posts = std::iter::repeat_n(70, 5);
+        let times = posts.chain((1..=5).map(|message| 70 + message * arrivals)).collect();
+        sequence.clone().at(times)
+    };
+    // One handler needs less than 100 us for a message: it is always ready for the next.
+    let slow = run(&setup, &at(100_000));
+    let alone = slow.outcome.eus[0].latency_max;
+    assert!(alone < 3 * US, "{alone}");
+    assert!(slow.time.abs_diff(500 * US + alone) < US, "the last comes after 500 us: {}", slow.time);
+    assert!(slow.outcome.eus[0].latency <= 5 * alone);
+    let offer = Offer::Sequence(at(100_000));
+    let now = predict(&setup, &offer, 0).expect("a good set-up");
+    let gains = limits(&setup, &offer, &now).expect("a good set-up");
+    assert_eq!(gains[0].limit, Limit::Arrival);
+    assert!(gains[0].gain > 10.0, "the card could be {} times as fast", gains[0].gain + 1.0);
+}
+
+#[test]
+fn the_wire_spaces_messages_that_were_recorded_together() {
+    let setup = free_memory();
+    let sequence = Sequence::window(Pattern::Distinct, 40, 8);
+    let together = run(&setup, &sequence.clone().at(vec![0; 80]));
+    let at_once = run(&setup, &sequence);
+    assert_eq!((together.time, together.matches), (at_once.time, at_once.matches));
+}
+
+#[test]
+fn a_recorded_post_comes_not_before_its_time() {
+    let mut setup = free_memory();
+    setup.charge_commands = true;
+    let sequence = Sequence::new(vec![arrive(0, 8), post(0)]);
+    let part = run(&setup, &sequence.at(vec![0, 50_000]));
+    assert_eq!(part.time, 50 * US + (150 + 224 + 35) * NS);
+}
+
+#[test]
+fn full_tables_are_told() {
+    let mut setup = free_memory();
+    setup.receives = 4;
+    let part = run(&setup, &Sequence::window(Pattern::Distinct, 10, 8));
+    assert_eq!(part.matches.len(), 4);
+    assert_eq!((part.count("posts_forwarded"), part.count("arrivals_forwarded")), (6, 6));
+}
+
+#[test]
+fn every_access_is_of_a_kind() {
+    for rules in [&[][..], &["rules.barrier=lanes"], &["rules.boundary=leader"], &["rules.fence=pipelined"]] {
+        let overrides: Vec<String> = rules.iter().map(|&rule| rule.to_owned()).collect();
+        let text = Profile::text("bluefield3").expect("built in");
+        let mut setup = Setup::new(Profile::read(text, &overrides).expect("a good profile"), 8);
+        setup.charge_commands = true;
+        let events = Sequence::window(Pattern::Mixed { equal: 50, seed: 1 }, 300, 40);
+        let parts = simulate(&setup, &[events], 0).expect("a good set-up");
+        for eu in &parts[0].outcome.eus {
+            let by_kind: u64 = eu.accesses.iter().map(|accesses| accesses.time).sum();
+            let by_level = eu.time.memory.iter().sum::<u64>() + eu.time.host + eu.time.handover;
+            // A look at a predecessor pays a hand-over of its own beside the load.
+            assert!(by_kind <= by_level, "{rules:?}: {by_kind} by kind, {by_level} by level");
+            let looks = eu.time.handover;
+            assert!(by_kind + looks >= by_level, "{rules:?}: {by_kind} by kind, {by_level} by level");
+        }
+        let sum = |kind: Kind| {
+            let eus = parts[0].outcome.eus.iter().map(|eu| eu.accesses[kind as usize]);
+            eus.map(|accesses| accesses.found.iter().sum::<u64>() + accesses.handed_over + accesses.outside)
+                .sum::<u64>()
+        };
+        assert!(sum(Kind::Entry) >= 300, "{rules:?}: an entry each, and again where the leader cuts blocks");
+        assert_eq!(sum(Kind::Bounce), 300, "{rules:?}: 40 bytes are a line of a bounce buffer");
+        assert_eq!(sum(Kind::Booking), parts[0].count("bookings"), "{rules:?}");
+        assert_eq!(
+            (sum(Kind::Window), sum(Kind::Completion), sum(Kind::Doorbell)),
+            (300, 300, 300),
+            "{rules:?}"
+        );
+    }
+}
