@@ -101,9 +101,10 @@ impl Bin {
         self.length.store(self.length() - 1, Relaxed);
     }
 
-    /// Takes a receive out of the chain and makes it free at once, as the block's only worker.
+    /// Takes a receive out of the chain and makes it free at once, as the block's only worker. `before`: what stood
+    /// before it when the block began, or anything; if that still holds, nothing has to be walked.
     #[inline(always)]
-    pub(crate) fn take_out(&self, receives: &[Descriptor], receive: u32) {
+    pub(crate) fn take_out(&self, receives: &[Descriptor], receive: u32, before: u32) {
         let descriptor = &receives[receive as usize];
         if self.head() == receive {
             // The oldest of its chain: by far the commonest.
@@ -113,11 +114,28 @@ impl Bin {
                 self.tail.store(NIL, Relaxed);
             }
             self.length.store(self.length() - 1, Relaxed);
-        } else {
+        } else if !self.take_out_after(receives, receive, before) {
             descriptor.state.store(state::CONSUMED, Relaxed);
             self.unlink_up_to(receives, receive);
         }
         descriptor.state.store(state::FREE, Relaxed);
+    }
+
+    /// Unlinks a receive behind `before`. `false`: it does not stand there. A receive that is still posted is still in
+    /// its chain (B3), so its `next` is.
+    #[inline]
+    fn take_out_after(&self, receives: &[Descriptor], receive: u32, before: u32) -> bool {
+        let Some(neighbour) = receives.get(before as usize) else { return false };
+        if !neighbour.is_posted() || neighbour.next.load(Relaxed) != receive {
+            return false;
+        }
+        let next = receives[receive as usize].next.load(Relaxed);
+        neighbour.next.store(next, Relaxed);
+        if next == NIL {
+            self.tail.store(before, Relaxed);
+        }
+        self.length.store(self.length() - 1, Relaxed);
+        true
     }
 
     /// Unlinks a consumed receive while other handlers search and remove, or leaves that to the boundary.
@@ -204,12 +222,6 @@ impl CommView {
         self.classes == 1 << WildcardClass::None as u8
     }
 
-    /// No receives with wildcards are posted.
-    #[inline(always)]
-    pub(crate) fn nothing_wild(&self) -> bool {
-        self.classes & !(1 << WildcardClass::None as u8) == 0
-    }
-
     /// The bin that holds `class` and `hash`.
     #[inline(always)]
     pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> u32 {
@@ -230,6 +242,8 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) receive: u32,
+    /// The one before it in its chain, or `NIL`.
+    pub(crate) before: u32,
     pub(crate) sequence: u32,
     pub(crate) label: u64,
 }
@@ -263,9 +277,9 @@ pub(crate) fn search(
     best
 }
 
-/// The same where only receives without wildcards are posted ([`CommView::only_exact`]).
+/// The same where only receives of one class are posted.
 #[inline(always)]
-pub(crate) fn search_exact(
+pub(crate) fn search_class<const CLASS: usize>(
     receives: &[Descriptor],
     bins: &[Bin],
     view: &CommView,
@@ -273,7 +287,13 @@ pub(crate) fn search_exact(
     skip_booked: HandlerSet,
     counters: &HandlerCounters,
 ) -> Option<Candidate> {
-    first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_none)
+    let walked = match CLASS {
+        0 => &counters.walked_none,
+        1 => &counters.walked_source,
+        2 => &counters.walked_tag,
+        _ => &counters.walked_both,
+    };
+    first_fit::<CLASS>(receives, bins, view, key, skip_booked, walked)
 }
 
 #[inline(always)]
@@ -297,26 +317,64 @@ fn first_fit<const CLASS: usize>(
     let class = WildcardClass::ALL[CLASS];
     let bin = view.bin(class, key.hashes.of_class(class));
     charge!(bin(bin));
-    let mut current = bins[bin as usize].head();
-    let mut visited = 0;
+    let head = bins[bin as usize].head();
+    if head == NIL {
+        return None;
+    }
+    // By far the commonest: the oldest of the chain, without a loop.
+    match fitting::<CLASS>(receives, head, NIL, key, skip_booked) {
+        Ok(found) => {
+            walked.add(1);
+            Some(found)
+        }
+        Err(next) => further_fit::<CLASS>(receives, (head, next), key, skip_booked, walked),
+    }
+}
+
+/// The walk behind the oldest: `before`, and what follows it.
+#[inline(always)]
+fn further_fit<const CLASS: usize>(
+    receives: &[Descriptor],
+    (mut before, mut current): (u32, u32),
+    key: &Key,
+    skip_booked: HandlerSet,
+    walked: &Counter,
+) -> Option<Candidate> {
+    let mut visited = 1;
     let mut found = None;
     while current != NIL {
-        let descriptor = &receives[current as usize];
         visited += 1;
-        charge!(visit(current));
-        // SAFETY: handlers search inside a block, the boundary between blocks (D1).
-        let posted = unsafe { descriptor.posted.peek() };
-        if posted.fits(class, key.source, key.tag)
-            && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
-            && (skip_booked.is_empty() || !descriptor.booking.load(Relaxed).meets(&skip_booked))
-        {
-            found = Some(Candidate { receive: current, sequence: posted.sequence, label: posted.label });
-            break;
+        match fitting::<CLASS>(receives, current, before, key, skip_booked) {
+            Ok(candidate) => {
+                found = Some(candidate);
+                break;
+            }
+            Err(next) => (before, current) = (current, next),
         }
-        current = descriptor.next.load(Relaxed);
     }
-    if visited > 0 {
-        walked.add(visited);
-    }
+    walked.add(visited);
     found
+}
+
+/// One receive of a chain, if it is live and fits; otherwise the next.
+#[inline(always)]
+fn fitting<const CLASS: usize>(
+    receives: &[Descriptor],
+    receive: u32,
+    before: u32,
+    key: &Key,
+    skip_booked: HandlerSet,
+) -> Result<Candidate, u32> {
+    let descriptor = &receives[receive as usize];
+    charge!(visit(receive));
+    // SAFETY: handlers search inside a block, the boundary between blocks (D1).
+    let posted = unsafe { descriptor.posted.peek() };
+    if posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
+        && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
+        && (skip_booked.is_empty() || !descriptor.booking.load(Relaxed).meets(&skip_booked))
+    {
+        Ok(Candidate { receive, before, sequence: posted.sequence, label: posted.label })
+    } else {
+        Err(descriptor.next.load(Relaxed))
+    }
 }

@@ -17,15 +17,33 @@ impl Leader {
     /// After a block that this leader ran alone: its receives are unlinked and free already.
     pub(super) fn finish_alone(&mut self, block: &BlockInfo, matched: Matched) {
         match matched {
-            Matched::AllExact(comm) => {
+            Matched::AllOf(comm) => {
                 self.free_receives.give_all(&self.scratch.receives()[..block.count]);
-                self.count_left(comm, WildcardClass::None, block.count);
+                self.count_all_left(comm, block.count);
                 self.release(block, block.count);
             }
             Matched::Mixed => self.finish_each(block, |leader, handler| {
                 let receive = leader.scratch.receives()[handler];
                 (receive != NIL).then(|| (leader.comm_of(block, handler), receive))
             }),
+        }
+    }
+
+    /// The receives of all handlers are no longer posted.
+    #[inline]
+    fn count_all_left(&mut self, comm: u32, count: usize) {
+        let classes = self.comms[comm as usize].view.classes;
+        let only = WildcardClass::ALL.into_iter().find(|&class| classes == 1 << class as u8);
+        if let Some(class) = only {
+            return self.count_left(comm, class, count);
+        }
+        let mut left = [0; WildcardClass::ALL.len()];
+        for &receive in &self.scratch.receives()[..count] {
+            // SAFETY: the boundary (D1).
+            left[unsafe { self.shared.receives[receive as usize].posted.peek() }.class as usize] += 1;
+        }
+        for class in WildcardClass::ALL.into_iter().filter(|&class| left[class as usize] > 0) {
+            self.count_left(comm, class, left[class as usize]);
         }
     }
 

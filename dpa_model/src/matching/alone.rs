@@ -18,13 +18,13 @@ use super::optimistic::{book_alone, find, key, overtake};
 use super::protocol::move_data;
 use crate::block::{BlockInfo, Claim};
 use crate::booking::HandlerSet;
-use crate::descriptor::NIL;
-use crate::index::{Key, search_exact};
+use crate::descriptor::{Descriptor, NIL};
+use crate::index::{Bin, Candidate, CommView, Key, search as search_index, search_class};
 use crate::message::{Completion, Entry, Message};
 use crate::nic::Shared;
 use crate::ring::Run;
 use crate::story::{Step, tell};
-use crate::{FastPath, InlineHashes, Path};
+use crate::{FastPath, HandlerCounters, InlineHashes, Path};
 
 /// A block of at least so many messages is a sign that more come.
 const STREAMING: usize = 8;
@@ -32,8 +32,8 @@ const STREAMING: usize = 8;
 /// What the boundary may know of the block's messages without looking at each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Matched {
-    /// All, in this communicator, by receives without wildcards.
-    AllExact(u32),
+    /// All, in this communicator.
+    AllOf(u32),
     /// Look.
     Mixed,
 }
@@ -54,41 +54,57 @@ pub(crate) fn run_alone(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) 
     let one_comm = plain == block.count;
     let finish = Finish::new(nic, block);
     let matched = if contested == 0 && scratch.overtaken.is_empty() {
-        finish.each(&scratch.receives, 0..block.count, Path::Clean)
+        finish.each(&scratch.receives, &scratch.before, 0..block.count, Path::Clean)
     } else {
         if contested != 0 {
             nic.boundary_counters.conflict_blocks.add(1);
         }
         if one_comm && all_fast(nic, block, conflict, comm, scratch) {
-            finish.each(&scratch.receives, 0..conflict, Path::Clean)
-                + finish.each(&scratch.receives, conflict..block.count, Path::Fast)
+            finish.each(&scratch.receives, &scratch.before, 0..conflict, Path::Clean)
+                + finish.each(&scratch.receives, &scratch.before, conflict..block.count, Path::Fast)
         } else {
             resolve(nic, block, conflict, scratch, finish)
         }
     };
-    if one_comm && matched == block.count { Matched::AllExact(comm) } else { Matched::Mixed }
+    if one_comm && matched == block.count { Matched::AllOf(comm) } else { Matched::Mixed }
 }
 
-/// Phase 1 as far as it is plain: messages of communicator `comm`, which has no receives with wildcards, with
-/// hashes that are trusted. Returns how many handlers that were, and a bit for each that found its candidate booked
-/// by a lower one.
-///
-/// What the loop needs stands in local variables: a compiler must otherwise read it again after each booking.
+/// Phase 1 as far as it is plain: messages of communicator `comm` with hashes that are trusted. Returns how many
+/// handlers that were, and a bit for each that found its candidate booked by a lower one.
 #[inline(never)]
 fn search_plain(nic: &Shared, block: &BlockInfo, comm: u32, scratch: &mut Scratch) -> (usize, u64) {
     scratch.overtaken = HandlerSet::NONE;
     // SAFETY: inside a block.
     let view = unsafe { *nic.view(comm) };
     let trusted = nic.options.inline_hashes == InlineHashes::Trust;
-    if !view.nothing_wild() || view.overtaking || nic.options.early_check || !trusted {
+    if view.overtaking || nic.options.early_check || !trusted {
         return (0, 0);
     }
+    // Most communicators have receives of one class at a time: then one table is searched, by a loop of its own.
+    match view.classes {
+        0b0000 => search_with(nic, block, comm, &view, scratch, |_, _, _, _, _, _| None),
+        0b0001 => search_with(nic, block, comm, &view, scratch, search_class::<0>),
+        0b0010 => search_with(nic, block, comm, &view, scratch, search_class::<1>),
+        0b0100 => search_with(nic, block, comm, &view, scratch, search_class::<2>),
+        0b1000 => search_with(nic, block, comm, &view, scratch, search_class::<3>),
+        _ => search_with(nic, block, comm, &view, scratch, search_index),
+    }
+}
+
+/// What the loop needs stands in local variables: a compiler must otherwise read it again after each booking.
+#[inline(always)]
+fn search_with(
+    nic: &Shared,
+    block: &BlockInfo,
+    comm: u32,
+    view: &CommView,
+    scratch: &mut Scratch,
+    search: impl Fn(&[Descriptor], &[Bin], &CommView, &Key, HandlerSet, &HandlerCounters) -> Option<Candidate>,
+) -> (usize, u64) {
     let (receives, bins, entries) = (&*nic.receives, &*nic.bins, nic.arrivals.ring.run(block.first));
-    // Without a bin to look at: nothing is posted, or the communicator has no tables.
-    let empty = view.classes == 0;
-    let places = scratch.receives[..block.count].iter_mut().zip(&nic.handler_counters);
+    let places = scratch.receives[..block.count].iter_mut().zip(&mut scratch.before).zip(&nic.handler_counters);
     let mut contested = 0;
-    for (handler, (place, counters)) in places.enumerate() {
+    for (handler, ((place, before), counters)) in places.enumerate() {
         // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
         let entry = unsafe { entries.peek(handler) };
         if entry.envelope.comm.0 != comm || !entry.has_hashes {
@@ -96,14 +112,14 @@ fn search_plain(nic: &Shared, block: &BlockInfo, comm: u32, scratch: &mut Scratc
         }
         let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
         let key = Key { source, tag, hashes: entry.hashes };
-        let found =
-            if empty { None } else { search_exact(receives, bins, &view, &key, HandlerSet::NONE, counters) };
+        let found = search(receives, bins, view, &key, HandlerSet::NONE, counters);
         tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
         *place = match found {
             Some(found) => {
                 let conflict = book_alone(&receives[found.receive as usize], handler);
                 tell(|| Step::Booked { handler, receive: nic.request(found.receive) });
                 contested |= u64::from(conflict) << handler;
+                *before = found.before;
                 found.receive
             }
             None => {
@@ -138,6 +154,7 @@ fn search(nic: &Shared, block: &BlockInfo, from: usize, scratch: &mut Scratch) -
                     let conflict = book_alone(&nic.receives[found.receive as usize], handler);
                     tell(|| Step::Booked { handler, receive: nic.request(found.receive) });
                     contested |= u64::from(conflict) << handler;
+                    scratch.before[handler] = found.before;
                     found.receive
                 }
                 None => {
@@ -180,7 +197,7 @@ fn all_fast(nic: &Shared, block: &BlockInfo, conflict: usize, comm: u32, scratch
 /// Clean up to the first conflict, from there fast or slow, in order. Returns how many messages have a receive.
 #[inline(never)]
 fn resolve(nic: &Shared, block: &BlockInfo, conflict: usize, scratch: &mut Scratch, finish: Finish) -> usize {
-    let Scratch { candidates, receives, groups, overtaken, .. } = scratch;
+    let Scratch { candidates, receives, before, groups, overtaken, .. } = scratch;
     *candidates = *receives;
     groups.clear();
     let mut matched = 0;
@@ -195,7 +212,7 @@ fn resolve(nic: &Shared, block: &BlockInfo, conflict: usize, scratch: &mut Scrat
             (candidate, Path::Overtaking)
         };
         receives[handler] = receive;
-        matched += finish.each(receives, handler..handler + 1, path);
+        matched += finish.each(receives, before, handler..handler + 1, path);
     }
     matched
 }
@@ -229,14 +246,16 @@ impl<'a> Finish<'a> {
         Self { nic, entries, results, ahead: if block.count >= STREAMING { block.count } else { 0 } }
     }
 
-    /// Some handlers that went the same path, if they found a receive. Returns how many did.
+    /// Some handlers that went the same path, if they found a receive. `before`: what stood before their candidates.
+    /// Returns how many did.
     #[inline(always)]
-    fn each(self, taken: &[u32], handlers: Range<usize>, path: Path) -> usize {
+    fn each(self, taken: &[u32], before: &[u32], handlers: Range<usize>, path: Path) -> usize {
         let Self { nic, entries, results, ahead } = self;
         let (receives, bins) = (&*nic.receives, &*nic.bins);
         let mut matched = 0;
         let counters = &nic.handler_counters[handlers.clone()];
-        for ((&receive, counters), handler) in taken[handlers.clone()].iter().zip(counters).zip(handlers) {
+        let taken = taken[handlers.clone()].iter().zip(&before[handlers.clone()]);
+        for (((&receive, &before), counters), handler) in taken.zip(counters).zip(handlers) {
             if receive == NIL {
                 unmatched(nic, handler, path);
                 continue;
@@ -247,7 +266,7 @@ impl<'a> Finish<'a> {
             debug_assert!(path == Path::Overtaking || descriptor.is_posted(), "consumed twice (S18)");
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
-            bins[posted.bin as usize].take_out(receives, receive);
+            bins[posted.bin as usize].take_out(receives, receive, before);
             // SAFETY: the leader saw the block's entries ready, and releases them after the block's end.
             let entry = unsafe { entries.peek(handler) };
             let arrival = entries.position(handler);

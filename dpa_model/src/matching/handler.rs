@@ -25,6 +25,8 @@ pub(crate) struct Scratch {
     pub(super) candidates: [u32; HANDLERS_MAX],
     /// Receives taken: for communicators that allow overtaking before the barrier, else after.
     pub(super) receives: [u32; HANDLERS_MAX],
+    /// What stood before the candidates in their chains, if one worker runs the block alone.
+    pub(super) before: [u32; HANDLERS_MAX],
     /// Bit i: handler i's communicator allows overtaking.
     pub(super) overtaken: HandlerSet,
     pub(super) groups: Groups,
@@ -36,6 +38,7 @@ impl Scratch {
             claims: [Claim::NONE; HANDLERS_MAX],
             candidates: [NIL; HANDLERS_MAX],
             receives: [NIL; HANDLERS_MAX],
+            before: [NIL; HANDLERS_MAX],
             overtaken: HandlerSet::NONE,
             groups: Groups::new(),
         }
@@ -189,7 +192,7 @@ fn resolve(
     conflict: usize,
     scratch: &mut Scratch,
 ) {
-    let Scratch { claims, candidates, receives, overtaken, groups } = scratch;
+    let Scratch { claims, candidates, receives, overtaken, groups, .. } = scratch;
     let in_conflict = conflict < slice.end;
     if in_conflict {
         groups.clear();

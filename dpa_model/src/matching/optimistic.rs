@@ -2,7 +2,7 @@
 
 use crate::booking::HandlerSet;
 use crate::descriptor::{Descriptor, NIL, state};
-use crate::index::{Candidate, CommView, Key, search, search_exact};
+use crate::index::{Candidate, CommView, Key, search, search_class};
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::sync::Relaxed;
@@ -40,7 +40,7 @@ pub(crate) fn find(
     counters: &HandlerCounters,
 ) -> Option<Candidate> {
     if view.only_exact() {
-        search_exact(&nic.receives, &nic.bins, view, key, skip_booked, counters)
+        search_class::<0>(&nic.receives, &nic.bins, view, key, skip_booked, counters)
     } else {
         search(&nic.receives, &nic.bins, view, key, skip_booked, counters)
     }
