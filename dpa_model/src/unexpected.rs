@@ -19,7 +19,7 @@ use crate::buffers::Buffers;
 use crate::descriptor::NIL;
 use crate::hash::Hashes;
 use crate::index::CommView;
-use crate::message::{Message, Protocol, Target};
+use crate::message::{Entry, Message, Protocol, Target};
 use crate::{Hints, WildcardClass};
 
 #[derive(Clone, Copy, Debug)]
@@ -35,17 +35,6 @@ struct Link {
 }
 
 const UNLINKED: Link = Link { next: NIL, before: NIL };
-
-/// A message to be stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming<'a> {
-    pub(crate) message: Message,
-    pub(crate) hashes: Hashes,
-    pub(crate) protocol: Protocol,
-    pub(crate) payload: [u64; 3],
-    /// Payload of a buffered message; empty otherwise.
-    pub(crate) bytes: &'a [u8],
-}
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -174,31 +163,49 @@ impl UnexpectedStore {
         &self.entries[index as usize]
     }
 
-    /// Takes a message at the end of its chains, those in `linked`. `None`: no room.
-    pub(crate) fn insert(&mut self, view: &CommView, linked: u8, incoming: &Incoming<'_>) -> Option<u32> {
-        let &Incoming { message, hashes, protocol, payload, bytes } = incoming;
+    /// Takes the message that came as number `arrival` at the end of its chains, those in `linked`. `bytes`: payload of
+    /// a buffered message. Returns whether there was room.
+    ///
+    /// The entry is read where it lies: passing its parts on through memory costs as much as linking them.
+    #[inline(always)]
+    pub(crate) fn insert(
+        &mut self,
+        view: &CommView,
+        linked: u8,
+        arrival: u64,
+        incoming: &Entry,
+        hashes: Hashes,
+        bytes: &[u8],
+    ) -> bool {
+        let protocol = incoming.protocol;
         if !self.has_room(protocol) {
-            return None;
+            return false;
         }
-        let index = self.free.take()?;
+        let Some(index) = self.free.take() else { return false };
         charge!(store(index));
         let mut buffer = NIL;
         if protocol == Protocol::Buffered {
-            buffer = self.free_buffers.take()?;
+            let Some(free) = self.free_buffers.take() else { return false };
+            buffer = free;
             // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses these buffers.
             unsafe { self.buffers.write(buffer as usize, bytes) };
         }
         if protocol != Protocol::Rendezvous {
-            self.bytes += u64::from(message.length);
+            self.bytes += u64::from(incoming.length);
         }
         let entry = &mut self.entries[index as usize];
-        (entry.message, entry.payload, entry.hashes) = (message, payload, hashes);
-        (entry.buffer, entry.protocol) = (buffer, protocol);
+        entry.message.arrival = arrival;
+        entry.message.envelope = incoming.envelope;
+        entry.message.length = incoming.length;
+        entry.payload = incoming.payload;
+        (entry.hashes, entry.buffer, entry.protocol) = (hashes, buffer, protocol);
         self.append::<0>(view, linked, index);
-        self.append::<1>(view, linked, index);
-        self.append::<2>(view, linked, index);
+        if linked & !LINKED_ALWAYS != 0 {
+            self.append::<1>(view, linked, index);
+            self.append::<2>(view, linked, index);
+        }
         self.append::<3>(view, linked, index);
-        Some(index)
+        true
     }
 
     /// Links an entry at the end of its chain of one class, if that is in `linked`.
@@ -234,6 +241,7 @@ impl UnexpectedStore {
     }
 
     /// The oldest message that the target accepts, looked up in the one chain of its class.
+    #[inline(always)]
     pub(crate) fn find(&self, view: &CommView, target: &Target) -> Option<u32> {
         let class = target.class;
         let mut current = self.chains[view.bin(class, target.hash) as usize].head;
@@ -249,10 +257,13 @@ impl UnexpectedStore {
     }
 
     /// Takes a message out of its chains, those in `linked`; it keeps its memory until `free`.
+    #[inline(always)]
     pub(crate) fn unlink(&mut self, view: &CommView, linked: u8, index: u32) {
         self.remove::<0>(view, linked, index);
-        self.remove::<1>(view, linked, index);
-        self.remove::<2>(view, linked, index);
+        if linked & !LINKED_ALWAYS != 0 {
+            self.remove::<1>(view, linked, index);
+            self.remove::<2>(view, linked, index);
+        }
         self.remove::<3>(view, linked, index);
     }
 
@@ -279,6 +290,7 @@ impl UnexpectedStore {
     }
 
     /// Looks at a stored payload.
+    #[inline(always)]
     pub(crate) fn with_bytes<R>(&self, index: u32, look: impl FnOnce(&[u8]) -> R) -> R {
         let entry = &self.entries[index as usize];
         if entry.protocol == Protocol::Buffered {
@@ -290,6 +302,7 @@ impl UnexpectedStore {
     }
 
     /// Gives the memory of an unlinked message back.
+    #[inline(always)]
     pub(crate) fn free(&mut self, index: u32) {
         let entry = &self.entries[index as usize];
         if entry.buffer != NIL {

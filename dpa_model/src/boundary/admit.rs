@@ -64,10 +64,7 @@ impl Leader {
             Command::Cancel { request, comm, target } => self.cancel(request, comm, &target),
             Command::Probe { request, comm, target, take } => self.probe(request, comm, &target, take),
             Command::Receive { request, entry, buffer, capacity } => {
-                deliver_stored(&self.shared, &self.unexpected, entry, buffer, capacity);
-                let message = self.unexpected.entry(entry).message;
-                self.unexpected.free(entry);
-                self.report(Completion::Received { request, message, late: true });
+                self.receive_stored(request, entry, buffer, capacity);
             }
             Command::Create { request, comm, bins, hints } => self.create(request, comm, bins, hints),
             Command::Free { request, comm } => self.free(request, comm),
@@ -146,14 +143,28 @@ impl Leader {
         self.report(Completion::PostForwarded { request });
     }
 
+    #[inline(never)]
     fn deliver_late(&mut self, request: u64, comm: CommId, found: u32, buffer: HostAddress, capacity: u32) {
         self.shared.boundary_counters.posts_late.add(1);
         charge!(late(found));
-        deliver_stored(&self.shared, &self.unexpected, found, buffer, capacity);
-        let message = self.unexpected.entry(found).message;
         self.unlink_unexpected(comm.0, found);
-        self.unexpected.free(found);
-        self.report(Completion::Received { request, message, late: true });
+        self.receive_stored(request, found, buffer, capacity);
+    }
+
+    /// Delivers a message that is in no chain any more, and gives its memory back.
+    #[inline(always)]
+    fn receive_stored(&mut self, request: u64, entry: u32, buffer: HostAddress, capacity: u32) {
+        deliver_stored(&self.shared, &self.unexpected, entry, buffer, capacity);
+        self.unexpected.free(entry);
+        let message = &self.unexpected.entry(entry).message;
+        let position = self.results_tail;
+        self.results_tail += 1;
+        // SAFETY: as in `report`; written in place, because this is the commonest of its results.
+        unsafe {
+            self.shared.completions.fill(position, 0, |slot| {
+                *slot = Completion::Received { request, message: *message, late: true };
+            });
+        }
     }
 
     /// Looks for the receive in the one chain where it can be.
@@ -290,6 +301,7 @@ impl Leader {
         }
     }
 
+    #[inline(always)]
     pub(super) fn unlink_unexpected(&mut self, comm: u32, entry: u32) {
         let control = &mut self.comms[comm as usize];
         control.unexpected -= 1;

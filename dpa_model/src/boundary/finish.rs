@@ -10,7 +10,6 @@ use crate::hash::Hashes;
 use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::sync::Relaxed;
-use crate::unexpected::Incoming;
 use crate::{InlineHashes, UnexpectedFull, WildcardClass};
 
 impl Leader {
@@ -126,56 +125,61 @@ impl Leader {
 
     /// A message without a receive: into the unexpected store, or on to the host. Returns whether the host has to
     /// know.
+    #[inline(always)]
     fn keep_unmatched(&mut self, block: &BlockInfo, handler: usize) -> bool {
         let position = block.first + handler as u64;
         // SAFETY: the entry was seen ready and is released only after this; the ring lives as long as the leader.
         let entry = unsafe { self.shared.arrivals.ring.peek(position).detach() };
-        let message = Message { arrival: position, envelope: entry.envelope, length: entry.length };
-        let comm = entry.envelope.comm.0;
-        if let Some(control) = self.comms.get_mut(comm as usize)
-            && control.home == Home::Nic
-        {
-            if self.store(comm, &entry, position, message) {
-                if self.shared.options.log_order {
-                    self.fill_result(block, handler, Completion::Unexpected { message });
-                }
-                return self.shared.options.log_order;
-            }
-            // Back-pressure never comes here: the block was cut to what fits.
-            debug_assert_eq!(self.shared.options.unexpected_full, UnexpectedFull::Demote);
-            self.comms[comm as usize].home = Home::Fallback;
-            self.shared.boundary_counters.fallback_unexpected.add(1);
+        if !self.store(&entry, position) {
+            self.forward(block, handler, &entry);
+            return true;
         }
-        self.shared.boundary_counters.arrivals_forwarded.add(1);
-        self.count_forwarded(comm);
-        self.stage(&entry, position, block.results + handler as u64);
-        let Entry { protocol, payload, .. } = *entry;
-        self.fill_result(block, handler, Completion::ArrivalForwarded { message, protocol, payload });
-        true
+        if self.shared.options.log_order {
+            let message = Message { arrival: position, envelope: entry.envelope, length: entry.length };
+            self.fill_result(block, handler, Completion::Unexpected { message });
+        }
+        self.shared.options.log_order
     }
 
-    fn store(&mut self, comm: u32, entry: &Entry, position: u64, message: Message) -> bool {
+    /// Stores a message, unless its communicator is not the NIC's or there is no room.
+    #[inline(always)]
+    fn store(&mut self, entry: &Entry, position: u64) -> bool {
+        let control = self.comms.get_mut(entry.envelope.comm.0 as usize);
+        let Some(control) = control.filter(|control| control.home == Home::Nic) else { return false };
         let trusted = entry.has_hashes && self.shared.options.inline_hashes == InlineHashes::Trust;
         let hashes =
             if trusted { entry.hashes } else { Hashes::of(entry.envelope.source, entry.envelope.tag) };
-        let control = &mut self.comms[comm as usize];
-        let Entry { protocol, payload, .. } = *entry;
-        let mut insert = |bytes: &[u8]| {
-            let incoming = Incoming { message, hashes, protocol, payload, bytes };
-            self.unexpected.insert(&control.view, control.linked, &incoming)
-        };
-        let stored = if protocol == Protocol::Buffered {
+        let (view, linked) = (&control.view, control.linked);
+        let stored = if entry.protocol == Protocol::Buffered {
             let buffer = self.shared.arrivals.bounce_buffer(position);
+            let insert = |bytes: &[u8]| self.unexpected.insert(view, linked, position, entry, hashes, bytes);
             // SAFETY: the bounce buffer belongs to this entry until the head passes it.
             unsafe { self.shared.arrivals.bounce.read(buffer, entry.length as usize, insert) }
         } else {
-            insert(&[])
+            self.unexpected.insert(view, linked, position, entry, hashes, &[])
         };
-        if stored.is_none() {
-            return false;
+        control.unexpected += u32::from(stored);
+        stored
+    }
+
+    /// A message that cannot be stored goes on to the host; from the first on, all of its communicator do (S20).
+    #[cold]
+    fn forward(&mut self, block: &BlockInfo, handler: usize, entry: &Entry) {
+        let position = block.first + handler as u64;
+        let Entry { envelope, length, protocol, payload, .. } = *entry;
+        if let Some(control) = self.comms.get_mut(envelope.comm.0 as usize)
+            && control.home == Home::Nic
+        {
+            // Back-pressure never comes here: the block was cut to what fits.
+            debug_assert_eq!(self.shared.options.unexpected_full, UnexpectedFull::Demote);
+            control.home = Home::Fallback;
+            self.shared.boundary_counters.fallback_unexpected.add(1);
         }
-        control.unexpected += 1;
-        true
+        self.shared.boundary_counters.arrivals_forwarded.add(1);
+        self.count_forwarded(envelope.comm.0);
+        self.stage(entry, position, block.results + handler as u64);
+        let message = Message { arrival: position, envelope, length };
+        self.fill_result(block, handler, Completion::ArrivalForwarded { message, protocol, payload });
     }
 
     /// Copies a buffered payload to the staging buffer that goes with a ring position.

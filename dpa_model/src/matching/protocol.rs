@@ -72,6 +72,7 @@ fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) 
 }
 
 /// Moves the data of an unexpected message that a receive has claimed (O22); boundary only.
+#[inline(always)]
 pub(crate) fn deliver_stored(
     nic: &Shared,
     store: &UnexpectedStore,
