@@ -15,7 +15,7 @@ use super::signal::Signals;
 use super::stats::Summary;
 use super::ucx::{Ucx, UcxError};
 use super::window::{Limits, Receiver, ReceiverTimes, receive, send, send_along, slots};
-use crate::engine::{BinCount, BinEngine, ListEngine};
+use crate::engine::{BIN_COUNT_MAX, BinCount, BinEngine, ListEngine};
 use crate::registry::EngineOptions;
 
 /// Who receives.
@@ -86,6 +86,9 @@ pub struct Settings {
     /// The NIC. `threads`: by threads of its own, otherwise by the receiving thread. Tables that are too
     /// small for a window are made larger.
     pub nic: EngineOptions,
+    /// Where more receives are posted at a time than a hash table has bins, it gets as many bins. A search otherwise
+    /// walks over several receives whatever the hash.
+    pub grow_bins: bool,
     /// Measured windows at most.
     pub repetitions: usize,
     /// Time for these; ten are made in any case.
@@ -179,7 +182,11 @@ impl Settings {
             config.handlers = handlers;
         }
         let Point { scenario, window, size, .. } = point;
-        config.receives = config.receives.max(window + scenario.standing + 1);
+        let posted = window + scenario.standing;
+        config.receives = config.receives.max(posted + 1);
+        if self.grow_bins {
+            config.bins = config.bins.max(posted.next_power_of_two().min(BIN_COUNT_MAX as usize));
+        }
         if scenario.unexpected || scenario.late > 0 {
             config.unexpected = config.unexpected.max(window + 1);
             if (INLINE_BYTES + 1..=config.eager_limit).contains(size) {
@@ -209,7 +216,7 @@ impl Settings {
 /// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size: 8 };
 /// let budget = Duration::from_millis(5);
 /// let nic = dpamatch::registry::EngineOptions { threads: false, ..Default::default() };
-/// let sample = measure(&point, &Settings { nic, repetitions: 10, budget, seed: 1, ucx: None })?;
+/// let sample = measure(&point, &Settings { nic, grow_bins: true, repetitions: 10, budget, seed: 1, ucx: None })?;
 /// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -332,7 +339,7 @@ mod tests {
 
     fn settings(threads: bool) -> Settings {
         let nic = EngineOptions { threads, ..EngineOptions::default() };
-        Settings { nic, repetitions: 3, budget: Duration::ZERO, seed: 7, ucx: None }
+        Settings { nic, grow_bins: true, repetitions: 3, budget: Duration::ZERO, seed: 7, ucx: None }
     }
 
     fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {

@@ -109,9 +109,9 @@ pub(super) struct Args {
     /// The rank; without it the one with the most messages
     #[arg(long, value_name = "R", requires = "trace")]
     rank: Option<u32>,
-    /// Bins of each hash table, 1 to 65536
-    #[arg(long, value_name = "B", default_value = "2048")]
-    bins: BinCount,
+    /// Bins of each hash table, 1 to 65536 [default: 2048, or as many as receives are posted at a time]
+    #[arg(long, value_name = "B")]
+    bins: Option<BinCount>,
     #[command(flatten)]
     nic: NicArgs,
 }
@@ -161,7 +161,17 @@ const OVERVIEW: &[(&str, usize)] = &[
     ("WDEPTH-1024", 100),
 ];
 
+/// As many bins as the paper's prototype (O30).
+const BINS: BinCount = match BinCount::new(2048) {
+    Ok(bins) => bins,
+    Err(_) => panic!("in range"),
+};
+
 impl Args {
+    fn bins(&self) -> BinCount {
+        self.bins.unwrap_or(BINS)
+    }
+
     fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
         let shares = [self.wild, self.conflicts, self.late];
         if shares.iter().any(Option::is_some) && !self.scenario.iter().any(|name| name == MIX) {
@@ -291,7 +301,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let points = args.points()?;
     let settings = Settings {
-        nic: args.nic.options(args.bins),
+        nic: args.nic.options(args.bins()),
+        grow_bins: args.bins.is_none(),
         repetitions: args.reps as usize,
         budget: Duration::from_millis(args.budget),
         seed: args.seed,

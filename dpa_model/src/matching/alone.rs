@@ -102,7 +102,8 @@ fn search_with(
     search: impl Fn(&[Descriptor], &[Bin], &CommView, &Key, HandlerSet, &HandlerCounters) -> Option<Candidate>,
 ) -> (usize, u64) {
     let (receives, bins, entries) = (&*nic.receives, &*nic.bins, nic.arrivals.ring.run(block.first));
-    let places = scratch.receives[..block.count].iter_mut().zip(&mut scratch.before).zip(&nic.handler_counters);
+    let places =
+        scratch.receives[..block.count].iter_mut().zip(&mut scratch.before).zip(&nic.handler_counters);
     let mut contested = 0;
     for (handler, ((place, before), counters)) in places.enumerate() {
         // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.

@@ -83,6 +83,7 @@ pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io:
             "handlers": nic.handlers,
             "workers": nic.workers,
             "bins": nic.bins,
+            "bins_grow": header.settings.grow_bins,
             "receives": nic.receives,
             "fast_path": format!("{:?}", nic.options.fast_path),
             "early_check": nic.options.early_check,

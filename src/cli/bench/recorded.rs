@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     if recorded.messages() == 0 {
         return Err(BadInput(format!("{}: rank {rank} gets no messages", path.display())).into());
     }
-    let options = args.nic.options(args.bins);
+    let options = args.nic.options(args.bins());
     options.nic.validate().map_err(|error| BadInput(error.to_string()))?;
     if size > options.nic.eager_limit.max(dpa_model::INLINE_BYTES) {
         return Err(BadInput("--sizes: a recorded sequence is sent eagerly".to_owned()).into());
