@@ -39,9 +39,9 @@ pub(crate) enum NotReady {
 }
 
 impl Arrivals {
-    pub(crate) fn new(log_depth: u32, bounce_buffers: usize, eager_limit: usize) -> Self {
+    pub(crate) fn new(depth: usize, bounce_buffers: usize, eager_limit: usize) -> Self {
         Self {
-            ring: Ring::new(log_depth),
+            ring: Ring::new(depth),
             bounce: Buffers::new(bounce_buffers, eager_limit),
             tail: CachePadded::new(AtomicU64::new(0)),
             senders: CachePadded::new(AtomicU64::new(1)),

@@ -56,8 +56,8 @@ pub struct HostPort {
     slots: Vec<Slot>,
     free: Vec<u32>,
     commands_tail: u64,
-    /// The NIC's head of the command queue, as last seen.
-    commands_head: u64,
+    /// First position of the command queue that must not be filled yet, by the NIC's head as last seen.
+    commands_end: u64,
     /// Commands issued that a stamp counts.
     commands_counted: u64,
     results_head: u64,
@@ -73,12 +73,13 @@ const RELEASE_EVERY: u64 = 16;
 
 impl HostPort {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let commands_end = shared.commands.depth();
         Self {
             shared,
             slots: Vec::new(),
             free: Vec::new(),
             commands_tail: 0,
-            commands_head: 0,
+            commands_end,
             commands_counted: 0,
             results_head: 0,
             results_released: 0,
@@ -385,11 +386,10 @@ impl HostPort {
     }
 
     fn has_room(&mut self) -> bool {
-        let depth = self.shared.commands.depth();
-        if self.commands_tail - self.commands_head >= depth {
-            self.commands_head = self.shared.commands.head();
+        if self.commands_tail == self.commands_end {
+            self.commands_end = self.shared.commands.head() + self.shared.commands.depth();
         }
-        self.commands_tail - self.commands_head < depth
+        self.commands_tail < self.commands_end
     }
 
     fn issue(&mut self, command: Command, stamp: u64) {

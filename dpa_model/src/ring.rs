@@ -34,8 +34,8 @@ struct Slot<T> {
 
 /// What bit 0 of a filled slot is on the pass that holds `position`.
 #[inline(always)]
-fn owner_bit(position: u64, log_depth: u32) -> u64 {
-    if fault!(OwnerBitConstant) { 1 } else { (position >> log_depth) & 1 ^ 1 }
+fn owner_bit(position: u64, depth: u64) -> u64 {
+    if fault!(OwnerBitConstant) { 1 } else { u64::from(position & depth == 0) }
 }
 
 impl<T> Slot<T> {
@@ -57,27 +57,30 @@ impl<T> Slot<T> {
 #[derive(Debug)]
 pub(crate) struct Ring<T> {
     slots: Box<[Slot<T>]>,
-    log_depth: u32,
+    /// A power of two.
+    depth: u64,
     head: CachePadded<AtomicU64>,
 }
 
 impl<T: Copy + Default> Ring<T> {
     pub(crate) const SLOT_BYTES: usize = size_of::<Slot<T>>();
 
-    pub(crate) fn new(log_depth: u32) -> Self {
-        let slots = (0..1usize << log_depth)
-            .map(|_| Slot { entry: PlainCell::new(T::default()), state: AtomicU64::new(0) });
-        Self { slots: slots.collect(), log_depth, head: CachePadded::new(AtomicU64::new(0)) }
+    /// `depth`: a power of two.
+    pub(crate) fn new(depth: usize) -> Self {
+        debug_assert!(depth.is_power_of_two());
+        let slots =
+            (0..depth).map(|_| Slot { entry: PlainCell::new(T::default()), state: AtomicU64::new(0) });
+        Self { slots: slots.collect(), depth: depth as u64, head: CachePadded::new(AtomicU64::new(0)) }
     }
 
     #[inline(always)]
     pub(crate) fn depth(&self) -> u64 {
-        1 << self.log_depth
+        self.depth
     }
 
     #[inline(always)]
     fn slot(&self, position: u64) -> &Slot<T> {
-        let index = (position & (self.depth() - 1)) as usize;
+        let index = (position & (self.depth - 1)) as usize;
         // SAFETY: `new` made exactly `depth` slots, a power of two, and the mask keeps the index below it.
         unsafe { self.slots.get_unchecked(index) }
     }
@@ -95,14 +98,14 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
-        unsafe { self.slot(position).fill(stamp, owner_bit(position, self.log_depth), write) };
+        unsafe { self.slot(position).fill(stamp, owner_bit(position, self.depth), write) };
     }
 
     /// The stamp of the entry at `position` if it is there. Only meaningful at `head() .. head() + depth()`.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
         let state = self.slot(position).state.load(weak!(ReadyRelaxed, Acquire));
-        (state & 1 == owner_bit(position, self.log_depth)).then_some(state >> 1)
+        (state & 1 == owner_bit(position, self.depth)).then_some(state >> 1)
     }
 
     /// Looks at the entry at `position`.
@@ -130,7 +133,7 @@ impl<T: Copy + Default> Ring<T> {
     /// The positions from `first` on, for a loop that keeps what it needs of the ring in registers.
     #[inline(always)]
     pub(crate) fn run(&self, first: u64) -> Run<'_, T> {
-        Run { slots: &self.slots, mask: self.depth() - 1, log_depth: self.log_depth, first }
+        Run { slots: &self.slots, depth: self.depth, first }
     }
 
     /// Gives back every position below `head`; consumer only.
@@ -144,8 +147,7 @@ impl<T: Copy + Default> Ring<T> {
 #[derive(Debug)]
 pub(crate) struct Run<'a, T> {
     slots: &'a [Slot<T>],
-    mask: u64,
-    log_depth: u32,
+    depth: u64,
     first: u64,
 }
 
@@ -166,8 +168,27 @@ impl<'a, T> Run<'a, T> {
 
     #[inline(always)]
     fn slot(&self, index: usize) -> &'a Slot<T> {
-        // SAFETY: the mask is the number of slots, a power of two, less 1.
-        unsafe { self.slots.get_unchecked(((self.first + index as u64) & self.mask) as usize) }
+        let index = (self.position(index) & (self.depth - 1)) as usize;
+        // SAFETY: as in `Ring::slot`.
+        unsafe { self.slots.get_unchecked(index) }
+    }
+
+    /// The same positions without the borrow.
+    ///
+    /// # Safety
+    /// The ring lives as long as the result.
+    #[inline(always)]
+    pub(crate) unsafe fn detach<'b>(self) -> Run<'b, T> {
+        let Self { slots, depth, first } = self;
+        // SAFETY: the caller's promise.
+        Run { slots: unsafe { &*core::ptr::from_ref(slots) }, depth, first }
+    }
+
+    /// As [`Ring::stamp_if_ready`].
+    #[inline(always)]
+    pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
+        let state = self.slot(index).state.load(weak!(ReadyRelaxed, Acquire));
+        (state & 1 == owner_bit(self.position(index), self.depth)).then_some(state >> 1)
     }
 
     /// Brings the line of an entry near.
@@ -193,6 +214,6 @@ impl<'a, T> Run<'a, T> {
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, index: usize, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
-        unsafe { self.slot(index).fill(0, owner_bit(self.first + index as u64, self.log_depth), write) };
+        unsafe { self.slot(index).fill(0, owner_bit(self.position(index), self.depth), write) };
     }
 }

@@ -16,10 +16,15 @@ impl Leader {
     #[inline(never)]
     pub(super) fn admit(&mut self) -> bool {
         let first = self.commands_head;
-        let end = first + self.shared.commands.depth();
-        while self.commands_head < end {
-            let Some(stamp) = self.shared.commands.stamp_if_ready(self.commands_head) else { break };
-            if self.shared.options.order == Order::Stamped && stamp > self.arrivals_head {
+        let commands = &self.shared.commands;
+        // SAFETY: the ring lives as long as the leader.
+        let run = unsafe { commands.run(first).detach() };
+        let stamped = self.shared.options.order == Order::Stamped;
+        let most = commands.depth() as usize;
+        let mut admitted = 0;
+        while admitted < most {
+            let Some(stamp) = run.stamp_if_ready(admitted) else { break };
+            if stamped && stamp > self.arrivals_head {
                 break;
             }
             if self.results_room(1) == 0 {
@@ -27,31 +32,33 @@ impl Leader {
                 break;
             }
             if fault!(CommandReleasedEarly) {
-                self.shared.commands.release(self.commands_head + 1);
+                self.shared.commands.release(run.position(admitted) + 1);
             }
             // Read where it lies: copying a command costs more than executing the commonest one.
-            // SAFETY: seen ready, and released only below; the ring lives as long as the leader.
-            let command = unsafe { self.shared.commands.peek(self.commands_head).detach() };
+            // SAFETY: seen ready, and released only below.
+            let command = unsafe { run.peek(admitted) };
             if fault!(CommandReleasedInUse) {
-                self.shared.commands.release(self.commands_head + 1);
+                self.shared.commands.release(run.position(admitted) + 1);
             }
-            self.commands_head += 1;
-            if !matches!(*command, Command::HandBack { .. }) {
-                self.commands_done += 1;
-            }
+            admitted += 1;
             charge!(command());
             match *command {
                 Command::Post { request, comm, ref target, buffer, capacity } => {
+                    self.commands_done += 1;
                     self.post(request, comm, target, buffer, capacity);
                 }
-                other => self.execute(other),
+                Command::HandBack { comm, forwarded } => self.hand_back(comm, forwarded),
+                other => {
+                    self.commands_done += 1;
+                    self.execute(other);
+                }
             }
             charge!(boundary_ends());
         }
-        let admitted = self.commands_head - first;
         if admitted > 0 {
+            self.commands_head = run.position(admitted);
             self.shared.commands.release(self.commands_head);
-            self.shared.boundary_counters.commands.add(admitted);
+            self.shared.boundary_counters.commands.add(admitted as u64);
         }
         admitted > 0
     }
@@ -60,7 +67,7 @@ impl Leader {
     #[inline(never)]
     fn execute(&mut self, command: Command) {
         match command {
-            Command::None | Command::Post { .. } => {}
+            Command::None | Command::Post { .. } | Command::HandBack { .. } => {}
             Command::Cancel { request, comm, target } => self.cancel(request, comm, &target),
             Command::Probe { request, comm, target, take } => self.probe(request, comm, &target, take),
             Command::Receive { request, entry, buffer, capacity } => {
@@ -68,7 +75,6 @@ impl Leader {
             }
             Command::Create { request, comm, bins, hints } => self.create(request, comm, bins, hints),
             Command::Free { request, comm } => self.free(request, comm),
-            Command::HandBack { comm, forwarded } => self.hand_back(comm, forwarded),
         }
     }
 

@@ -48,8 +48,8 @@ pub struct Leader {
     pub(crate) arrivals_head: u64,
     /// Next free position of the completion ring.
     pub(super) results_tail: u64,
-    /// The host's head of that ring, as last seen.
-    results_head: u64,
+    /// First position of it that must not be filled yet, by the host's head as last seen.
+    results_end: u64,
     /// Blocks shared with other workers so far.
     shared_blocks: u64,
     /// Workers, of which a prefix may be used for a block.
@@ -75,6 +75,7 @@ impl Drop for Leader {
 impl Leader {
     pub(crate) fn new(shared: Arc<Shared>, config: &NicConfig) -> Self {
         let bins = config.total_index_bins();
+        let results_end = shared.completions.depth();
         Self {
             shared,
             scratch: Scratch::new(),
@@ -91,7 +92,7 @@ impl Leader {
             commands_done: 0,
             arrivals_head: 0,
             results_tail: 0,
-            results_head: 0,
+            results_end,
             shared_blocks: 0,
             workers: config.workers,
             in_block: false,
@@ -159,12 +160,12 @@ impl Leader {
     }
 
     /// Free positions of the completion ring, looked up only when fewer than `wanted` are known.
+    #[inline(always)]
     pub(super) fn results_room(&mut self, wanted: usize) -> usize {
-        let depth = self.shared.completions.depth();
-        if self.results_tail + wanted as u64 - self.results_head > depth {
-            self.results_head = self.shared.completions.head();
+        if self.results_tail + wanted as u64 > self.results_end {
+            self.results_end = self.shared.completions.head() + self.shared.completions.depth();
         }
-        (depth - (self.results_tail - self.results_head)) as usize
+        (self.results_end - self.results_tail) as usize
     }
 
     /// Runs a block to its end, with other workers if it is long enough. `false`: its one message has no receive
