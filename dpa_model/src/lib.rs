@@ -47,6 +47,7 @@ mod charge;
 mod fault;
 
 mod arrivals;
+mod bin;
 mod block;
 mod booking;
 mod boundary;
@@ -76,6 +77,7 @@ pub mod story;
 mod sync;
 mod unexpected;
 
+pub use bin::BIN_BYTES;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
     BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX, Hints,
@@ -92,7 +94,6 @@ pub use event::{CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, 
 pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;
 pub use host_port::HostPort;
-pub use index::BIN_BYTES;
 pub use memory::{Footprint, FootprintLine, paper_bytes};
 pub use message::{INLINE_BYTES, Message};
 pub use nic::{BinUse, Monitor, Nic, Stop};

@@ -2,10 +2,10 @@
 
 use core::fmt;
 
+use crate::bin::BIN_BYTES;
 use crate::block::Block;
 use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
 use crate::descriptor::DESCRIPTOR_BYTES;
-use crate::index::BIN_BYTES;
 use crate::message::{Command, Completion, Entry};
 use crate::region::Regions;
 use crate::ring::Ring;

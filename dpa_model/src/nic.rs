@@ -5,12 +5,13 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use crate::arrivals::Arrivals;
+use crate::bin::Bin;
 use crate::block::Block;
 use crate::booking::HandlerSet;
 use crate::buffers::Buffers;
 use crate::counters::{BoundaryCounters, SenderCounters};
 use crate::descriptor::{Descriptor, table};
-use crate::index::{Bin, CommView};
+use crate::index::CommView;
 use crate::message::{Command, Completion};
 use crate::region::Regions;
 use crate::ring::Ring;

@@ -1,0 +1,258 @@
+//! A bin of an index: the chain of the receives with one hash, cleaned under the bin's lock (O5, O6, O28).
+//!
+//! **State.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or `NIL`. `length`: receives linked.
+//! `tail` and `length` are only touched by the boundary and by the lock's holder.
+//!
+//! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next` from any
+//! descriptor of the chain, also one unlinked in this block, visits every later receive that is still posted
+//! (S17). B3: while a receive is `CONSUMED` and not `UNLINKED` it is in its chain.
+//!
+//! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each other.
+//! Searchers take no lock and need none, see descriptor.rs.
+//!
+//! **Progress.** Lazy removal is wait-free; eager removal blocks on the lock's holder.
+//!
+//! **Cost.** 20 bytes, as the paper counts (O29): five 32-bit words where the paper has a lock and two 64-bit
+//! pointers (O31).
+
+use crate::Removal;
+use crate::descriptor::{Descriptor, NIL, state};
+use crate::sync::{Acquire, AtomicU32, Relaxed, Release, Wait};
+
+/// Bytes of one bin (O29).
+pub const BIN_BYTES: usize = 20;
+
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Bin {
+    lock: AtomicU32,
+    head: AtomicU32,
+    tail: AtomicU32,
+    length: AtomicU32,
+    /// Receives ever linked here: tells a bin that was never used from one that is empty now.
+    linked: AtomicU32,
+}
+
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
+const _: () = assert!(size_of::<Bin>() == BIN_BYTES);
+
+impl Bin {
+    pub(crate) fn empty() -> Self {
+        Self {
+            lock: AtomicU32::new(0),
+            head: AtomicU32::new(NIL),
+            tail: AtomicU32::new(NIL),
+            length: AtomicU32::new(0),
+            linked: AtomicU32::new(0),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn head(&self) -> u32 {
+        self.head.load(Relaxed)
+    }
+
+    pub(crate) fn length(&self) -> u32 {
+        self.length.load(Relaxed)
+    }
+
+    /// Whether a receive was ever linked here.
+    pub(crate) fn was_used(&self) -> bool {
+        self.linked.load(Relaxed) != 0
+    }
+
+    /// Appends; boundary only. Returns whether the chain held something already (a collision, S28).
+    #[inline]
+    pub(crate) fn append(&self, receives: &[Descriptor], receive: u32) -> bool {
+        let tail = self.tail.load(Relaxed);
+        receives[receive as usize].next.store(NIL, Relaxed);
+        if tail == NIL {
+            self.head.store(receive, Relaxed);
+        } else {
+            receives[tail as usize].next.store(receive, Relaxed);
+        }
+        self.tail.store(receive, Relaxed);
+        self.length.store(self.length() + 1, Relaxed);
+        self.linked.store(self.linked.load(Relaxed).wrapping_add(1), Relaxed);
+        tail != NIL
+    }
+
+    /// Unlinks a consumed receive as the block's only worker, or as the boundary: nobody else uses the bin.
+    #[inline]
+    pub(crate) fn remove_alone(&self, receives: &[Descriptor], receive: u32) {
+        let descriptor = &receives[receive as usize];
+        if descriptor.state.load(Relaxed) == state::UNLINKED {
+            return;
+        }
+        if self.head() != receive {
+            return self.unlink_up_to(receives, receive);
+        }
+        // The oldest of its chain: by far the commonest.
+        let next = descriptor.next.load(Relaxed);
+        self.head.store(next, Relaxed);
+        if next == NIL {
+            self.tail.store(NIL, Relaxed);
+        }
+        descriptor.state.store(state::UNLINKED, Relaxed);
+        self.length.store(self.length() - 1, Relaxed);
+    }
+
+    /// Takes a receive out of the chain and makes it free at once, as the block's only worker. `before`: what stood
+    /// before it when the block began, or anything; if that still holds, nothing has to be walked.
+    #[inline(always)]
+    pub(crate) fn take_out(&self, receives: &[Descriptor], receive: u32, before: u32) {
+        let descriptor = &receives[receive as usize];
+        if self.head() == receive {
+            // The oldest of its chain: by far the commonest.
+            let next = descriptor.next.load(Relaxed);
+            self.head.store(next, Relaxed);
+            if next == NIL {
+                self.tail.store(NIL, Relaxed);
+            }
+            self.length.store(self.length() - 1, Relaxed);
+        } else if !self.take_out_after(receives, receive, before) {
+            descriptor.state.store(state::CONSUMED, Relaxed);
+            self.unlink_up_to(receives, receive);
+        }
+        descriptor.state.store(state::FREE, Relaxed);
+    }
+
+    /// Unlinks a receive behind `before`. `false`: it does not stand there. A receive that is still posted is still in
+    /// its chain (B3), so its `next` is.
+    #[inline]
+    fn take_out_after(&self, receives: &[Descriptor], receive: u32, before: u32) -> bool {
+        let Some(neighbour) = receives.get(before as usize) else { return false };
+        if !neighbour.is_posted() || neighbour.next.load(Relaxed) != receive {
+            return false;
+        }
+        let next = receives[receive as usize].next.load(Relaxed);
+        neighbour.next.store(next, Relaxed);
+        if next == NIL {
+            self.tail.store(before, Relaxed);
+        }
+        self.length.store(self.length() - 1, Relaxed);
+        true
+    }
+
+    /// Unlinks a consumed receive while other handlers search and remove, or leaves that to the boundary.
+    /// `false`: it had to, because the lock was taken.
+    #[inline]
+    pub(crate) fn remove(&self, receives: &[Descriptor], receive: u32, removal: Removal) -> bool {
+        if removal == Removal::Deferred {
+            return true;
+        }
+        let acquire = weak!(LockAcquireRelaxed, Acquire);
+        if self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() && !fault!(UnlinkWithoutLock) {
+            if removal == Removal::Lazy {
+                return false;
+            }
+            let mut wait = Wait::new();
+            while self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() {
+                wait.pause();
+            }
+        }
+        // Read under the lock: an earlier holder may have taken it along (B3).
+        self.remove_alone(receives, receive);
+        if fault!(UnlinkedLosesNext) {
+            receives[receive as usize].next.store(NIL, Relaxed);
+        }
+        self.lock.store(0, weak!(LockReleaseRelaxed, Release));
+        true
+    }
+
+    /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends because of
+    /// B3.
+    #[inline(never)]
+    fn unlink_up_to(&self, receives: &[Descriptor], receive: u32) {
+        let mut before = NIL;
+        let mut current = self.head();
+        let mut unlinked = 0;
+        while current != NIL {
+            charge!(link(current));
+            let descriptor = &receives[current as usize];
+            let next = descriptor.next.load(Relaxed);
+            if descriptor.state.load(Relaxed) == state::CONSUMED {
+                if before == NIL {
+                    self.head.store(next, Relaxed);
+                } else {
+                    receives[before as usize].next.store(next, Relaxed);
+                }
+                if next == NIL {
+                    self.tail.store(before, Relaxed);
+                }
+                // `descriptor.next` stays: a searcher may stand here (B2).
+                descriptor.state.store(state::UNLINKED, Relaxed);
+                unlinked += 1;
+            } else {
+                before = current;
+            }
+            if current == receive {
+                break;
+            }
+            current = next;
+        }
+        self.length.store(self.length() - unlinked, Relaxed);
+    }
+}
+
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::descriptor::table;
+
+    const RECEIVES: u32 = 4;
+
+    fn chain(bin: &Bin, receives: &[Descriptor]) -> Vec<u32> {
+        let linked = |at: u32| (at != NIL).then_some(at);
+        let next = |&at: &u32| linked(receives[at as usize].next.load(Relaxed));
+        core::iter::successors(linked(bin.head()), next).collect()
+    }
+
+    /// All orders in which these can be taken.
+    fn orders(left: &[u32]) -> Vec<Vec<u32>> {
+        if left.is_empty() {
+            return Vec::from([Vec::new()]);
+        }
+        let first = |&first: &u32| {
+            let others: Vec<u32> = left.iter().copied().filter(|&other| other != first).collect();
+            orders(&others).into_iter().map(move |order| [&[first], order.as_slice()].concat())
+        };
+        left.iter().flat_map(first).collect()
+    }
+
+    #[test]
+    fn taking_out_in_any_order_leaves_the_others_in_theirs() {
+        // What stood before each in the beginning, or a wrong hint: nobody, the receive itself, one behind it.
+        let hints: [fn(u32) -> u32; 4] =
+            [|receive| receive.wrapping_sub(1), |_| NIL, |receive| receive, |_| RECEIVES - 1];
+        for (order, hint) in orders(&[0, 1, 2, 3]).iter().flat_map(|order| hints.map(|hint| (order, hint))) {
+            let (bin, receives) = (Bin::empty(), table(RECEIVES as usize + 1));
+            let mut left: Vec<u32> = (0..RECEIVES).collect();
+            for &receive in &left {
+                receives[receive as usize].state.store(state::POSTED, Relaxed);
+                bin.append(&receives, receive);
+            }
+            for &receive in order {
+                bin.take_out(&receives, receive, hint(receive));
+                left.retain(|&other| other != receive);
+                assert_eq!(chain(&bin, &receives), left, "{order:?}");
+                assert_eq!(bin.length() as usize, left.len());
+            }
+            // The chain's end is where it must be.
+            receives[RECEIVES as usize].state.store(state::POSTED, Relaxed);
+            bin.append(&receives, RECEIVES);
+            assert_eq!(chain(&bin, &receives), [RECEIVES], "{order:?}");
+        }
+        // The end, also while others are left.
+        let (bin, receives) = (Bin::empty(), table(3));
+        for receive in 0..2 {
+            receives[receive as usize].state.store(state::POSTED, Relaxed);
+            bin.append(&receives, receive);
+        }
+        bin.take_out(&receives, 1, 0);
+        bin.append(&receives, 2);
+        assert_eq!(chain(&bin, &receives), [0, 2]);
+    }
+}
