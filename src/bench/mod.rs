@@ -7,6 +7,7 @@
 //! them.
 
 mod baseline;
+mod copy;
 mod load;
 mod machine;
 mod nic_receiver;

@@ -32,6 +32,8 @@ pub enum Peer {
     Bins,
     /// The sequential engine with linked lists does.
     List,
+    /// Nobody: the bytes of a window are copied from buffers to buffers by the one thread that does nothing else.
+    Copy,
     /// UCX's tag matching between two processes.
     Ucx,
 }
@@ -41,7 +43,7 @@ impl Peer {
     /// measures UCX has one sender and no shares.
     pub fn takes(self, scenario: &Scenario) -> bool {
         match self {
-            Self::NoMatching => scenario.name() == "NC",
+            Self::NoMatching | Self::Copy => scenario.name() == "NC",
             Self::Ucx => !scenario.is_mixed(),
             Self::Nic { .. } | Self::Bins | Self::List => true,
         }
@@ -55,6 +57,7 @@ impl fmt::Display for Peer {
             Self::NoMatching => f.write_str("no-matching"),
             Self::Bins => f.write_str("seq-bins"),
             Self::List => f.write_str("seq-list"),
+            Self::Copy => f.write_str("memcpy"),
             Self::Ucx => f.write_str("ucx"),
         }
     }
@@ -236,6 +239,10 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         return Ok(ucx.measure(point, settings)?);
     }
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
+    if point.peer == Peer::Copy {
+        let (times, pinned) = super::copy::copy(&window, settings)?;
+        return sample(&times, &ReceiverTimes::default(), &window, pinned);
+    }
     let config = settings.config(point);
     // The sender is moved, not cloned: a single one claims positions without a locked instruction.
     let Nic { leader, workers, host, mut sender } = Nic::new(&config)?;
@@ -261,7 +268,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
             let drain = Drain::new(leader);
             run.pair(Sequential::new(drain, ListEngine::new(), slots, point.window, point.size))
         }
-        Peer::Ucx => unreachable!("measured above"),
+        Peer::Copy | Peer::Ucx => unreachable!("measured above"),
     }
 }
 
@@ -384,6 +391,8 @@ mod tests {
                 }
             }
         }
+        let copied = measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
+        assert!(copied.time_ns.count == 3 && copied.time_ns.min > 0.0 && copied.checked == 0);
         // More senders than messages.
         measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false)).expect("a sample");
     }
@@ -407,6 +416,14 @@ mod tests {
             measure(&point(nic, scenario, 5000, 8), &settings(false)).expect("a sample");
         }
         measure(&point(nic, "DEPTH-3000", 10, 8), &settings(false)).expect("a sample");
+        let bins = |grow_bins, name| {
+            Settings { grow_bins, ..settings(false) }.config(&point(nic, name, 100, 8)).bins
+        };
+        let least = settings(false).nic.nic.bins;
+        assert_eq!(
+            [bins(true, "DEPTH-8192"), bins(false, "DEPTH-8192"), bins(true, "NC")],
+            [16_384, least, least]
+        );
         let too_many = measure(&point(nic, "NC", WINDOW_MAX + 1, 8), &settings(false));
         assert!(matches!(too_many, Err(BenchError::WindowSize(_))));
         let too_long = measure(&point(nic, "NC", 10_000, 1 << 20), &settings(false));

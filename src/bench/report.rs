@@ -126,7 +126,7 @@ impl Report {
     /// The row of another receiver at the same window; without matching, that of NC.
     pub fn beside(&self, row: &Row, peer: Peer) -> Option<&Row> {
         let mut point = Point { peer, ..row.point.clone() };
-        if peer == Peer::NoMatching {
+        if matches!(peer, Peer::NoMatching | Peer::Copy) {
             point.scenario = "NC".parse().ok()?;
         }
         self.find(&point, row.calibrated)

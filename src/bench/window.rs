@@ -19,7 +19,7 @@ use super::signal::{Farewell, Gone, Signals, Spin};
 /// Windows before the measured ones. Their payloads, and so their order, are checked.
 pub const WARM_UP: usize = 20;
 /// Repetitions that are made even if the time is over.
-const REPETITIONS_MIN: usize = 10;
+pub(super) const REPETITIONS_MIN: usize = 10;
 
 /// The receiving end: something that matches, or does without.
 pub(super) trait Receiver {

@@ -122,6 +122,8 @@ enum Baseline {
     None,
     /// Messages go to buffers as they come
     NoMatching,
+    /// The bytes are copied by one thread that does nothing else
+    Memcpy,
     /// The sequential hash-bin engine
     Bins,
     /// The sequential list engine
@@ -200,6 +202,7 @@ impl Args {
         let baselines = self.baseline.iter().filter_map(|baseline| match baseline {
             Baseline::None => None,
             Baseline::NoMatching => Some(Peer::NoMatching),
+            Baseline::Memcpy => Some(Peer::Copy),
             Baseline::Bins => Some(Peer::Bins),
             Baseline::List => Some(Peer::List),
         });
@@ -265,7 +268,7 @@ impl Args {
                     points.add(Peer::Nic { handlers }, scenario, window);
                 }
                 for peer in self.baselines() {
-                    if peer == Peer::NoMatching {
+                    if matches!(peer, Peer::NoMatching | Peer::Copy) {
                         // Without matching every scenario is NC.
                         if let Ok(nc) = "NC".parse() {
                             points.add(peer, &nc, window);

@@ -59,6 +59,7 @@ fn object(report: &Report, row: &Row) -> Value {
         "size_bytes": row.point.size,
         "rate_msgs_per_s": row.rate(),
         "to_no_matching": ratio(Peer::NoMatching),
+        "to_memcpy": ratio(Peer::Copy),
         "to_seq_bins": ratio(Peer::Bins),
         "to_ucx": ratio(Peer::Ucx),
         "rounds": row.samples,

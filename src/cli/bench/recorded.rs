@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     engines.extend(args.baseline.iter().filter_map(|baseline| match baseline {
         Baseline::Bins => Some("bins"),
         Baseline::List => Some("list"),
-        Baseline::None | Baseline::NoMatching => None,
+        Baseline::None | Baseline::NoMatching | Baseline::Memcpy => None,
     }));
     let budget = Duration::from_millis(args.budget);
     let rows = recorded.measure(&options, &engines, args.rounds as usize, budget)?;

@@ -110,6 +110,10 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
     if list {
         header.push("list");
     }
+    let copy = report.rows.iter().any(|row| row.point.peer == Peer::Copy);
+    if copy {
+        header.extend(["memcpy", "/memcpy"]);
+    }
     let ucx = report.rows.iter().any(|row| row.point.peer == Peer::Ucx);
     if ucx {
         header.extend(["ucx", "/ucx"]);
@@ -149,10 +153,10 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
         if list {
             cells.push(beside(report.beside(row, Peer::List)));
         }
-        if ucx {
-            let ucx = report.beside(row, Peer::Ucx);
-            cells.push(beside(ucx));
-            cells.push(ratio(ucx.and_then(|ucx| row.ratio_to(ucx))));
+        for peer in [copy.then_some(Peer::Copy), ucx.then_some(Peer::Ucx)].into_iter().flatten() {
+            let other = report.beside(row, peer);
+            cells.push(beside(other));
+            cells.push(ratio(other.and_then(|other| row.ratio_to(other))));
         }
         table.add_row(cells.into_iter().map(Cell::new));
     }
