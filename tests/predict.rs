@@ -167,6 +167,57 @@ fn a_trace_for_perfetto_is_json() {
     assert!(events.iter().any(|event| event["name"] == "slow" && event["tid"] == 1), "{trace}");
 }
 
+/// All points of Figure 8 as the table for readers has them, and what each may be used for (O40).
+#[test]
+fn the_accuracy_table_has_all_points() {
+    let output = text(&dpamatch(&["predict", "accuracy", "--format", "json"], ""));
+    let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    let rows = value["accuracy"].as_array().expect("rows");
+    let held_out = |series: &str| {
+        let rows = rows.iter().filter(|row| row["series"] == series && row["point"] == "held out");
+        rows.map(|row| row["threads"].as_u64().expect("a number")).collect::<Vec<_>>()
+    };
+    assert_eq!((rows.len(), rows.iter().filter(|row| row["point"] == "fitted").count()), (18, 6));
+    assert_eq!(held_out("NC"), [4, 8, 16, 32]);
+    assert_eq!(held_out("WC-SP"), [4, 8, 16, 32]);
+    assert_eq!(held_out("WC-FP"), [4]);
+    for row in value["accuracy_summary"].as_array().expect("rows") {
+        let error = row["MAPE %"].as_f64().expect("a number");
+        assert!(row["required"].as_f64().is_none_or(|required| error <= required), "{row}");
+    }
+}
+
+/// Every question is asked with every answer, of a recorded program as well.
+#[test]
+fn what_if_asks_all_questions() {
+    let edge = recorded("edge-4-mpich");
+    let edge = edge.to_str().expect("a plain name");
+    let output =
+        text(&dpamatch(&["predict", "what-if", "--trace", edge, "--threads", "2-3", "--format", "csv"], ""));
+    for (question, answers) in [
+        ("early booking check (O27)", 4),
+        ("inline hashes (O26)", 2),
+        ("removal (O28)", 3),
+        ("fast path (S8)", 4),
+        ("bins", 4),
+        ("placement", 2),
+        ("blocks (S1)", 2),
+        ("barrier", 2),
+        ("boundary", 2),
+        ("overlap", 3),
+    ] {
+        let rows = output.lines().filter(|line| line.starts_with(question)).count();
+        assert_eq!(rows, 2 * answers, "{question}: {output}");
+    }
+    assert!(
+        output.lines().skip(1).all(|line| line
+            .rsplit(',')
+            .next()
+            .is_some_and(|rate| rate.parse::<f64>().is_ok_and(|rate| rate > 0.0))),
+        "{output}"
+    );
+}
+
 #[test]
 fn calibration_writes_a_profile() {
     let path = std::env::temp_dir().join(format!("dpamatch-profile-{}.toml", std::process::id()));
@@ -191,7 +242,11 @@ fn bad_input_is_named() {
     let edge = recorded("edge-4-mpich");
     let edge = edge.to_str().expect("a plain name");
     let no_times = ["predict", "--trace", edge, "--times", "recorded", "--order", "random"];
-    let cases: [(&[&str], &str, &str); 14] = [
+    let truncated = [env!("CARGO_MANIFEST_DIR"), "tests", "data", "traces", "truncated"];
+    let truncated = truncated.iter().collect::<PathBuf>();
+    let truncated = truncated.to_str().expect("a plain name");
+    let cases: [(&[&str], &str, &str); 15] = [
+        (&["predict", "--trace", truncated], "", "--salvage reads what is there"),
         (&["predict", "--trace", edge, "--rank", "7"], "", "no trace of this rank"),
         (&["predict", "--trace", edge, "what-if"], "", "--trace goes behind the name of the subcommand"),
         (&["predict", "--trace", edge, "--workload", "nc"], "", "cannot be used with"),

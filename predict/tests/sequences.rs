@@ -1,7 +1,7 @@
 //! Sequences of posts and arrivals in virtual time: what commands, late receives and long messages cost, and when.
 
 use dpamatch_predict::{
-    Event, Kind, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict, simulate,
+    Event, FastPath, Kind, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict, simulate,
 };
 
 const NS: u64 = 1000;
@@ -34,6 +34,8 @@ fn commands_cost(events: &[Event]) -> u64 {
     setup.charge_commands = true;
     let charged = run(&setup, &sequence);
     assert_eq!(free.matches, charged.matches);
+    let fence = |part: &Part| part.outcome.eus[0].time.fence;
+    assert_eq!(fence(&charged), fence(&free), "commands are work, no waiting");
     charged.time - free.time
 }
 
@@ -96,10 +98,12 @@ fn recorded_times_are_kept() {
 
 #[test]
 fn the_wire_spaces_messages_that_were_recorded_together() {
-    let setup = free_memory();
+    let mut setup = free_memory();
+    setup.profile.arrival.spacing_ns = 5000.0;
     let sequence = Sequence::window(Pattern::Distinct, 40, 8);
     let together = run(&setup, &sequence.clone().at(vec![0; 80]));
     let at_once = run(&setup, &sequence);
+    assert!(at_once.time > 39 * 5 * US, "{}", at_once.time);
     assert_eq!((together.time, together.matches), (at_once.time, at_once.matches));
 }
 
@@ -152,4 +156,69 @@ fn every_access_is_of_a_kind() {
             "{rules:?}"
         );
     }
+}
+
+/// Posts, receives that come late, short, longer and long messages; conflicts of one sequence and of others.
+fn everything() -> Sequence {
+    let mut events: Vec<Event> = (0..40).map(post).collect();
+    events.extend((0..40).map(|message| arrive(message, [8, 400, 5000][message as usize % 3])));
+    events.extend((40..60).map(|message| arrive(message, 400)));
+    events.extend((40..60).map(post));
+    let exact =
+        |receive| Event::Post { receive, comm: 5, source: Some(3), tag: Some(receive as u32 / 2 % 4) };
+    events.extend((100..160).map(exact));
+    events.extend((100..160).map(|message| Event::Arrive {
+        message,
+        comm: 5,
+        source: 3,
+        tag: message as u32 % 4,
+        bytes: 8,
+    }));
+    Sequence::new(events)
+}
+
+/// No number of a profile is without effect.
+#[test]
+fn every_time_of_a_profile_counts() {
+    let text = Profile::text("bluefield3").expect("built in");
+    // Small caches, so that every level is met; waiters that hinder each other.
+    let small =
+        ["memory.l2_bytes=1024", "memory.l3_bytes=2048", "word.waiter_ns=3", "arrival.entry_shared_ns=90"];
+    let time = |assignment: Option<String>| {
+        let overrides: Vec<String> = small.iter().map(|&name| name.to_owned()).chain(assignment).collect();
+        let profile = Profile::read(text, &overrides).expect("a good profile");
+        let mut setup = Setup { charge_commands: true, inline_hashes: false, ..Setup::new(profile, 8) };
+        (setup.fast_path, setup.eager_limit) = (FastPath::Sequence, 512);
+        let part = run(&setup, &everything());
+        assert!(part.count("fast") > 0 && part.count("slow") > 0 && part.count("posts_late") == 20);
+        part.time
+    };
+    let base = time(None);
+    let mut section = "";
+    let mut tried = 0;
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix('[') {
+            section = rest.split(']').next().unwrap_or_default();
+        }
+        let key = line.split('=').next().unwrap_or_default().trim();
+        if key.ends_with("_ns") {
+            let longer = time(Some(format!("{section}.{key}=5000")));
+            assert_ne!(longer, base, "{section}.{key} is without effect");
+            tried += 1;
+        }
+    }
+    assert_eq!(tried, 27);
+}
+
+#[test]
+fn expensive_posts_are_the_limit() {
+    let mut setup = free_memory();
+    (setup.charge_commands, setup.profile.work.post_ns) = (true, 5000.0);
+    let offer = Offer::Sequence(Sequence::window(Pattern::Distinct, 50, 8));
+    let now = predict(&setup, &offer, 0).expect("a good set-up");
+    let gains = limits(&setup, &offer, &now).expect("a good set-up");
+    assert_eq!(gains[0].limit, Limit::Commands);
+    setup.charge_commands = false;
+    let gains = limits(&setup, &offer, &now).expect("a good set-up");
+    assert!(gains.iter().all(|gain| gain.limit != Limit::Commands), "nothing to take away");
 }

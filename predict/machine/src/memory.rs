@@ -65,11 +65,43 @@ struct Line {
     free_at: Picos,
 }
 
-/// One EU's first level: lines with the version seen, the oldest overwritten first.
+/// One EU's first level: lines, each at most once, with the version seen; the oldest is overwritten first.
 #[derive(Clone, Debug)]
 struct First {
-    lines: Vec<(u32, u32)>,
+    lines: Vec<u32>,
+    versions: Vec<u32>,
     next: usize,
+}
+
+impl First {
+    fn new(lines: usize) -> Self {
+        Self { lines: vec![u32::MAX; lines], versions: vec![0; lines], next: 0 }
+    }
+
+    #[inline]
+    fn place(&self, line: usize) -> Option<usize> {
+        self.lines.iter().position(|&held| held == line as u32)
+    }
+
+    #[inline]
+    fn holds(&self, line: usize, version: u32) -> bool {
+        self.place(line).is_some_and(|place| self.versions[place] == version)
+    }
+
+    /// Whether the line is here as it is now; from now on it is.
+    #[inline]
+    fn take(&mut self, line: usize, version: u32) -> bool {
+        let place = match self.place(line) {
+            Some(place) if self.versions[place] == version => return true,
+            Some(stale) => stale,
+            None => {
+                self.next = if self.next + 1 == self.lines.len() { 0 } else { self.next + 1 };
+                self.next
+            }
+        };
+        (self.lines[place], self.versions[place]) = (line as u32, version);
+        false
+    }
 }
 
 #[derive(Debug)]
@@ -117,7 +149,7 @@ impl Memory {
             bounce: table(layout.bounce_buffers * bounce_lines),
             unexpected: table(layout.unexpected),
         };
-        let first = First { lines: vec![(u32::MAX, 0); costs.lines[0].max(1)], next: 0 };
+        let first = First::new(costs.lines[0].max(1));
         let ring_bytes = (layout.entries * LINE_BYTES + layout.bounce_buffers * layout.bounce_bytes) as u64;
         Self {
             lines: vec![Line::default(); end],
@@ -180,19 +212,9 @@ impl Memory {
     /// Load by `eu`: where it finds the line.
     pub(crate) fn read(&mut self, costs: &Costs, eu: usize, place: Place) -> Level {
         let index = self.line(place);
-        let version = self.lines[index].version;
-        let first = &mut self.first[eu];
-        if first.lines.contains(&(index as u32, version)) {
+        if self.first[eu].take(index, self.lines[index].version) {
             return Level::L1;
         }
-        let slot = match first.lines.iter().position(|&(line, _)| line == index as u32) {
-            Some(stale) => stale,
-            None => {
-                first.next = (first.next + 1) % first.lines.len();
-                first.next
-            }
-        };
-        first.lines[slot] = (index as u32, version);
         let line = self.lines[index];
         if line.in_l2 != 0 && self.inserted_l2 - line.in_l2 < costs.lines[1] as u64 {
             Level::L2
@@ -216,8 +238,9 @@ impl Memory {
     fn touch(&mut self, eu: usize, index: usize) {
         let version = self.lines[index].version.wrapping_add(1);
         self.lines[index].version = version;
-        if let Some(copy) = self.first[eu].lines.iter_mut().find(|copy| copy.0 == index as u32) {
-            copy.1 = version;
+        let first = &mut self.first[eu];
+        if let Some(place) = first.place(index) {
+            first.versions[place] = version;
         }
     }
 
@@ -227,7 +250,7 @@ impl Memory {
         let index = self.line(place);
         let Line { modified_by, version, free_at, .. } = self.lines[index];
         let other = usize::from(modified_by).checked_sub(1).filter(|&other| other != eu);
-        let fresh = other.is_some_and(|other| self.first[other].lines.contains(&(index as u32, version)));
+        let fresh = other.is_some_and(|other| self.first[other].holds(index, version));
         let level = self.read(costs, eu, place);
         let level = if level == Level::L1 { Level::L2 } else { level };
         let begin = now.max(free_at);

@@ -1,7 +1,7 @@
 //! Coroutines in the order of their clocks.
 //!
 //! **State of a task.** Running (one), ready (in `ready`, by clock and number), or asleep on the address of an
-//! atomic. **Invariant.** Before an access to shared state the running task is the least of all that are not
+//! atomic (in `asleep`). **Invariant.** Before an access to shared state the running task is the least of all that are not
 //! asleep. A switch goes through the caller of [`run`]: a task suspends, the loop resumes the least.
 
 use std::cell::{Cell, RefCell};
@@ -16,14 +16,28 @@ use crate::{Machine, Picos};
 /// The machine and who is ready, while `run` runs.
 struct Stage {
     machine: Machine,
-    ready: BinaryHeap<Reverse<(Picos, usize)>>,
-    /// Address on which each task sleeps; 0: it does not.
-    asleep_on: Vec<usize>,
-    /// How many sleep on an address with this remainder: most stores concern nobody.
-    asleep: [u16; REMAINDERS],
+    ready: BinaryHeap<Reverse<Turn>>,
+    /// Who sleeps on which address, by the address's remainder: most stores concern nobody.
+    asleep: Vec<Vec<(usize, usize)>>,
     yielders: Vec<*const Yielder<(), ()>>,
     /// Task 0 has returned: nobody sleeps any more.
     ending: bool,
+}
+
+/// A task by its clock, then by its number: one number, since one compare is all that most accesses cost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Turn(u128);
+
+impl Turn {
+    #[inline]
+    fn new(clock: Picos, task: usize) -> Self {
+        Self(u128::from(clock) << 64 | task as u128)
+    }
+
+    #[inline]
+    fn task(self) -> usize {
+        self.0 as u64 as usize
+    }
 }
 
 /// Remainders of addresses told apart, a power of two.
@@ -59,14 +73,12 @@ pub(crate) fn with_machine(act: impl FnOnce(&mut Machine)) {
 pub(crate) fn before_access() {
     let yielder = with_stage(|stage| {
         let running = stage.machine.current;
-        let clock = stage.machine.tasks[running].clock;
-        match stage.ready.peek() {
-            Some(Reverse(least)) if *least < (clock, running) => {
-                stage.ready.push(Reverse((clock, running)));
-                Some(stage.yielders[running])
-            }
-            _ => None,
-        }
+        let turn = Turn::new(stage.machine.tasks[running].clock, running);
+        let least = stage.ready.peek().is_some_and(|Reverse(least)| *least < turn);
+        least.then(|| {
+            stage.ready.push(Reverse(turn));
+            stage.yielders[running]
+        })
     });
     if let Some(Some(yielder)) = yielder {
         suspend(yielder);
@@ -89,32 +101,34 @@ pub(crate) fn looked_at(address: usize) {
 #[inline]
 pub(crate) fn stored(address: usize) {
     with_stage(|stage| {
-        if stage.asleep[remainder(address)] > 0 {
-            wake(stage, |sleeps_on| sleeps_on == address);
+        if !stage.asleep[remainder(address)].is_empty() {
+            wake(stage, remainder(address), |sleeps_on| sleeps_on == address);
         }
     });
 }
 
-fn wake(stage: &mut Stage, concerns: impl Fn(usize) -> bool) {
-    let now = stage.machine.tasks[stage.machine.current].clock;
-    let miss = stage.machine.poll_miss();
-    let woken = stage.asleep_on.iter().filter(|&&address| address != 0 && concerns(address)).count();
-    for task in 0..stage.asleep_on.len() {
-        let address = stage.asleep_on[task];
-        if address != 0 && concerns(address) {
-            stage.asleep_on[task] = 0;
-            stage.asleep[remainder(address)] -= 1;
-            let sleeper = &mut stage.machine.tasks[task];
+/// Wakes those with this remainder whose address `concerns`; in which order they lie there does not matter.
+fn wake(stage: &mut Stage, remainder: usize, concerns: impl Fn(usize) -> bool) {
+    let Stage { machine, ready, asleep, .. } = stage;
+    let sleepers = &mut asleep[remainder];
+    let now = machine.tasks[machine.current].clock;
+    let miss = machine.poll_miss();
+    let woken = sleepers.iter().filter(|&&(address, _)| concerns(address)).count();
+    sleepers.retain(|&(address, task)| {
+        let wakes = concerns(address);
+        if wakes {
+            let sleeper = &mut machine.tasks[task];
             sleeper.woken_among = woken as u32;
             // The polling loop sees it at its next look.
             let slept = now.saturating_sub(sleeper.clock).next_multiple_of(miss);
             sleeper.clock += slept;
-            stage.ready.push(Reverse((sleeper.clock, task)));
-            let running = std::mem::replace(&mut stage.machine.current, task);
-            stage.machine.count_wait(slept);
-            stage.machine.current = running;
+            ready.push(Reverse(Turn::new(sleeper.clock, task)));
+            let running = std::mem::replace(&mut machine.current, task);
+            machine.count_wait(slept);
+            machine.current = running;
         }
-    }
+        !wakes
+    });
 }
 
 /// Sleeps until somebody stores to the atomic that the running task read last.
@@ -128,8 +142,7 @@ pub fn pause() {
         }
         let running = stage.machine.current;
         let address = stage.machine.tasks[running].looked_at;
-        stage.asleep_on[running] = address;
-        stage.asleep[remainder(address)] += 1;
+        stage.asleep[remainder(address)].push((address, running));
         Some(stage.yielders[running])
     });
     if let Some(yielder) = yielder.expect("only a handler on the clock waits") {
@@ -173,9 +186,8 @@ pub fn run<A: 'static, B: 'static>(
     assert!(count <= machine.tasks.len(), "more tasks than EUs");
     let stage = Stage {
         machine,
-        ready: (0..count).map(|task| Reverse((0, task))).collect(),
-        asleep_on: vec![0; count],
-        asleep: [0; REMAINDERS],
+        ready: (0..count).map(|task| Reverse(Turn::new(0, task))).collect(),
+        asleep: vec![Vec::new(); REMAINDERS],
         yielders: vec![std::ptr::null(); count],
         ending: false,
     };
@@ -198,7 +210,7 @@ pub fn run<A: 'static, B: 'static>(
     while left > 0 {
         let next = STAGE.with_borrow_mut(|stage| {
             let stage = stage.as_mut()?;
-            let Reverse((_, task)) = stage.ready.pop()?;
+            let task = stage.ready.pop()?.0.task();
             stage.machine.current = task;
             Some(task)
         });
@@ -213,7 +225,7 @@ pub fn run<A: 'static, B: 'static>(
                 STAGE.with_borrow_mut(|stage| {
                     if let Some(stage) = stage {
                         stage.ending = true;
-                        wake(stage, |_| true);
+                        (0..REMAINDERS).for_each(|remainder| wake(stage, remainder, |_| true));
                     }
                 });
             }

@@ -7,11 +7,13 @@ use dpamatch::Rank;
 use dpamatch::analyze::Run;
 use dpamatch::analyze::order::Network;
 use dpamatch::stream::sequence;
-use dpamatch::trace::{self, OpenOptions};
+use dpamatch::trace::OpenOptions;
 use dpamatch_predict::{Event, Offer, Sequence};
 
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
+use super::super::interrupt::Interrupt;
+use super::super::trace::{bad_input, open};
 use super::rates::progress;
 use super::{Common, Workload};
 
@@ -28,6 +30,9 @@ pub(super) struct RecordedArgs {
     /// In which order posts and arrivals come, as for `dpamatch analyze`
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal, requires = "trace")]
     order: Order,
+    /// Use what can be read of broken files
+    #[arg(long, requires = "trace")]
+    salvage: bool,
     /// When they come
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Times::Fast, requires = "trace")]
     times: Times,
@@ -84,9 +89,10 @@ impl RecordedArgs {
         let bad = |what: String| BadInput(format!("{}: {what}", path.display()));
         let rank =
             self.rank.map(Rank::new).transpose().map_err(|error| BadInput(format!("--rank: {error}")))?;
-        let source = trace::open(path, &OpenOptions { rank, ..OpenOptions::default() })?;
+        let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
+        let source = open(path, options, &Interrupt::catch()?)?;
         let bar = progress(source.ranks().len());
-        let run = Run::load(source.as_ref(), |_| bar.inc(1))?;
+        let run = Run::load(source.as_ref(), |_| bar.inc(1)).map_err(bad_input)?;
         bar.finish_and_clear();
         let at = match self.rank {
             Some(rank) => run.programs.iter().position(|program| program.rank == rank),
