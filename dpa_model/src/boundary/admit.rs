@@ -149,7 +149,7 @@ impl Leader {
         self.report(Completion::PostForwarded { request });
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn deliver_late(&mut self, request: u64, comm: CommId, found: u32, buffer: HostAddress, capacity: u32) {
         self.shared.boundary_counters.posts_late.add(1);
         charge!(late(found));
