@@ -15,6 +15,14 @@ use crate::stream::StreamMatcher;
 pub struct EngineOptions {
     /// Bins of each hash table; for the emulated NIC in place of `nic.bins`.
     pub bins: BinCount,
+    /// The hash-bin engine starts with the usual number of bins instead and doubles them when it holds more entries.
+    pub grow_bins: bool,
+    /// k of each half of the engines with dedicated queues (C9).
+    pub k: u32,
+    /// Length of a shared queue at which they look for partners (C11).
+    pub theta: u32,
+    /// When the four-dimensional engine's lists become grids (F7).
+    pub grid: GridThreshold,
     /// The emulated NIC.
     pub nic: NicConfig,
     /// Run the emulated NIC by `nic.workers` threads; otherwise the calling thread runs it.
@@ -43,7 +51,7 @@ impl Fallback {
     /// A new, empty engine.
     pub fn build(self) -> Box<dyn Engine> {
         match self {
-            Self::Bins => Box::new(BinEngine::new(BinCount::default())),
+            Self::Bins => Box::new(BinEngine::growing()),
             Self::List => Box::new(ListEngine::new()),
         }
     }
@@ -54,6 +62,10 @@ impl Default for EngineOptions {
         let nic = NicConfig::default();
         Self {
             bins: BinCount::default(),
+            grow_bins: false,
+            k: 8,
+            theta: 100,
+            grid: GridThreshold::default(),
             nic,
             threads: true,
             hints: Hints::default(),
@@ -74,7 +86,15 @@ fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildEr
 }
 
 fn dedicated(config: DedicatedConfig, options: &EngineOptions) -> Box<dyn Engine> {
-    Box::new(DedicatedEngine::new(DedicatedConfig { processes: options.comm_size, ..config }))
+    let &EngineOptions { k, theta, comm_size: processes, .. } = options;
+    let part = |half: Option<u32>| half.map(|_| k);
+    Box::new(DedicatedEngine::new(DedicatedConfig {
+        k_collective: part(config.k_collective),
+        k_partner: part(config.k_partner),
+        theta,
+        processes,
+        timed: config.timed,
+    }))
 }
 
 /// Why an engine cannot be built from these options.
@@ -150,7 +170,10 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::software(
         "bins",
         "hash bins by communicator, source and tag, order kept by labels",
-        |options| Box::new(BinEngine::new(options.bins)),
+        |options| match options.grow_bins {
+            true => Box::new(BinEngine::growing()),
+            false => Box::new(BinEngine::new(options.bins)),
+        },
     ),
     EngineEntry::software(
         "col-pnp",
@@ -176,7 +199,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::software(
         "4d",
         "the source's rank in four dimensions, a list below a threshold",
-        |options| Box::new(FourDEngine::new(GridThreshold::default(), options.comm_size)),
+        |options| Box::new(FourDEngine::new(options.grid, options.comm_size)),
     ),
     EngineEntry::software(
         "ucx",

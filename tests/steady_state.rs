@@ -1,30 +1,44 @@
-//! Engines whose queues stopped growing allocate no more; nor do the NIC and the endpoint on the path of a
-//! message.
+//! Engines report the memory that they allocated; those whose queues stopped growing allocate no more, nor do the NIC
+//! and the endpoint on the path of a message.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use dpa_model::{CommId, Envelope, Hints, NicConfig, Rank, Selector, SourceSel, Tag, TagSel};
+use dpamatch::conformance::{Call, random_calls, seed_options};
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, MsgId, RecvId};
+use dpamatch::registry::ENGINES;
+use dpamatch::stream::{Event, Profile};
 
 thread_local! {
     /// Allocations of this thread: other tests of the process do not disturb.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that this thread holds, and the most it held since this was last set.
+    static BYTES: Cell<usize> = const { Cell::new(0) };
+    static BYTES_MAX: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What one thread allocates may be freed by another: then the sum goes round.
+fn add_bytes(bytes: usize) {
+    BYTES.set(BYTES.get().wrapping_add(bytes));
+    BYTES_MAX.set(BYTES_MAX.get().max(BYTES.get()));
 }
 
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter is a plain thread-local number
-// that is initialised at compile time and has no destructor, so touching it never allocates.
+// SAFETY: every call goes to the system's allocator unchanged; the counters are plain thread-local numbers
+// that are initialised at compile time and have no destructor, so touching them never allocates.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        add_bytes(layout.size());
         // SAFETY: the caller keeps `alloc`'s contract, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        BYTES.set(BYTES.get().wrapping_sub(layout.size()));
         // SAFETY: the pointer comes from `alloc` above, so from the system's allocator, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -78,6 +92,50 @@ fn no_allocation_once_warm() {
         assert_eq!(ALLOCATIONS.get() - before, 0, "{name}");
         assert_eq!(engine.stats().memory_bytes, memory, "{name}");
         assert!(before > 0, "the allocator counts");
+    }
+}
+
+fn call(engine: &mut dyn Engine, call: &Call) {
+    match *call {
+        Call::Event(Event::Post { recv, comm, selector, coll: None, .. }) => {
+            engine.post(recv, comm, selector);
+        }
+        Call::Event(Event::Post { recv, comm, selector, coll: Some(coll), .. }) => {
+            engine.post_collective(recv, comm, selector, &coll);
+        }
+        Call::Event(Event::Arrive { msg, envelope, coll: None, .. }) => _ = engine.arrive(msg, envelope),
+        Call::Event(Event::Arrive { msg, envelope, coll: Some(coll), .. }) => {
+            engine.arrive_collective(msg, envelope, &coll);
+        }
+        Call::Event(Event::Cancel { recv }) => _ = engine.cancel(recv),
+        Call::Event(Event::Probe { comm, selector, .. }) => _ = engine.probe(comm, selector),
+        Call::Event(Event::Mprobe { comm, selector, .. }) => _ = engine.mprobe(comm, selector),
+        Call::Free(comm) => _ = engine.free_comm(comm),
+        Call::Size(comm, size) => engine.set_comm_size(comm, size),
+    }
+}
+
+/// What an engine says that it holds is what the allocator gave it, after every call, to the byte. While a table
+/// grows the old and the new one exist, so the allocator sees a higher peak, but never twice the one reported.
+#[test]
+fn engines_report_the_memory_that_they_hold() {
+    for (seed, profile) in (0..).zip(Profile::ALL) {
+        let calls = random_calls(seed, 4_000, profile);
+        let options = seed_options(seed);
+        for entry in ENGINES {
+            let before = BYTES.get();
+            let Some(mut engine) = entry.engine(&options) else { continue };
+            let own = before + size_of_val(engine.as_ref());
+            BYTES_MAX.set(BYTES.get());
+            for (number, next) in calls.iter().enumerate() {
+                call(engine.as_mut(), next);
+                let reported = engine.stats().memory_bytes as usize;
+                assert_eq!(reported, BYTES.get() - own, "{}, {profile}, call {number}: {next}", entry.name);
+            }
+            let (reported, seen) = (engine.stats().memory_bytes_max as usize, BYTES_MAX.get() - own);
+            let possible = reported <= seen && seen < 2 * reported;
+            assert!(possible, "{}, {profile}: {reported} bytes at most, {seen} seen", entry.name);
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use anyhow::Context;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use dpamatch::compare::{CompareError, Experiment, Plan, Report, Table};
-use dpamatch::engine::BinCount;
-use dpamatch::registry::{self, ENGINES, EngineEntry};
+use dpamatch::engine::{BinCount, GridThreshold};
+use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -62,9 +62,18 @@ pub(super) struct Args {
     /// Entries that stay in 'depth'
     #[arg(long, value_name = "D,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     depths: Vec<u32>,
-    /// Bins of each hash table of engines that have them, 1 to 65536
-    #[arg(long, value_name = "B", default_value_t = BinCount::default())]
-    bins: BinCount,
+    /// Bins of each hash table of engines that have them, 1 to 65536 [default: 256; 'bins' grows from there]
+    #[arg(long, value_name = "B")]
+    bins: Option<BinCount>,
+    /// Parts of the cap on dedicated queues in 'queues'; engines with such queues take the largest [default: 1,2,4,8]
+    #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    k: Vec<u32>,
+    /// Length of a queue at which engines with dedicated queues look for partners
+    #[arg(long, value_name = "T", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    theta: u32,
+    /// Entries above which '4d' leaves its list [default: 26, 50, 98 or 194 by the job's size]
+    #[arg(long, value_name = "E")]
+    threshold: Option<u32>,
     /// Timed rounds; 0: steps only
     #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=100))]
     rounds: u32,
@@ -84,6 +93,8 @@ enum Format {
     Table,
     Csv,
     Json,
+    /// Tables to paste into a page
+    Markdown,
 }
 
 fn engine_names() -> PossibleValuesParser {
@@ -107,12 +118,20 @@ impl Args {
             (&self.ranks, &mut plan.ranks),
             (&self.pending, &mut plan.pending),
             (&self.depths, &mut plan.depths),
+            (&self.k, &mut plan.k),
         ] {
             if !given.is_empty() {
                 planned.clone_from(given);
             }
         }
-        plan.options.bins = self.bins;
+        plan.options = EngineOptions {
+            bins: self.bins.unwrap_or_default(),
+            grow_bins: self.bins.is_none(),
+            k: plan.k.iter().copied().max().unwrap_or(plan.options.k),
+            theta: self.theta,
+            grid: self.threshold.map_or(GridThreshold::Span, GridThreshold::Entries),
+            ..plan.options
+        };
         (plan.rounds, plan.seed) = (self.rounds as usize, self.seed);
         plan
     }
@@ -142,7 +161,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut out = output::stdout();
     match args.format {
-        Format::Table => write!(out, "{}", text(&reports))?,
+        Format::Table => write!(out, "{}", text(&reports, Table::text))?,
+        Format::Markdown => write!(out, "{}", text(&reports, Table::markdown))?,
         Format::Csv => {
             let tables: Vec<&Table> = reports.iter().flat_map(|(_, report)| &report.data).collect();
             for (i, table) in tables.iter().enumerate() {
@@ -196,14 +216,14 @@ fn run_all(experiments: &[Experiment], plan: &Plan) -> anyhow::Result<Vec<(Exper
     Ok(reports)
 }
 
-fn text(reports: &[(Experiment, Report)]) -> String {
-    let tables = reports.iter().flat_map(|(_, report)| &report.summary).map(Table::text);
+fn text(reports: &[(Experiment, Report)], form: impl Fn(&Table) -> String) -> String {
+    let tables = reports.iter().flat_map(|(_, report)| &report.summary).map(form);
     tables.collect::<Vec<_>>().join("\n")
 }
 
 fn write_folder(folder: &Path, reports: &[(Experiment, Report)]) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("report.txt"), text(reports))?;
+    fs::write(folder.join("report.txt"), text(reports, Table::text))?;
     for (_, report) in reports {
         for table in &report.data {
             fs::write(folder.join(format!("{}.csv", table.name)), table.csv())?;

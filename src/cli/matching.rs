@@ -43,9 +43,9 @@ pub(super) struct Args {
     /// The matching engine
     #[arg(long, value_name = "NAME", default_value = "optimistic", value_parser = engine_names())]
     engine: String,
-    /// Bins of each hash table, 1 to 65536; engines without tables ignore it
-    #[arg(long, value_name = "B", default_value_t = BinCount::default())]
-    bins: BinCount,
+    /// Bins of each hash table, 1 to 65536; engines without tables ignore it [default: 256; 'bins' grows from there]
+    #[arg(long, value_name = "B")]
+    bins: Option<BinCount>,
     /// Processes in each communicator, if known: rank-array and 4d size their structures by it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     comm_size: Option<u32>,
@@ -74,7 +74,8 @@ fn engine_names() -> PossibleValuesParser {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let entry = registry::find(&args.engine).context("unknown engine")?;
-    let options = EngineOptions { comm_size: args.comm_size, ..args.nic.options(args.bins) };
+    let options = args.nic.options(args.bins.unwrap_or_default());
+    let options = EngineOptions { comm_size: args.comm_size, grow_bins: args.bins.is_none(), ..options };
     let mut matcher = entry.build(&options)?;
     let (name, input) = open(&args.file)?;
     let mut out = output::stdout();

@@ -158,11 +158,11 @@ impl NicArgs {
                 allow_overtaking: hinted(HintArg::AllowOvertaking),
             },
             sender_hashes: self.hashes != HashesArg::Absent,
-            comm_size: None,
             fallback: match self.fallback {
                 FallbackArg::Bins => Fallback::Bins,
                 FallbackArg::List => Fallback::List,
             },
+            ..EngineOptions::default()
         }
     }
 }

@@ -6,8 +6,9 @@
 
 use super::experiment::{Plan, Progress, Report, run_cases};
 use super::{Case, CompareError, Table, Value};
-use crate::engine::{BinCount, dimension_span};
+use crate::engine::{GridThreshold, dimension_span};
 use crate::figure::{Axis, Figure, Lines};
+use crate::registry::EngineOptions;
 use crate::workload::{Order, Pattern, Workload};
 
 /// Entries of the queue.
@@ -41,12 +42,16 @@ impl Growth {
     }
 
     /// Compares per message by the papers' formula for this engine, if it gives a number; and the formula.
-    fn formula(&self, engine: &str, entries: u32, bins: BinCount) -> Option<(f64, &'static str)> {
+    fn formula(&self, engine: &str, entries: u32, options: &EngineOptions) -> Option<(f64, &'static str)> {
         let n = f64::from(entries);
         let by_key = self.any == 0;
         let reverse = self.order == Order::Reverse;
         // In reverse order a queue of m entries costs (m + 1) / 2 a message, forward 1 (V7).
         let queue = |m: f64| if reverse { (m + 1.0) / 2.0 } else { 1.0 };
+        let doubling = {
+            let bins = f64::from(entries.next_power_of_two());
+            Some((1.0 + (n - 1.0) / bins / 2.0, "1 + (n - 1) / 2 bins, bins >= n (O3)"))
+        };
         match engine {
             "list" | "oracle" => Some((queue(n), "(n + 1) / 2 or 1 (V7)")),
             "rank-array" if by_key => {
@@ -54,21 +59,19 @@ impl Growth {
                 Some((queue(of_source), "entries of the source (F14)"))
             }
             // Ranks 1 to n: the first segment has one rank less, what is beyond the last full one another few.
-            "4d" if by_key && self.many => {
+            "4d" if by_key && self.many && options.grid == GridThreshold::Span => {
                 let span = dimension_span(entries + 1);
                 let sum: f64 = segments(entries, span).map(|m| f64::from(m) * queue(f64::from(m))).sum();
                 Some((sum / n, "entries of the segment (F14)"))
             }
             "4d" if by_key => Some((queue(n), "entries of the segment (F14)")),
             // Of n entries in b bins, each has on average (n - 1) / b others in its bin, half of them still there.
-            "bins" if by_key && reverse => {
-                Some((1.0 + (n - 1.0) / f64::from(bins.get()) / 2.0, "1 + (n - 1) / 2 bins (O3)"))
+            "bins" if by_key && reverse && !options.grow_bins => {
+                Some((1.0 + (n - 1.0) / f64::from(options.bins.get()) / 2.0, "1 + (n - 1) / 2 bins (O3)"))
             }
-            // Its tables double when there are more entries than bins.
-            "optimistic-seq" if reverse => {
-                let bins = f64::from(entries.next_power_of_two());
-                Some((1.0 + (n - 1.0) / bins / 2.0, "1 + (n - 1) / 2 bins, bins >= n (O3)"))
-            }
+            // Tables double when there are more entries than bins; `bins` has one for all with a wildcard.
+            "bins" if by_key && reverse => doubling,
+            "optimistic-seq" if reverse => doubling,
             // Its hash spreads keys that follow one another evenly.
             "ucx" if by_key => Some((queue((n / UCX_BUCKETS).max(1.0)), "n / buckets entries (O3)")),
             // The wildcard queue of receives, the global list of messages.
@@ -123,7 +126,7 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
                 own.rise(&format!("{queue}_{name}")).map(|count| count as f64 / own.matches.max(1) as f64)
             };
             let compares = per_match("attempts").unwrap_or(steps);
-            let formula = growth.formula(&own.engine, SIZES[SIZES.len() - 1], plan.options.bins);
+            let formula = growth.formula(&own.engine, SIZES[SIZES.len() - 1], &plan.options);
             table.push([
                 growth.name.into(),
                 own.engine.as_str().into(),

@@ -4,12 +4,11 @@ use super::experiment::{Plan, Progress, Report};
 use super::{Candidate, CompareError, Measurement, Table, Value, measure};
 use crate::engine::{DedicatedConfig, DedicatedEngine, ListEngine, dedicated_queue_cap};
 use crate::figure::{Axis, Figure, Lines, Series};
+use crate::registry::EngineOptions;
 use crate::workload::{Order, Pattern, Workload};
 
 /// Job sizes.
 const RANKS: [u32; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
-/// k_C of the paper's experiments (C21).
-const K: [u32; 4] = [1, 2, 4, 8];
 /// Calls of a collective operation: the first is profiled. An allreduce has so few elements that it takes many.
 const CALLS: u64 = 4;
 const ALLREDUCE_CALLS: u64 = 128;
@@ -50,15 +49,15 @@ const PRINTED_OVERHEADS: [Overhead; 4] = [
     },
 ];
 
-fn dedicated(k: u32, timed: bool) -> impl Fn() -> Box<dyn crate::engine::Engine> {
-    let config = DedicatedConfig { k_collective: Some(k), timed, ..DedicatedConfig::COL_LL };
+fn dedicated(k: u32) -> impl Fn() -> Box<dyn crate::engine::Engine> {
+    let config = DedicatedConfig { k_collective: Some(k), ..DedicatedConfig::COL_LL };
     move || Box::new(DedicatedEngine::new(config))
 }
 
 /// Gather, allreduce and iallgather at their receivers, for every k.
 pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let mut candidates = vec![Candidate::new("list", || Box::new(ListEngine::new()))];
-    candidates.extend(K.map(|k| Candidate::new(format!("k = {k}"), dedicated(k, false))));
+    candidates.extend(plan.k.iter().map(|&k| Candidate::new(format!("k = {k}"), dedicated(k))));
     let columns = [
         "operation",
         "ranks",
@@ -84,7 +83,7 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     for (i, pattern) in operations.into_iter().enumerate() {
         let y = Axis::log("times fewer steps");
         let mut panel = Lines::new(pattern.name(), Axis::powers("processes"), y);
-        panel.series = K.iter().map(|k| Series::line(format!("k = {k}"), [])).collect();
+        panel.series = plan.k.iter().map(|k| Series::line(format!("k = {k}"), [])).collect();
         for (j, ranks) in RANKS.into_iter().enumerate() {
             let name = format!("{pattern} of {ranks} ranks");
             progress((i * RANKS.len() + j) as f64 / (operations.len() * RANKS.len()) as f64, &name);
@@ -98,7 +97,7 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
                 let steps = all[i].steps()? - first[i].steps()?;
                 Some(steps as f64 / (all[i].matches - first[i].matches) as f64)
             };
-            for (((i, k), own), series) in (1..).zip(K).zip(&all[1..]).zip(&mut panel.series) {
+            for (((i, &k), own), series) in (1..).zip(&plan.k).zip(&all[1..]).zip(&mut panel.series) {
                 let printed = PRINTED.into_iter().find(|(of, n, _)| (*of, *n) == (k, ranks));
                 let speedup = PRINTED_GATHER.into_iter().find(|(n, _)| *n == ranks);
                 let speedup = speedup.filter(|_| k == 1 && pattern == Pattern::CollGather);
@@ -137,7 +136,9 @@ fn both(measurement: &Measurement, name: &str) -> u64 {
 
 /// What profiling, extraction and choosing queues cost, beside the searches (C28).
 pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
-    let config = DedicatedConfig { timed: true, ..DedicatedConfig::COL_PNP };
+    let EngineOptions { k, theta, .. } = plan.options;
+    let (k_collective, k_partner) = (Some(k), Some(k));
+    let config = DedicatedConfig { k_collective, k_partner, theta, timed: true, ..DedicatedConfig::COL_PNP };
     let candidates = [Candidate::new("col-pnp", move || Box::new(DedicatedEngine::new(config)))];
     let columns = [
         "application",

@@ -52,6 +52,8 @@ pub struct Plan {
     pub pending: Vec<u32>,
     /// Entries that stay in the queue.
     pub depths: Vec<u32>,
+    /// Parts of the cap on dedicated queues in the experiment `queues` (C9).
+    pub k: Vec<u32>,
     /// Timed rounds; 0: steps only, and the report is the same every time.
     pub rounds: usize,
     /// Seed of everything random.
@@ -63,10 +65,11 @@ impl Plan {
     pub fn usual(engines: Vec<&'static EngineEntry>) -> Self {
         Self {
             engines,
-            options: EngineOptions { threads: false, ..EngineOptions::default() },
+            options: EngineOptions { threads: false, grow_bins: true, ..EngineOptions::default() },
             ranks: vec![16, 64, 256, 704, 2048],
             pending: vec![1, 5, 10],
             depths: (0..=16).step_by(2).map(|power| 1 << power).collect(),
+            k: vec![1, 2, 4, 8],
             rounds: 3,
             seed: 1,
         }

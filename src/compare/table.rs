@@ -156,6 +156,16 @@ impl Table {
         out
     }
 
+    /// For a page in Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let rows = self.rows.iter().map(|row| line(row.iter().map(Value::shown).collect()));
+        let rule = line(self.columns.iter().map(|_| "---".to_owned()).collect());
+        let notes = self.notes.iter().map(|note| format!("\n{note}\n"));
+        let head = format!("{}\n\n{}{rule}", self.title, line(self.columns.clone()));
+        head + &rows.chain(notes).collect::<String>()
+    }
+
     /// For programs: RFC 4180, with a header.
     pub fn csv(&self) -> String {
         let header: Vec<String> = self.columns.iter().map(|name| Value::from(name.as_str()).csv()).collect();
@@ -185,11 +195,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_table_three_forms() {
+    fn one_table_four_forms() {
         let mut table = Table::new("t", "Title", ["engine", "steps", "ratio"]).note("counted");
         table.push(["list".into(), 5_u64.into(), 1.25.into()]);
         table.push(["a, b".into(), Value::None, 123.456.into()]);
         assert_eq!(table.csv(), "engine,steps,ratio\nlist,5,1.25\n\"a, b\",,123.456\n");
+        assert_eq!(
+            table.markdown(),
+            "Title\n\n| engine | steps | ratio |\n| --- | --- | --- |\n| list | 5 | 1.25 |\n| a, b | - | 123 |\n\ncounted\n"
+        );
         let text = table.text();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[4]), ("Title", "  counted"), "{text}");

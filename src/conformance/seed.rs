@@ -5,7 +5,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::{Call, check_engine, random_calls};
-use crate::engine::{BinCount, Oracle};
+use crate::engine::{BinCount, GridThreshold, Oracle};
 use crate::registry::{ENGINES, EngineOptions};
 use crate::stream::{Event, Outcome, Profile, StreamMatcher};
 
@@ -16,7 +16,7 @@ fn pick<T: Copy>(random: &mut ChaCha8Rng, choices: &[T]) -> T {
     choices[random.random_range(0..choices.len() as u64) as usize]
 }
 
-/// Options of engines, the same for the same number: few and many bins, sizes of communicators right, wrong and
+/// Options of engines, the same for the same number: few and many bins, low and high thresholds, sizes of communicators right, wrong and
 /// untold, and an emulated NIC that is run by the calling thread and so small that it falls back now and then.
 pub fn seed_options(seed: u64) -> EngineOptions {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -38,7 +38,21 @@ pub fn seed_options(seed: u64) -> EngineOptions {
         ..NicConfig::default()
     };
     let comm_size = pick(&mut random, &[None, Some(1), Some(64), Some(300), Some(5000)]);
-    EngineOptions { bins, nic, threads: false, comm_size, ..EngineOptions::default() }
+    let grow_bins = pick(&mut random, &[false, false, true]);
+    let (k, theta) = (pick(&mut random, &[0, 1, 8]), pick(&mut random, &[1, 5, 20, 100]));
+    let grid =
+        pick(&mut random, &[GridThreshold::Span, GridThreshold::Entries(0), GridThreshold::Entries(4)]);
+    EngineOptions {
+        bins,
+        grow_bins,
+        k,
+        theta,
+        grid,
+        nic,
+        threads: false,
+        comm_size,
+        ..EngineOptions::default()
+    }
 }
 
 /// Runs a stream through a matcher and through the oracle and compares the results, one by one, what is left

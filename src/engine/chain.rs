@@ -26,6 +26,12 @@ impl Chain {
     pub fn is_empty(self) -> bool {
         self.head == NIL
     }
+
+    /// The oldest node.
+    #[inline]
+    pub fn first(self) -> Option<u32> {
+        (self.head != NIL).then_some(self.head)
+    }
 }
 
 /// Most bytes of a vector that grew to `items` elements of `size` bytes one by one: it doubles, and starts with
@@ -110,6 +116,20 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
     #[inline]
     pub fn get(&self, at: u32) -> &T {
         &self.nodes[at as usize].item
+    }
+
+    /// The item of a node; `None` if the node is free or there is none of this number.
+    #[inline]
+    pub fn find(&self, at: u32) -> Option<&T> {
+        let node = self.nodes.get(at as usize)?;
+        (node.links[0].prev != FREE).then_some(&node.item)
+    }
+
+    /// The node after this one in its chain.
+    #[inline]
+    pub fn after(&self, at: u32, lane: usize) -> Option<u32> {
+        let next = self.nodes[at as usize].links[lane].next;
+        (next != NIL).then_some(next)
     }
 
     /// The item of a node in use, to change it.
@@ -218,6 +238,8 @@ mod tests {
         for &at in nodes.iter().rev() {
             slab.push_back(&mut two, 1, at);
         }
+        assert_eq!((one.first(), two.first()), (Some(nodes[0]), Some(nodes[3])));
+        assert_eq!((slab.after(nodes[0], 0), slab.after(nodes[0], 1)), (Some(nodes[1]), None));
         slab.unlink(&mut one, 0, nodes[1]);
         assert_eq!(items(&slab, one, 0), "acd");
         slab.unlink(&mut one, 0, nodes[0]);
@@ -242,5 +264,6 @@ mod tests {
         *slab.get_mut(a) = 'e';
         slab.remove(b);
         assert_eq!(slab.live().collect::<Vec<_>>(), [(a, &'e')]);
+        assert_eq!((slab.find(a), slab.find(b), slab.find(2)), (Some(&'e'), None, None));
     }
 }

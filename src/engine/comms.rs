@@ -77,14 +77,14 @@ impl<T> Comms<T> {
         at
     }
 
-    /// One entry of the communicator less; returns how many are left.
+    /// One entry of the communicator less; returns what is kept for it and how many entries are left.
     #[inline]
-    pub(super) fn leave(&mut self, comm: CommId) -> u32 {
-        let Some(at) = self.place(comm) else { return 0 };
+    pub(super) fn leave(&mut self, comm: CommId) -> Option<(&mut T, u32)> {
+        let at = self.place(comm)?;
         let slot = &mut self.slots[at as usize];
         debug_assert!(slot.entries > 0, "an entry leaves a communicator without entries");
         slot.entries -= 1;
-        slot.entries
+        Some((slot.value.as_mut()?, slot.entries))
     }
 
     /// The communicator is not in use any more.
@@ -100,10 +100,11 @@ impl<T> Comms<T> {
         self.slots.len() == self.free.len()
     }
 
-    /// Gives the memory back; only when no communicator is in use.
+    /// Gives the memory back if no communicator is in use.
     pub(super) fn release(&mut self) {
-        debug_assert!(self.is_empty(), "communicators in use cannot be released");
-        *self = Self::new();
+        if self.is_empty() {
+            *self = Self::new();
+        }
     }
 
     /// Bytes of the table itself, without what a `T` points to.
@@ -133,7 +134,8 @@ mod tests {
         assert_eq!(*comms.enter(CommId(7), || 'c'), 'b');
         comms.enter(CommId(u32::MAX), || 'd');
         assert_eq!((comms.entries(CommId(7)), comms.entries(CommId(8))), (2, 0));
-        assert_eq!((comms.leave(CommId(7)), comms.leave(CommId(7))), (1, 0));
+        assert_eq!(comms.leave(CommId(7)), Some((&mut 'b', 1)));
+        assert_eq!((comms.leave(CommId(7)), comms.leave(CommId(9))), (Some((&mut 'b', 0)), None));
         assert_eq!(comms.remove(CommId(7)), Some('b'));
         let bytes = comms.bytes();
         assert_eq!(*comms.enter(CommId(8), || 'e'), 'e');

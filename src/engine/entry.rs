@@ -2,6 +2,8 @@
 
 use dpa_model::{CommId, Envelope, Selector};
 
+use super::chain::Slab;
+use super::places::Receives;
 use super::{MsgId, RecvId};
 
 /// A receive in the PRQ.
@@ -17,6 +19,22 @@ impl PostedReceive {
     #[inline]
     pub(super) fn accepts(&self, envelope: &Envelope) -> bool {
         self.comm == envelope.comm && self.selector.accepts(envelope.source, envelope.tag)
+    }
+}
+
+impl Receives for Slab<PostedReceive, 1> {
+    #[inline]
+    fn recv_at(&self, at: u32) -> Option<RecvId> {
+        self.find(at).map(|receive| receive.recv)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
+        self.live().map(|(at, receive)| (at, receive.recv))
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.len() as usize
     }
 }
 

@@ -264,7 +264,7 @@ impl Index<1, 1> for FourD {
     #[inline]
     fn oldest(
         &mut self,
-        entries: &Entries<1, 1>,
+        entries: &mut Entries<1, 1>,
         comm: Option<&mut Lead>,
         key: (CommId, Selector),
         steps: &mut Steps,

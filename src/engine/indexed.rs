@@ -6,6 +6,7 @@ use dpa_model::{CommId, Envelope, Selector};
 use super::chain::{Chain, Slab};
 use super::comms::Comms;
 use super::id_table::IdTable;
+use super::places::{Places, Receives};
 use super::{Counter, Engine, Load, MsgId, RecvId, Stats};
 
 /// A receive in the PRQ.
@@ -108,6 +109,22 @@ impl<const P: usize, const U: usize> Entries<P, U> {
     }
 }
 
+impl<const P: usize> Receives for Slab<Posted, P> {
+    #[inline]
+    fn recv_at(&self, at: u32) -> Option<RecvId> {
+        self.find(at).map(|posted| posted.recv)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
+        self.live().map(|(at, posted)| (at, posted.recv))
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.len() as usize
+    }
+}
+
 /// The steps of one search (S28).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
@@ -144,10 +161,11 @@ pub trait Index<const P: usize, const U: usize>: Send {
         steps: &mut Steps,
     ) -> Option<u32>;
 
-    /// The oldest unexpected message that a receive with this selector accepts.
+    /// The oldest unexpected message that a receive with this selector accepts. An index may link messages now
+    /// that it kept back until somebody asks for them.
     fn oldest(
         &mut self,
-        entries: &Entries<P, U>,
+        entries: &mut Entries<P, U>,
         comm: Option<&mut Self::Comm>,
         key: (CommId, Selector),
         steps: &mut Steps,
@@ -194,11 +212,13 @@ pub struct Indexed<I: Index<P, U>, const P: usize, const U: usize> {
     next_label: u64,
     next_arrival: u64,
     /// Node of each posted receive, for cancels.
-    places: IdTable,
+    places: Places,
     comms: Comms<I::Comm>,
     /// Sizes of communicators that were told.
     sizes: IdTable,
     index: I,
+    /// Its bytes, as the statistics have them.
+    index_bytes: usize,
     stats: Stats,
 }
 
@@ -209,10 +229,11 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
             entries: Entries { posted: Slab::new(), unexpected: Slab::new() },
             next_label: 0,
             next_arrival: 0,
-            places: IdTable::new(),
+            places: Places::new(),
             comms: Comms::new(),
             sizes: IdTable::new(),
             index,
+            index_bytes: 0,
             stats: Stats::default(),
         };
         engine.note_structure();
@@ -227,9 +248,11 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     #[inline]
     fn oldest(&mut self, comm: CommId, selector: Selector) -> Option<u32> {
         let mut steps = Steps::default();
-        let found = self.index.oldest(&self.entries, self.comms.get_mut(comm), (comm, selector), &mut steps);
+        let found =
+            self.index.oldest(&mut self.entries, self.comms.get_mut(comm), (comm, selector), &mut steps);
         self.stats.umq.searched(steps.compares, found.is_some());
         self.stats.umq.hops += steps.hops;
+        self.note_if_changed();
         found
     }
 
@@ -251,7 +274,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     fn insert_posted(&mut self, recv: RecvId, comm: CommId, selector: Selector) {
         let at = self.entries.posted.insert(Posted { recv, label: self.next_label, comm, selector, home: 0 });
         self.next_label += 1;
-        self.places.set(recv.0, at);
+        self.places.set(&self.entries.posted, recv, at);
         let index = &mut self.index;
         let per_comm = self.comms.enter(comm, || index.new_comm(Self::size(&self.sizes, comm)));
         let collided = self.index.link_posted(&mut self.entries, per_comm, at);
@@ -261,13 +284,12 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
 
     fn remove_posted(&mut self, at: u32) -> RecvId {
         let Posted { recv, comm, .. } = *self.entries.posted.get(at);
-        if let Some(per_comm) = self.comms.get_mut(comm) {
+        if let Some((per_comm, left)) = self.comms.leave(comm) {
             self.index.unlink_posted(&mut self.entries, per_comm, at);
+            self.entries.posted.remove(at);
+            self.stats.prq.removed();
+            self.left(comm, left);
         }
-        self.entries.posted.remove(at);
-        self.places.remove(recv.0);
-        self.stats.prq.removed();
-        self.leave(comm);
         recv
     }
 
@@ -285,21 +307,22 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
 
     fn remove_unexpected(&mut self, at: u32) -> MsgId {
         let Unexpected { msg, envelope: Envelope { comm, .. }, .. } = *self.entries.unexpected.get(at);
-        if let Some(per_comm) = self.comms.get_mut(comm) {
+        if let Some((per_comm, left)) = self.comms.leave(comm) {
             self.index.unlink_unexpected(&mut self.entries, per_comm, at);
+            self.entries.unexpected.remove(at);
+            self.stats.umq.removed();
+            self.left(comm, left);
         }
-        self.entries.unexpected.remove(at);
-        self.stats.umq.removed();
-        self.leave(comm);
         msg
     }
 
+    /// An entry left a communicator, which has so many now.
     #[inline]
-    fn leave(&mut self, comm: CommId) {
-        if self.comms.leave(comm) == 0 && self.index.ends_when_empty() {
+    fn left(&mut self, comm: CommId, entries: u32) {
+        if entries == 0 && self.index.ends_when_empty() {
             self.end_comm(comm);
-        } else if self.index.conversions() != self.stats.conversions {
-            self.note_structure();
+        } else {
+            self.note_if_changed();
         }
     }
 
@@ -310,12 +333,21 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
         }
     }
 
+    /// Takes over what the index changed where nothing entered.
+    #[inline]
+    fn note_if_changed(&mut self) {
+        if self.index.bytes() != self.index_bytes || self.index.conversions() != self.stats.conversions {
+            self.note_structure();
+        }
+    }
+
     /// Takes over what changed in memory and structure.
     #[inline]
     fn note_structure(&mut self) {
         let entries = self.entries.posted.bytes() + self.entries.unexpected.bytes();
         let tables = self.places.bytes() + self.comms.bytes() + self.sizes.bytes();
-        self.stats.set_memory_bytes(entries + tables + self.index.bytes());
+        self.index_bytes = self.index.bytes();
+        self.stats.set_memory_bytes(entries + tables + self.index_bytes);
         self.stats.conversions = self.index.conversions();
     }
 }
@@ -338,7 +370,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
     }
 
     fn cancel(&mut self, recv: RecvId) -> bool {
-        let place = self.places.get(recv.0);
+        let place = self.places.find(&self.entries.posted, recv);
         if let Some(at) = place {
             self.remove_posted(at);
         }
@@ -416,7 +448,7 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
         };
         Slab::<Posted, P>::bytes_bound(load.posted)
             + Slab::<Unexpected, U>::bytes_bound(load.unexpected)
-            + IdTable::bytes_bound(load.posted)
+            + Places::bytes_bound(load.posted)
             + Comms::<I::Comm>::bytes_bound(comms)
             + IdTable::bytes_bound(load.comms)
             + self.index.bytes_bound(load)

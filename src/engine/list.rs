@@ -5,8 +5,9 @@
 use dpa_model::{CommId, Envelope, Selector};
 
 use super::chain::{Chain, Slab};
+use super::comms::Comms;
 use super::entry::{PostedReceive, UnexpectedMessage};
-use super::id_table::IdTable;
+use super::places::Places;
 use super::{Engine, Load, MsgId, RecvId, Stats};
 
 /// Two linked lists. A search costs the entries before the one it finds, insertion and removal are O(1).
@@ -17,9 +18,9 @@ pub struct ListEngine {
     unexpected: Slab<UnexpectedMessage, 1>,
     umq: Chain,
     /// Node of each posted receive, for cancels.
-    places: IdTable,
+    places: Places,
     /// Entries of each communicator, in both queues.
-    entries: IdTable,
+    entries: Comms<()>,
     stats: Stats,
 }
 
@@ -37,8 +38,8 @@ impl ListEngine {
             prq: Chain::EMPTY,
             unexpected: Slab::new(),
             umq: Chain::EMPTY,
-            places: IdTable::new(),
-            entries: IdTable::new(),
+            places: Places::new(),
+            entries: Comms::new(),
             stats: Stats::default(),
         }
     }
@@ -71,16 +72,15 @@ impl ListEngine {
         self.stats.prq.inserted(!self.prq.is_empty());
         let at = self.posted.insert(receive);
         self.posted.push_back(&mut self.prq, 0, at);
-        self.places.set(receive.recv.0, at);
-        self.entries.increment(u64::from(receive.comm.0));
+        self.places.set(&self.posted, receive.recv, at);
+        self.entries.enter(receive.comm, || ());
         self.note_memory();
     }
 
     fn remove_posted(&mut self, at: u32) -> RecvId {
         self.posted.unlink(&mut self.prq, 0, at);
         let receive = self.posted.remove(at);
-        self.places.remove(receive.recv.0);
-        self.entries.decrement(u64::from(receive.comm.0));
+        self.entries.leave(receive.comm);
         self.stats.prq.removed();
         receive.recv
     }
@@ -89,14 +89,14 @@ impl ListEngine {
         self.stats.umq.inserted(!self.umq.is_empty());
         let at = self.unexpected.insert(message);
         self.unexpected.push_back(&mut self.umq, 0, at);
-        self.entries.increment(u64::from(message.envelope.comm.0));
+        self.entries.enter(message.envelope.comm, || ());
         self.note_memory();
     }
 
     fn remove_unexpected(&mut self, at: u32) -> MsgId {
         self.unexpected.unlink(&mut self.umq, 0, at);
         let message = self.unexpected.remove(at);
-        self.entries.decrement(u64::from(message.envelope.comm.0));
+        self.entries.leave(message.envelope.comm);
         self.stats.umq.removed();
         message.msg
     }
@@ -125,7 +125,7 @@ impl Engine for ListEngine {
     }
 
     fn cancel(&mut self, recv: RecvId) -> bool {
-        let place = self.places.get(recv.0);
+        let place = self.places.find(&self.posted, recv);
         if let Some(at) = place {
             self.remove_posted(at);
         }
@@ -146,13 +146,14 @@ impl Engine for ListEngine {
         if !self.is_empty(comm) {
             return false;
         }
+        self.entries.remove(comm);
         if self.posted.is_empty() && self.unexpected.is_empty() {
             self.posted.release();
             self.unexpected.release();
             self.places.release();
             self.entries.release();
-            self.note_memory();
         }
+        self.note_memory();
         true
     }
 
@@ -165,7 +166,7 @@ impl Engine for ListEngine {
     }
 
     fn is_empty(&self, comm: CommId) -> bool {
-        self.entries.get(u64::from(comm.0)).is_none()
+        self.entries.entries(comm) == 0
     }
 
     fn stats(&self) -> &Stats {
@@ -176,8 +177,8 @@ impl Engine for ListEngine {
     fn memory_bound(&self, load: &Load) -> u64 {
         Slab::<PostedReceive, 1>::bytes_bound(load.posted)
             + Slab::<UnexpectedMessage, 1>::bytes_bound(load.unexpected)
-            + IdTable::bytes_bound(load.posted)
-            + IdTable::bytes_bound(load.comms.min(load.posted + load.unexpected))
+            + Places::bytes_bound(load.posted)
+            + Comms::<()>::bytes_bound(load.comms)
     }
 }
 

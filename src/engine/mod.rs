@@ -13,19 +13,21 @@ mod comms;
 mod dedicated;
 mod entry;
 mod four_d;
+mod four_indexes;
 pub(crate) mod hash;
 mod id_table;
 mod indexed;
 mod list;
 mod optimistic_seq;
 mod oracle;
+mod places;
 mod rank_array;
 mod simd;
 mod stats;
 mod ucx;
 
 pub use adaptive::{Adapted, Adaptive, AdaptiveConfig, AdaptiveEngine};
-pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine};
+pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine, Bins};
 pub use chain::{Chain, Slab, vec_bound};
 pub use collective::{COLL_NAME_MAX, CollName, Collective};
 pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
@@ -33,10 +35,11 @@ use dpa_model::{CommId, Envelope, Selector};
 pub use four_d::{
     FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array, paper_overhead_four_d,
 };
+pub use four_indexes::FourIndexes;
 pub(crate) use hash::{bin_of, key_hash};
 pub use indexed::{Entries, Index, Indexed, Posted, Steps, Unexpected};
 pub use list::ListEngine;
-pub use optimistic_seq::{FourIndexes, OptimisticSeq, OptimisticSeqEngine};
+pub use optimistic_seq::{OptimisticSeq, OptimisticSeqEngine};
 pub use oracle::Oracle;
 pub use rank_array::{ARRAY_RANKS_MAX, Array, ArrayLife, RankArray, RankArrayEngine};
 pub use simd::SimdEngine;

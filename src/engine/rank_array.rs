@@ -150,7 +150,7 @@ impl Index<1, 1> for RankArray {
     #[inline]
     fn oldest(
         &mut self,
-        entries: &Entries<1, 1>,
+        entries: &mut Entries<1, 1>,
         comm: Option<&mut Array>,
         key: (CommId, Selector),
         steps: &mut Steps,

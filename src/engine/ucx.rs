@@ -101,7 +101,7 @@ impl Index<1, 2> for Ucx {
     #[inline]
     fn oldest(
         &mut self,
-        entries: &Entries<1, 2>,
+        entries: &mut Entries<1, 2>,
         _comm: Option<&mut ()>,
         key: (CommId, Selector),
         steps: &mut Steps,

@@ -298,7 +298,7 @@ impl Index<2, 2> for Adaptive {
     #[inline]
     fn oldest(
         &mut self,
-        entries: &Entries<2, 2>,
+        entries: &mut Entries<2, 2>,
         comm: Option<&mut Adapted>,
         key: (CommId, Selector),
         steps: &mut Steps,

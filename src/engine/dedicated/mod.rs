@@ -31,6 +31,7 @@ use side::{Side, Wanted};
 
 use super::entry::{PostedReceive, UnexpectedMessage};
 use super::id_table::IdTable;
+use super::places::Places;
 use super::{Collective, Counter, Engine, Load, MsgId, RecvId, Stats};
 
 /// Which halves have dedicated queues, and how many.
@@ -97,7 +98,7 @@ pub struct DedicatedEngine {
     prq: Side<PostedReceive>,
     umq: Side<UnexpectedMessage>,
     /// Node of each posted receive, for cancels.
-    places: IdTable,
+    places: Places,
     /// Sizes of communicators that were told.
     sizes: IdTable,
     stats: Stats,
@@ -118,7 +119,7 @@ impl DedicatedEngine {
             catalogue: Catalogue::default(),
             prq: Side::new(&config),
             umq: Side::new(&config),
-            places: IdTable::new(),
+            places: Places::new(),
             sizes: IdTable::new(),
             stats: Stats::default(),
         };
@@ -140,6 +141,7 @@ impl DedicatedEngine {
     }
 
     fn take(&mut self, at: u32) -> MsgId {
+        self.note_memory();
         self.umq.remove(at, &mut self.stats.umq).msg
     }
 
@@ -150,7 +152,7 @@ impl DedicatedEngine {
         let receive = PostedReceive { recv, comm, selector };
         let source = concrete(selector.source);
         let at = self.prq.insert(receive, comm, kind, source, &mut self.stats.prq);
-        self.places.set(recv.0, at);
+        self.places.set(&self.prq, recv, at);
         self.note_memory();
         None
     }
@@ -168,9 +170,8 @@ impl DedicatedEngine {
     }
 
     fn remove_posted(&mut self, at: u32) -> RecvId {
-        let recv = self.prq.remove(at, &mut self.stats.prq).recv;
-        self.places.remove(recv.0);
-        recv
+        self.note_memory();
+        self.prq.remove(at, &mut self.stats.prq).recv
     }
 
     fn note_memory(&mut self) {
@@ -206,7 +207,7 @@ impl Engine for DedicatedEngine {
     }
 
     fn cancel(&mut self, recv: RecvId) -> bool {
-        let place = self.places.get(recv.0);
+        let place = self.places.find(&self.prq, recv);
         if let Some(at) = place {
             self.remove_posted(at);
         }
@@ -215,7 +216,9 @@ impl Engine for DedicatedEngine {
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(None, comm, selector).map(|at| self.umq.get(at).item.msg)
+        let found = self.oldest(None, comm, selector);
+        self.note_memory();
+        found.map(|at| self.umq.get(at).item.msg)
     }
 
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
@@ -275,7 +278,7 @@ impl Engine for DedicatedEngine {
         let processes = load.comm_size.max(self.config.processes.unwrap_or(0));
         self.prq.bytes_bound(load.posted, load.comms, processes, k)
             + self.umq.bytes_bound(load.unexpected, load.comms, processes, k)
-            + IdTable::bytes_bound(load.posted)
+            + Places::bytes_bound(load.posted)
             + IdTable::bytes_bound(load.comms)
             + Catalogue::BYTES_BOUND as u64
     }

@@ -5,8 +5,10 @@ use std::time::Instant;
 use dpa_model::CommId;
 
 use super::super::chain::{Chain, Slab, vec_bound};
+use super::super::entry::PostedReceive;
 use super::super::id_table::IdTable;
-use super::super::{Counter, QueueStats};
+use super::super::places::Receives;
+use super::super::{Counter, QueueStats, RecvId};
 use super::DedicatedConfig;
 use super::cap::{Budget, SEEN_PROCESSES_MAX, dedicated_queue_cap};
 use super::catalogue::Kind;
@@ -78,6 +80,20 @@ pub(super) struct Side<T> {
 
 fn class_id(comm: CommId, class: u32) -> u64 {
     u64::from(comm.0) << 32 | u64::from(class)
+}
+
+impl Receives for Side<PostedReceive> {
+    fn recv_at(&self, at: u32) -> Option<RecvId> {
+        self.nodes.find(at).map(|element| element.item.recv)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
+        self.nodes.live().map(|(at, element)| (at, element.item.recv))
+    }
+
+    fn count(&self) -> usize {
+        self.nodes.len() as usize
+    }
 }
 
 impl<T: Copy> Side<T> {

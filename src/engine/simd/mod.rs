@@ -17,8 +17,9 @@ use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel};
 use dpamatch_lanes::Comparer;
 use packed::{Masks, PackedQueue, key, mask};
 
+use super::comms::Comms;
 use super::entry::{PostedReceive, UnexpectedMessage};
-use super::id_table::IdTable;
+use super::places::{Places, Receives};
 use super::{Engine, Load, MsgId, RecvId, Stats};
 
 /// Two arrays of packed keys. A search costs a vector compare for each sixteen entries before the one that it
@@ -28,9 +29,9 @@ pub struct SimdEngine {
     prq: PackedQueue<PostedReceive>,
     umq: PackedQueue<UnexpectedMessage>,
     /// Slot of each posted receive, for cancels.
-    places: IdTable,
+    places: Places,
     /// Entries of each communicator, in both queues.
-    entries: IdTable,
+    entries: Comms<()>,
     stats: Stats,
 }
 
@@ -56,6 +57,21 @@ fn envelope_key(envelope: &Envelope) -> u32 {
     key(envelope.comm.0, envelope.source.get(), envelope.tag.get())
 }
 
+impl Receives for PackedQueue<PostedReceive> {
+    fn recv_at(&self, slot: u32) -> Option<RecvId> {
+        self.find(slot).map(|receive| receive.recv)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u32, RecvId)> {
+        self.live().map(|(slot, receive)| (slot, receive.recv))
+    }
+
+    #[inline]
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
 impl SimdEngine {
     /// An engine with empty queues that compares as fast as this processor can.
     pub fn new() -> Self {
@@ -71,8 +87,8 @@ impl SimdEngine {
         Self {
             prq: PackedQueue::new(comparer),
             umq: PackedQueue::new(comparer),
-            places: IdTable::new(),
-            entries: IdTable::new(),
+            places: Places::new(),
+            entries: Comms::new(),
             stats: Stats::default(),
         }
     }
@@ -99,16 +115,18 @@ impl SimdEngine {
         let (key, mask) = selector_key(receive.comm, receive.selector);
         self.stats.prq.inserted(!self.prq.is_empty());
         let slot = self.prq.push(key, Some(mask), receive);
-        self.places.set(receive.recv.0, slot);
-        self.entries.increment(u64::from(receive.comm.0));
+        self.places.set(&self.prq, receive.recv, slot);
+        self.entries.enter(receive.comm, || ());
         self.note_memory();
     }
 
     fn remove_posted(&mut self, slot: u32) -> RecvId {
-        let places = &mut self.places;
-        let receive = self.prq.remove(slot, |moved, slot| places.set(moved.recv.0, slot));
-        places.remove(receive.recv.0);
-        self.entries.decrement(u64::from(receive.comm.0));
+        let mut packed = false;
+        let receive = self.prq.remove(slot, |_, _| packed = true);
+        if packed {
+            self.places.renew(&self.prq);
+        }
+        self.entries.leave(receive.comm);
         self.stats.prq.removed();
         receive.recv
     }
@@ -116,13 +134,13 @@ impl SimdEngine {
     fn insert_unexpected(&mut self, message: UnexpectedMessage) {
         self.stats.umq.inserted(!self.umq.is_empty());
         self.umq.push(envelope_key(&message.envelope), None, message);
-        self.entries.increment(u64::from(message.envelope.comm.0));
+        self.entries.enter(message.envelope.comm, || ());
         self.note_memory();
     }
 
     fn remove_unexpected(&mut self, slot: u32) -> MsgId {
         let message = self.umq.remove(slot, |_, _| ());
-        self.entries.decrement(u64::from(message.envelope.comm.0));
+        self.entries.leave(message.envelope.comm);
         self.stats.umq.removed();
         message.msg
     }
@@ -151,7 +169,7 @@ impl Engine for SimdEngine {
     }
 
     fn cancel(&mut self, recv: RecvId) -> bool {
-        let place = self.places.get(recv.0);
+        let place = self.places.find(&self.prq, recv);
         if let Some(slot) = place {
             self.remove_posted(slot);
         }
@@ -172,13 +190,14 @@ impl Engine for SimdEngine {
         if !self.is_empty(comm) {
             return false;
         }
+        self.entries.remove(comm);
         if self.prq.is_empty() && self.umq.is_empty() {
             self.prq.release();
             self.umq.release();
             self.places.release();
             self.entries.release();
-            self.note_memory();
         }
+        self.note_memory();
         true
     }
 
@@ -191,7 +210,7 @@ impl Engine for SimdEngine {
     }
 
     fn is_empty(&self, comm: CommId) -> bool {
-        self.entries.get(u64::from(comm.0)).is_none()
+        self.entries.entries(comm) == 0
     }
 
     fn stats(&self) -> &Stats {
@@ -202,8 +221,8 @@ impl Engine for SimdEngine {
     fn memory_bound(&self, load: &Load) -> u64 {
         PackedQueue::<PostedReceive>::bytes_bound(load.posted)
             + PackedQueue::<UnexpectedMessage>::bytes_bound(load.unexpected)
-            + IdTable::bytes_bound(load.posted)
-            + IdTable::bytes_bound(load.comms.min(load.posted + load.unexpected))
+            + Places::bytes_bound(load.posted)
+            + Comms::<()>::bytes_bound(load.comms)
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::chain::vec_bound;
 /// In every mask and in no key: a lane with this key answers nothing.
 const DEAD: u32 = 1 << 31;
 
-/// Slot numbers go round here, below what an [`IdTable`](super::super::id_table::IdTable) cannot keep.
+/// Slot numbers go round here, below what [`Places`](super::super::places::Places) cannot keep.
 const SLOT_MASK: u32 = DEAD - 1;
 
 /// A packed key: 15 bits of the source and 16 of the tag, both stirred with the communicator.
@@ -95,6 +95,20 @@ impl<E: Copy> PackedQueue<E> {
 
     pub(super) fn get(&self, slot: u32) -> &E {
         &self.entries[self.index(slot)]
+    }
+
+    /// The entry of a slot; `None` if there is none.
+    pub(super) fn find(&self, slot: u32) -> Option<&E> {
+        let index = self.index(slot);
+        self.entries.get(index).filter(|_| self.is_live(index))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.live as usize
+    }
+
+    fn is_live(&self, index: usize) -> bool {
+        self.keys[index / LANES].0[index % LANES] != DEAD
     }
 
     /// Puts an entry at the end; with a mask if the queue stores masks. Returns its slot.
@@ -219,8 +233,13 @@ impl<E: Copy> PackedQueue<E> {
 
     /// The live entries in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &E> {
-        let live = |index: usize| self.keys[index / LANES].0[index % LANES] != DEAD;
-        self.entries.iter().enumerate().filter(move |&(index, _)| live(index)).map(|(_, entry)| entry)
+        self.live().map(|(_, entry)| entry)
+    }
+
+    /// The live entries in order, with their slots.
+    pub(super) fn live(&self) -> impl Iterator<Item = (u32, &E)> {
+        let entries = self.entries.iter().enumerate().filter(|&(index, _)| self.is_live(index));
+        entries.map(|(index, entry)| (self.slot(index), entry))
     }
 
     /// Gives the memory back; only when nothing is live.

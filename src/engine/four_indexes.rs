@@ -1,0 +1,332 @@
+//! The four indexes of optimistic matching (O5), for receives and for messages: hash tables of chains for receives
+//! without wildcard (I0), with any source (I1), with any tag (I2) and with both (I3).
+//!
+//! A receive stands in the index of its class, and an arrival takes the lowest label of up to four candidates (O8).
+//! A post searches the index of its class for messages, so a message could stand in all four (O22); but it stands in
+//! I0 and I3 only, until the first receive or probe with one wildcard comes: then all messages are linked in
+//! the index that it asks for, and later ones at once. Most programs never ask, and each chain costs a message a
+//! line of memory when it comes and when it goes.
+//!
+//! The communicator is in every key, so that the tables can serve one communicator or all of them. They have a fixed
+//! number of bins, or double when they have more entries than bins ([`Growth`]).
+
+use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
+
+use super::BinCount;
+use super::chain::{Chain, Slab};
+use super::hash::{bin_of, key_hash};
+use super::indexed::{Entries, Steps};
+
+/// Bins of tables, and what became of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    /// Bins of a table with its first entry.
+    least: u32,
+    /// Bins above which a table does not grow.
+    most: u32,
+    /// Bins of I3, which does not grow: only the communicator is in its keys.
+    both: u32,
+    /// Bytes of all tables.
+    pub(super) bytes: usize,
+    /// Tables that doubled.
+    pub(super) doublings: u64,
+}
+
+impl Growth {
+    /// Tables with that many bins, of all communicators.
+    pub(super) const fn fixed(bins: BinCount) -> Self {
+        Self { least: bins.get(), most: bins.get(), both: bins.get(), bytes: 0, doublings: 0 }
+    }
+
+    /// Tables that double from `least` to `most` bins; those of I3 have `both`, 1 if they are one communicator's.
+    pub(super) const fn doubling(least: u32, most: u32, both: u32) -> Self {
+        Self { least, most, both, bytes: 0, doublings: 0 }
+    }
+
+    /// Least and greatest number of bins of a class.
+    #[inline]
+    const fn range(&self, class: WildcardClass) -> (u32, u32) {
+        match class {
+            WildcardClass::Both => (self.both, self.both),
+            _ => (self.least, self.most),
+        }
+    }
+
+    /// Most bytes of the tables of [`FourIndexes`] that had so many receives and messages.
+    pub(super) fn bytes_bound(&self, posted: u64, unexpected: u64) -> u64 {
+        let bins = |entries: u64| match entries {
+            0 => 0,
+            _ => 3 * (2 * entries).clamp(self.least.into(), self.most.into()) + u64::from(self.both),
+        };
+        (bins(posted) + bins(unexpected)) * size_of::<Chain>() as u64
+    }
+}
+
+/// The hash by which a selector's class is keyed (O5); a field that is wild does not count.
+#[inline]
+fn hash_of_selector(comm: CommId, selector: Selector) -> u32 {
+    let source = match selector.source {
+        SourceSel::Any => 0,
+        SourceSel::Rank(rank) => rank.get(),
+    };
+    let tag = match selector.tag {
+        TagSel::Any => 0,
+        TagSel::Tag(tag) => tag.get(),
+    };
+    key_hash(comm.0, source, tag)
+}
+
+/// The same for a message in the index of a class.
+#[inline]
+fn hash_of_envelope(class: WildcardClass, envelope: &Envelope) -> u32 {
+    let (source, tag) = (envelope.source.get(), envelope.tag.get());
+    match class {
+        WildcardClass::None => key_hash(envelope.comm.0, source, tag),
+        WildcardClass::Source => key_hash(envelope.comm.0, 0, tag),
+        WildcardClass::Tag => key_hash(envelope.comm.0, source, 0),
+        WildcardClass::Both => key_hash(envelope.comm.0, 0, 0),
+    }
+}
+
+/// One index of one queue: chains by hash, none before its first entry.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    bins: Vec<Chain>,
+    entries: u32,
+}
+
+impl Table {
+    /// The chain of a hash.
+    #[inline]
+    fn chain(&self, hash: u32) -> Chain {
+        self.bins.get(bin_of(hash, self.bins.len() as u32)).copied().unwrap_or(Chain::EMPTY)
+    }
+
+    /// The same, to change it; the table has bins. One bin, as I3 of one communicator has, needs no hash.
+    #[inline]
+    fn chain_mut(&mut self, hash: impl FnOnce() -> u32) -> &mut Chain {
+        let bin = match self.bins.len() as u32 {
+            1 => 0,
+            bins => bin_of(hash(), bins),
+        };
+        &mut self.bins[bin]
+    }
+
+    fn bytes(&self) -> usize {
+        self.bins.capacity() * size_of::<Chain>()
+    }
+
+    /// Links an entry; the table gets more bins if that calls for them. Returns whether its bin was in use.
+    #[inline]
+    fn link<T: Copy, const LANES: usize>(
+        &mut self,
+        growth: &mut Growth,
+        class: WildcardClass,
+        (slab, lane): (&mut Slab<T, LANES>, usize),
+        hash: impl Fn(&T) -> u32,
+        at: u32,
+    ) -> bool {
+        if self.entries as usize >= self.bins.len() && self.bins.len() < growth.range(class).1 as usize {
+            self.grow(growth, class, slab, lane, &hash);
+        }
+        self.entries += 1;
+        let chain = self.chain_mut(|| hash(slab.get(at)));
+        let collided = !chain.is_empty();
+        slab.push_back(chain, lane, at);
+        collided
+    }
+
+    #[inline]
+    fn unlink<T: Copy, const LANES: usize>(
+        &mut self,
+        slab: &mut Slab<T, LANES>,
+        lane: usize,
+        hash: impl FnOnce() -> u32,
+        at: u32,
+    ) {
+        self.entries -= 1;
+        slab.unlink(self.chain_mut(hash), lane, at);
+    }
+
+    /// The first bins, or twice as many. Bin b becomes bins 2b and 2b + 1, and a chain is taken apart from its
+    /// front, so labels and arrival numbers go on rising along each chain.
+    #[cold]
+    fn grow<T: Copy, const LANES: usize>(
+        &mut self,
+        growth: &mut Growth,
+        class: WildcardClass,
+        slab: &mut Slab<T, LANES>,
+        lane: usize,
+        hash: &impl Fn(&T) -> u32,
+    ) {
+        growth.bytes -= self.bytes();
+        growth.doublings += u64::from(!self.bins.is_empty());
+        let (least, most) = growth.range(class);
+        let bins = (self.bins.len() * 2).clamp(least as usize, most as usize);
+        for mut old in std::mem::replace(&mut self.bins, vec![Chain::EMPTY; bins]) {
+            while let Some(at) = slab.pop_front(&mut old, lane) {
+                let hash = hash(slab.get(at));
+                slab.push_back(self.chain_mut(|| hash), lane, at);
+            }
+        }
+        growth.bytes += self.bytes();
+    }
+}
+
+/// The four indexes of each queue.
+#[derive(Clone, Debug, Default)]
+pub struct FourIndexes {
+    posted: [Table; 4],
+    unexpected: [Table; 4],
+    /// Whether messages stand in I1 and in I2.
+    source_asked: bool,
+    tag_asked: bool,
+}
+
+impl FourIndexes {
+    pub(super) fn bytes(&self) -> usize {
+        self.posted.iter().chain(&self.unexpected).map(Table::bytes).sum()
+    }
+
+    /// The earliest receive that accepts the message: the lowest label of four candidates (O8).
+    #[inline]
+    pub(super) fn earliest(
+        &self,
+        entries: &Entries<1, 4>,
+        envelope: &Envelope,
+        steps: &mut Steps,
+    ) -> Option<u32> {
+        let mut best = None;
+        let mut label = u64::MAX;
+        for class in WildcardClass::ALL {
+            let table = &self.posted[class as usize];
+            if table.entries == 0 {
+                continue;
+            }
+            let chain = table.chain(hash_of_envelope(class, envelope));
+            if let Some(at) = entries.first_accepting(chain, 0, label, envelope, steps) {
+                label = entries.posted.get(at).label;
+                best = Some(at);
+            }
+        }
+        best
+    }
+
+    /// The oldest message that fits: the first in the chain of the selector's class.
+    #[inline]
+    pub(super) fn oldest(
+        &mut self,
+        growth: &mut Growth,
+        entries: &mut Entries<1, 4>,
+        key: (CommId, Selector),
+        steps: &mut Steps,
+    ) -> Option<u32> {
+        if self.unexpected[WildcardClass::None as usize].entries == 0 {
+            return None;
+        }
+        let class = key.1.class();
+        if !self.messages_stand_in(class) {
+            self.link_all(growth, entries, class);
+        }
+        let chain = self.unexpected[class as usize].chain(hash_of_selector(key.0, key.1));
+        entries.first_fitting(chain, class as usize, u64::MAX, key, steps)
+    }
+
+    /// Whether messages stand in the index of a class.
+    #[inline]
+    const fn messages_stand_in(&self, class: WildcardClass) -> bool {
+        match class {
+            WildcardClass::None | WildcardClass::Both => true,
+            WildcardClass::Source => self.source_asked,
+            WildcardClass::Tag => self.tag_asked,
+        }
+    }
+
+    /// Links the messages in the index of a class, in arrival order within each communicator, and from now on every
+    /// message that comes.
+    #[cold]
+    fn link_all(&mut self, growth: &mut Growth, entries: &mut Entries<1, 4>, class: WildcardClass) {
+        match class {
+            WildcardClass::Source => self.source_asked = true,
+            _ => self.tag_asked = true,
+        }
+        for bin in 0..self.unexpected[WildcardClass::Both as usize].bins.len() {
+            let mut next = self.unexpected[WildcardClass::Both as usize].bins[bin].first();
+            while let Some(at) = next {
+                next = entries.unexpected.after(at, WildcardClass::Both as usize);
+                self.link_message(growth, entries, class, at);
+            }
+        }
+    }
+
+    /// Returns whether the bin was in use.
+    #[inline]
+    fn link_message(
+        &mut self,
+        growth: &mut Growth,
+        entries: &mut Entries<1, 4>,
+        class: WildcardClass,
+        at: u32,
+    ) -> bool {
+        let table = &mut self.unexpected[class as usize];
+        let slab = (&mut entries.unexpected, class as usize);
+        match class {
+            WildcardClass::None => table.link(growth, class, slab, |message| message.home, at),
+            _ => table.link(growth, class, slab, |message| hash_of_envelope(class, &message.envelope), at),
+        }
+    }
+
+    /// A receive enters; returns whether its bin was in use, which the list I3 is none of.
+    #[inline]
+    pub(super) fn link_posted(&mut self, growth: &mut Growth, entries: &mut Entries<1, 4>, at: u32) -> bool {
+        let posted = entries.posted.get_mut(at);
+        let class = posted.selector.class();
+        posted.home = hash_of_selector(posted.comm, posted.selector);
+        let table = &mut self.posted[class as usize];
+        let collided = table.link(growth, class, (&mut entries.posted, 0), |posted| posted.home, at);
+        collided && class != WildcardClass::Both
+    }
+
+    /// A receive leaves.
+    #[inline]
+    pub(super) fn unlink_posted(&mut self, entries: &mut Entries<1, 4>, at: u32) {
+        let posted = entries.posted.get(at);
+        let hash = posted.home;
+        self.posted[posted.selector.class() as usize].unlink(&mut entries.posted, 0, || hash, at);
+    }
+
+    /// A message enters; returns whether the bin of its full key was in use.
+    #[inline]
+    pub(super) fn link_unexpected(
+        &mut self,
+        growth: &mut Growth,
+        entries: &mut Entries<1, 4>,
+        at: u32,
+    ) -> bool {
+        let message = entries.unexpected.get_mut(at);
+        message.home = hash_of_envelope(WildcardClass::None, &message.envelope);
+        for class in [WildcardClass::Source, WildcardClass::Tag, WildcardClass::Both] {
+            if self.messages_stand_in(class) {
+                self.link_message(growth, entries, class, at);
+            }
+        }
+        self.link_message(growth, entries, WildcardClass::None, at)
+    }
+
+    /// A message leaves.
+    #[inline]
+    pub(super) fn unlink_unexpected(&mut self, entries: &mut Entries<1, 4>, at: u32) {
+        let message = entries.unexpected.get(at);
+        let (full, envelope) = (message.home, message.envelope);
+        for class in WildcardClass::ALL {
+            if !self.messages_stand_in(class) {
+                continue;
+            }
+            let hash = || match class {
+                WildcardClass::None => full,
+                _ => hash_of_envelope(class, &envelope),
+            };
+            self.unexpected[class as usize].unlink(&mut entries.unexpected, class as usize, hash, at);
+        }
+    }
+}
