@@ -15,7 +15,7 @@ use crate::stream::StreamMatcher;
 pub struct EngineOptions {
     /// Bins of each hash table; for the emulated NIC in place of `nic.bins`.
     pub bins: BinCount,
-    /// The hash-bin engine starts with the usual number of bins instead and doubles them when it holds more entries.
+    /// The hash-bin engine starts with the usual number of bins instead and doubles them when it holds half as many entries.
     pub grow_bins: bool,
     /// k of each half of the engines with dedicated queues (C9).
     pub k: u32,

@@ -104,7 +104,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
         hints: hints(events, random),
         sender_hashes: random.random(),
         fallback: pick(random, &[Fallback::Bins, Fallback::List]),
-        comm_size: None,
+        ..EngineOptions::default()
     }
 }
 

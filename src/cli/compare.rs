@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// Engines, all but the oracle if none is named; the list is always there, to compare with
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engine_names())]
     engine: Vec<String>,
-    /// Job sizes of the experiment 'search', 2 to 65536
+    /// Job sizes of 'search', 'queues', 'overhead' and 'patterns', 2 to 65536
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=65_536))]
     ranks: Vec<u32>,
     /// Messages of each sender in 'search'; 'any' takes the largest

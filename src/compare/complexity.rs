@@ -49,8 +49,8 @@ impl Growth {
         // In reverse order a queue of m entries costs (m + 1) / 2 a message, forward 1 (V7).
         let queue = |m: f64| if reverse { (m + 1.0) / 2.0 } else { 1.0 };
         let doubling = {
-            let bins = f64::from(entries.next_power_of_two());
-            Some((1.0 + (n - 1.0) / bins / 2.0, "1 + (n - 1) / 2 bins, bins >= n (O3)"))
+            let bins = f64::from((2 * entries).next_power_of_two());
+            Some((1.0 + (n - 1.0) / bins / 2.0, "1 + (n - 1) / 2 bins, bins >= 2 n (O3)"))
         };
         match engine {
             "list" | "oracle" => Some((queue(n), "(n + 1) / 2 or 1 (V7)")),
@@ -69,7 +69,7 @@ impl Growth {
             "bins" if by_key && reverse && !options.grow_bins => {
                 Some((1.0 + (n - 1.0) / f64::from(options.bins.get()) / 2.0, "1 + (n - 1) / 2 bins (O3)"))
             }
-            // Tables double when there are more entries than bins; `bins` has one for all with a wildcard.
+            // Tables double when there are half as many entries as bins.
             "bins" if by_key && reverse => doubling,
             "optimistic-seq" if reverse => doubling,
             // Its hash spreads keys that follow one another evenly.

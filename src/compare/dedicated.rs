@@ -1,7 +1,7 @@
 //! Dedicated queues of collectives: how many there are, what they bring, what they cost (C9, C23, C28).
 
 use super::experiment::{Plan, Progress, Report};
-use super::{Candidate, CompareError, Measurement, Table, Value, measure};
+use super::{Candidate, CompareError, Measurement, Table, measure};
 use crate::engine::{DedicatedConfig, DedicatedEngine, ListEngine, dedicated_queue_cap};
 use crate::figure::{Axis, Figure, Lines, Series};
 use crate::registry::EngineOptions;
@@ -78,15 +78,16 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
         .note(format!("{CALLS} calls ({ALLREDUCE_CALLS} of allreduce), messages in random order."))
         .note("first_call, later_calls, list: steps per message; fewer_steps: list to later_calls. The first is profiled.")
         .note("faster: time of all calls; printed_speedup: the paper's latency of a whole MPI_Gather (C23).");
+    let sizes = plan.ranks_or(&RANKS);
     let operations = [Pattern::CollGather, Pattern::Allreduce, Pattern::Iallgather];
     let mut figure = Figure::new("Fewer steps than the list, by k of the cap");
     for (i, pattern) in operations.into_iter().enumerate() {
         let y = Axis::log("times fewer steps");
         let mut panel = Lines::new(pattern.name(), Axis::powers("processes"), y);
         panel.series = plan.k.iter().map(|k| Series::line(format!("k = {k}"), [])).collect();
-        for (j, ranks) in RANKS.into_iter().enumerate() {
+        for (j, &ranks) in sizes.iter().enumerate() {
             let name = format!("{pattern} of {ranks} ranks");
-            progress((i * RANKS.len() + j) as f64 / (operations.len() * RANKS.len()) as f64, &name);
+            progress((i * sizes.len() + j) as f64 / (operations.len() * sizes.len()) as f64, &name);
             let rounds = if pattern == Pattern::Allreduce { ALLREDUCE_CALLS } else { CALLS };
             let order = Order::Shuffled;
             let workload = Workload { ranks, rounds, order, seed: plan.seed, ..pattern.usual() };
@@ -154,7 +155,8 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
         .note("Times are single runs with two clock readings at each step, which weigh as much as a short search.");
     for (i, Overhead { application, pattern, sizes }) in PRINTED_OVERHEADS.into_iter().enumerate() {
         progress(i as f64 / PRINTED_OVERHEADS.len() as f64, application);
-        for (ranks, ratio) in sizes {
+        for ranks in plan.ranks_or(&sizes.map(|(ranks, _)| ranks)) {
+            let printed = sizes.into_iter().find(|(size, _)| *size == ranks).map(|(_, ratio)| ratio);
             let workload = Workload { ranks, seed: plan.seed, ..pattern.usual() };
             let all = measure(&candidates, &workload, None, 0, application)?;
             let own = &all[0];
@@ -167,7 +169,7 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
                 ranks.into(),
                 steps.into(),
                 time.into(),
-                Value::Real(ratio),
+                printed.into(),
             ]);
         }
     }

@@ -46,7 +46,8 @@ pub struct Plan {
     pub engines: Vec<&'static EngineEntry>,
     /// How they are built.
     pub options: EngineOptions,
-    /// Job sizes, of the experiments that vary them.
+    /// Job sizes; none: each experiment's usual ones. `memory`, `spans`, `any`, `rate`, `depth` and `complexity` have
+    /// their own in any case.
     pub ranks: Vec<u32>,
     /// Messages of each sender.
     pub pending: Vec<u32>,
@@ -66,13 +67,18 @@ impl Plan {
         Self {
             engines,
             options: EngineOptions { threads: false, grow_bins: true, ..EngineOptions::default() },
-            ranks: vec![16, 64, 256, 704, 2048],
+            ranks: Vec::new(),
             pending: vec![1, 5, 10],
             depths: (0..=16).step_by(2).map(|power| 1 << power).collect(),
             k: vec![1, 2, 4, 8],
             rounds: 3,
             seed: 1,
         }
+    }
+
+    /// The job sizes given, or else these.
+    pub(super) fn ranks_or(&self, usual: &[u32]) -> Vec<u32> {
+        if self.ranks.is_empty() { usual.to_vec() } else { self.ranks.clone() }
     }
 
     /// New candidates for a case.

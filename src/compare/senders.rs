@@ -8,6 +8,8 @@ use crate::workload::{Order, Pattern, Workload};
 
 /// The two queues: their names, and the share of messages that comes before its receives.
 const QUEUES: [(&str, u32); 2] = [("PRQ", 0), ("UMQ", 100)];
+/// Usual job sizes.
+const RANKS: [u32; 5] = [16, 64, 256, PAPER_RANKS, 2048];
 /// Job size of the paper's testbed (F18).
 const PAPER_RANKS: u32 = 704;
 /// Speed-ups that the paper prints for 10 pending, reverse: array and 4D, PRQ then UMQ (F20).
@@ -34,7 +36,7 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     for (queue, early) in QUEUES {
         for order in [Order::Reverse, Order::Forward] {
             for &pending in &plan.pending {
-                for &ranks in &plan.ranks {
+                for ranks in plan.ranks_or(&RANKS) {
                     let seed = plan.seed;
                     let workload =
                         Workload { ranks, pending, order, early, seed, ..Pattern::Senders.usual() };

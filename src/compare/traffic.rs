@@ -52,14 +52,16 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
     Ok(Report { summary, data, figures: vec![("depth".to_owned(), figure)] })
 }
 
-/// The patterns with their usual numbers.
+/// The patterns with their usual numbers, but for job sizes given.
 pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let is_application = |pattern: &Pattern| !matches!(pattern, Pattern::Senders | Pattern::Depth);
-    let case = |pattern: Pattern| {
-        let workload = Workload { seed: plan.seed, ..pattern.usual() };
-        Case { keys: vec![pattern.name().into(), workload.ranks.into()], workload }
-    };
-    let cases = Pattern::ALL.into_iter().filter(is_application).map(case).collect();
+    let mut cases = Vec::new();
+    for pattern in Pattern::ALL.into_iter().filter(is_application) {
+        for ranks in plan.ranks_or(&[pattern.usual().ranks]) {
+            let workload = Workload { ranks, seed: plan.seed, ..pattern.usual() };
+            cases.push(Case { keys: vec![pattern.name().into(), ranks.into()], workload });
+        }
+    }
     let sheet = run_cases(plan, &["pattern", "ranks"], cases, progress)?;
     let mut summary = vec![
         sheet.pivot("patterns-steps", "Application patterns: steps per message", STEPS),
@@ -72,7 +74,11 @@ pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
             FASTER,
         ));
     }
-    let names: Vec<&str> = sheet.rows.iter().map(|(case, _)| case.workload.pattern.name()).collect();
+    let name = |Case { workload: Workload { pattern, ranks, .. }, .. }: &Case| match plan.ranks.len() {
+        0 | 1 => pattern.name().to_owned(),
+        _ => format!("{pattern}, {ranks}"),
+    };
+    let names: Vec<String> = sheet.rows.iter().map(|(case, _)| name(case)).collect();
     let mut heat = crate::figure::Heat::new("Application patterns", "", "", "steps per message")
         .with_columns(names)
         .logarithmic();

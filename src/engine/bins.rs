@@ -2,8 +2,8 @@
 //! [`FourIndexes`] of optimistic matching (O5), with the communicator in every key, so that one set of tables serves
 //! all communicators: thousands of them cost no table each.
 //!
-//! The number of bins is chosen, and then stays, or is left open: then tables double when they hold more
-//! entries than bins.
+//! The number of bins is chosen, and then stays, or is left open: then tables double when they hold half as many
+//! entries as bins.
 
 use dpa_model::{CommId, Envelope, Selector};
 
@@ -81,7 +81,7 @@ impl BinEngine {
     }
 
     /// The same with tables that start with the usual number of bins and double, up to [`BIN_COUNT_MAX`], when they
-    /// hold more entries than bins.
+    /// hold half as many entries.
     pub fn growing() -> Self {
         let least = BinCount::default().get();
         let growth = Growth::doubling(least, BIN_COUNT_MAX, least);
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Tables that grow keep searches short, and have as many bins as entries at most twice.
+    /// Tables that grow keep searches short, with two to four bins for each entry.
     #[test]
     fn growing_tables_keep_chains_short() {
         let mut engine = BinEngine::growing();
@@ -219,7 +219,7 @@ mod tests {
         for number in 0..n {
             engine.post(RecvId(number.into()), CommId(number % 3), Selector::new(rank(number), tag(number)));
         }
-        assert_eq!(engine.index().bytes(), 16_384 * 8);
+        assert_eq!(engine.index().bytes(), 32_768 * 8);
         for number in (0..n).rev() {
             let envelope = Envelope { comm: CommId(number % 3), source: rank(number), tag: tag(number) };
             assert_eq!(engine.arrive(MsgId(number.into()), envelope), Some(RecvId(number.into())));
@@ -253,12 +253,14 @@ mod tests {
             assert!(!engine.free_comm(CommId(comm)));
         }
         let full = engine.stats().memory_bytes;
-        assert!(full < 2_000_000, "{full} bytes for {comms} receives");
+        assert!(full < 1_500_000, "{full} bytes for {comms} receives");
         for comm in 0..comms {
             assert!(engine.cancel(RecvId(u64::from(comm))));
             assert!(engine.free_comm(CommId(comm)));
         }
         assert_eq!(engine.stats().memory_bytes, 0);
-        assert_eq!(engine.stats().memory_bytes_max, full);
+        // Communicators that are freed one by one stand in a list.
+        let most = engine.stats().memory_bytes_max;
+        assert!(full <= most && most < full + full / 20, "{full}, at most {most}");
     }
 }

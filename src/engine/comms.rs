@@ -135,7 +135,8 @@ mod tests {
         comms.enter(CommId(u32::MAX), || 'd');
         assert_eq!((comms.entries(CommId(7)), comms.entries(CommId(8))), (2, 0));
         assert_eq!(comms.leave(CommId(7)), Some((&mut 'b', 1)));
-        assert_eq!((comms.leave(CommId(7)), comms.leave(CommId(9))), (Some((&mut 'b', 0)), None));
+        assert_eq!(comms.leave(CommId(7)), Some((&mut 'b', 0)));
+        assert_eq!(comms.leave(CommId(9)), None);
         assert_eq!(comms.remove(CommId(7)), Some('b'));
         let bytes = comms.bytes();
         assert_eq!(*comms.enter(CommId(8), || 'e'), 'e');

@@ -8,7 +8,9 @@
 //! line of memory when it comes and when it goes.
 //!
 //! The communicator is in every key, so that the tables can serve one communicator or all of them. They have a fixed
-//! number of bins, or double when they have more entries than bins ([`Growth`]).
+//! number of bins, or double when half as many entries as bins are in them ([`Growth`]): then a search in the
+//! worst order makes 1.25 compares on average, and its end can be foreseen by the processor more often than with
+//! full tables.
 
 use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
 
@@ -56,7 +58,7 @@ impl Growth {
     pub(super) fn bytes_bound(&self, posted: u64, unexpected: u64) -> u64 {
         let bins = |entries: u64| match entries {
             0 => 0,
-            _ => 3 * (2 * entries).clamp(self.least.into(), self.most.into()) + u64::from(self.both),
+            _ => 3 * (4 * entries).clamp(self.least.into(), self.most.into()) + u64::from(self.both),
         };
         (bins(posted) + bins(unexpected)) * size_of::<Chain>() as u64
     }
@@ -126,7 +128,7 @@ impl Table {
         hash: impl Fn(&T) -> u32,
         at: u32,
     ) -> bool {
-        if self.entries as usize >= self.bins.len() && self.bins.len() < growth.range(class).1 as usize {
+        if 2 * self.entries as usize >= self.bins.len() && self.bins.len() < growth.range(class).1 as usize {
             self.grow(growth, class, slab, lane, &hash);
         }
         self.entries += 1;

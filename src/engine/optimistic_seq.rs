@@ -1,8 +1,8 @@
 //! The four indexes of optimistic matching (O5), sequential and on the host: what the emulated NIC searches,
 //! without blocks, bookings and barriers.
 //!
-//! Each communicator has its own [`FourIndexes`] (O24). Unlike those of the NIC, tables grow: one that has more
-//! entries than bins doubles, so that chains stay short unless keys are equal. They keep their size until the
+//! Each communicator has its own [`FourIndexes`] (O24). Unlike those of the NIC, tables grow: one that has half as
+//! many entries as bins doubles, so that chains stay short unless keys are equal. They keep their size until the
 //! communicator is freed.
 
 use dpa_model::{CommId, Envelope, Selector};

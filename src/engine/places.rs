@@ -197,10 +197,12 @@ mod tests {
                 if let Some(at) = gone.and_then(|gone: RecvId| model.remove(&gone)) {
                     nodes.0[at as usize] = None;
                 }
-            } else if !model.contains_key(&recv) {
-                let at = nodes.add(recv);
-                places.set(&nodes, recv, at);
-                model.insert(recv, at);
+            } else {
+                model.entry(recv).or_insert_with(|| {
+                    let at = nodes.add(recv);
+                    places.set(&nodes, recv, at);
+                    at
+                });
             }
             for asked in [recv, RecvId(random >> 57), RecvId(1000 + step / 2)] {
                 assert_eq!(places.find(&nodes, asked), model.get(&asked).copied(), "step {step}, {asked:?}");
