@@ -1,7 +1,8 @@
 //! Sequences of posts and arrivals in virtual time: what commands, late receives and long messages cost, and when.
 
 use dpamatch_predict::{
-    Event, FastPath, Kind, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict, simulate,
+    Event, FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict,
+    simulate,
 };
 
 const NS: u64 = 1000;
@@ -155,6 +156,22 @@ fn every_access_is_of_a_kind() {
             (300, 300, 300),
             "{rules:?}"
         );
+    }
+}
+
+/// Entry and payload are found where landing data goes: in the caches as long as queue and bounce buffers are small.
+#[test]
+fn payload_lands_where_the_rings_size_says() {
+    let text = Profile::text("bluefield3").expect("built in");
+    for (eager_limit, level) in [(512, Level::L2), (4096, Level::Dram)] {
+        let profile = Profile::read(text, &[]).expect("a good profile");
+        let setup = Setup { eager_limit, ..Setup::new(profile, 4) };
+        let part = run(&setup, &Sequence::window(Pattern::Distinct, 200, 300));
+        for (kind, lines) in [(Kind::Entry, 1), (Kind::Bounce, 5)] {
+            let found: u64 =
+                part.outcome.eus.iter().map(|eu| eu.accesses[kind as usize].found[level as usize]).sum();
+            assert_eq!(found, 200 * lines, "{kind:?} at {level:?} with messages up to {eager_limit} bytes");
+        }
     }
 }
 

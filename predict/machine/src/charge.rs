@@ -156,7 +156,7 @@ pub fn protocol(in_conflict: bool) {
 /// Payload is read from a bounce buffer.
 pub fn bounce(buffer: usize, bytes: usize) {
     with_machine(|machine| {
-        (0..bytes.div_ceil(64)).for_each(|line| machine.read(Place::Bounce(buffer, line)))
+        (0..bytes.div_ceil(64)).for_each(|line| machine.read_landed(Place::Bounce(buffer, line)))
     });
 }
 

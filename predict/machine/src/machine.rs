@@ -226,6 +226,14 @@ impl Machine {
         }
     }
 
+    /// A load of what a message has brought.
+    pub(crate) fn read_landed(&mut self, place: Place) {
+        if !self.sink_off() {
+            self.memory.land(place);
+            self.read(place);
+        }
+    }
+
     pub(crate) fn write(&mut self, place: Place) {
         if !self.sink_off() {
             let eu = self.tasks[self.current].eu;
@@ -342,8 +350,7 @@ impl Machine {
             self.eus[eu].time.arrival += polls * miss;
             self.set_now(now + polls * miss);
         }
-        self.memory.land(Place::Entry(position));
-        self.read(Place::Entry(position));
+        self.read_landed(Place::Entry(position));
         self.work(work);
     }
 
