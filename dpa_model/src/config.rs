@@ -7,6 +7,8 @@ use core::fmt;
 pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { crate::booking::BITS };
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
+/// Handlers of a slice at least, where nothing else is asked for.
+pub const SLICE_MIN: usize = 16;
 /// BlueField-3: memory of the DPA, as devices report it.
 pub const DPA_MEMORY_BYTES: u64 = 1 << 30;
 /// BlueField-3: level-2 cache of the DPA (O4).
@@ -113,7 +115,8 @@ pub struct NicConfig {
     /// M, the host threads that may run them: `1..=64`.
     pub workers: usize,
     /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in hand-overs than
-    /// they gain.
+    /// they gain. 0: at least [`SLICE_MIN`], and the threads of a [`Pool`](crate::Pool) share blocks only while
+    /// measuring says that this is faster.
     pub slice_min: usize,
     /// Receive descriptors (O7).
     pub receives: usize,
@@ -151,7 +154,7 @@ impl Default for NicConfig {
         Self {
             handlers: 32,
             workers: 1,
-            slice_min: 16,
+            slice_min: 0,
             receives: 1024,
             bins: 2048,
             communicators: 16,
@@ -242,7 +245,7 @@ impl NicConfig {
         };
         range("handlers", self.handlers, 1, HANDLERS_MAX)?;
         range("workers", self.workers, 1, HANDLERS_MAX)?;
-        range("slice_min", self.slice_min, 1, HANDLERS_MAX)?;
+        range("slice_min", self.slice_min, 0, HANDLERS_MAX)?;
         range("receives", self.receives, 1, tables)?;
         range("bins", self.bins, 1, BINS_MAX)?;
         range("communicators", self.communicators, 1, 1 << 20)?;

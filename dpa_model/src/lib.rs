@@ -81,7 +81,7 @@ pub use bin::BIN_BYTES;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
     BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX, Hints,
-    InlineHashes, NicConfig, Options, Order, Removal, UnexpectedFull,
+    InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;

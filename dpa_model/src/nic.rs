@@ -156,7 +156,7 @@ impl Nic {
         let shared = Arc::new(Shared {
             options: config.options,
             handlers: config.handlers,
-            slice_min: config.slice_min,
+            slice_min: if config.slice_min == 0 { crate::SLICE_MIN } else { config.slice_min },
             eager_limit: config.eager_limit,
             arrivals: Arrivals::new(config.completion_queue, config.bounce_buffers, config.eager_limit),
             commands: Ring::new(config.command_queue),

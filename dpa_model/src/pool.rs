@@ -4,13 +4,17 @@
 //! slices only to the workers below the first sleeping one, and wakes the sleepers when full blocks keep
 //! coming. So idle workers do not take processors away, and no hand-over waits for a sleeping thread longer
 //! than one sleep.
+//!
+//! Sharing a block costs hand-overs, and with more threads than processors it takes those away from senders and host.
+//! So the leader tries both ways for a while and goes on with the faster one, again and again, unless slices of a
+//! given length were asked for ([`NicConfig::slice_min`](crate::NicConfig::slice_min)).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{Builder, JoinHandle, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 use crate::sync::Wait;
@@ -18,6 +22,68 @@ use crate::{Leader, Round, Worker};
 
 /// Blocks between two attempts to wake sleeping workers.
 const WAKE_EVERY: u32 = 64;
+
+/// Rounds in which one way is tried, and rounds with the faster one before both are tried again: trying the slower one
+/// must not count.
+const TRIAL: u32 = 128;
+const SETTLED: u32 = 8192;
+
+/// Whether the leader shares blocks: tries it, tries it not, goes on with what took less time for a message.
+#[derive(Debug)]
+struct Sharing {
+    way: Way,
+    /// Rounds left.
+    rounds: u32,
+    /// When this began, and the messages matched by then.
+    since: Option<(Instant, u64)>,
+    /// Time for a message when shared, in nanoseconds.
+    shared_ns: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    TryShared,
+    TryAlone,
+    Shared,
+    Alone,
+}
+
+impl Sharing {
+    fn new() -> Self {
+        Self { way: Way::TryShared, rounds: TRIAL, since: None, shared_ns: 0.0 }
+    }
+
+    /// Blocks are shared now.
+    fn on(&self) -> bool {
+        matches!(self.way, Way::TryShared | Way::Shared)
+    }
+
+    /// After a round in which something was done the way that is on; `messages` so far. Whether blocks are to be shared from now on.
+    /// Time is only looked at where a way begins or ends.
+    fn note(&mut self, messages: u64, now: impl FnOnce() -> Instant) -> bool {
+        let Some((began, before)) = self.since else {
+            self.since = Some((now(), messages));
+            return false;
+        };
+        self.rounds -= 1;
+        if self.rounds > 0 {
+            return false;
+        }
+        let now = now();
+        let each_ns = (now - began).as_nanos() as f64 / (messages - before).max(1) as f64;
+        (self.way, self.rounds) = match self.way {
+            Way::TryShared => {
+                self.shared_ns = each_ns;
+                (Way::TryAlone, TRIAL)
+            }
+            Way::TryAlone if self.shared_ns < each_ns => (Way::Shared, SETTLED),
+            Way::TryAlone => (Way::Alone, SETTLED),
+            Way::Shared | Way::Alone => (Way::TryShared, TRIAL),
+        };
+        self.since = None;
+        self.on()
+    }
+}
 
 #[derive(Debug)]
 struct Team {
@@ -145,15 +211,23 @@ fn dissolve(team: &Team, threads: Vec<JoinHandle<()>>) -> std::thread::Result<()
 
 fn lead(mut leader: Leader, team: &Team, others: &[Thread]) {
     let mut wait = Wait::new();
+    let mut sharing = (leader.shares_if_faster() && !others.is_empty()).then(Sharing::new);
     let mut rounds = 0u32;
     while !leader.should_stop() {
+        let on = sharing.as_ref().is_none_or(Sharing::on);
         let awake = 1 + team.awake.iter().take_while(|awake| awake.load(Relaxed)).count();
-        match leader.round(awake) {
+        match leader.round(if on { awake } else { 1 }) {
             Round::Worked => {
                 wait = Wait::new();
                 rounds = rounds.wrapping_add(1);
-                if awake <= others.len() && rounds.is_multiple_of(WAKE_EVERY) && leader.last_block_was_full()
-                {
+                // As long as nobody is awake, nothing is shared.
+                let tried = awake > 1 || !on;
+                let begins = tried
+                    && sharing
+                        .as_mut()
+                        .is_some_and(|sharing| sharing.note(leader.arrivals_head, Instant::now));
+                let asleep = on && awake <= others.len();
+                if begins || asleep && rounds.is_multiple_of(WAKE_EVERY) && leader.last_block_was_full() {
                     others.iter().for_each(Thread::unpark);
                 }
             }
@@ -186,6 +260,30 @@ fn serve(mut worker: Worker, team: &Team) {
 mod tests {
     use super::*;
     use crate::{Nic, NicConfig};
+
+    /// Rounds of one message each, which take so many nanoseconds alone and shared; how many were shared.
+    fn shared_rounds(all: u32, alone_ns: u64, shared_ns: u64) -> u32 {
+        let mut sharing = Sharing::new();
+        let mut now = Instant::now();
+        let mut shared = 0;
+        for messages in 1..=u64::from(all) {
+            let on = sharing.on();
+            shared += u32::from(on);
+            now += Duration::from_nanos(if on { shared_ns } else { alone_ns });
+            sharing.note(messages, || now);
+        }
+        shared
+    }
+
+    #[test]
+    fn blocks_are_shared_while_that_is_faster() {
+        // The first round of each starts the clock.
+        let (trial, settled) = (TRIAL + 1, SETTLED + 1);
+        let all = 3 * (2 * trial + settled);
+        assert_eq!(shared_rounds(all, 100, 150), 3 * trial);
+        assert_eq!(shared_rounds(all, 150, 100), all - 3 * trial);
+        assert_eq!(shared_rounds(all, 100, 100), 3 * trial);
+    }
 
     #[test]
     fn a_dead_worker_stops_the_nic() {

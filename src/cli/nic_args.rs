@@ -15,8 +15,8 @@ pub(super) struct NicArgs {
     /// Host threads that run the handlers, 1 to 64; 0: the calling thread runs them
     #[arg(long, value_name = "M", default_value_t = 1)]
     workers: usize,
-    /// Handlers that a worker runs at least
-    #[arg(long, value_name = "S", default_value_t = 16)]
+    /// Handlers that a worker runs at least; 0: blocks are shared only while that is faster
+    #[arg(long, value_name = "S", default_value_t = 0)]
     slice_min: usize,
     /// Receives that fit on the NIC; more fall back to software matching
     #[arg(long, value_name = "R", default_value_t = 1024)]

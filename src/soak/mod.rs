@@ -81,6 +81,7 @@ impl Default for Settings {
             hash_fault: 0,
             nic: NicConfig {
                 workers: 2,
+                slice_min: 8,
                 receives: 255,
                 bins: 32,
                 communicators: 2,

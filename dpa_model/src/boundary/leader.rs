@@ -54,6 +54,9 @@ pub struct Leader {
     shared_blocks: u64,
     /// Workers, of which a prefix may be used for a block.
     workers: usize,
+    /// See [`NicConfig::slice_min`].
+    #[cfg(feature = "std")]
+    share_if_faster: bool,
     /// A block is running: other workers may be moving data.
     in_block: bool,
     /// Messages in the last block.
@@ -95,6 +98,8 @@ impl Leader {
             results_end,
             shared_blocks: 0,
             workers: config.workers,
+            #[cfg(feature = "std")]
+            share_if_faster: config.slice_min == 0,
             in_block: false,
             last_count: 0,
             patience: PATIENCE_MIN,
@@ -110,9 +115,9 @@ impl Leader {
     /// slice now.
     pub fn round(&mut self, awake: usize) -> Round {
         // Look first, admit then: what was posted before a message was sent is admitted before it is matched.
-        let waiting = self.waiting();
+        let waiting = self.waiting(awake);
         let admitted = self.admit();
-        let waiting = if fault!(LookAfterAdmit) { self.waiting() } else { waiting };
+        let waiting = if fault!(LookAfterAdmit) { self.waiting(awake) } else { waiting };
         charge!(cut(self.arrivals_head, waiting));
         let Some(block) = self.cut(waiting) else {
             return if admitted { Round::Worked } else { Round::Idle };
@@ -121,11 +126,11 @@ impl Leader {
     }
 
     /// How many entries wait at the completion queue's head, counted up to one block.
-    fn waiting(&mut self) -> usize {
+    fn waiting(&mut self, awake: usize) -> usize {
         let ring = &self.shared.arrivals.ring;
         let ready = |&i: &u64| ring.stamp_if_ready(self.arrivals_head + i).is_some();
         let most = (self.shared.handlers as u64).min(ring.depth());
-        if self.workers > 1 {
+        if awake.min(self.workers) > 1 {
             return (0..most).take_while(ready).count();
         }
         let count = (0..most.min(self.patience)).take_while(ready).count();
@@ -264,6 +269,12 @@ impl Leader {
     /// Whether the last block had a message for every handler: a sign that more wait.
     pub fn last_block_was_full(&self) -> bool {
         self.last_count == self.shared.handlers
+    }
+
+    /// Whether blocks are to be shared only while that is faster.
+    #[cfg(feature = "std")]
+    pub(crate) fn shares_if_faster(&self) -> bool {
+        self.share_if_faster
     }
 
     /// The NIC's counters.
