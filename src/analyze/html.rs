@@ -7,7 +7,7 @@ use super::figures::printable;
 use super::report::Report;
 use crate::figure::Figure;
 
-/// Narrow screens scroll wide tables and shrink pictures; paper breaks neither a picture nor a row.
+/// Narrow screens scroll wide tables and pictures and stack the advice; paper breaks neither a picture nor a row.
 const STYLE: &str = "\
 body{font:16px/1.45 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:0 1rem;color:#222;background:#fff}
 h1,h2,h3{line-height:1.2;overflow-wrap:anywhere}
@@ -17,8 +17,10 @@ th,td{padding:.25rem .6rem;border-bottom:1px solid #ccc;text-align:right;vertica
 th:first-child,td:first-child{text-align:left}
 .words td,.words th{text-align:left}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.6rem}
-figure{margin:1rem 0}
+figure{margin:1rem 0;overflow-x:auto}
 svg{max-width:100%;height:auto}
+@media(max-width:45rem){svg{max-width:none}.advice thead{display:none}.advice tr,.advice td{display:block}
+.advice td{border:0;padding:.1rem 0}.advice tr{border-bottom:1px solid #ccc;padding:.4rem 0}.advice td:first-child{font-weight:bold}}
 @media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}.wide{overflow:visible}}";
 
 /// Files that are shown as tables: name, heading, and whether it is words rather than numbers. Of files with lines for
@@ -72,7 +74,7 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
     out += "<h2 id=\"advice\">Advice</h2>\n";
     let files = csv::files(report);
     let file = |name: &str| files.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
-    out += &table(file("advice.csv"), true);
+    out += &table(file("advice.csv"), "words advice");
     out += "<h2 id=\"figures\">Figures</h2>\n";
     for (name, figure) in figures {
         if let Some(svg) = figure.svg() {
@@ -81,7 +83,7 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
     }
     out += "<h2 id=\"tables\">Tables</h2>\n";
     for (name, heading, words) in TABLES {
-        let table = table(file(name), words);
+        let table = table(file(name), if words { "words" } else { "numbers" });
         if !table.is_empty() {
             let _ = write!(out, "<h3>{heading}</h3>\n{table}");
         }
@@ -97,7 +99,7 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
 }
 
 /// A CSV file as a table, without the lines of single ranks; nothing if no line is left.
-fn table(text: &str, words: bool) -> String {
+fn table(text: &str, class: &str) -> String {
     let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
     let records: Vec<_> = reader.records().filter_map(Result::ok).collect();
     let Some((header, rows)) = records.split_first() else { return String::new() };
@@ -107,8 +109,7 @@ fn table(text: &str, words: bool) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let class = if words { " class=\"words\"" } else { "" };
-    let mut out = format!("<div class=\"wide\"><table{class}>\n<thead><tr>");
+    let mut out = format!("<div class=\"wide\"><table class=\"{class}\">\n<thead><tr>");
     for field in header.iter().skip(skip) {
         let _ = write!(out, "<th>{}</th>", escaped(&field.replace('_', " ")));
     }
@@ -152,18 +153,18 @@ mod tests {
             "&lt;/pre&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;\u{fffd}\nnext"
         );
         let file = "id,name\n1,\"<img src=x onerror=a, b>\"\n";
-        let table = table(file, false);
+        let table = table(file, "numbers");
         assert!(table.contains("<td>&lt;img src=x onerror=a, b&gt;</td>"), "{table}");
     }
 
     #[test]
     fn totals_stand_for_their_ranks() {
-        let all = table("rank,sends\nall,3\n0,1\n1,2\n", false);
+        let all = table("rank,sends\nall,3\n0,1\n1,2\n", "numbers");
         assert!(
             all.contains("<th>sends</th>") && all.contains("<td>3</td>") && !all.contains("<td>1</td>"),
             "{all}"
         );
-        assert_eq!(table("engine,counter,value\n", true), "");
+        assert_eq!(table("engine,counter,value\n", "words"), "");
     }
 
     #[test]

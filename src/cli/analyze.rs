@@ -298,7 +298,7 @@ fn write_folder(folder: &Path, report: &Report, wanted: &AtomicBool) -> anyhow::
     }
     let figures = figures::of_application(report);
     write_figures(folder, &figures, wanted)?;
-    let page = html::page(report, &figures, &summary::text(report), &command_line());
+    let page = html::page(report, &figures, &summary::short(report), &command_line());
     fs::write(folder.join("report.html"), page)?;
     Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
 }

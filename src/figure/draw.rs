@@ -276,11 +276,16 @@ fn draw_bars(bars: &Bars, names: &[&str]) -> (Vec<Plot>, Layout) {
 }
 
 fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
+    // Shades are given as places between the least and the largest value; the lightest stands for none at all.
+    let finite = heat.rows.iter().flat_map(|(_, values)| values).copied().filter(|value| value.is_finite());
+    let (least, most) = range(finite);
+    let share = if heat.logarithmic || least < 0.0 || most <= 0.0 { 0.0 } else { least / most };
     // Light enough at both ends for black numbers in the cells.
-    let shade = |t: f64| {
+    let shade = move |t: f64| {
         if t.is_nan() {
             return "#ffffff".to_owned();
         }
+        let t = share + t * (1.0 - share);
         let mix = |from: f64, to: f64| (from + (to - from) * t.clamp(0.0, 1.0)).round();
         format!("rgb({},{},{})", mix(247.0, 70.0), mix(251.0, 150.0), mix(255.0, 205.0))
     };

@@ -49,6 +49,13 @@ pub(super) fn text(report: &Report) -> String {
     parts.join("\n\n")
 }
 
+/// What a page says before its tables: the same without these and without advice.
+pub(super) fn short(report: &Report) -> String {
+    let parts = [header(report), traffic(report), needs(report), notes(report)];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
 fn order(report: &Report) -> String {
     match report.order {
         OrderChoice::Causal => {
@@ -209,6 +216,11 @@ fn paths(report: &Report) -> String {
             percent(block.conflict_blocks, block.blocks),
         ]);
     }
+    format!("Optimistic matching (of the slow some find no receive in the end)\n{table}\n{}", needs(report))
+}
+
+/// What the NIC has to hold, in a line.
+fn needs(report: &Report) -> String {
     let needs = &report.application.needs;
     let fallback = match needs.fallback {
         None => "fits the NIC".to_owned(),
@@ -221,7 +233,7 @@ fn paths(report: &Report) -> String {
         ),
     };
     format!(
-        "Optimistic matching\n{table}\nhigh water: {} descriptors, {} unexpected messages with {} bytes, {} communicators: {fallback}",
+        "high water: {} descriptors, {} unexpected messages with {} bytes, {} communicators: {fallback}",
         needs.descriptors, needs.unexpected, needs.unexpected_bytes, needs.communicators
     )
 }
