@@ -55,6 +55,32 @@ fn a_nic_that_is_too_small_is_told_where_and_why() {
     assert!(out.contains("7300      0"), "the pairs are right all the same: {out}");
 }
 
+/// Who does as the report says has a NIC that is large enough, and not twice as large.
+#[test]
+fn advice_on_tables_can_be_followed() {
+    let small = ["--receives", "2", "--unexpected", "4", "--unexpected-buffers", "1"];
+    let analyze = |options: &[&str]| {
+        text(&run(&[&["analyze", &archive("lulesh-27"), "--bins", "1", "--sweep", "4"], options].concat()))
+    };
+    let out = analyze(&small);
+    assert!(out.contains("does not fit: "), "{out}");
+    let (_, advice) = out.split_once("tables: ").expect("advice");
+    let (options, _) = advice.split_once(" suffice").expect("options");
+    let options: Vec<&str> = options.split(' ').collect();
+    assert_eq!(options.len(), 8, "{options:?}");
+    assert!(analyze(&options).contains("fits the NIC"), "{options:?}");
+    // Half of any of them is too little.
+    for place in [1, 3, 5] {
+        let half = (options[place].parse::<u32>().expect("a number") / 2).to_string();
+        let mut less = options.clone();
+        less[place] = &half;
+        if place == 3 {
+            less[5] = &half;
+        }
+        assert!(analyze(&less).contains("does not fit: "), "{less:?}");
+    }
+}
+
 #[test]
 fn pairs_and_folder_are_written() {
     let folder = tempfile::tempdir().expect("a folder");

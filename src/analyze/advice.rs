@@ -183,12 +183,13 @@ fn table(report: &Report, plan: &Plan) -> Advice {
     let room = |most: u64| most.max(1).next_power_of_two();
     let receives = room(needs.descriptors);
     let unexpected = room(needs.unexpected);
+    let buffers = room(needs.unexpected_buffers).min(unexpected);
     let bins = report.application.bins.last().map_or(plan.nic.bins as u64, |bins| u64::from(bins.bins));
     let bytes = dpa_model::paper_bytes(bins, receives);
     let config = dpa_model::NicConfig {
         receives: receives as usize,
         unexpected: unexpected as usize,
-        unexpected_buffers: room(needs.unexpected_buffers).min(unexpected) as usize,
+        unexpected_buffers: buffers as usize,
         bins: bins as usize,
         communicators: needs.communicators.max(1) as usize,
         ..plan.nic
@@ -196,7 +197,7 @@ fn table(report: &Report, plan: &Plan) -> Advice {
     Advice {
         topic: "tables",
         text: format!(
-            "--receives {receives} --unexpected {unexpected} --communicators {} suffice: {} bytes of NIC memory in all, {bytes} \
+            "--receives {receives} --unexpected {unexpected} --unexpected-buffers {buffers} --communicators {} suffice: {} bytes of NIC memory in all, {bytes} \
              by the paper's formula for one communicator with {bins} bins.",
             needs.communicators.max(1),
             Footprint::of(&config).nic_bytes()

@@ -149,15 +149,19 @@ mod tests {
         let tags = [1, 2, 3];
         let blocking = Transfer { blocking: true, ..receive(0, 4, End::Ignored) };
         let mut receives = tags.map(|tag| receive(0, tag, End::Ignored)).to_vec();
-        receives.push(blocking);
-        let sends: Vec<_> = [1, 2, 3, 4].map(|tag| send(1, tag)).to_vec();
+        receives.extend([blocking, blocking]);
+        let sends: Vec<_> = [1, 2, 3, 4, 4].map(|tag| send(1, tag)).to_vec();
         let mut run = Run::new(vec![program(0, &sends), program(1, &receives)], Some(2));
         finish(&mut run, 1, 3, &[0, 1, 2]);
 
         let life = of(&run, 1);
         assert_eq!((life.depth_max, life.depth_average), (2, 2.0), "the third stands behind two");
         let table = &life.tables.tables[0];
-        assert_eq!((table.inserted, table.collisions), (4, 2), "the blocking one finds the bin empty again");
+        assert_eq!(
+            (table.inserted, table.collisions),
+            (5, 2),
+            "blocking ones find the bin empty and leave it so"
+        );
         assert_eq!(life.list_max, 0);
 
         let early = report(&run, OrderChoice::ArrivalsFirst);

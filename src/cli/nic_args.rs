@@ -27,6 +27,9 @@ pub(super) struct NicArgs {
     /// Unexpected messages that fit on the NIC
     #[arg(long, value_name = "U", default_value_t = 4096)]
     unexpected: usize,
+    /// Of these, with a payload that needs a buffer of the eager limit; 1024 or as many as fit if not given
+    #[arg(long, value_name = "B")]
+    unexpected_buffers: Option<usize>,
     /// Largest eager message in bytes; longer ones use rendezvous
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     eager_limit: usize,
@@ -119,7 +122,9 @@ impl NicArgs {
             bins: bins.get() as usize,
             communicators: self.communicators,
             unexpected: self.unexpected,
-            unexpected_buffers: self.unexpected.min(defaults.unexpected_buffers),
+            unexpected_buffers: self
+                .unexpected_buffers
+                .unwrap_or_else(|| self.unexpected.min(defaults.unexpected_buffers)),
             eager_limit: self.eager_limit,
             options: Options {
                 fast_path: match self.fast_path {

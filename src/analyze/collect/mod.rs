@@ -16,6 +16,8 @@ use crate::trace::{
 };
 
 mod requests;
+#[cfg(test)]
+mod tests;
 mod transfers;
 
 use requests::{NONE, Requests};

@@ -25,7 +25,7 @@ impl Shortage {
         match self {
             Self::Descriptors => ("--receives", "receive descriptors"),
             Self::UnexpectedEntries => ("--unexpected", "places for unexpected messages"),
-            Self::UnexpectedBuffers => ("--unexpected", "buffers for unexpected payloads"),
+            Self::UnexpectedBuffers => ("--unexpected-buffers", "buffers for unexpected payloads"),
             Self::Communicators => ("--communicators", "communicators with tables"),
         }
     }

@@ -9,6 +9,9 @@ use super::{
     Function, Group, GroupHow, GroupNew, Op, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// What is wrong with a call's arguments, for people.
 type Fault = String;
 
