@@ -64,7 +64,8 @@ fn advice_on_tables_can_be_followed() {
     };
     let out = analyze(&small);
     assert!(out.contains("does not fit: "), "{out}");
-    let (_, advice) = out.split_once("tables: ").expect("advice");
+    assert!(out.contains("whether more bins save steps"), "nothing is said of what was not asked: {out}");
+    let (_, advice) = out.split_once("\n  tables: ").expect("advice");
     let (options, _) = advice.split_once(" suffice").expect("options");
     let options: Vec<&str> = options.split(' ').collect();
     assert_eq!(options.len(), 8, "{options:?}");

@@ -2,6 +2,7 @@
 
 use dpa_model::Footprint;
 
+use super::engines::EngineReport;
 use super::report::Report;
 use super::stats::{Hint, Needs, Plan};
 
@@ -104,6 +105,8 @@ fn bins(report: &Report) -> Option<Advice> {
             plural(fewest),
             steps(first)
         )
+    } else if places.len() == 1 {
+        "Ask for several numbers (--bins 1,32,128) to see whether more bins save steps.".to_owned()
     } else if enough == first {
         format!(
             "More than {fewest} bin{} bring nothing: entries of one key wait for each other, or wildcards do.",
@@ -123,15 +126,14 @@ fn bins(report: &Report) -> Option<Advice> {
 fn engines(report: &Report) -> Option<Advice> {
     let traffic = &report.application.traffic;
     let searches = (traffic.all_receives() + traffic.expected + traffic.unexpected).max(1) as f64;
-    let steps = |engine: &super::report::EngineReport| {
-        Some((engine.posted_steps()? + engine.unexpected_steps()?) as f64 / searches)
-    };
+    let steps =
+        |engine: &EngineReport| Some((engine.posted_steps()? + engine.unexpected_steps()?) as f64 / searches);
     let mut ranked: Vec<_> =
         report.engines.iter().filter_map(|engine| Some((steps(engine)?, engine))).collect();
     // Stable: of equals the one that was named first.
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     let [(fewest, best), .., (most, last)] = ranked[..] else { return None };
-    let memory = |engine: &super::report::EngineReport| {
+    let memory = |engine: &EngineReport| {
         let bytes = engine.counter("memory_bytes_max");
         bytes.map_or(String::new(), |bytes| format!(", {bytes} bytes at most"))
     };

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::program::UNKNOWN;
+pub use super::pairs::pairs;
 use super::report::Report;
-use super::run::Run;
 use super::stats::{BinStats, Fallback, Hint, Searches, Totals};
 
 /// A field as RFC 4180 wants it.
@@ -333,46 +332,4 @@ fn advice(report: &Report) -> String {
         line!(out, "{},{},{}", advice.topic, quoted(&advice.text), quoted(&advice.because));
     }
     out
-}
-
-/// The matching of a replay, ordered by communicator, sender, receiver, tag and posting: one line per pair.
-///
-/// Columns: number of the communicator in the receiver's trace, receiver and its operation, sender and its operation,
-/// tag, bytes (of the status, else as sent), source and tag as posted. Ranks are those of the world, as posted those of
-/// the communicator; operations count a rank's sends, receives and successful probes in posting order. Pairs whose
-/// send is in no trace are left out.
-pub fn pairs(run: &Run, receives: &[Vec<u32>], out: &mut dyn std::io::Write) -> std::io::Result<()> {
-    let mut rows = Vec::new();
-    for (view, receives) in run.views().zip(receives) {
-        for (message, &receive) in view.inbound.iter().zip(receives) {
-            if receive != UNKNOWN && message.op != UNKNOWN {
-                let number = view.program.comm_number(view.program.transfers[receive as usize].comm);
-                rows.push((
-                    number,
-                    message.sender,
-                    view.program.rank,
-                    message.tag,
-                    receive,
-                    message.op,
-                    view.at,
-                ));
-            }
-        }
-    }
-    // The k-th receive of a key got its k-th message: the order of one is that of the other.
-    rows.sort_unstable();
-    writeln!(out, "comm,recv_rank,recv_op,send_rank,send_op,tag,bytes,posted_src,posted_tag")?;
-    for (number, sender, receiver, tag, receive, op, at) in rows {
-        let transfer = &run.programs[at].transfers[receive as usize];
-        let sent = run.programs.binary_search_by_key(&sender, |program| program.rank);
-        let sent = sent.map_or(UNKNOWN, |sender| run.programs[sender].transfers[op as usize].bytes);
-        let bytes = if transfer.got_bytes == UNKNOWN { sent } else { transfer.got_bytes };
-        let bytes = if bytes == UNKNOWN { String::new() } else { bytes.to_string() };
-        writeln!(
-            out,
-            "{number},{receiver},{receive},{sender},{op},{tag},{bytes},{},{}",
-            transfer.peer, transfer.tag
-        )?;
-    }
-    Ok(())
 }

@@ -11,6 +11,7 @@ mod by_hand;
 mod collect;
 mod communicators;
 pub mod csv;
+mod engines;
 mod fast_hash;
 pub mod figures;
 pub mod html;
@@ -20,6 +21,7 @@ pub mod lifetime;
 pub mod order;
 
 mod origin;
+mod pairs;
 mod program;
 mod replay;
 mod report;
@@ -30,12 +32,13 @@ mod truth;
 pub use advice::Advice;
 pub use collect::collect;
 pub use communicators::{Communicators, GlobalComm, Translation};
+pub use engines::EngineReport;
 pub use inbound::{Inbound, Lost};
 pub use origin::{How, LocalId, Members, Origin};
 pub use program::{
     ANY, Action, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Step, Sync, Transfer, UNKNOWN,
 };
 pub use replay::{Agreement, RankView};
-pub use report::{CommReport, EngineReport, OrderChoice, Question, Report, ReportError, Source};
+pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use truth::Truth;

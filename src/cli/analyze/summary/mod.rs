@@ -5,7 +5,12 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Table, presets};
 use dpamatch::analyze::stats::{Searches, Traffic};
 use dpamatch::analyze::{OrderChoice, Report, Translation};
-use serde_json::{Value, json};
+
+mod applications;
+mod words;
+
+pub(super) use applications::{figure_seven, over_applications};
+use words::{advice, notes, unmatched};
 
 /// Communicators that are shown.
 const COMMUNICATORS_SHOWN: usize = 8;
@@ -334,109 +339,4 @@ fn engines(report: &Report) -> String {
         }
     }
     text
-}
-
-fn unmatched(report: &Report) -> String {
-    if report.unmatched.is_empty() {
-        return String::new();
-    }
-    let mut text = "Unmatched at the end".to_owned();
-    for left in &report.unmatched {
-        let call = left.call.map_or(String::new(), |call| format!(" call {call},"));
-        let _ =
-            write!(text, "\n  rank {}, {},{call} {}: {}", left.rank, left.what, left.envelope, left.reason);
-    }
-    text
-}
-
-fn notes(report: &Report) -> String {
-    let source = &report.source;
-    let mut text = String::new();
-    let mut note = |count: u64, what: &str| {
-        if count > 0 {
-            let _ = writeln!(text, "  {count} {what}");
-        }
-    };
-    let truth = &source.truth;
-    note(truth.assumed, "receives got messages whose sends are in no trace: made up from their statuses");
-    note(truth.eliminated, "receives without status: their messages were found by elimination");
-    note(truth.without_message, "complete receives without status or message: left out");
-    note(truth.taken_for_null, "receives of any source taken to be of MPI_PROC_NULL: nobody sent to them");
-    note(truth.bytes_differ, "receives whose status tells other bytes than were sent");
-    note(source.lost.to_absent_ranks, "sends to ranks that have no trace");
-    note(source.lost.to_no_rank, "sends to ranks that are no known members of their communicator");
-    note(source.oddities.unknown_requests, "completions of requests that no recorded call made");
-    note(source.oddities.unknown_starts, "starts of persistent requests that no recorded call made");
-    note(source.oddities.contradictions, "statuses that contradict what was posted");
-    note(source.incomplete_creations, "communicators that not all members were seen to make");
-    for (rank, lost) in &source.salvaged {
-        let _ = writeln!(text, "  rank {rank} broke off: {lost}");
-    }
-    for stall in &report.first_stalls {
-        let _ = writeln!(
-            text,
-            "  rank {} was let go at its step {}: it waited for {}",
-            stall.rank, stall.step, stall.waits_for
-        );
-    }
-    if text.is_empty() { text } else { format!("Notes on the trace\n{text}") }
-}
-
-fn advice(report: &Report) -> String {
-    let mut text = "Advice".to_owned();
-    for advice in &report.advice {
-        let _ = write!(text, "\n  {}: {}\n      {}", advice.topic, advice.text, advice.because);
-    }
-    text
-}
-
-/// An application's row of the last table over several.
-pub(super) fn figure_seven(report: &Report) -> Value {
-    let bins: Vec<_> = report
-        .application
-        .bins
-        .iter()
-        .map(|bins| json!([bins.bins, bins.tables.depth_mean(), bins.tables.depth_max]))
-        .collect();
-    let lifetime: Vec<_> =
-        report.lifetime.iter().map(|life| json!([life.bins, life.depth_average, life.depth_max])).collect();
-    let shares = report.application.shares.percent();
-    json!({ "name": report.name, "shares": shares, "bins": bins, "lifetime": lifetime })
-}
-
-/// Shares of calls and depths of several applications (Figures 6 and 7), as replayed and as the published analyzer counts.
-pub(super) fn over_applications(rows: &[Value]) -> String {
-    let replayed = side_by_side("Calls and depth of posted receives by bins (Figures 6 and 7)", "bins", rows);
-    let never = "Depth as the published analyzer counts it: nothing is matched (P1 to P3)";
-    format!("{replayed}\n\n{}", side_by_side(never, "lifetime", rows))
-}
-
-fn side_by_side(title: &str, key: &str, rows: &[Value]) -> String {
-    let columns: Vec<String> = rows
-        .first()
-        .and_then(|row| row[key].as_array())
-        .map(|bins| bins.iter().map(|bins| format!("{} bins", bins[0])).collect())
-        .unwrap_or_default();
-    let shares: &[&str] = if key == "bins" { &["p2p", "collective", "one-sided"] } else { &[] };
-    let header: Vec<&str> =
-        ["application"].iter().chain(shares).copied().chain(columns.iter().map(String::as_str)).collect();
-    let mut table = table(&header);
-    let mut sums = vec![0.0; columns.len()];
-    for row in rows {
-        let mut cells = vec![row["name"].as_str().unwrap_or_default().to_owned()];
-        for share in row["shares"].as_array().into_iter().flatten().take(shares.len()) {
-            cells.push(format!("{:.1} %", share.as_f64().unwrap_or(0.0)));
-        }
-        for (sum, bins) in sums.iter_mut().zip(row[key].as_array().into_iter().flatten()) {
-            let mean = bins[1].as_f64().unwrap_or(0.0);
-            *sum += mean;
-            cells.push(format!("{mean:.2} (max {})", bins[2]));
-        }
-        table.add_row(cells);
-    }
-    let mut last = vec!["mean".to_owned()];
-    last.resize(1 + shares.len(), String::new());
-    last.extend(sums.iter().map(|sum| format!("{:.2}", sum / rows.len().max(1) as f64)));
-    table.add_row(last);
-    trimmed(&format!("{title}\n{table}"))
 }
