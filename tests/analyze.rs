@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use dpamatch::analyze::order::{Interleaving, Network, Order};
-use dpamatch::analyze::stats::Plan;
+use dpamatch::analyze::stats::{CommStats, Plan, Searches};
 use dpamatch::analyze::{OrderChoice, Question, RankView, Report, Run, UNKNOWN, csv, legality};
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, ENGINES, EngineOptions};
@@ -272,6 +272,21 @@ fn more_bins_are_never_deeper() {
             }
             let traffic = &report.application.traffic;
             assert_eq!(bins[0].prq.hits, traffic.expected);
+            // Every search belongs to one communicator, and sees no more than the whole queue.
+            type Of = fn(&CommStats) -> Searches;
+            let both: [(Of, Searches); 2] = [(|comm| comm.prq, bins[0].prq), (|comm| comm.umq, bins[0].umq)];
+            for (of, all) in both {
+                let mut sum = Searches::default();
+                report.communicators.iter().for_each(|comm| sum.add(&of(&comm.stats)));
+                assert_eq!((sum.count, sum.hits, sum.steps), (all.count, all.hits, all.steps), "{name}");
+                assert_eq!(sum.steps_max, all.steps_max, "{name}");
+                assert!(sum.length_sum <= all.length_sum, "{name}");
+                let is_one = report.communicators.len() == 1;
+                assert!(
+                    !is_one || sum.length_sum == all.length_sum && sum.length_max == all.length_max,
+                    "{name}"
+                );
+            }
             assert_eq!(
                 bins[0].umq.length_max,
                 report.ranks.iter().map(|rank| rank.totals.needs.unexpected).max().unwrap_or(0)

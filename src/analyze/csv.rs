@@ -223,8 +223,11 @@ fn depth(report: &Report) -> String {
 fn communicators(report: &Report) -> String {
     let mut out = "id,number,name,size,ranks,sends,bytes_sent,receives_no_wildcard,receives_any_source,receives_any_tag,\
                    receives_any_both,probes,cancelled,expected,unexpected,receives_left,messages_left,posted_max,\
-                   unexpected_max,sequences,sequence_mean,sequence_longest\n"
+                   unexpected_max,sequences,sequence_mean,sequence_longest,prq_searches,prq_asl,prq_masl,prq_aql,\
+                   umq_searches,umq_asl,umq_masl,umq_aql\n"
         .to_owned();
+    let searches =
+        |of: &Searches| format!("{},{:.4},{:.4},{:.4}", of.count, of.mean(), of.mean_max, of.length_mean());
     for comm in &report.communicators {
         let ranks = match comm.translation {
             super::Translation::Exact => "exact",
@@ -234,7 +237,7 @@ fn communicators(report: &Report) -> String {
         let [none, source, tag, both] = traffic.receives;
         line!(
             out,
-            "{},{},{},{},{ranks},{},{},{none},{source},{tag},{both},{},{},{},{},{},{},{},{},{},{:.4},{}",
+            "{},{},{},{},{ranks},{},{},{none},{source},{tag},{both},{},{},{},{},{},{},{},{},{},{:.4},{},{},{}",
             comm.id,
             comm.number,
             quoted(&comm.name),
@@ -251,7 +254,9 @@ fn communicators(report: &Report) -> String {
             comm.stats.unexpected_max,
             sequences.count,
             sequences.mean(),
-            sequences.longest
+            sequences.longest,
+            searches(&comm.stats.prq),
+            searches(&comm.stats.umq)
         );
     }
     out

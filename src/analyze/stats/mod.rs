@@ -177,6 +177,10 @@ impl Sequences {
 pub struct CommStats {
     /// Its sends, receives and messages.
     pub traffic: Traffic,
+    /// Searches for its messages among its posted receives, in the first number of bins.
+    pub prq: Searches,
+    /// Searches for its receives and probes among its unexpected messages.
+    pub umq: Searches,
     /// Most receives posted at once.
     pub posted_max: u64,
     /// Most unexpected messages at once.
@@ -197,6 +201,8 @@ impl CommStats {
     /// Adds another rank's.
     pub fn add(&mut self, other: &Self) {
         self.traffic.add(&other.traffic);
+        self.prq.add(&other.prq);
+        self.umq.add(&other.umq);
         self.posted_max = self.posted_max.max(other.posted_max);
         self.unexpected_max = self.unexpected_max.max(other.unexpected_max);
         self.sequences.add(&other.sequences);

@@ -39,6 +39,21 @@ impl Searches {
         searches
     }
 
+    /// One search more: its steps, whether it found an entry, and how long the queue was.
+    pub(crate) fn searched(&mut self, steps: u64, hit: bool, length: u64) {
+        self.count += 1;
+        self.hits += u64::from(hit);
+        self.steps += steps;
+        self.steps_max = self.steps_max.max(steps);
+        self.length_sum += length;
+    }
+
+    /// All searches of one queue of one rank are counted; so long it was at most.
+    pub(crate) fn end(&mut self, length_max: u64) {
+        self.length_max = length_max;
+        self.mean_max = self.mean();
+    }
+
     /// Average search length (ASL, F23).
     pub fn mean(&self) -> f64 {
         self.steps as f64 / self.count.max(1) as f64

@@ -125,15 +125,27 @@ impl Walk<'_> {
                 let comm = self.view.comm(probe);
                 let transfer = &self.view.program.transfers[probe as usize];
                 self.blocks.command(comm);
+                let before = self.steps().1;
+                let mut found = false;
                 for engine in &mut self.engines {
-                    engine.probe(CommId(comm), transfer.selector());
+                    found = engine.probe(CommId(comm), transfer.selector()).is_some();
                 }
+                let steps = self.steps().1 - before;
                 let program = self.view.program;
                 let stats = self.comm(comm, at, happening, order);
+                stats.umq.searched(steps, found, stats.waiting);
                 stats.traffic.probes += 1;
                 stats.hints.asked(program, probe);
             }
         }
+    }
+
+    /// Steps so far of the first number of bins: among posted receives, and among unexpected messages.
+    fn steps(&self) -> (u64, u64) {
+        self.engines.first().map_or((0, 0), |engine| {
+            let stats = engine.stats();
+            (stats.prq.depth_sum, stats.umq.depth_sum)
+        })
     }
 
     fn post(&mut self, receive: u32, at: usize, order: &Order) {
@@ -142,13 +154,16 @@ impl Walk<'_> {
         let comm = self.view.comm(receive);
         let selector = transfer.selector();
         self.blocks.command(comm);
+        let before = self.steps().1;
         let mut got = None;
         for engine in &mut self.engines {
             got = engine.post(RecvId(u64::from(receive)), CommId(comm), selector);
         }
+        let steps = self.steps().1 - before;
         let key: Key = (comm, transfer.peer, transfer.tag);
         self.receive_keys.used(key);
         let stats = self.comm(comm, at, Happening::Post(receive), order);
+        stats.umq.searched(steps, got.is_some(), stats.waiting);
         stats.traffic.receives[selector.class() as usize] += 1;
         stats.hints.asked(program, receive);
         let pattern = Some((transfer.peer, transfer.tag));
@@ -207,10 +222,14 @@ impl Walk<'_> {
         let inbound = &self.view.inbound[message as usize];
         let &Inbound { comm, source, tag, bytes, .. } = inbound;
         let envelope = self.view.envelope(message);
+        let before = self.steps().0;
         let mut got = None;
         for engine in &mut self.engines {
             got = engine.arrive(MsgId(u64::from(message)), envelope);
         }
+        let steps = self.steps().0 - before;
+        let stats = self.comm(comm, at, Happening::Arrive(message), order);
+        stats.prq.searched(steps, got.is_some(), stats.posted);
         let key: Key = (comm, source as i32, tag as i32);
         self.message_keys.used(key);
         let receive = got.map_or(UNKNOWN, |receive| receive.0 as u32);
@@ -307,6 +326,8 @@ impl Walk<'_> {
         let mut comms: BTreeMap<u32, CommStats> = self.comms.into_iter().collect();
         for stats in comms.values_mut() {
             stats.sequences.end(stats.run.1);
+            stats.prq.end(stats.posted_max);
+            stats.umq.end(stats.unexpected_max);
             traffic.add(&stats.traffic);
             sequences.add(&stats.sequences);
             hints.add(&stats.hints);

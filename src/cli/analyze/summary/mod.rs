@@ -260,6 +260,8 @@ fn communicators(report: &Report) -> String {
         "wildcards",
         "unexpected",
         "posted at most",
+        "AQL",
+        "ASL",
     ]);
     for comm in shown {
         let [_, source, tag, both] = comm.stats.traffic.receives;
@@ -276,6 +278,8 @@ fn communicators(report: &Report) -> String {
             (source + tag + both).to_string(),
             comm.stats.traffic.unexpected.to_string(),
             comm.stats.posted_max.to_string(),
+            format!("{:.2}", comm.stats.prq.length_mean()),
+            format!("{:.2}", comm.stats.prq.mean()),
         ]);
     }
     let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
