@@ -45,6 +45,9 @@ extern crate alloc;
 mod charge;
 #[macro_use]
 mod fault;
+/// Steps of the handlers, told in builds for random schedules.
+#[macro_use]
+pub mod story;
 
 mod arrivals;
 mod bin;
@@ -72,8 +75,6 @@ mod progress;
 mod region;
 mod ring;
 mod sender;
-/// Steps of the handlers, told in builds for random schedules.
-pub mod story;
 mod sync;
 mod unexpected;
 

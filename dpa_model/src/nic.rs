@@ -70,6 +70,7 @@ impl Shared {
     }
 
     /// The host's name of a receive that is posted, for the story; inside a block or by the boundary.
+    #[cfg(dpamatch_shuttle)]
     pub(crate) fn request(&self, receive: u32) -> u64 {
         // SAFETY: inside a block (D1).
         unsafe { self.receives[receive as usize].posted.peek() }.request

@@ -115,7 +115,17 @@ pub use log::{listen, steps};
 #[cfg(dpamatch_shuttle)]
 pub(crate) use log::tell;
 
-/// Nothing: the step is not even made.
+/// Tells a step, `tell!(Clean { handler })`, or runs code that tells some, `tell!({ .. })`, where somebody can listen. In
+/// all other builds it is nothing, and its arguments are not even looked at.
+#[cfg(dpamatch_shuttle)]
+macro_rules! tell {
+    ($step:ident { $($field:tt)* }) => {
+        crate::story::tell(|| crate::story::Step::$step { $($field)* })
+    };
+    ({ $($code:tt)* }) => { $($code)* };
+}
+
 #[cfg(not(dpamatch_shuttle))]
-#[inline(always)]
-pub(crate) fn tell(_step: impl FnOnce() -> Step) {}
+macro_rules! tell {
+    ($($told:tt)*) => {};
+}

@@ -1,7 +1,7 @@
 //! `cargo xtask zero-cost`: seeded faults, story hooks and charges cost a normal build nothing.
 //!
 //! Compiles `dpa_model` to assembly twice with the release profile's settings: as it is, and from a copy in which
-//! every hook has been taken out of the text (`fault!(X)` is `false`, `weak!(X, o)` is `o`, `tell(..)` and `charge!(..)` are gone).
+//! every hook has been taken out of the text (`fault!(X)` is `false`, `weak!(X, o)` is `o`, `tell!(..)` and `charge!(..)` are gone).
 //! Both must have the same functions with the same number of instructions.
 
 use std::collections::BTreeMap;
@@ -155,7 +155,7 @@ fn strip(text: &str, hooks: &mut usize) -> String {
 /// The first hook of the text that is called, not defined or imported, and where it stands.
 fn next_hook(text: &str) -> Option<(usize, &'static str)> {
     let mut found: Option<(usize, &'static str)> = None;
-    for hook in ["fault!", "weak!", "tell", "charge!"] {
+    for hook in ["fault!", "weak!", "tell!", "charge!"] {
         let calls = text.match_indices(hook).filter(|&(place, _)| {
             let before = text[..place].chars().next_back();
             let starts = before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '`');
@@ -225,10 +225,10 @@ mod tests {
 
     #[test]
     fn hooks_leave_the_text() {
-        let text = "use story::{Step, tell};\nif a && !fault!(Broken) { tell(|| Step::Fast { handler: f(1) }); }\n\
-                    x.store(1, weak!(Weak, Release)); default!(x); foretell(y);";
-        let plain = "use story::{Step, tell};\nif a && !false { (); }\n\
-                     x.store(1, Release); default!(x); foretell(y);";
+        let text = "use story::Step;\nif a && !fault!(Broken) { tell!(Step::Fast { handler: f(1) }); }\n\
+                    x.store(1, weak!(Weak, Release)); default!(x); foretell!(y);";
+        let plain = "use story::Step;\nif a && !false { (); }\n\
+                     x.store(1, Release); default!(x); foretell!(y);";
         let mut hooks = 0;
         assert_eq!(strip(text, &mut hooks), plain);
         assert_eq!(hooks, 3);

@@ -10,7 +10,6 @@ use crate::config::{Order, UnexpectedFull};
 use crate::matching::{Scratch, run_alone, run_slice};
 use crate::message::Completion;
 use crate::nic::Shared;
-use crate::story::{Step, tell};
 use crate::unexpected::{FreeList, UnexpectedStore};
 
 /// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their
@@ -182,7 +181,7 @@ impl Leader {
             self.shared.boundary_counters.unexpected_full.add(1);
             return false;
         }
-        tell(|| Step::BlockCut { first: block.first, count: block.count });
+        tell!(BlockCut { first: block.first, count: block.count });
         self.in_block = true;
         self.last_count = block.count;
         if fault!(ArrivalReleasedEarly) {

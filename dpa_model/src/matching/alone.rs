@@ -13,7 +13,7 @@ use core::ops::Range;
 
 use super::detect::{NO_CONFLICT, first_conflict};
 use super::fast_path::Group;
-use super::handler::{Scratch, Views, count_path, entry, fast, resolve_one, tell_result};
+use super::handler::{Scratch, Views, count_path, entry, fast, resolve_one};
 use super::optimistic::{book_alone, find, key, overtake};
 use super::protocol::move_data;
 use crate::bin::Bin;
@@ -24,7 +24,6 @@ use crate::index::{Candidate, CommView, Key, search as search_index, search_clas
 use crate::message::{Completion, Entry, Message};
 use crate::nic::Shared;
 use crate::ring::Run;
-use crate::story::{Step, tell};
 use crate::{FastPath, HandlerCounters, InlineHashes, Path};
 
 /// A block of at least so many messages is a sign that more come.
@@ -49,9 +48,11 @@ pub(crate) fn run_alone(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) 
     }
     let conflict = if contested == 0 { NO_CONFLICT } else { contested.trailing_zeros() as usize };
     debug_assert_eq!(conflict, first_conflict(&scratch.receives[..block.count]));
-    for handler in 0..block.count {
-        tell(|| Step::PassedBarrier { handler, conflict: (conflict < block.count).then_some(conflict) });
-    }
+    tell!({
+        for handler in 0..block.count {
+            tell!(PassedBarrier { handler, conflict: (conflict < block.count).then_some(conflict) });
+        }
+    });
     let one_comm = plain == block.count;
     let finish = Finish::new(nic, block);
     let matched = if contested == 0 && scratch.overtaken.is_empty() {
@@ -115,11 +116,11 @@ fn search_with(
         let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
         let key = Key { source, tag, hashes: entry.hashes };
         let found = search(receives, bins, view, &key, HandlerSet::NONE, counters);
-        tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
+        tell!(Searched { handler, found: found.map(|found| nic.request(found.receive)) });
         *place = match found {
             Some(found) => {
                 let conflict = book_alone(&receives[found.receive as usize], handler);
-                tell(|| Step::Booked { handler, receive: nic.request(found.receive) });
+                tell!(Booked { handler, receive: nic.request(found.receive) });
                 contested |= u64::from(conflict) << handler;
                 *before = found.before;
                 found.receive
@@ -150,11 +151,11 @@ fn search(nic: &Shared, block: &BlockInfo, from: usize, scratch: &mut Scratch) -
             let skip_booked =
                 if nic.options.early_check { HandlerSet::below(handler) } else { HandlerSet::NONE };
             let found = find(nic, view, &key, skip_booked, counters);
-            tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
+            tell!(Searched { handler, found: found.map(|found| nic.request(found.receive)) });
             match found {
                 Some(found) => {
                     let conflict = book_alone(&nic.receives[found.receive as usize], handler);
-                    tell(|| Step::Booked { handler, receive: nic.request(found.receive) });
+                    tell!(Booked { handler, receive: nic.request(found.receive) });
                     contested |= u64::from(conflict) << handler;
                     scratch.before[handler] = found.before;
                     found.receive
@@ -263,7 +264,7 @@ impl<'a> Finish<'a> {
                 continue;
             }
             count_path(counters, receive, path);
-            tell_result(nic, handler, receive, path);
+            tell!({ super::handler::tell_result(nic, handler, receive, path) });
             let descriptor = &receives[receive as usize];
             debug_assert!(path == Path::Overtaking || descriptor.is_posted(), "consumed twice (S18)");
             // SAFETY: inside a block (D1).
@@ -296,5 +297,5 @@ fn unmatched(nic: &Shared, handler: usize, path: Path) {
     // Nothing found is no path, unless somebody waited for it.
     let path = if path == Path::Fast { Path::Clean } else { path };
     count_path(&nic.handler_counters[handler], NIL, path);
-    tell_result(nic, handler, NIL, path);
+    tell!({ super::handler::tell_result(nic, handler, NIL, path) });
 }

@@ -12,7 +12,6 @@ use crate::descriptor::{NIL, state};
 use crate::index::CommView;
 use crate::message::Entry;
 use crate::nic::Shared;
-use crate::story::{Step, tell};
 use crate::sync::{Peek, Relaxed};
 use crate::{FastPath, HANDLERS_MAX, HandlerCounters, Path};
 
@@ -69,9 +68,11 @@ pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: usize, scratch:
         scratch.candidates[handler] = scratch.claims[handler].receive;
     }
     let conflict = first_conflict(&scratch.candidates[..slice.end]);
-    for handler in slice.clone() {
-        tell(|| Step::PassedBarrier { handler, conflict: (conflict < slice.end).then_some(conflict) });
-    }
+    tell!({
+        for handler in slice.clone() {
+            tell!(PassedBarrier { handler, conflict: (conflict < slice.end).then_some(conflict) });
+        }
+    });
     resolve(nic, block, worker, slice.clone(), conflict, scratch);
     charge!(matched());
     nic.block.reach(worker, block.number, phase::MATCHED);
@@ -121,12 +122,12 @@ fn optimistic(nic: &Shared, block: &BlockInfo, slice: Range<usize>, scratch: &mu
                 if nic.options.early_check { HandlerSet::below(handler) } else { HandlerSet::NONE };
             charge!(search());
             let found = find(nic, view, &key, skip_booked, counters);
-            tell(|| Step::Searched { handler, found: found.map(|found| nic.request(found.receive)) });
+            tell!(Searched { handler, found: found.map(|found| nic.request(found.receive)) });
             match found {
                 Some(found) => {
                     charge!(book(found.receive));
                     book(&nic.receives[found.receive as usize], handler);
-                    tell(|| Step::Booked { handler, receive: nic.request(found.receive) });
+                    tell!(Booked { handler, receive: nic.request(found.receive) });
                     Claim { receive: found.receive, sequence: found.sequence, comm, label: found.label }
                 }
                 None => {
@@ -220,10 +221,10 @@ fn resolve(
             (claim.receive, Path::Clean)
         };
         count_path(counters, receive, path);
-        tell_result(nic, handler, receive, path);
+        tell!({ tell_result(nic, handler, receive, path) });
         if receive != NIL && !consume(nic, receive, path) {
             counters.lock_missed.add(1);
-            tell(|| Step::LockMissed { handler });
+            tell!(LockMissed { handler });
         }
         // SAFETY: this worker runs the handler and has not reached phase 3.
         unsafe { nic.block.set_outcome(handler, Outcome { receive, comm: claim.comm }) };
@@ -255,12 +256,12 @@ pub(super) fn resolve_one(
     };
     let counters = &nic.handler_counters[handler];
     count_refusal(nic, counters, refusal);
-    tell(|| Step::SlowWaits { handler });
+    tell!(SlowWaits { handler });
     charge!(slow());
     wait();
     charge!(waited());
     let receive = slow(nic, &entry(nic, block, handler), claim, counters);
-    tell(|| Step::SlowFound {
+    tell!(SlowFound {
         handler,
         found: (receive != NIL).then(|| nic.request(receive)),
         own: receive == claim.receive,
@@ -297,17 +298,18 @@ fn slow(nic: &Shared, entry: &Entry, claim: &Claim, counters: &HandlerCounters) 
     find(nic, &view, &key, skip_booked, counters).map_or(NIL, |found| found.receive)
 }
 
-#[inline(always)]
+/// What became of a handler.
+#[cfg(dpamatch_shuttle)]
 pub(super) fn tell_result(nic: &Shared, handler: usize, receive: u32, path: Path) {
     match path {
-        Path::Clean if receive != NIL => tell(|| Step::Clean { handler }),
-        Path::Fast => tell(|| Step::Fast { handler }),
+        Path::Clean if receive != NIL => tell!(Clean { handler }),
+        Path::Fast => tell!(Fast { handler }),
         _ => {}
     }
-    tell(|| match receive {
-        NIL => Step::Unmatched { handler },
-        receive => Step::Consumed { handler, receive: nic.request(receive) },
-    });
+    match receive {
+        NIL => tell!(Unmatched { handler }),
+        receive => tell!(Consumed { handler, receive: nic.request(receive) }),
+    }
 }
 
 /// Marks the receive taken and tries to unlink it (S17, S18). `false`: another handler holds the bin's lock.
