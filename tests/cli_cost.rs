@@ -59,6 +59,46 @@ fn a_list_in_the_worst_order_costs_what_the_paper_says() {
     close(&best["ranks"][1]["steps_us"], 1000.0);
 }
 
+/// All messages of recorded runs are found, whatever their communicator; how many there are is said in the folder's
+/// README.
+#[test]
+fn recorded_runs_keep_every_message() {
+    let runs = [
+        ("minife-16/minife-16", 16, 6048),
+        ("lulesh-27/lulesh-27", 27, 7300),
+        ("recorder/lammps-4", 4, 1472),
+        ("recorder/mpi4py-4", 4, 106),
+    ];
+    for (name, ranks, messages) in runs {
+        let path = format!("{}/tests/data/traces/{name}.dumpi.tar.xz", env!("CARGO_MANIFEST_DIR"));
+        let report = json(&format!("messages --trace {path} --per-rank"), "");
+        let application = &report["application"][0];
+        assert_eq!(application["messages"], messages, "{name}");
+        let rows = report["ranks"].as_array().expect("rows");
+        assert_eq!(rows.iter().map(|row| row["sent"].as_u64().expect("a number")).sum::<u64>(), messages);
+        let seen: std::collections::BTreeSet<u64> =
+            rows.iter().map(|row| row["rank"].as_u64().expect("a rank")).collect();
+        assert_eq!(seen.len(), ranks, "{name}: every rank takes part");
+        let phases = report["phases"].as_array().expect("rows");
+        assert_eq!(application["phases"], phases.len());
+        // The Python program takes part in no collective operation.
+        assert_eq!(phases.len() > 1, name != "recorder/mpi4py-4", "{name}: collective operations cut phases");
+    }
+}
+
+#[test]
+fn the_middle_of_a_line_carries_everything() {
+    let report = json("contention --sizes 1048576 --senders 1,16", "");
+    let rows = report["line"].as_array().expect("rows");
+    let of = |row: usize, name: &str| rows[row][name].as_f64().expect("a number");
+    // M9 and M11: 64 messages over one link; moving alone 3.6458e-4 s and 2.5450e-3 s.
+    assert_eq!((of(0, "busiest_link_bytes"), of(1, "busiest_link_bytes")), (4194304.0, 67108864.0));
+    assert!((of(0, "moving_us") - 364.58).abs() < 0.01 && (of(1, "moving_us") - 2545.0).abs() < 0.1);
+    assert!((of(1, "contention_us") - 6710.8864).abs() < 1e-6);
+    // M6 on the same: 2 h^3 b ppn with h = 2.
+    assert_eq!(of(1, "cube_link_bytes"), 16.0 * 16.0 * 1048576.0);
+}
+
 #[test]
 fn a_small_matrix_is_spread_and_its_messages_cost() {
     let matrix = "%%MatrixMarket matrix coordinate real symmetric\n4 4 6\n1 1 4\n2 2 4\n3 3 4\n4 4 4\n2 1 -1\n4 1 -1\n";
@@ -74,11 +114,21 @@ fn a_small_matrix_is_spread_and_its_messages_cost() {
 fn the_same_arguments_give_the_same_bytes_and_figures() {
     let read = |name: &str| {
         let folder = folder(name);
+        let line = format!("contention --out {}", folder.to_str().expect("a plain path"));
+        assert!(cost(&line, "").status.success());
         let arguments =
             format!("hierarchy --edge 12 --processes 64 --out {}", folder.to_str().expect("a plain path"));
         let output = cost(&arguments, "");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let files = ["hierarchy.svg", "hierarchy.csv", "hierarchy-vector.csv", "hierarchy-matrix.csv"];
+        let files = [
+            "hierarchy.svg",
+            "hierarchy.csv",
+            "hierarchy-vector.csv",
+            "hierarchy-matrix.csv",
+            "contention-line.svg",
+            "contention-line.csv",
+            "line.csv",
+        ];
         (output.stdout, files.map(|file| std::fs::read(folder.join(file)).expect("a file")))
     };
     let (first, second) = (read("cost-a"), read("cost-b"));
@@ -131,6 +181,8 @@ fn wrong_input_is_named() {
         ("spmv -", "%%MatrixMarket matrix array real general\n", "<stdin>:1: format is array"),
         ("spmv -", "%%MatrixMarket matrix coordinate real general\n2 3 0\n", "a square matrix is needed"),
         ("hierarchy --edge 0", "", "0 is not in 1..="),
+        ("contention --routers 1", "", "1 is not in 2..="),
+        ("contention --routers 1024 --set layout.nodes_per_router=65536", "", "are too many"),
         ("ping-pong --engine optimistic --handlers 0", "", "handlers is 0, must be"),
     ];
     for (arguments, input, message) in cases {

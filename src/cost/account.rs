@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     fn message(src: u32, dst: u32, bytes: u64) -> Message {
-        Message { src, dst, tag: 0, bytes }
+        Message { src, dst, bytes, ..Message::default() }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Time that bytes wait for each other on the links of a 3-D torus (M6).
 
+use std::collections::BTreeMap;
+
+use super::message_list::Message;
 use super::profile::Layout;
 
 /// Bytes on the busiest link if the job is a perfect cube of the torus: l = 2 h^3 b ppn (M6), where h is the
@@ -14,37 +17,115 @@ pub fn contention_s(delta_s_per_byte: f64, link_bytes: f64) -> f64 {
     delta_s_per_byte * link_bytes
 }
 
-/// The smallest cube of routers, a torus in each direction, that holds a job's nodes; used where the real
-/// place of a job is not known.
+/// Routers in a torus of three directions, a message's bytes going along the first direction, then the second, then
+/// the third, each by the shorter way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Torus {
-    side: u32,
+    extents: [u32; 3],
     nodes_per_router: u32,
 }
 
+/// A link out of a router. The two ways between neighbours are two links.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LinkId {
+    /// Where it begins.
+    pub router: u32,
+    /// Along which direction, 0 to 2.
+    pub axis: usize,
+    /// To the higher neighbour, or round from the last to the first.
+    pub up: bool,
+}
+
 impl Torus {
-    /// For this many ranks.
+    /// The smallest cube that holds the nodes of so many ranks; used where the real place of a job is not known.
     pub fn holding(ranks: u32, layout: &Layout) -> Self {
         let nodes = ranks.div_ceil(layout.processes_per_node).max(1);
         let routers = u64::from(nodes.div_ceil(layout.nodes_per_router));
         let side = (1_u32..).find(|&side| u64::from(side).pow(3) >= routers).unwrap_or(u32::MAX);
-        Self { side, nodes_per_router: layout.nodes_per_router }
+        Self { extents: [side; 3], nodes_per_router: layout.nodes_per_router }
+    }
+
+    /// A line of routers in a ring so long that no way round it is shorter (M9).
+    pub fn line(routers: u32, layout: &Layout) -> Self {
+        let extents = [routers.max(1).saturating_mul(2), 1, 1];
+        Self { extents, nodes_per_router: layout.nodes_per_router }
     }
 
     /// Routers along each direction.
-    pub fn side(&self) -> u32 {
-        self.side
+    pub fn extents(&self) -> [u32; 3] {
+        self.extents
+    }
+
+    fn coordinates(&self, node: u32) -> [u32; 3] {
+        let router = node / self.nodes_per_router;
+        let [x, y, _] = self.extents;
+        [router % x, router / x % y, router / x / y]
     }
 
     /// Links between the routers of two nodes, by the shortest way.
     pub fn hops(&self, from_node: u32, to_node: u32) -> u32 {
-        let coordinates = |node: u32| {
-            let router = node / self.nodes_per_router;
-            [router % self.side, router / self.side % self.side, router / self.side / self.side]
+        let (from, to) = (self.coordinates(from_node), self.coordinates(to_node));
+        let along = |axis: usize| {
+            let way = from[axis].abs_diff(to[axis]);
+            way.min(self.extents[axis] - way)
         };
-        let (from, to) = (coordinates(from_node), coordinates(to_node));
-        from.iter().zip(to).map(|(&a, b)| a.abs_diff(b)).map(|way| way.min(self.side - way)).sum()
+        (0..3).map(along).sum()
     }
+
+    /// The links that bytes between two nodes pass, in their order.
+    pub fn route(&self, from_node: u32, to_node: u32) -> Vec<LinkId> {
+        let (mut here, to) = (self.coordinates(from_node), self.coordinates(to_node));
+        let mut links = Vec::new();
+        for axis in 0..3 {
+            let extent = self.extents[axis];
+            let ahead = (to[axis] + extent - here[axis]) % extent;
+            // Of two equal ways the upper one.
+            let (up, count) = if 2 * ahead <= extent { (true, ahead) } else { (false, extent - ahead) };
+            for _ in 0..count {
+                let [x, y, z] = here;
+                links.push(LinkId { router: x + self.extents[0] * (y + self.extents[1] * z), axis, up });
+                here[axis] = (here[axis] + if up { 1 } else { extent - 1 }) % extent;
+            }
+        }
+        links
+    }
+
+    /// Bytes of these messages on each link that any of them passes; the most of them is l of M6 without a guess.
+    ///
+    /// # Complexity
+    /// O(messages * hops * log links).
+    pub fn loads(&self, layout: &Layout, messages: &[Message]) -> BTreeMap<LinkId, u64> {
+        let mut loads: BTreeMap<LinkId, u64> = BTreeMap::new();
+        for message in messages {
+            for link in self.route(layout.node(message.src), layout.node(message.dst)) {
+                let load = loads.entry(link).or_default();
+                *load = load.saturating_add(message.bytes);
+            }
+        }
+        loads
+    }
+}
+
+/// The contention test (M9): `routers` in a line, and each process of a node in the first half sends to its like half
+/// a line further. With four routers 0 sends to 2 and 1 to 3, so that the link from 1 to 2 carries everything. Of
+/// each node `senders` processes send.
+///
+/// # Panics
+/// When a rank is beyond 32 bits.
+pub fn line_test(routers: u32, senders: u32, bytes: u64, layout: &Layout) -> Vec<Message> {
+    let half = routers / 2 * layout.nodes_per_router;
+    let ppn = layout.processes_per_node;
+    let of_node = |node: u32| {
+        (0..senders.min(ppn)).map(move |process| {
+            let src = node * ppn + process;
+            Message { src, dst: src + half * ppn, bytes, ..Message::default() }
+        })
+    };
+    assert!(
+        u64::from(routers) * u64::from(layout.nodes_per_router) * u64::from(ppn) <= 1 << 32,
+        "too many processes"
+    );
+    (0..half).flat_map(of_node).collect()
 }
 
 #[cfg(test)]
@@ -64,11 +145,44 @@ mod tests {
         let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
         // 8,192 processes are 512 nodes on 256 routers (M10): a cube of 7.
         let torus = Torus::holding(8192, &layout);
-        assert_eq!(torus.side(), 7);
+        assert_eq!(torus.extents(), [7; 3]);
         assert_eq!(torus.hops(0, 1), 0, "one router");
         assert_eq!(torus.hops(0, 2), 1);
         assert_eq!(torus.hops(0, 2 * 6), 1, "round the torus");
         assert_eq!(torus.hops(0, 2 * (3 + 7 * 3 + 49 * 3)), 9, "the far corner");
-        assert_eq!(Torus::holding(1, &layout).side(), 1);
+        assert_eq!(Torus::holding(1, &layout).extents(), [1; 3]);
+    }
+
+    #[test]
+    fn routes_are_as_long_as_the_hops_and_end_where_they_should() {
+        let layout = Layout { processes_per_node: 1, sockets_per_node: 1, nodes_per_router: 1 };
+        let torus = Torus::holding(125, &layout);
+        let step = |router: u32, link: &LinkId| {
+            assert_eq!(link.router, router, "links follow each other");
+            let mut place = [router % 5, router / 5 % 5, router / 25];
+            place[link.axis] = (place[link.axis] + if link.up { 1 } else { 4 }) % 5;
+            place[0] + 5 * place[1] + 25 * place[2]
+        };
+        for (from, to) in (0..125).flat_map(|from| (0..125).map(move |to| (from, to))) {
+            let route = torus.route(from, to);
+            assert_eq!(route.len() as u32, torus.hops(from, to));
+            assert_eq!(route.iter().fold(from, step), to);
+        }
+    }
+
+    #[test]
+    fn one_link_of_the_line_carries_everything() {
+        // M9: 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by delta of M6.
+        let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
+        let messages = line_test(4, 16, 1_000_000, &layout);
+        assert_eq!(messages.len(), 64);
+        let loads = Torus::line(4, &layout).loads(&layout, &messages);
+        let loads: Vec<_> = loads.into_iter().map(|(link, bytes)| (link.router, link.up, bytes)).collect();
+        assert_eq!(loads, [(0, true, 32_000_000), (1, true, 64_000_000), (2, true, 32_000_000)]);
+        assert!((contention_s(1.0e-10, 64e6) - 6.4e-3).abs() < 1e-15);
+        // A longer line: half of the routers' bytes meet on its middle link.
+        let loads = Torus::line(8, &layout).loads(&layout, &line_test(8, 1, 5, &layout));
+        assert_eq!(loads.values().max(), Some(&(5 * 8)));
+        assert_eq!(line_test(1, 16, 8, &layout), []);
     }
 }

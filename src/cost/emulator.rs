@@ -125,7 +125,7 @@ fn time_engine(
     test: &HighVolumePingPong,
 ) -> Result<Timing, StepsError> {
     let events = test.events();
-    let options = roomy(options, test.messages as usize);
+    let options = roomy(options, test.messages as usize, 1);
     let mut steps = None;
     let (mut together, mut shortest) = (0.0, f64::INFINITY);
     while together < TIMED_S {
@@ -143,7 +143,7 @@ fn time_engine(
 }
 
 fn time_endpoints(options: &EngineOptions, test: &HighVolumePingPong) -> Result<Timing, PingPongError> {
-    let nic = roomy(options, test.messages as usize).nic;
+    let nic = roomy(options, test.messages as usize, 1).nic;
     let config = EndpointConfig { nic, drive: Drive::Caller, fallback: options.fallback };
     let side = || Side::new(Endpoint::new(&config)?, Rank::default());
     let (mut ping, mut pong) = (side()?, side()?);

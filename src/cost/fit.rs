@@ -1,14 +1,14 @@
-//! Parameters from measured runs: alpha, R_b and R_N of each place and protocol, and gamma, in one least-squares
+//! Parameters from measured runs: alpha, R_b and R_N of each place and protocol, gamma and delta, in one least-squares
 //! fit.
 //!
 //! A run is modelled as
 //!
 //! ```text
-//! seconds = alpha * messages + bytes / R_b          + gamma * search     while the node does not limit
-//!         = alpha * messages + ppn * bytes / R_N    + gamma * search     from some ppn on (M2)
+//! seconds = alpha * messages + bytes / R_b          + gamma * search + delta * link_bytes     while the node does not limit
+//!         = alpha * messages + ppn * bytes / R_N    + gamma * search + delta * link_bytes     from some ppn on (M2)
 //! ```
 //!
-//! which is linear in alpha, 1 / R_b, 1 / R_N and gamma once it is known which runs the node limited. Those are
+//! which is linear in alpha, 1 / R_b, 1 / R_N, gamma and delta once it is known which runs the node limited. Those are
 //! the ones with many processes, so every ppn is tried as the first of them, and what fits best is kept. Errors
 //! of measurement grow with the time measured: each run counts with weight 1 / seconds. `search` is the number
 //! of steps (M12), or n^2 for runs in the worst order and 0 for runs in the best (M4, M8).
@@ -66,10 +66,13 @@ pub struct Run {
     /// Order of the tags.
     #[serde(default)]
     pub order: Option<Order>,
+    /// Bytes on the busiest link (M6, M9).
+    #[serde(default)]
+    pub link_bytes: Option<u64>,
 }
 
 /// Reads measured runs: CSV with the columns `seconds`, `messages`, `bytes`, and if wanted `ppn` (1), `place`
-/// (network), `protocol` (by length), `steps` and `order` (best, worst, random). `seconds` must be above 0.
+/// (network), `protocol` (by length), `steps`, `order` (best, worst, random) and `link_bytes`. `seconds` must be above 0.
 ///
 /// # Errors
 /// [`InputError`] with the line.
@@ -126,6 +129,8 @@ pub struct Fit {
     pub links: Vec<LinkFit>,
     /// gamma in seconds; `None` where the runs do not tell.
     pub gamma_s: Option<Estimate>,
+    /// delta in seconds per byte; `None` where the runs do not tell.
+    pub delta_s_per_byte: Option<Estimate>,
     /// Runs used.
     pub runs: usize,
     /// Degrees of freedom.
@@ -221,11 +226,11 @@ impl Group {
     }
 }
 
-/// Columns of each group: alpha, 1 / R_b, 1 / R_N. The last column of all is gamma.
+/// Columns of each group: alpha, 1 / R_b, 1 / R_N. After all groups come gamma and delta.
 const OF_GROUP: usize = 3;
 
 fn system(runs: &[Run], groups: &[Group], search: Search) -> Solution {
-    let mut columns = vec![vec![0.0; runs.len()]; groups.len() * OF_GROUP + 1];
+    let mut columns = vec![vec![0.0; runs.len()]; groups.len() * OF_GROUP + 2];
     for (row, run) in runs.iter().enumerate() {
         let key = (run.place, run.protocol.unwrap_or(Protocol::Short));
         let Some(place) = groups.iter().position(|group| group.key == key) else { continue };
@@ -242,6 +247,7 @@ fn system(runs: &[Run], groups: &[Group], search: Search) -> Solution {
             Search::Square if run.order == Some(Order::Worst) => (run.messages as f64).powi(2),
             Search::Square => 0.0,
         };
+        columns[groups.len() * OF_GROUP + 1][row] = run.link_bytes.unwrap_or(0) as f64;
     }
     let seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
     let weights: Vec<f64> = runs.iter().map(|run| 1.0 / run.seconds).collect();
@@ -251,7 +257,9 @@ fn system(runs: &[Run], groups: &[Group], search: Search) -> Solution {
 impl Solution {
     /// No rate is negative.
     fn is_physical(&self) -> bool {
-        let mut rates = self.estimates.chunks(OF_GROUP).flat_map(|group| group.iter().skip(1).flatten());
+        let groups = self.estimates.len() / OF_GROUP * OF_GROUP;
+        let mut rates =
+            self.estimates[..groups].chunks(OF_GROUP).flat_map(|group| group.iter().skip(1).flatten());
         rates.all(|rate| rate.value > 0.0)
     }
 
@@ -275,7 +283,8 @@ impl Solution {
         Ok(Fit {
             search,
             links: groups.iter().enumerate().map(link).collect(),
-            gamma_s: self.estimates.last().copied().flatten(),
+            gamma_s: self.estimates[groups.len() * OF_GROUP],
+            delta_s_per_byte: self.estimates[groups.len() * OF_GROUP + 1],
             runs: runs.len(),
             freedom: self.freedom,
             relative_error: (self.residual / runs.len() as f64).sqrt(),
@@ -284,7 +293,7 @@ impl Solution {
 }
 
 impl Fit {
-    /// Puts what was fitted into a profile. A start-up or gamma below 0 becomes 0; what the runs do not tell
+    /// Puts what was fitted into a profile. A start-up, gamma or delta below 0 becomes 0; what the runs do not tell
     /// stays.
     pub fn apply(&self, profile: &mut Profile) {
         for fitted in &self.links {
@@ -304,6 +313,9 @@ impl Fit {
                 Search::Square => profile.queue.gamma_s = gamma.value.max(0.0),
             }
         }
+        if let Some(delta) = self.delta_s_per_byte {
+            profile.contention.delta_s_per_byte = delta.value.max(0.0);
+        }
     }
 }
 
@@ -313,6 +325,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
+    use crate::cost::contention::{Torus, line_test};
     use crate::cost::queue::steps_reverse;
     use crate::cost::transfer::node_aware_s;
 
@@ -340,6 +353,7 @@ mod tests {
                                 protocol: None,
                                 steps: Some(steps),
                                 order: Some(order),
+                                link_bytes: None,
                             });
                         }
                     }
@@ -412,13 +426,50 @@ mod tests {
     }
 
     #[test]
+    fn the_line_of_routers_gives_delta() {
+        // M9: ping-pongs with the link that carries everything, and the same without it; both are needed, since
+        // delta and R_N act alike on a full node.
+        let profile = Profile::blue_waters();
+        let mut runs = Vec::new();
+        for (bytes, ppn) in
+            [16_384, 65_536, 1 << 20].into_iter().flat_map(|b| [1, 2, 4, 8, 16].map(|p| (b, p)))
+        {
+            let alone = node_aware_s(&profile, Place::Network, bytes, ppn);
+            let run = Run {
+                seconds: alone,
+                messages: 1,
+                bytes,
+                ppn,
+                place: Place::Network,
+                protocol: None,
+                steps: None,
+                order: None,
+                link_bytes: None,
+            };
+            let loads = Torus::line(4, &profile.layout)
+                .loads(&profile.layout, &line_test(4, ppn, bytes, &profile.layout));
+            let load = loads.values().copied().max().expect("a loaded link");
+            assert_eq!(load, 4 * u64::from(ppn) * bytes, "four nodes send over one link");
+            let seconds = alone + 1.0e-10 * load as f64;
+            runs.extend([run, Run { seconds, link_bytes: Some(load), ..run }]);
+        }
+        let fit = fit(&runs, &profile, Search::Steps).expect("enough runs");
+        let delta = fit.delta_s_per_byte.expect("told");
+        assert!((delta.value / 1.0e-10 - 1.0).abs() < 1e-6, "{delta:?}");
+        let mut other = profile.clone();
+        other.contention.delta_s_per_byte = 0.0;
+        fit.apply(&mut other);
+        assert_eq!(other.contention.delta_s_per_byte, delta.value);
+    }
+
+    #[test]
     fn what_the_runs_do_not_tell_has_no_estimate() {
         let text = "seconds,messages,bytes\n1e-6,1,8\n2.1e-6,2,16\n3.0e-6,3,24\n";
         let runs = read_csv(text.as_bytes()).expect("good runs");
         let fit = fit(&runs, &Profile::blue_waters(), Search::Steps).expect("enough runs");
         // Bytes are always eight times the messages, and nothing was searched.
         assert!(fit.links[0].alpha_s.is_some());
-        assert_eq!((fit.links[0].rate_bytes_per_s, fit.gamma_s), (None, None));
+        assert_eq!((fit.links[0].rate_bytes_per_s, fit.gamma_s, fit.delta_s_per_byte), (None, None, None));
         let error = super::fit(&runs[..1], &Profile::blue_waters(), Search::Steps);
         assert_eq!(error, Err(FitError::TooFew { runs: 1, parameters: 1 }));
         assert!(super::fit(&[], &Profile::blue_waters(), Search::Steps).is_err());

@@ -1,30 +1,36 @@
 //! The messages of a recorded run.
+//!
+//! Phases are cut where all processes take part in a collective operation, whatever the communicator: nobody's
+//! message of the phase before is sent after it. Creating a communicator out of one of all processes counts, too.
+//! A message belongs to the phase in which it is sent, and its name is the number of such operations before it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::message_list::{Message, MessageList, Phase};
-use crate::trace::{
-    Comm, DatatypeSizes, Dest, Op, RankReader, Request, SendSpec, TraceError, TraceSource, per_rank,
-};
+use crate::analyze::{Action, Kind, Program, Run, Translation, UNKNOWN};
+use crate::trace::{TraceError, TraceSource};
 
-/// What was found.
+/// What was found. Ranks are those of the world, whatever communicator a message was sent in.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceMessages {
-    /// The messages. A phase is what lies between two collective operations of all processes, and has the number
-    /// of the operations before it as its name. Within a phase, the k-th messages of all senders come before
-    /// the next ones: a trace does not say in which order messages of different senders arrived.
+    /// The messages. Within a phase, the k-th messages of all senders come before the next ones: a trace does not
+    /// say in which order messages of different senders arrived.
     pub list: MessageList,
-    /// Messages left out: of other communicators than `MPI_COMM_WORLD`, whose ranks have other numbers, or of
-    /// datatypes of unknown size.
-    pub left_out: u64,
+    /// Communicators that messages were sent in.
+    pub communicators: usize,
+    /// Messages left out.
+    pub left_out: LeftOut,
+    /// Messages of communicators whose creation was not recorded: their ranks are taken to be those of the parent.
+    pub assumed_ranks: u64,
 }
 
-/// What a rank sends.
-#[derive(Default)]
-struct Sent {
-    /// By phase, in order.
-    phases: BTreeMap<u64, Vec<Message>>,
-    left_out: u64,
+/// Messages that cannot be counted, by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LeftOut {
+    /// The size of the datatype is not in the trace.
+    pub unknown_bytes: u64,
+    /// The communicator has no such rank.
+    pub to_no_rank: u64,
 }
 
 /// Takes the messages out of a trace. Nothing is sent by collective operations: what a library sends for them is
@@ -34,76 +40,103 @@ struct Sent {
 /// The trace cannot be read.
 ///
 /// # Complexity
-/// O(calls + messages log messages); the messages are held in memory.
+/// O(calls + messages log messages); the calls are held in memory.
 pub fn read(trace: &dyn TraceSource) -> Result<TraceMessages, TraceError> {
+    Ok(of_run(&Run::load(trace, |_| ())?))
+}
+
+/// The same of a run that has been read.
+pub fn of_run(run: &Run) -> TraceMessages {
     let mut found = TraceMessages::default();
-    let last = trace.ranks().last().map_or(0, |rank| rank.get() + 1);
-    found.list.ranks = trace.run().processes.unwrap_or(0).max(last);
-    let mut phases: BTreeMap<u64, Vec<(usize, Message)>> = BTreeMap::new();
-    for (_, sent) in per_rank(trace, |rank, reader| sent(rank.get(), reader)) {
-        let sent = sent?;
-        found.left_out += sent.left_out;
-        for (phase, messages) in sent.phases {
-            phases.entry(phase).or_default().extend(messages.into_iter().enumerate());
+    found.list.ranks = run.processes;
+    let posts = posts(run);
+    let mut senders_of = vec![false; run.comms.all.len()];
+    let mut phases: BTreeMap<u32, Vec<(usize, Message)>> = BTreeMap::new();
+    for (at, program) in run.programs.iter().enumerate() {
+        let mut places: BTreeMap<u32, usize> = BTreeMap::new();
+        for (phase, op) in begun(run, at, program) {
+            let transfer = &program.transfers[op as usize];
+            if transfer.kind != Kind::Send {
+                continue;
+            }
+            let number = run.comms.global(at, transfer.comm);
+            let comm = &run.comms.all[number as usize];
+            let Some(dst) = comm.peer(program.rank, transfer.peer as u32) else {
+                found.left_out.to_no_rank += 1;
+                continue;
+            };
+            if transfer.bytes == UNKNOWN {
+                found.left_out.unknown_bytes += 1;
+                continue;
+            }
+            senders_of[number as usize] = true;
+            found.assumed_ranks += u64::from(comm.translation == Translation::Assumed);
+            let message = Message {
+                src: program.rank,
+                dst,
+                tag: transfer.tag as u32,
+                bytes: u64::from(transfer.bytes),
+                comm: number,
+                post: posts[at][op as usize],
+            };
+            let place = places.entry(phase).or_default();
+            phases.entry(phase).or_default().push((*place, message));
+            *place += 1;
         }
     }
+    found.communicators = senders_of.into_iter().filter(|&sent| sent).count();
     for (phase, mut messages) in phases {
         // Stable: ranks came in rising order.
         messages.sort_by_key(|&(place, _)| place);
         let messages = messages.into_iter().map(|(_, message)| message).collect();
         found.list.phases.push(Phase { name: phase.to_string(), messages });
     }
-    let highest = found.list.phases.iter().flat_map(|phase| &phase.messages).map(|message| message.dst).max();
-    found.list.ranks = found.list.ranks.max(highest.map_or(0, |rank| rank.saturating_add(1)));
-    Ok(found)
+    found
 }
 
-fn sent(rank: u32, reader: &mut dyn RankReader) -> Result<Sent, TraceError> {
-    let sizes = reader.info().sizes.clone();
-    let mut sent = Sent::default();
+/// The receive that each program's sends really met, by transfer; the receives of a rank are numbered as they were
+/// posted.
+fn posts(run: &Run) -> Vec<Vec<u32>> {
+    let mut posts: Vec<Vec<u32>> =
+        run.programs.iter().map(|program| vec![UNKNOWN; program.transfers.len()]).collect();
+    for message in run.inbound.iter().flatten() {
+        if let Ok(at) = run.programs.binary_search_by_key(&message.sender, |program| program.rank)
+            && let Some(post) = posts[at].get_mut(message.op as usize)
+        {
+            *post = message.receive;
+        }
+    }
+    posts
+}
+
+/// The transfers that a program begins, in order, and the phase of each.
+fn begun<'a>(run: &'a Run, at: usize, program: &'a Program) -> impl Iterator<Item = (u32, u32)> + 'a {
+    let of_all = move |local| {
+        let comm = &run.comms.all[run.comms.global(at, local) as usize];
+        comm.remote.is_none()
+            && comm.translation == Translation::Exact
+            && comm.members.len() == run.processes as usize
+    };
     let mut phase = 0;
-    let mut persistent: HashMap<Request, SendSpec> = HashMap::new();
-    while let Some(call) = reader.next_call()? {
-        match call.op {
-            Op::Send(send) | Op::Isend { send, .. } | Op::Sendrecv { send, .. } => {
-                sent.add(rank, phase, &send, &sizes);
-            }
-            Op::SendInit { send, request } => drop(persistent.insert(request, send)),
-            // The number may come back for a receive.
-            Op::RecvInit { request, .. } | Op::RequestFree(request) => drop(persistent.remove(&request)),
-            Op::Start(requests) => {
-                requests
-                    .iter()
-                    .filter_map(|request| persistent.get(request))
-                    .for_each(|send| sent.add(rank, phase, send, &sizes));
-            }
-            Op::Collective(collective) if collective.comm == Comm::WORLD => phase += 1,
-            _ => {}
+    program.steps.iter().filter_map(move |step| match step.action {
+        Action::Begin(op) => Some((phase, op)),
+        Action::Collective { comm, .. } => {
+            phase += u32::from(of_all(comm));
+            None
         }
-    }
-    Ok(sent)
-}
-
-impl Sent {
-    fn add(&mut self, src: u32, phase: u64, send: &SendSpec, sizes: &DatatypeSizes) {
-        let Dest::Rank(dst) = send.dest else { return };
-        match sizes.bytes(send.payload) {
-            Some(bytes) if send.comm == Comm::WORLD => {
-                let message = Message { src, dst: dst.get(), tag: send.tag.get(), bytes };
-                self.phases.entry(phase).or_default().push(message);
-            }
-            _ => self.left_out += 1,
-        }
-    }
+        _ => None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::trace::{
-        Call, Collective, CollectiveKind, Datatype, Function, Payload, Rank, RankInfo, RunInfo, SendMode, Tag,
+        Call, Collective, CollectiveKind, Comm, CommHow, CommNew, Datatype, DatatypeSizes, Dest, Function,
+        Op, Payload, Rank, RankInfo, RankReader, RecvSpec, Request, RunInfo, SendMode, SendSpec, Source, Tag,
     };
 
+    /// A run of calls that the test makes up.
     #[derive(Debug)]
     struct Recorded {
         run: RunInfo,
@@ -164,38 +197,104 @@ mod tests {
         }
     }
 
+    fn recorded(processes: u32, ops: Vec<Vec<Op<'static>>>) -> TraceMessages {
+        let ranks = (0..ops.len() as u32).map(|rank| Rank::new(rank).expect("a rank")).collect();
+        let run = RunInfo { processes: Some(processes), ..RunInfo::default() };
+        read(&Recorded { run, ranks, ops }).expect("a trace")
+    }
+
+    fn collective(comm: Comm) -> Op<'static> {
+        let kind = CollectiveKind::Barrier;
+        Op::Collective(Collective { kind, comm, root: None, sent: None, received: None })
+    }
+
+    fn recv(tag: u32) -> Op<'static> {
+        let room = Payload { count: 9, datatype: Datatype(14) };
+        let source = Source::Rank(Rank::new(0).expect("a rank"));
+        let tag = dpa_model::TagSel::Tag(Tag::new(tag).expect("a tag"));
+        Op::Recv { recv: RecvSpec { source, tag, comm: Comm::WORLD, room }, status: None }
+    }
+
+    /// Source, destination, tag, bytes.
+    fn envelopes(phase: &Phase) -> Vec<(u32, u32, u32, u64)> {
+        phase.messages.iter().map(|m| (m.src, m.dst, m.tag, m.bytes)).collect()
+    }
+
     #[test]
     fn sends_of_all_kinds_are_found_between_collective_operations() {
-        let collective = |comm| {
-            let kind = CollectiveKind::Barrier;
-            Op::Collective(Collective { kind, comm, root: None, sent: None, received: None })
-        };
         const REQUESTS: &[Request] = &[Request(9), Request(8)];
         let world = Comm::WORLD;
-        let ops = vec![
+        let found = recorded(
+            4,
             vec![
-                Op::Send(send(1, 5, 2, world)),
-                Op::SendInit { send: send(1, 6, 1, world), request: Request(9) },
-                collective(Comm(7)),
-                Op::Start(REQUESTS),
-                collective(world),
-                Op::Start(REQUESTS),
-                Op::RequestFree(Request(9)),
-                Op::Start(REQUESTS),
-                Op::Send(send(1, 0, 1, Comm(7))),
-                Op::Send(SendSpec { dest: Dest::Null, ..send(1, 0, 1, world) }),
+                vec![
+                    Op::Send(send(1, 5, 2, world)),
+                    Op::SendInit { send: send(1, 6, 1, world), request: Request(9) },
+                    collective(Comm::SELF),
+                    Op::Start(REQUESTS),
+                    collective(world),
+                    Op::Start(REQUESTS),
+                    Op::RequestFree(Request(9)),
+                    Op::Start(REQUESTS),
+                    Op::Send(send(4, 0, 1, world)),
+                    Op::Send(SendSpec {
+                        payload: Payload { count: 1, datatype: Datatype(99) },
+                        ..send(1, 0, 1, world)
+                    }),
+                    Op::Send(SendSpec { dest: Dest::Null, ..send(1, 0, 1, world) }),
+                ],
+                vec![Op::Isend { send: send(0, 1, 0, world), request: Request(3) }, collective(world)],
             ],
-            vec![Op::Isend { send: send(0, 1, 0, world), request: Request(3) }, collective(world)],
-        ];
-        let ranks = vec![Rank::new(0).expect("a rank"), Rank::new(1).expect("a rank")];
-        let run = RunInfo { processes: Some(4), ..RunInfo::default() };
-        let found = read(&Recorded { run, ranks, ops }).expect("a trace");
-        let message = |src, dst, tag, bytes| Message { src, dst, tag, bytes };
-        assert_eq!((found.list.ranks, found.left_out), (4, 1));
+        );
+        assert_eq!((found.list.ranks, found.communicators, found.assumed_ranks), (4, 1, 0));
+        assert_eq!(found.left_out, LeftOut { unknown_bytes: 1, to_no_rank: 1 });
         let [first, second] = &found.list.phases[..] else { panic!("two phases") };
         assert_eq!((first.name.as_str(), second.name.as_str()), ("0", "1"));
         // The first of each sender, then the second.
-        assert_eq!(first.messages, [message(0, 1, 5, 16), message(1, 0, 1, 0), message(0, 1, 6, 8)]);
-        assert_eq!(second.messages, [message(0, 1, 6, 8)]);
+        assert_eq!(envelopes(first), [(0, 1, 5, 16), (1, 0, 1, 0), (0, 1, 6, 8)]);
+        assert_eq!(envelopes(second), [(0, 1, 6, 8)]);
+    }
+
+    #[test]
+    fn ranks_of_all_communicators_become_those_of_the_world() {
+        let (reversed, pair) = (Comm(7), Comm(8));
+        let ops = |rank: u32| {
+            let split = |color, key, new| {
+                let how = CommHow::Split { color: Some(color), key };
+                Op::CommNew(CommNew { how, parent: Comm::WORLD, new })
+            };
+            vec![
+                split(0, -(rank as i32), reversed),
+                split(rank / 2, 0, pair),
+                Op::Send(send(0, rank, 1, reversed)),
+                collective(pair),
+                Op::Send(send(1, rank, 2, pair)),
+                // All processes, though not the world: a phase ends.
+                collective(reversed),
+                Op::Send(send(3, rank, 1, Comm(9))),
+            ]
+        };
+        let found = recorded(4, (0..4).map(ops).collect());
+        let [before, after] = &found.list.phases[..] else { panic!("two phases") };
+        assert_eq!((before.name.as_str(), after.name.as_str()), ("2", "3"), "two creations are two cuts");
+        let to_first = (0..4).map(|rank| (rank, 3, rank, 8));
+        let in_pairs = [(0, 1), (1, 1), (2, 3), (3, 3)].map(|(src, dst)| (src, dst, src, 16));
+        assert_eq!(envelopes(before), to_first.chain(in_pairs).collect::<Vec<_>>());
+        let comms: Vec<u32> = before.messages.iter().map(|message| message.comm).collect();
+        assert_eq!(comms[0], comms[3]);
+        assert_eq!(comms[4], comms[5]);
+        assert!(comms[4] != comms[6] && comms[0] != comms[4], "{comms:?}");
+        // Nobody knows how communicator 9 came about: its ranks are taken to be those of the world.
+        assert_eq!(envelopes(after).iter().map(|&(_, dst, ..)| dst).collect::<Vec<_>>(), [3; 4]);
+        assert_eq!((found.communicators, found.assumed_ranks), (4, 4));
+    }
+
+    #[test]
+    fn receives_keep_the_order_in_which_they_were_posted() {
+        let world = Comm::WORLD;
+        let sends = (0..3).map(|tag| Op::Send(send(1, tag, 1, world))).collect();
+        let found = recorded(2, vec![sends, vec![recv(2), recv(0), recv(1)]]);
+        let posts: Vec<u32> = found.list.phases[0].messages.iter().map(|message| message.post).collect();
+        assert_eq!(posts, [1, 2, 0]);
     }
 }

@@ -57,12 +57,14 @@ impl HighVolumePingPong {
         (self.total_bytes / u64::from(self.messages.max(1))).max(1)
     }
 
+    fn messages(&self) -> Vec<Message> {
+        let bytes = self.message_bytes();
+        (0..self.messages).map(|tag| Message { dst: 1, tag, bytes, ..Message::default() }).collect()
+    }
+
     /// What happens at either side while it receives.
     pub fn events(&self) -> Vec<Event> {
-        let bytes = self.message_bytes();
-        let messages: Vec<Message> =
-            (0..self.messages).map(|tag| Message { src: 0, dst: 1, tag, bytes }).collect();
-        events(&messages, self.posting)
+        events(&self.messages(), self.posting)
     }
 
     /// Runs it between two endpoints that the calling thread drives; returns how long it took. Every
@@ -71,7 +73,7 @@ impl HighVolumePingPong {
     /// # Errors
     /// [`PingPongError`].
     pub fn run(&self, ping: &mut Side, pong: &mut Side) -> Result<Duration, PingPongError> {
-        let order = self.posting.permutation(self.messages as usize);
+        let order = self.posting.order(&self.messages());
         let begin = Instant::now();
         self.one_way(&order, pong)?;
         self.one_way(&order, ping)?;

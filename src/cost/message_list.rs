@@ -21,6 +21,11 @@ pub struct Message {
     pub tag: u32,
     /// Its length.
     pub bytes: u64,
+    /// Its communicator; `src` and `dst` are ranks of the world all the same.
+    pub comm: u32,
+    /// Place of its receive in the order in which `dst` posts them; receives with the same place are posted in the
+    /// order of the messages.
+    pub post: u32,
 }
 
 /// Messages that are under way together, in the order in which they are sent and arrive.
@@ -49,6 +54,10 @@ struct Row {
     bytes: u64,
     #[serde(default)]
     tag: u32,
+    #[serde(default)]
+    comm: u32,
+    #[serde(default)]
+    post: u32,
     #[serde(default)]
     phase: String,
 }
@@ -87,8 +96,8 @@ pub(super) fn rows<T: for<'a> Deserialize<'a>>(
 
 impl MessageList {
     /// Reads a CSV text with a header line. Columns, in any order: `src`, `dst` (ranks), `bytes`, and if
-    /// wanted `tag` and `phase`. Phases are numbered by their first line; messages of a phase are sent and
-    /// arrive in the order of the lines.
+    /// wanted `tag`, `comm`, `post` and `phase`. Phases are numbered by their first line; messages of a phase are
+    /// sent and arrive in the order of the lines.
     ///
     /// # Errors
     /// [`InputError`] with the line.
@@ -107,7 +116,7 @@ impl MessageList {
         let mut list = Self::default();
         let mut places = std::collections::HashMap::new();
         rows(input, |row: Row| {
-            let Row { src, dst, bytes, tag, phase } = row;
+            let Row { src, dst, bytes, tag, comm, post, phase } = row;
             for (column, rank) in [("src", src), ("dst", dst)] {
                 if rank >= RANK_MAX {
                     return Err(format!("{column} is {rank}, must be below {RANK_MAX}"));
@@ -121,7 +130,7 @@ impl MessageList {
                 list.phases.push(Phase { name: name.clone(), messages: Vec::new() });
                 list.phases.len() - 1
             });
-            list.phases[place].messages.push(Message { src, dst, tag, bytes });
+            list.phases[place].messages.push(Message { src, dst, tag, bytes, comm, post });
             Ok(())
         })?;
         Ok(list)
@@ -134,13 +143,14 @@ mod tests {
 
     #[test]
     fn phases_keep_the_order_of_their_first_lines() {
-        let text =
-            "phase, bytes, dst, src, colour\nsolve,8,1,0,red\n# a comment\nsetup,16,0,2,\nsolve,24,0,1,\n";
+        let text = "phase, bytes, dst, src, colour, comm, post\nsolve,8,1,0,red,3,7\n# a comment\nsetup,16,0,2,,0,0\nsolve,24,0,1,,0,0\n";
         let list = MessageList::read_csv(text.as_bytes()).expect("a good list");
         let names: Vec<&str> = list.phases.iter().map(|phase| phase.name.as_str()).collect();
         assert_eq!((names, list.ranks), (vec!["solve", "setup"], 3));
-        let second = Message { src: 1, dst: 0, tag: 0, bytes: 24 };
+        let second = Message { src: 1, bytes: 24, ..Message::default() };
         assert_eq!(list.phases[0].messages[1], second);
+        let first = &list.phases[0].messages[0];
+        assert_eq!((first.comm, first.post), (3, 7));
     }
 
     #[test]

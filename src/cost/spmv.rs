@@ -94,7 +94,9 @@ pub fn messages(pattern: &Pattern, partition: &Partition, product: Product) -> V
             };
             match &mut last {
                 Some(message) if message.src == src => message.bytes += bytes,
-                _ => messages.extend(last.replace(Message { src, dst: process, tag: 0, bytes })),
+                _ => {
+                    messages.extend(last.replace(Message { src, dst: process, bytes, ..Message::default() }))
+                }
             }
         }
         messages.extend(last);
@@ -128,7 +130,7 @@ mod tests {
         let entries = vec![(0, 0), (0, 2), (0, 3), (1, 2), (1, 5), (2, 2), (4, 0), (5, 5)];
         let pattern = Pattern::new(6, 6, entries);
         let partition = Partition::even(6, 3);
-        let message = |src, dst, bytes| Message { src, dst, tag: 0, bytes };
+        let message = |src, dst, bytes| Message { src, dst, bytes, ..Message::default() };
         assert_eq!(
             messages(&pattern, &partition, Product::Vector),
             [message(1, 0, 16), message(2, 0, 8), message(0, 2, 8)]

@@ -21,6 +21,8 @@ pub enum Posting {
     Reverse,
     /// A random permutation, decided by this seed.
     Random(u64),
+    /// That of the receives as they are given: [`Message::post`].
+    Given,
 }
 
 impl Posting {
@@ -30,14 +32,16 @@ impl Posting {
             Self::InOrder => "best",
             Self::Reverse => "worst",
             Self::Random(_) => "random",
+            Self::Given => "given",
         }
     }
 
-    /// The numbers `0..count` in this order.
-    pub fn permutation(self, count: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..count).collect();
+    /// The messages' places in the order of their receives.
+    pub fn order(self, messages: &[Message]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..messages.len()).collect();
         match self {
             Self::InOrder => {}
+            Self::Given => order.sort_by_key(|&place| messages[place].post),
             Self::Reverse => order.reverse(),
             Self::Random(seed) => order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed)),
         }
@@ -62,9 +66,16 @@ pub enum StepsError {
 
 /// What happens at the process that receives these messages: a post for each, then the arrivals in the order
 /// given.
+///
+/// Communicators are numbered by their first message: a NIC has room for few at a time.
 pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
+    let mut comms: BTreeMap<u32, u32> = BTreeMap::new();
+    for message in messages {
+        let next = comms.len() as u32;
+        comms.entry(message.comm).or_insert(next);
+    }
     let envelope = |message: &Message| Envelope {
-        comm: CommId(0),
+        comm: CommId(comms[&message.comm]),
         source: Rank::new(message.src).unwrap_or_default(),
         tag: Tag::new(message.tag).unwrap_or_default(),
     };
@@ -79,7 +90,7 @@ pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
         bytes: Some(message.bytes),
         coll: None,
     };
-    let posts = posting.permutation(messages.len()).into_iter().enumerate().map(post);
+    let posts = posting.order(messages).into_iter().enumerate().map(post);
     posts.chain(messages.iter().enumerate().map(arrive)).collect()
 }
 
@@ -108,9 +119,14 @@ pub fn steps_by_rank(
     received.into_iter().map(of_rank).collect()
 }
 
-/// Options with room on the emulated NIC for this many receives, so that software matches none of them.
-pub fn roomy(options: &EngineOptions, receives: usize) -> EngineOptions {
-    let nic = NicConfig { receives: options.nic.receives.max(receives + 1), ..options.nic };
+/// Options with room on the emulated NIC for this many receives and communicators, so that software matches none of
+/// them.
+pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> EngineOptions {
+    let nic = NicConfig {
+        receives: options.nic.receives.max(receives + 1),
+        communicators: options.nic.communicators.max(communicators),
+        ..options.nic
+    };
     EngineOptions { nic, ..options.clone() }
 }
 
@@ -119,8 +135,12 @@ pub fn roomy(options: &EngineOptions, receives: usize) -> EngineOptions {
 /// # Errors
 /// [`StepsError`].
 pub fn steps(entry: &EngineEntry, options: &EngineOptions, events: &[Event]) -> Result<u64, StepsError> {
-    let posts = events.iter().filter(|event| matches!(event, Event::Post { .. })).count();
-    let mut matcher = entry.build(&roomy(options, posts))?;
+    let comms = events.iter().filter_map(|event| match event {
+        Event::Post { comm, .. } => Some(comm.0 as usize + 1),
+        _ => None,
+    });
+    let (posts, communicators) = comms.fold((0, 0), |(posts, most), comm| (posts + 1, most.max(comm)));
+    let mut matcher = entry.build(&roomy(options, posts, communicators))?;
     matcher.run(&mut events.iter().copied(), &mut |_| ())?;
     counted_steps(&matcher.counters()).ok_or(StepsError::Uncounted(entry.name))
 }
@@ -147,7 +167,7 @@ mod tests {
     use crate::registry::{ENGINES, find};
 
     fn from_one_sender(count: u32) -> Vec<Message> {
-        (0..count).map(|tag| Message { src: 0, dst: 1, tag, bytes: 8 }).collect()
+        (0..count).map(|tag| Message { dst: 1, tag, bytes: 8, ..Message::default() }).collect()
     }
 
     fn steps_of(name: &str, messages: &[Message], posting: Posting) -> u64 {
@@ -179,11 +199,25 @@ mod tests {
 
     #[test]
     fn every_receiving_rank_has_its_steps() {
-        let message = |src, dst| Message { src, dst, tag: 0, bytes: 8 };
+        let message = |src, dst| Message { src, dst, bytes: 8, ..Message::default() };
         let messages = [message(0, 1), message(2, 1), message(1, 0)];
         let entry = find("list").expect("a known engine");
         let steps = steps_by_rank(entry, &EngineOptions::default(), &messages, Posting::Reverse);
         assert_eq!(steps.expect("steps"), BTreeMap::from([(0, 1), (1, 3)]));
+    }
+
+    #[test]
+    fn given_orders_are_kept_and_communicators_do_not_meet() {
+        // The places of the receives: 2, 0, 1; so the list takes 2 steps, then 2, then 1.
+        let posts = [1, 2, 0];
+        let message = |(tag, post)| Message { dst: 1, tag, post, ..Message::default() };
+        let mut messages: Vec<Message> = (0..).zip(posts).map(message).collect();
+        assert_eq!(steps_of("list", &messages, Posting::Given), 5);
+        assert_eq!(steps_of("list", &messages, Posting::Reverse), 6);
+        // A communicator for each of 40 messages: the list passes those of the others, a NIC with room for all does not.
+        messages = (0..40).map(|comm| Message { dst: 1, comm: comm * 7, ..Message::default() }).collect();
+        assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(40));
+        assert_eq!(steps_of("optimistic", &messages, Posting::Reverse), 40);
     }
 
     #[test]

@@ -20,7 +20,8 @@ Input: CSV with a header line, a measured run on each line; '#' starts a comment
   protocol     short, eager or rendezvous (by the length of a message and the profile's limits)
   steps        search steps of a receiver, for gamma per step
   order        best, worst or random: the order of the tags, for gamma of gamma n^2
-Columns with a default in brackets may be missing, steps and order too.
+  link_bytes   bytes on the busiest link, for delta; runs without contention are needed, too
+Columns with a default in brackets may be missing; steps, order and link_bytes, too.
 
 Method: weighted linear least squares (weight 1 / seconds), intervals of 95 % confidence by Student's t. Where the node's
 rate begins to limit is searched for. A parameter that the runs do not tell is shown as '-' and kept by --save.
@@ -30,7 +31,7 @@ Examples:
   dpamatch cost fit runs.csv --search square --save mine.toml
   dpamatch cost ping-pong --runs | dpamatch cost fit -";
 
-/// Fit alpha, R_b, R_N and gamma to measured runs.
+/// Fit alpha, R_b, R_N, gamma and delta to measured runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -81,6 +82,10 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     }
     let gamma = if search == Search::Steps { "gamma_step_s" } else { "gamma_s" };
     row(["all".into(), "all".into(), fit.runs.into()], gamma, fit.gamma_s, Cell::None);
+    if fit.delta_s_per_byte.is_some() {
+        let head = ["network".into(), "all".into(), fit.runs.into()];
+        row(head, "delta_s_per_byte", fit.delta_s_per_byte, Cell::None);
+    }
     if let Some(file) = &args.save {
         let mut fitted = profile.clone();
         fit.apply(&mut fitted);

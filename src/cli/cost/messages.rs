@@ -20,9 +20,13 @@ Input: CSV with a header line; '#' starts a comment line.
   src, dst     ranks, from 0
   bytes        length of the message
   tag          its tag (0 if the column is missing)
+  comm         number of its communicator (0); src and dst are ranks of the world all the same
+  post         place of its receive in the order of posting (0), for --posting given
   phase        name of the phase (one phase if the column is missing); one ends before the next begins
-Messages of a phase are sent and arrive in the order of the lines. Other columns are ignored. In a trace, phases lie
-between collective operations of all processes, and the k-th messages of all senders come before the next ones.
+Messages of a phase are sent and arrive in the order of the lines. Other columns are ignored.
+
+In a trace, messages of all communicators count, with ranks of the world. Phases lie between collective operations of all
+processes; the k-th messages of all senders come before the next ones; receives are posted as recorded.
 
 Output, times in microseconds: the phase's ranks, messages, bytes; the most messages that a rank receives (n); moving by
 the postal, max-rate and node-aware model; searching by gamma n^2, gamma n^2 / 3 and by the engine's steps; contention;
@@ -48,9 +52,9 @@ pub(super) struct Args {
     /// Engine that counts the steps
     #[arg(long, value_name = "NAME", default_value = "list")]
     engine: String,
-    /// Order in which a rank posts its receives
-    #[arg(long, value_enum, value_name = "ORDER", default_value_t = PostingArg::Random)]
-    posting: PostingArg,
+    /// Order in which a rank posts its receives; without it random, or given for a trace
+    #[arg(long, value_enum, value_name = "ORDER")]
+    posting: Option<PostingArg>,
     /// Term of queue search that is part of the total
     #[arg(long, value_enum, value_name = "TERM", default_value_t = TermArg::Steps)]
     queue: TermArg,
@@ -94,12 +98,19 @@ impl Args {
             TraceErrorKind::Io(_) => anyhow::Error::from(error),
             _ => BadInput(error.to_string()).into(),
         })?;
-        if found.left_out > 0 {
-            let left_out = found.left_out;
-            writeln!(
-                stderr(),
-                "dpamatch: {left_out} messages of other communicators or of unknown size are left out"
-            )?;
+        let notes = [
+            (found.left_out.unknown_bytes, "messages of unknown size are left out"),
+            (
+                found.left_out.to_no_rank,
+                "messages to ranks that their communicator does not have are left out",
+            ),
+            (
+                found.assumed_ranks,
+                "messages are of communicators whose ranks the trace does not tell; taken to be their parent's",
+            ),
+        ];
+        for (count, what) in notes.iter().filter(|(count, _)| *count > 0) {
+            writeln!(stderr(), "dpamatch: {count} {what}")?;
         }
         Ok((self.file.display().to_string(), found.list))
     }
@@ -117,13 +128,15 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         TermArg::Steps => QueueTerm::Steps,
     };
     let options = args.nic.options(args.bins);
+    let posting = args.posting.unwrap_or(if args.trace { PostingArg::Given } else { PostingArg::Random });
+    let posting = posting.with_seed(args.seed);
     let title = format!(
         "{name} on {}: {} ranks, {} a node; microseconds of the slowest rank, steps by {} posted in {} order.",
         profile.name,
         list.ranks,
         profile.layout.processes_per_node,
         entry.name,
-        args.posting.with_seed(0).name(),
+        posting.name(),
     );
     let mut phases = Table::new("phases", title, PHASE_COLUMNS);
     let mut ranks = Table::new("ranks", "Every rank; microseconds.", RANK_COLUMNS);
@@ -132,7 +145,6 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let mut sum = Split::default();
     let mut all = 0;
     for phase in &list.phases {
-        let posting = args.posting.with_seed(args.seed);
         let steps = steps_by_rank(entry, &options, &phase.messages, posting)?;
         let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
         sum.then(&cost.split(term));

@@ -1,5 +1,6 @@
 //! `dpamatch cost`.
 
+mod contention;
 mod fit;
 mod hierarchy;
 mod messages;
@@ -24,8 +25,8 @@ const EXAMPLES: &str = "\
 Cost = moving messages (postal, max-rate or node-aware max-rate) + searching posted receives + contention on the links.
 Searching is bounded by gamma n^2; instead of the bound, any engine can count the steps it takes.
 
-Without a subcommand: the published model's numbers, ping-pong on every engine and the multigrid example, in less than a
-minute.
+Without a subcommand: the published model's numbers, the contention test, ping-pong on every engine and the multigrid
+example, in less than a minute.
 
 Examples:
   dpamatch cost --out figures
@@ -34,6 +35,7 @@ Examples:
   dpamatch cost ping-pong --sizes 16,256,4096 --engine list,bins,optimistic
   dpamatch cost spmv matrix.mtx --processes 64 --set layout.processes_per_node=16
   dpamatch cost hierarchy --edge 32 --processes 512 --product matrix
+  dpamatch cost contention --routers 8
   dpamatch cost profile > mine.toml";
 
 /// Predict what communication costs: moving, matching, contention; fit the model's parameters.
@@ -53,6 +55,7 @@ enum What {
     PingPong(ping_pong::Args),
     Spmv(product::Args),
     Hierarchy(hierarchy::Args),
+    Contention(contention::Args),
     /// Print the machine's parameters as a file; the name of a built-in profile or a file with --profile
     Profile,
 }
@@ -83,6 +86,8 @@ enum PostingArg {
     Worst,
     /// A random one
     Random,
+    /// As the input says it: the column post, or as recorded; best if it does not
+    Given,
 }
 
 impl PostingArg {
@@ -91,6 +96,7 @@ impl PostingArg {
             Self::Best => Posting::InOrder,
             Self::Worst => Posting::Reverse,
             Self::Random => Posting::Random(seed),
+            Self::Given => Posting::Given,
         }
     }
 }
@@ -104,6 +110,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Some(What::PingPong(args)) => ping_pong::run(args, common.out.as_deref())?,
         Some(What::Spmv(args)) => product::run(args, &profile, common.out.as_deref())?,
         Some(What::Hierarchy(args)) => hierarchy::run(args, &profile, common.out.as_deref())?,
+        Some(What::Contention(args)) => contention::run(args, &profile, common.out.as_deref())?,
         Some(What::Profile) => {
             let mut out = output::stdout();
             write!(out, "{}", profile.to_toml())?;
@@ -111,6 +118,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {
             let mut tables = vectors::run(&profile);
+            tables.extend(contention::run(&contention::Args::default(), &profile, common.out.as_deref())?);
             tables.extend(ping_pong::run(&ping_pong::Args::default(), common.out.as_deref())?);
             tables.extend(hierarchy::run(&hierarchy::Args::default(), &profile, common.out.as_deref())?);
             tables
@@ -147,9 +155,10 @@ impl Common {
     }
 
     fn finish(&self, tables: &[Table]) -> anyhow::Result<()> {
-        if let Some(folder) = &self.out {
+        if let Some(path) = &self.out {
+            folder(path)?;
             for table in tables {
-                let name = folder.join(format!("{}.csv", table.name.replace('_', "-")));
+                let name = path.join(format!("{}.csv", table.name.replace('_', "-")));
                 fs::write(&name, table.csv()).with_context(|| format!("cannot write {}", name.display()))?;
             }
         }
