@@ -14,9 +14,12 @@ pub struct PollCosts {
     pub rdma_ns: u64,
     /// Looking at the completion queue, whatever the connections (L2).
     pub completion_queue_ns: u64,
-    /// Looking at shared memory, for each process of the node: two make the published 60 ns (L2; that it grows
-    /// in proportion is ours).
-    pub shared_per_process_ns: u64,
+    /// Looking at the counter of one peer in shared memory (L1, L2: with `turn_ns` the published 60 ns for the one
+    /// peer of L11; that it grows in proportion is ours).
+    pub shared_per_peer_ns: u64,
+    /// A turn of the loop over the peers that finds nobody to look at: what is left of a poll of shared memory for a
+    /// process alone on its node (ours: a dozen cycles).
+    pub turn_ns: u64,
     /// Asking the kernel module (L2).
     pub kernel_ns: u64,
     /// From send to receive without polling: shared memory (L8).
@@ -46,7 +49,8 @@ impl Default for PollCosts {
             nodes: 8,
             rdma_ns: 30,
             completion_queue_ns: 300,
-            shared_per_process_ns: 30,
+            shared_per_peer_ns: 56,
+            turn_ns: 4,
             kernel_ns: 3000,
             shared_start_ns: 1200,
             network_start_ns: 5000,
@@ -61,7 +65,7 @@ impl Default for PollCosts {
 
 impl PollCosts {
     /// An empty poll of everything that belongs to the channel: network connections grow with the processes of
-    /// all other nodes, shared memory with those of this one (L2).
+    /// all other nodes, shared memory with the others of this one (L2).
     pub fn poll_ns(&self, channel: Channel) -> u64 {
         let Self { processes_per_node, nodes, .. } = *self;
         match channel {
@@ -69,7 +73,9 @@ impl PollCosts {
                 let connections = processes_per_node * nodes.saturating_sub(1);
                 self.completion_queue_ns + connections * self.rdma_ns
             }
-            Channel::SharedMemory => processes_per_node * self.shared_per_process_ns,
+            Channel::SharedMemory => {
+                self.turn_ns + processes_per_node.saturating_sub(1) * self.shared_per_peer_ns
+            }
         }
     }
 
@@ -107,7 +113,12 @@ mod tests {
         // Connections grow with P * N, shared memory with P.
         let larger = PollCosts { processes_per_node: 4, nodes: 100, ..costs };
         assert_eq!(larger.poll_ns(Channel::Network), 300 + 396 * 30);
-        assert_eq!(larger.poll_ns(Channel::SharedMemory), 120);
+        assert_eq!(larger.poll_ns(Channel::SharedMemory), 4 + 3 * 56);
+        let alone = PollCosts { processes_per_node: 1, ..costs };
+        assert_eq!(
+            (alone.poll_ns(Channel::SharedMemory), alone.poll_ns(Channel::Network)),
+            (4, 300 + 7 * 30)
+        );
     }
 
     #[test]

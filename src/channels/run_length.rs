@@ -1,130 +1,171 @@
-//! Our own policy: it expects the next run of messages of a channel to be as long as the last one.
+//! Our own policy: it learns how runs of messages go on, and shares the polls accordingly.
 //!
-//! A *run* is a stretch of messages from one channel. The policy knows what an empty poll of each channel
-//! costs and keeps five rules:
+//! A *run* is a stretch of messages from one channel, the *current* one. The policy knows what an empty poll of
+//! each channel costs and keeps four rules:
 //!
-//! 1. While the run is not as long as expected, its channel is the favourite; afterwards the other one.
-//! 2. The favourite is polled. Once its empty polls since the last find have cost as much as one of the other
-//!    channel, the other is polled once: whichever is right, at most twice the necessary is spent.
-//!    If a channel's last empty poll before its run was complete turned out to be the end of the run, one empty
-//!    poll is enough to try the other: its messages come all at once, and nothing found means nothing left.
-//! 3. A run that goes on beyond expectation is now expected to double, so that a long run is mistrusted only
-//!    a logarithmic number of times.
+//! 1. It counts what came next, the current channel again or the other one, in each of twelve situations: by the
+//!    current channel; whether its run is shorter than, as long as, or longer than its last one; and whether it
+//!    was polled in vain since the last message. The counts give the odds that the run goes on. They age, so that
+//!    other habits are learnt.
+//! 2. Right after a message the current channel is polled if the odds of finding the next one there, for the time
+//!    that the poll takes, are better than those of the other channel.
+//! 3. After that nobody knows when the next message comes, only from where, and polls are shared by the
+//!    square-root law: the likelier channel is polled as often between two polls of the other as makes the mean
+//!    wait shortest (`polls_between`). With even odds that is taking turns. The law is that of visit frequencies
+//!    in polling systems (Boxma, Levy and Weststrate, 1991).
 //! 4. No channel is left alone for longer than [`PATIENCE`] of its own polls cost: a stream without end on one
 //!    channel delays the other by that much at most, and costs the stream a share of 1 / `PATIENCE` at most.
 //!
-//! 5. What was learnt about a channel is forgotten as soon as its next run teaches otherwise.
-//!
-//! Bursts of constant length are thus found without an empty poll, except for rule 4, once both lengths have
-//! been seen; for lengths that vary at random it falls back to about what taking turns costs.
+//! Bursts of constant length are found nearly without an empty poll once the odds are learnt; where lengths vary
+//! at random, the odds are what is to be known about them.
 
 use super::policy::{Channel, PollingPolicy};
 
 /// Rule 4, in polls of the channel left alone.
-pub const PATIENCE: u64 = 8;
+pub const PATIENCE: u64 = 32;
+
+/// Messages after which the counts of a situation are halved.
+const MEMORY: u32 = 128;
+
+/// How often the run went on, and how often it did not.
+#[derive(Clone, Copy, Debug, Default)]
+struct Odds {
+    same: u32,
+    other: u32,
+}
+
+impl Odds {
+    fn count(&mut self, same: bool) {
+        if same {
+            self.same += 1
+        } else {
+            self.other += 1
+        }
+        if self.same + self.other > MEMORY {
+            self.same /= 2;
+            self.other /= 2;
+        }
+    }
+
+    /// The odds that the run goes on. Each way counts as seen once before the first message, so nothing is ever
+    /// impossible.
+    fn of_same(self) -> f64 {
+        f64::from(self.same + 1) / f64::from(self.other + 1)
+    }
+}
+
+/// Length of a run beside that of the last one of its channel.
+#[derive(Clone, Copy, Debug)]
+enum Length {
+    Shorter,
+    Equal,
+    Longer,
+}
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub struct RunLength {
-    network: Side,
-    shared: Side,
+    /// What an empty poll costs, by channel.
+    cost_ns: [u64; 2],
+    /// Rule 1: by channel, by [`Length`], and by whether the channel was polled in vain.
+    odds: [[[Odds; 2]; 3]; 2],
     /// Where the last message came from.
     current: Channel,
     /// Messages of the run so far.
     run: u64,
-    /// Length that the run is expected to have.
-    expected: u64,
-    /// What empty polls of the favourite cost since the last find or poll of the other.
-    spent_ns: u64,
-    /// The current channel was empty before its run was as long as expected.
-    in_doubt: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Side {
-    cost_ns: u64,
-    /// Length of the last run that ended.
-    last_run: u64,
-    /// Time spent on the other channel since this one was polled.
-    alone_ns: u64,
-    /// Empty polls within a run were followed by more of the run (rule 2).
-    has_gaps: bool,
+    /// Length of the last run that ended, by channel.
+    last_run: [u64; 2],
+    /// The current channel was polled in vain since the last message.
+    in_vain: bool,
+    /// The channel polled last, and how many times in a row.
+    row: (Channel, u64),
 }
 
 impl RunLength {
     /// For polls of these costs, each at least 1.
     pub fn new(network_ns: u64, shared_ns: u64) -> Self {
-        let side = |cost_ns: u64| Side { cost_ns: cost_ns.max(1), last_run: 1, alone_ns: 0, has_gaps: true };
+        let mut cost_ns = [0; 2];
+        cost_ns[Channel::Network as usize] = network_ns.max(1);
+        cost_ns[Channel::SharedMemory as usize] = shared_ns.max(1);
         Self {
-            network: side(network_ns),
-            shared: side(shared_ns),
+            cost_ns,
+            odds: Default::default(),
             current: Channel::Network,
             run: 1,
-            expected: 1,
-            spent_ns: 0,
-            in_doubt: false,
-        }
-    }
-
-    fn side(&mut self, channel: Channel) -> &mut Side {
-        match channel {
-            Channel::Network => &mut self.network,
-            Channel::SharedMemory => &mut self.shared,
+            last_run: [1; 2],
+            in_vain: false,
+            row: (Channel::Network, 0),
         }
     }
 
     fn cost_ns(&self, channel: Channel) -> u64 {
-        match channel {
-            Channel::Network => self.network.cost_ns,
-            Channel::SharedMemory => self.shared.cost_ns,
-        }
+        self.cost_ns[channel as usize]
     }
 
-    /// Rule 1.
-    fn favourite(&self) -> Channel {
-        if self.run < self.expected { self.current } else { self.current.other() }
+    /// The counts of the present run, fresh and after a poll in vain.
+    fn situations(&mut self) -> &mut [Odds; 2] {
+        let length = match self.run.cmp(&self.last_run[self.current as usize]) {
+            std::cmp::Ordering::Less => Length::Shorter,
+            std::cmp::Ordering::Equal => Length::Equal,
+            std::cmp::Ordering::Greater => Length::Longer,
+        };
+        &mut self.odds[self.current as usize][length as usize]
     }
+}
+
+/// Rule 3: how often a channel is polled between two polls of the other, if the odds are `odds` to 1 that the next
+/// message comes from it; its polls cost `cost`, those of the other `rare_cost`.
+///
+/// A round of k polls and one of the other takes T = k cost + rare_cost. A message of the other channel waits T / 2
+/// on average. A message of this one waits for no more than its own channel's polls, unless it arrives during the
+/// other's: then for the rest of that and one more, rare_cost / 2 + cost, with probability rare_cost / T. The mean of
+/// both, weighted by the odds, is least at T = sqrt(2 odds rare_cost (rare_cost / 2 + cost)).
+fn polls_between(odds: f64, cost: f64, rare_cost: f64) -> u64 {
+    let round = (2.0 * odds * rare_cost * (rare_cost / 2.0 + cost)).sqrt();
+    ((round - rare_cost) / cost).round().max(1.0) as u64
 }
 
 impl PollingPolicy for RunLength {
     fn next(&mut self) -> Channel {
-        let favourite = self.favourite();
-        let other = favourite.other();
-        let patience = PATIENCE * self.cost_ns(other);
-        let left_alone = self.side(other).alone_ns >= patience;
-        let is_over_when_empty = favourite == self.current && !self.side(favourite).has_gaps;
-        let enough = if is_over_when_empty { 1 } else { self.cost_ns(other) };
-        let tried_enough = self.spent_ns >= enough;
-        if left_alone || tried_enough { other } else { favourite }
+        let (last, polls) = self.row;
+        if polls * self.cost_ns(last) >= PATIENCE * self.cost_ns(last.other()) {
+            return last.other();
+        }
+        let (current, in_vain) = (self.current, self.in_vain);
+        let odds = self.situations()[usize::from(in_vain)].of_same();
+        let cost = |channel| self.cost_ns(channel) as f64;
+        if !in_vain && odds * cost(current.other()) > cost(current) {
+            return current;
+        }
+        let (likely, odds) = if odds >= 1.0 { (current, odds) } else { (current.other(), 1.0 / odds) };
+        let in_a_row = if last == likely { polls } else { 0 };
+        if in_a_row < polls_between(odds, cost(likely), cost(likely.other())) {
+            likely
+        } else {
+            likely.other()
+        }
     }
 
     fn polled(&mut self, channel: Channel, found: bool) {
-        let cost_ns = self.cost_ns(channel);
-        self.side(channel).alone_ns = 0;
-        self.side(channel.other()).alone_ns += cost_ns;
+        let (last, polls) = self.row;
+        self.row = (channel, if channel == last { polls + 1 } else { 1 });
+        let same = channel == self.current;
         if !found {
-            let favourite = self.favourite();
-            self.in_doubt |= channel == favourite && channel == self.current;
-            // The other's turn is over; or one more try of the favourite.
-            self.spent_ns = if channel == favourite { self.spent_ns + cost_ns } else { 0 };
+            self.in_vain |= same;
             return;
         }
-        self.spent_ns = 0;
-        if std::mem::take(&mut self.in_doubt) {
-            let current = self.current;
-            self.side(current).has_gaps = channel == current;
+        let in_vain = std::mem::take(&mut self.in_vain);
+        let [fresh, after] = self.situations();
+        fresh.count(same);
+        if in_vain {
+            after.count(same);
         }
-        if channel != self.current {
-            let (ended, run) = (self.current, self.run);
-            self.side(ended).last_run = run;
+        if same {
+            self.run += 1;
+        } else {
+            self.last_run[self.current as usize] = self.run;
             self.current = channel;
             self.run = 1;
-            self.expected = self.side(channel).last_run;
-        } else {
-            if self.run >= self.expected {
-                self.expected = 2 * self.run;
-            }
-            self.run += 1;
         }
     }
 }
@@ -156,19 +197,18 @@ mod tests {
         for burst in [1, 2, 3, 7] {
             let mut policy = RunLength::new(720, 60);
             let runs = |count| (0..count).flat_map(|_| [(SharedMemory, burst), (Network, burst)]).collect();
-            polls(&mut policy, runs(3));
-            // Rule 4 makes it look at shared memory while it waits for the network, which costs a twelfth.
-            let network_only = polls(&mut policy, runs(10)) - 20 * burst;
-            assert!(network_only <= 10 * burst, "{burst}: {network_only} empty polls");
+            polls(&mut policy, runs(30));
+            // Rule 4 makes it look at shared memory after every third poll of the network in a row.
+            let in_vain = polls(&mut policy, runs(10)) - 20 * burst;
+            assert!(in_vain <= 10 * (burst / 3), "{burst}: {in_vain} empty polls");
         }
     }
 
     #[test]
-    fn a_long_run_is_mistrusted_a_logarithmic_number_of_times() {
+    fn a_long_run_is_left_only_out_of_patience() {
         let mut policy = RunLength::new(60, 60);
         let polls = polls(&mut policy, vec![(SharedMemory, 1024)]);
-        // Rule 3 ten times; rule 4 after every eight polls.
-        assert!(polls <= 1024 + 10 + 1024 / 8 + 2, "{polls}");
+        assert!(polls <= 1024 + 1024 / PATIENCE + 2, "{polls}");
     }
 
     #[test]
@@ -188,5 +228,23 @@ mod tests {
                 policy.polled(channel, found > 0 && poll % found == 0);
             }
         }
+    }
+
+    #[test]
+    fn the_square_root_law_waits_least() {
+        let wait = |polls: u64, odds: f64, cost: f64, rare_cost: f64| {
+            let round = polls as f64 * cost + rare_cost;
+            let likely = (polls as f64 * cost * cost / 2.0 + rare_cost * (rare_cost / 2.0 + cost)) / round;
+            (odds * likely + round / 2.0) / (odds + 1.0)
+        };
+        for (cost, rare_cost) in [(60.0, 720.0), (720.0, 60.0), (100.0, 100.0)] {
+            for odds in [1.0, 1.5, 3.0, 10.0, 40.0, 129.0] {
+                let best =
+                    (1..1000).map(|polls| wait(polls, odds, cost, rare_cost)).fold(f64::INFINITY, f64::min);
+                let ours = wait(polls_between(odds, cost, rare_cost), odds, cost, rare_cost);
+                assert!(ours <= best * 1.01, "{odds} to 1 at {cost}, {rare_cost}: {ours} against {best}");
+            }
+        }
+        assert_eq!(polls_between(1.0, 60.0, 720.0), 1, "even odds: in turn");
     }
 }

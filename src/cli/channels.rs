@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ValueEnum;
+use dpamatch::channels::discovery::Bursts;
 use dpamatch::channels::{PolicySpec, PollCosts};
 use dpamatch::figure::Figure;
 
@@ -19,13 +20,14 @@ Network, shared memory and a kernel module feed one matcher; a policy says which
 
   latency      latency of single messages against the polling ratio, 1 to 1000
   discovery    bursts from two peers in turn: time until each message is found, over burst lengths and update rates
+  never-worse  the same over all kinds of lengths and several gaps: how far each policy is behind the best of the published ones
   thresholds   from which length on a message takes another channel, by latency and by overlap with computation
   real         the policies in the real progress engine, with threads (not part of the default: its numbers vary)
 
-The first three run in virtual time with published costs of polling; the same arguments give the same bytes.
+All but the last run in virtual time with published costs of polling; the same arguments give the same bytes.
 
 Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the ratio follows the
-last H messages), run-length (our own: expects runs as long as the last ones).
+last H messages), run-length (our own: learns how runs of messages go on).
 
 Examples:
   dpamatch channels --out figures
@@ -39,7 +41,7 @@ Examples:
 pub(super) struct Args {
     /// What to run
     #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',',
-          default_values_t = [What::Latency, What::Discovery, What::Thresholds])]
+          default_values_t = [What::Latency, What::Discovery, What::NeverWorse, What::Thresholds])]
     only: Vec<What>,
     /// Policies
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_values_t = PolicySpec::USUAL)]
@@ -52,6 +54,12 @@ pub(super) struct Args {
     /// Time between the messages of a burst in nanoseconds; 0: all at once
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     gap: u64,
+    /// --gap is the mean of a random time
+    #[arg(long)]
+    random_gap: bool,
+    /// How the lengths of bursts are drawn
+    #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Kind::Constant, Kind::Uniform])]
+    kind: Vec<Kind>,
     /// What the receiver does with each message, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     handle: u64,
@@ -85,8 +93,44 @@ pub(super) struct Args {
 enum What {
     Latency,
     Discovery,
+    NeverWorse,
     Thresholds,
     Real,
+}
+
+/// See [`Bursts`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Kind {
+    /// All as long
+    Constant,
+    /// From 1 to twice the length less 1
+    Uniform,
+    /// After each message the burst goes on with the same probability
+    Geometric,
+    /// n messages or more with probability 1 / n, up to the length
+    HeavyTailed,
+    /// 1 and the length in turn
+    InTurn,
+    /// Ten of 1, ten of the length
+    Switching,
+}
+
+impl Kind {
+    fn bursts(self, length: u32) -> Bursts {
+        match self {
+            Self::Constant => Bursts::Constant(length),
+            Self::Uniform => Bursts::Uniform(length),
+            Self::Geometric => Bursts::Geometric(length),
+            Self::HeavyTailed => Bursts::HeavyTailed(length),
+            Self::InTurn => Bursts::InTurn(1, length),
+            Self::Switching => Bursts::Switching(1, length, 10),
+        }
+    }
+
+    /// The word in tables and on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    }
 }
 
 /// Tables, and figures by file name.
@@ -99,13 +143,14 @@ struct Results {
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let costs = costs(&args.overrides)?;
     let mut results = Results::default();
-    for what in [What::Latency, What::Discovery, What::Thresholds, What::Real] {
+    for what in What::value_variants().iter().copied() {
         if !args.only.contains(&what) {
             continue;
         }
         match what {
             What::Latency => virtual_time::latency(args, &costs, &mut results),
             What::Discovery => virtual_time::discovery(args, &costs, &mut results),
+            What::NeverWorse => virtual_time::never_worse(args, &costs, &mut results),
             What::Thresholds => virtual_time::thresholds(args, &costs, &mut results),
             What::Real => results.tables.push(real::run(args, &costs)?),
         }
@@ -137,7 +182,8 @@ fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
             "nodes" => &mut costs.nodes,
             "rdma_ns" => &mut costs.rdma_ns,
             "completion_queue_ns" => &mut costs.completion_queue_ns,
-            "shared_per_process_ns" => &mut costs.shared_per_process_ns,
+            "shared_per_peer_ns" => &mut costs.shared_per_peer_ns,
+            "turn_ns" => &mut costs.turn_ns,
             "kernel_ns" => &mut costs.kernel_ns,
             "shared_start_ns" => &mut costs.shared_start_ns,
             "network_start_ns" => &mut costs.network_start_ns,

@@ -1,13 +1,14 @@
 //! What runs in virtual time.
 
-use dpamatch::channels::discovery::{Bursts, Discovery, discover};
+use clap::ValueEnum;
+use dpamatch::channels::discovery::{Bursts, Discovery, Gap, discover};
 use dpamatch::channels::latency::{PUBLISHED, RATIOS, latency_ns};
 use dpamatch::channels::thresholds::{Way, overlap, threshold};
 use dpamatch::channels::{Channel, PolicySpec, PollCosts};
 use dpamatch::figure::{Axis, Bars, Figure, Lines, Series};
 
 use super::super::table::{Cell, Table};
-use super::{Args, Results};
+use super::{Args, Kind, Results};
 
 /// Messages of each point of the latency figure.
 const ROUNDS: u32 = 2000;
@@ -18,14 +19,30 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     let at = |spec: PolicySpec, channel, bytes| {
         latency_ns(&mut *spec.build(costs), costs, channel, bytes, ROUNDS, args.seed)
     };
+    // Latency between nodes is often measured with one process on each: there is no peer to look at.
+    let alone_costs = PollCosts { processes_per_node: 1, ..*costs };
+    let alone = |spec: PolicySpec, bytes| {
+        latency_ns(&mut *spec.build(&alone_costs), &alone_costs, Channel::Network, bytes, ROUNDS, args.seed)
+    };
     let title = format!(
-        "Latency of single messages (L4); an empty poll costs {} ns on the network, {} ns in shared memory. Change: to \
-         ratio 1.",
+        "Latency of single messages (L4); an empty poll costs {} ns on the network, {} ns in shared memory; \
+         alone: one process on each node, {} and {} ns. Change: to ratio 1.",
         costs.poll_ns(Channel::Network),
-        costs.poll_ns(Channel::SharedMemory)
+        costs.poll_ns(Channel::SharedMemory),
+        alone_costs.poll_ns(Channel::Network),
+        alone_costs.poll_ns(Channel::SharedMemory)
     );
-    let columns =
-        ["policy", "bytes", "shared_ns", "network_ns", "shared_change", "network_change", "published_shared"];
+    let columns = [
+        "policy",
+        "bytes",
+        "shared_ns",
+        "network_ns",
+        "shared_change",
+        "published_shared",
+        "network_change",
+        "network_alone_ns",
+        "alone_change",
+    ];
     let mut table = Table::new("latency", title, columns);
     let mut specs: Vec<PolicySpec> = RATIOS.map(PolicySpec::Static).to_vec();
     specs.extend(args.policy.iter().filter(|spec| !matches!(spec, PolicySpec::Static(_))));
@@ -33,15 +50,18 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     for bytes in BYTES {
         let base = [Channel::SharedMemory, Channel::Network]
             .map(|channel| at(PolicySpec::Static(1), channel, bytes));
-        let mut points = [Vec::new(), Vec::new()];
+        let base_alone = alone(PolicySpec::Static(1), bytes);
+        let mut points = [Vec::new(), Vec::new(), Vec::new()];
         for &spec in &specs {
             let [shared, network] =
                 [Channel::SharedMemory, Channel::Network].map(|channel| at(spec, channel, bytes));
+            let network_alone = alone(spec, bytes);
             let published =
                 |&(ratio, length, _): &(u32, u64, f64)| spec == PolicySpec::Static(ratio) && length == bytes;
             if let PolicySpec::Static(ratio) = spec {
                 points[0].push((f64::from(ratio), shared / 1e3));
                 points[1].push((f64::from(ratio), network / 1e3));
+                points[2].push((f64::from(ratio), network_alone / 1e3));
             }
             table.row([
                 spec.to_string().into(),
@@ -49,8 +69,10 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
                 shared.into(),
                 network.into(),
                 (shared / base[0] - 1.0).into(),
-                (network / base[1] - 1.0).into(),
                 PUBLISHED.iter().find(|row| published(row)).map(|&(_, _, change)| change).into(),
+                (network / base[1] - 1.0).into(),
+                network_alone.into(),
+                (network_alone / base_alone - 1.0).into(),
             ]);
         }
         let axes =
@@ -58,12 +80,13 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
         let publish = PUBLISHED.iter().filter(|&&(_, length, _)| length == bytes);
         let publish = publish.map(|&(ratio, _, change)| (f64::from(ratio), base[0] / 1e3 * (1.0 + change)));
         let published: Vec<(f64, f64)> = [(1.0, base[0] / 1e3)].into_iter().chain(publish).collect();
-        let [shared, network] = points;
+        let [shared, network, network_alone] = points;
         let (x, y) = axes();
         figure = figure.with(
             Lines::new(format!("{bytes} bytes"), x, y)
                 .with(Series::line("shared memory", shared))
                 .with(Series::line("network", network))
+                .with(Series::line("network, one process a node", network_alone))
                 .with(Series::limit("shared memory, published change", published)),
         );
     }
@@ -76,25 +99,28 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
 const HISTORIES: [u32; 14] = [1, 2, 4, 6, 8, 10, 15, 20, 30, 50, 100, 150, 200, 300];
 const HISTORY_BURSTS: [u32; 3] = [10, 100, 200];
 
-/// What stands before the length of a burst, and how bursts of it are drawn.
-type Kind = (&'static str, fn(u32) -> Bursts);
+/// The published policies with their best parameters.
+const PUBLISHED_POLICIES: [PolicySpec; 3] =
+    [PolicySpec::RoundRobin, PolicySpec::Static(50), PolicySpec::Dynamic(10)];
+
+fn bench(args: &Args) -> Discovery {
+    let gap = if args.random_gap { Gap::Random(args.gap) } else { Gap::Constant(args.gap) };
+    Discovery { pairs: args.pairs, gap, handle_ns: args.handle, seed: args.seed, ..Discovery::default() }
+}
 
 pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
-    let bench = Discovery {
-        bursts: Bursts::Constant(1),
-        pairs: args.pairs,
-        gap_ns: args.gap,
-        handle_ns: args.handle,
-        seed: args.seed,
+    let bench = bench(args);
+    let mean = |spec: PolicySpec, bursts: Bursts| {
+        discover(&mut *spec.build(costs), costs, &Discovery { shared: bursts, network: bursts, ..bench })
     };
-    let mean =
-        |spec: PolicySpec, bursts| discover(&mut *spec.build(costs), costs, &Discovery { bursts, ..bench });
     let title = format!(
-        "Message discovery (L7): bursts by shared memory and network in turn, {} ns between messages; mean time from \
-         arrival to discovery. The ratio is to the best of round-robin, static:50, dynamic:10.",
+        "Message discovery (L7): bursts by shared memory and network in turn, {}{} ns between messages; mean time \
+         from arrival to discovery. The ratio is to the best of round-robin, static:50, dynamic:10.",
+        if args.random_gap { "on average " } else { "" },
         args.gap
     );
     let columns = [
+        "kind",
         "bursts",
         "policy",
         "shared_ns",
@@ -105,21 +131,22 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         "empty_per_message",
     ];
     let mut table = Table::new("discovery", title, columns);
-    let published = [PolicySpec::RoundRobin, PolicySpec::Static(50), PolicySpec::Dynamic(10)];
-    let kinds: [Kind; 2] = [("", Bursts::Constant), ("random, mean ", Bursts::Uniform)];
     let mut figure = Figure::new("Message discovery in virtual time");
     figure.columns = 2;
-    for (prefix, kind) in kinds {
+    for &kind in &args.kind {
         let mut series: Vec<Vec<(f64, f64)>> = vec![Vec::new(); args.policy.len()];
         for &length in &args.bursts {
-            let of = |spec| mean(spec, kind(length)).mean_ns;
-            let (round_robin, best) =
-                (of(PolicySpec::RoundRobin), published.map(of).into_iter().fold(f64::INFINITY, f64::min));
+            let of = |spec| mean(spec, kind.bursts(length)).mean_ns;
+            let (round_robin, best) = (
+                of(PolicySpec::RoundRobin),
+                PUBLISHED_POLICIES.map(of).into_iter().fold(f64::INFINITY, f64::min),
+            );
             for (&spec, points) in args.policy.iter().zip(&mut series) {
-                let found = mean(spec, kind(length));
+                let found = mean(spec, kind.bursts(length));
                 points.push((f64::from(length), found.mean_ns / round_robin));
                 table.row([
-                    format!("{prefix}{length}").into(),
+                    kind.name().into(),
+                    length.into(),
                     spec.to_string().into(),
                     found.shared_ns.into(),
                     found.network_ns.into(),
@@ -130,10 +157,9 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
                 ]);
             }
         }
-        let title = if prefix.is_empty() { "all bursts equally long" } else { "burst lengths at random" };
         let mut panel = Lines::new(
-            title,
-            Axis::log("mean length of a burst"),
+            format!("lengths of bursts: {}", kind.name()),
+            Axis::log("length of a burst"),
             Axis::linear("discovery time to round-robin"),
         );
         for (spec, points) in args.policy.iter().zip(series) {
@@ -159,6 +185,51 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
     }
     results.tables.extend([table, updates]);
     results.figures.push(("message-discovery", figure.with(panel)));
+}
+
+/// Gaps of the comparison, in nanoseconds.
+const GAPS: [Gap; 5] =
+    [Gap::Constant(0), Gap::Constant(300), Gap::Constant(2000), Gap::Random(300), Gap::Random(2000)];
+
+pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results) {
+    let title = "Worst discovery time over all lengths of --bursts, to the best of round-robin, static:50 and dynamic:10 \
+                 at that length.";
+    let mut table =
+        Table::new("never_worse", title, ["kind", "gap_ns", "policy", "worst_to_best", "at_bursts"]);
+    for &kind in Kind::value_variants() {
+        for gap in GAPS {
+            let mut worst: Vec<(f64, u32)> = vec![(0.0, 0); args.policy.len()];
+            for &length in &args.bursts {
+                let bursts = kind.bursts(length);
+                let bench = Discovery { shared: bursts, network: bursts, gap, ..bench(args) };
+                let mean = |spec: PolicySpec| discover(&mut *spec.build(costs), costs, &bench).mean_ns;
+                let published = PUBLISHED_POLICIES.map(mean);
+                let best = published.into_iter().fold(f64::INFINITY, f64::min);
+                for (&spec, worst) in args.policy.iter().zip(&mut worst) {
+                    let known = PUBLISHED_POLICIES.iter().position(|&other| other == spec);
+                    let ratio = known.map_or_else(|| mean(spec), |place| published[place]) / best;
+                    if ratio > worst.0 {
+                        *worst = (ratio, length);
+                    }
+                }
+            }
+            let gap = match gap {
+                Gap::Constant(gap_ns) => gap_ns.to_string(),
+                Gap::Random(mean_ns) => format!("{mean_ns} random"),
+            };
+            for (&spec, (ratio, length)) in args.policy.iter().zip(worst) {
+                let row: [Cell; 5] = [
+                    kind.name().into(),
+                    gap.as_str().into(),
+                    spec.to_string().into(),
+                    ratio.into(),
+                    length.into(),
+                ];
+                table.row(row);
+            }
+        }
+    }
+    results.tables.push(table);
 }
 
 /// Lengths that thresholds are searched among.
