@@ -224,7 +224,7 @@ mod tests {
         let costs = PollCosts::default();
         let gaps =
             [Gap::Constant(0), Gap::Constant(300), Gap::Constant(2000), Gap::Random(300), Gap::Random(2000)];
-        for length in (1..=20).chain([32, 50, 100, 200, 1000]) {
+        for length in (1..=8).chain([10, 12, 20, 50, 200, 1000]) {
             let kinds = [
                 Bursts::Constant(length),
                 Bursts::Uniform(length),
@@ -235,7 +235,8 @@ mod tests {
                 Bursts::Switching(1, length, 10),
             ];
             for (bursts, gap) in kinds.into_iter().flat_map(|kind| gaps.map(|gap| (kind, gap))) {
-                let bench = Discovery { gap, pairs: 100, ..both(bursts) };
+                let pairs = (20_000 / length).clamp(40, 200);
+                let bench = Discovery { gap, pairs, ..both(bursts) };
                 let ratio = to_best(&costs, &bench);
                 assert!(ratio <= 1.05, "{bench:?}: {ratio}");
             }
@@ -246,15 +247,15 @@ mod tests {
     /// anything.
     #[test]
     fn run_length_is_never_far_behind_the_best_of_random_workloads() {
-        for seed in 0..80 {
+        for seed in 0..40 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let mut length =
-                |random: &mut ChaCha8Rng| 1 << random.random_range(0..10) | random.random_range(0..4_u32);
-            let mut kind = |random: &mut ChaCha8Rng| match random.random_range(0..6) {
+            let length =
+                |random: &mut ChaCha8Rng| 1 << random.random_range(0..9) | random.random_range(0..4_u32);
+            let kind = |random: &mut ChaCha8Rng| match random.random_range(0..6) {
                 0 => Bursts::Constant(length(random)),
                 1 => Bursts::Uniform(length(random)),
                 2 => Bursts::Geometric(length(random)),
-                3 => Bursts::HeavyTailed(1000),
+                3 => Bursts::HeavyTailed(500),
                 4 => Bursts::InTurn(length(random), length(random)),
                 _ => Bursts::Switching(length(random), length(random), random.random_range(1..50)),
             };
@@ -262,7 +263,7 @@ mod tests {
             let network = if random.random() { shared } else { kind(&mut random) };
             let gap = random.random_range(10..10_000) * u64::from(random.random_range(0..3_u32) > 0);
             let handle_ns = random.random_range(0..2000) * u64::from(random.random::<bool>());
-            let bench = Discovery { shared, network, pairs: 100, gap: Gap::Random(gap), handle_ns, seed };
+            let bench = Discovery { shared, network, pairs: 200, gap: Gap::Random(gap), handle_ns, seed };
             let costs = PollCosts {
                 rdma_ns: random.random_range(1..100),
                 shared_per_peer_ns: random.random_range(10..200),

@@ -27,6 +27,10 @@ pub const PATIENCE: u64 = 32;
 /// Messages after which the counts of a situation are halved.
 const MEMORY: u32 = 128;
 
+/// Times that each way counts as seen before the first message: for rule 2, which risks one poll, and for rule 3,
+/// which lays down the polls of a whole wait.
+const SEEN_BEFORE: [u32; 2] = [1, 4];
+
 /// How often the run went on, and how often it did not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Odds {
@@ -47,10 +51,10 @@ impl Odds {
         }
     }
 
-    /// The odds that the run goes on. Each way counts as seen once before the first message, so nothing is ever
-    /// impossible.
-    fn of_same(self) -> f64 {
-        f64::from(self.same + 1) / f64::from(self.other + 1)
+    /// The odds that the run goes on. Each way counts as seen `before` times before the first message, so nothing is
+    /// ever impossible, and few messages prove little.
+    fn of_same(self, before: u32) -> f64 {
+        f64::from(self.same + before) / f64::from(self.other + before)
     }
 }
 
@@ -132,11 +136,12 @@ impl PollingPolicy for RunLength {
             return last.other();
         }
         let (current, in_vain) = (self.current, self.in_vain);
-        let odds = self.situations()[usize::from(in_vain)].of_same();
+        let odds = self.situations()[usize::from(in_vain)];
         let cost = |channel| self.cost_ns(channel) as f64;
-        if !in_vain && odds * cost(current.other()) > cost(current) {
+        if !in_vain && odds.of_same(SEEN_BEFORE[0]) * cost(current.other()) > cost(current) {
             return current;
         }
+        let odds = odds.of_same(SEEN_BEFORE[1]);
         let (likely, odds) = if odds >= 1.0 { (current, odds) } else { (current.other(), 1.0 / odds) };
         let in_a_row = if last == likely { polls } else { 0 };
         if in_a_row < polls_between(odds, cost(likely), cost(likely.other())) {
