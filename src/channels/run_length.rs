@@ -12,7 +12,8 @@
 //! 3. After that nobody knows when the next message comes, only from where, and polls are shared by the
 //!    square-root law: the likelier channel is polled as often between two polls of the other as makes the mean
 //!    wait shortest (`polls_between`). With even odds that is taking turns. The law is that of visit frequencies
-//!    in polling systems (Boxma, Levy and Weststrate, 1991).
+//!    in polling systems (Boxma, Levy and Weststrate, 1991). A channel whose messages are found in batches counts
+//!    by their mean length: what delays the first message of a batch delays all of them.
 //! 4. No channel is left alone for longer than [`PATIENCE`] of its own polls cost: a stream without end on one
 //!    channel delays the other by that much at most, and costs the stream a share of 1 / `PATIENCE` at most.
 //!
@@ -26,6 +27,9 @@ pub const PATIENCE: u64 = 32;
 
 /// Messages after which the counts of a situation are halved.
 const MEMORY: u32 = 128;
+
+/// Batches of a channel after which their counts are halved.
+const BATCH_MEMORY: u64 = 32;
 
 /// Times that each way counts as seen before the first message: for rule 2, which risks one poll, and for rule 3,
 /// which lays down the polls of a whole wait.
@@ -58,6 +62,28 @@ impl Odds {
     }
 }
 
+/// Messages found one after the other, without a poll of their channel in vain between them: they waited together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Batches {
+    messages: u64,
+    batches: u64,
+}
+
+impl Batches {
+    fn count(&mut self, messages: u64) {
+        self.messages += messages;
+        self.batches += 1;
+        if self.batches > BATCH_MEMORY {
+            self.messages /= 2;
+            self.batches /= 2;
+        }
+    }
+
+    fn mean(self) -> f64 {
+        (self.messages + 1) as f64 / (self.batches + 1) as f64
+    }
+}
+
 /// Length of a run beside that of the last one of its channel.
 #[derive(Clone, Copy, Debug)]
 enum Length {
@@ -79,6 +105,10 @@ pub struct RunLength {
     run: u64,
     /// Length of the last run that ended, by channel.
     last_run: [u64; 2],
+    /// Rule 3, by channel.
+    batches: [Batches; 2],
+    /// Messages of the batch so far.
+    batch: u64,
     /// The current channel was polled in vain since the last message.
     in_vain: bool,
     /// The channel polled last, and how many times in a row.
@@ -97,6 +127,8 @@ impl RunLength {
             current: Channel::Network,
             run: 1,
             last_run: [1; 2],
+            batches: Default::default(),
+            batch: 1,
             in_vain: false,
             row: (Channel::Network, 0),
         }
@@ -141,7 +173,8 @@ impl PollingPolicy for RunLength {
         if !in_vain && odds.of_same(SEEN_BEFORE[0]) * cost(current.other()) > cost(current) {
             return current;
         }
-        let odds = odds.of_same(SEEN_BEFORE[1]);
+        let batch = |channel| self.batches[channel as usize].mean();
+        let odds = odds.of_same(SEEN_BEFORE[1]) * batch(current) / batch(current.other());
         let (likely, odds) = if odds >= 1.0 { (current, odds) } else { (current.other(), 1.0 / odds) };
         let in_a_row = if last == likely { polls } else { 0 };
         if in_a_row < polls_between(odds, cost(likely), cost(likely.other())) {
@@ -164,6 +197,12 @@ impl PollingPolicy for RunLength {
         fresh.count(same);
         if in_vain {
             after.count(same);
+        }
+        if same && !in_vain {
+            self.batch += 1;
+        } else {
+            self.batches[self.current as usize].count(self.batch);
+            self.batch = 1;
         }
         if same {
             self.run += 1;

@@ -188,8 +188,15 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
 }
 
 /// Gaps of the comparison, in nanoseconds.
-const GAPS: [Gap; 5] =
-    [Gap::Constant(0), Gap::Constant(300), Gap::Constant(2000), Gap::Random(300), Gap::Random(2000)];
+const GAPS: [Gap; 6] = [
+    Gap::Constant(0),
+    Gap::Constant(300),
+    // Round-robin just keeps up with messages at this gap.
+    Gap::Constant(800),
+    Gap::Constant(2000),
+    Gap::Random(300),
+    Gap::Random(2000),
+];
 
 pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results) {
     let title = "Worst discovery time over all lengths of --bursts, to the best of round-robin, static:50 and dynamic:10 \
