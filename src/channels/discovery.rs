@@ -231,7 +231,7 @@ mod tests {
             Gap::Random(300),
             Gap::Random(2000),
         ];
-        for length in (1..=8).chain([10, 12, 20, 50, 200, 1000]) {
+        for length in (1..=8).chain([10, 12, 20, 50, 200]) {
             let kinds = [
                 Bursts::Constant(length),
                 Bursts::Uniform(length),
@@ -242,7 +242,8 @@ mod tests {
                 Bursts::Switching(1, length, 10),
             ];
             for (bursts, gap) in kinds.into_iter().flat_map(|kind| gaps.map(|gap| (kind, gap))) {
-                let pairs = (20_000 / length).clamp(40, 200);
+                // Short runs of random messages owe something to luck.
+                let pairs = if length <= 20 { 400 } else { 200 };
                 let bench = Discovery { gap, pairs, ..both(bursts) };
                 let ratio = to_best(&costs, &bench);
                 assert!(ratio <= 1.05, "{bench:?}: {ratio}");
