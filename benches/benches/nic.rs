@@ -75,9 +75,14 @@ fn work(rig: &mut Rig) {
     rig.work();
 }
 
-/// A leader with workers looks for a whole block at once; one alone would begin with short ones.
+/// With [`whole_round`], a block is cut whole and run by the leader.
 fn whole_blocks(handlers: usize) -> NicConfig {
-    NicConfig { handlers, workers: 2, receives: 1024, ..NicConfig::default() }
+    NicConfig { handlers, workers: 2, slice_min: 64, receives: 1024, ..NicConfig::default() }
+}
+
+/// A leader that could share blocks looks for a whole block at once; one alone would begin with short ones.
+fn whole_round(rig: &mut Rig) {
+    rig.leader.round(2);
 }
 
 fn round(c: &mut Criterion) {
@@ -91,11 +96,8 @@ fn round(c: &mut Criterion) {
                 rig.work();
                 send(size, same)(rig);
             };
-            let round = |rig: &mut Rig| {
-                rig.leader.round(1);
-            };
             let mut rig = Rig::with(NicConfig { options, ..whole_blocks(size) }, Hints::default());
-            timed(&mut group, (pattern, size), &mut rig, before, round, expect(size));
+            timed(&mut group, (pattern, size), &mut rig, before, whole_round, expect(size));
             rig.shared_blocks(size);
         };
         block("nc", Options::default(), &exact, false);
@@ -122,14 +124,11 @@ fn search(c: &mut Criterion) {
             post(depth, selector)(&mut rig);
             rig.work();
             let before = |rig: &mut Rig| (0..MESSAGES).for_each(|i| rig.send(envelope(ABSENT + i)));
-            let round = |rig: &mut Rig| {
-                rig.leader.round(1);
-            };
             let after = |rig: &mut Rig| {
                 post(MESSAGES, |i| exact(ABSENT + i))(rig);
                 expect(MESSAGES)(rig);
             };
-            timed(&mut group, (pattern, depth), &mut rig, before, round, after);
+            timed(&mut group, (pattern, depth), &mut rig, before, whole_round, after);
             rig.shared_blocks(MESSAGES);
         }
     };
@@ -149,10 +148,7 @@ fn booking(c: &mut Criterion) {
                 rig.work();
                 send(size, false)(rig);
             };
-            let round = |rig: &mut Rig| {
-                rig.leader.round(1);
-            };
-            timed(&mut group, (pattern, size), &mut rig, before, round, expect(size));
+            timed(&mut group, (pattern, size), &mut rig, before, whole_round, expect(size));
             rig.shared_blocks(size);
         }
     }
@@ -198,7 +194,7 @@ fn sliced(
             send(MESSAGES, false)(rig);
         };
         let round = |rig: &mut Rig| {
-            rig.leader.round(slices);
+            rig.leader.round(slices.max(2));
         };
         timed(group, (pattern, slices), &mut rig, before, round, expect(MESSAGES));
         let (shared, all) = rig.shared_blocks(MESSAGES);
