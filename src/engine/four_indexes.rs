@@ -3,9 +3,9 @@
 //!
 //! A receive stands in the index of its class, and an arrival takes the lowest label of up to four candidates (O8).
 //! A post searches the index of its class for messages, so a message could stand in all four (O22); but it stands in
-//! I0 and I3 only, until the first receive or probe with one wildcard comes: then all messages are linked in
-//! the index that it asks for, and later ones at once. Most programs never ask, and each chain costs a message a
-//! line of memory when it comes and when it goes.
+//! I0 only, until the first receive or probe with wildcards comes: then all messages are linked in the index that it
+//! asks for, and later ones at once. Many programs never ask, and each chain costs a message a line of memory when it
+//! comes and when it goes.
 //!
 //! The communicator is in every key, so that the tables can serve one communicator or all of them. They have a fixed
 //! number of bins, or double when half as many entries as bins are in them ([`Growth`]): then a search in the
@@ -180,9 +180,8 @@ impl Table {
 pub struct FourIndexes {
     posted: [Table; 4],
     unexpected: [Table; 4],
-    /// Whether messages stand in I1 and in I2.
-    source_asked: bool,
-    tag_asked: bool,
+    /// Classes that asked for messages, whose indexes they stand in, too; that of no wildcard need not.
+    asked: [bool; 4],
 }
 
 impl FourIndexes {
@@ -237,27 +236,23 @@ impl FourIndexes {
     /// Whether messages stand in the index of a class.
     #[inline]
     const fn messages_stand_in(&self, class: WildcardClass) -> bool {
-        match class {
-            WildcardClass::None | WildcardClass::Both => true,
-            WildcardClass::Source => self.source_asked,
-            WildcardClass::Tag => self.tag_asked,
-        }
+        matches!(class, WildcardClass::None) || self.asked[class as usize]
     }
 
-    /// Links the messages in the index of a class, in arrival order within each communicator, and from now on every
-    /// message that comes.
+    /// Links the messages in the index of a class, in arrival order, and from now on every message that comes. Takes
+    /// O(n log n) for n messages, once.
     #[cold]
     fn link_all(&mut self, growth: &mut Growth, entries: &mut Entries<1, 4>, class: WildcardClass) {
-        match class {
-            WildcardClass::Source => self.source_asked = true,
-            _ => self.tag_asked = true,
+        self.asked[class as usize] = true;
+        let full_keys = WildcardClass::None as usize;
+        let mut messages = Vec::with_capacity(self.unexpected[full_keys].entries as usize);
+        for bin in &self.unexpected[full_keys].bins {
+            let after = |&at: &u32| entries.unexpected.after(at, full_keys);
+            messages.extend(std::iter::successors(bin.first(), after));
         }
-        for bin in 0..self.unexpected[WildcardClass::Both as usize].bins.len() {
-            let mut next = self.unexpected[WildcardClass::Both as usize].bins[bin].first();
-            while let Some(at) = next {
-                next = entries.unexpected.after(at, WildcardClass::Both as usize);
-                self.link_message(growth, entries, class, at);
-            }
+        messages.sort_unstable_by_key(|&at| entries.unexpected.get(at).arrival);
+        for at in messages {
+            self.link_message(growth, entries, class, at);
         }
     }
 
