@@ -118,7 +118,7 @@ impl Bin {
     }
 
     /// Unlinks a receive behind `before`. `false`: it does not stand there. A receive that is still posted is still in
-    /// its chain (B3), so its `next` is.
+    /// its chain (B2), so what its `next` names is, too.
     #[inline]
     fn take_out_after(&self, receives: &[Descriptor], receive: u32, before: u32) -> bool {
         let Some(neighbour) = receives.get(before as usize) else { return false };
