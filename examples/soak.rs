@@ -1,4 +1,5 @@
-//! Random traffic through an endpoint for as long as one likes, every message and every match checked.
+//! Random traffic through an endpoint for as long as one likes, every message and every match
+//! checked.
 //!
 //! ```text
 //! cargo run --release --example soak -- --messages 100000000
@@ -12,7 +13,10 @@ use dpamatch::soak::{self, Fault, Progress, Report, Settings};
 
 /// Sends checked random traffic through the emulated NIC, free running.
 #[derive(Parser, Debug)]
-#[command(name = "soak", after_help = "Example: soak --messages 5000000 --senders 2 --workers 4 --seed 7")]
+#[command(
+    name = "soak",
+    after_help = "Example: soak --messages 5000000 --senders 2 --workers 4 --seed 7"
+)]
 struct Arguments {
     /// Messages of all senders together.
     #[arg(long, default_value_t = Settings::default().messages)]
@@ -61,8 +65,9 @@ fn mebibytes(bytes: u64) -> f64 {
 fn show(progress: &Progress) {
     let seconds = progress.elapsed.as_secs_f64();
     let rate = progress.received as f64 / seconds / 1e6;
-    let memory =
-        progress.memory_bytes.map_or(String::new(), |bytes| format!(", {:.1} MiB", mebibytes(bytes)));
+    let memory = progress
+        .memory_bytes
+        .map_or(String::new(), |bytes| format!(", {:.1} MiB", mebibytes(bytes)));
     eprint!("\r{seconds:7.0} s  {:12} messages  {rate:.2} M/s{memory}   ", progress.received);
 }
 
@@ -93,7 +98,9 @@ fn print(report: &Report) {
         "software: {} receives, {} messages, {} matches",
         software.posts, software.arrivals, software.matches
     );
-    for (name, value) in nic.boundary.rows().chain(nic.handlers.rows()).filter(|(_, value)| *value > 0) {
+    for (name, value) in
+        nic.boundary.rows().chain(nic.handlers.rows()).filter(|(_, value)| *value > 0)
+    {
         println!("  {name} {value}");
     }
 }

@@ -1,7 +1,9 @@
-//! Makes a larger trace out of a small one, to measure the analyzer with: each rank does all it did so many times.
+//! Makes a larger trace out of a small one, to measure the analyzer with: each rank does all it did
+//! so many times.
 //!
-//! `cargo run --release --example stretch_trace -- ARCHIVE TIMES FOLDER`, with a `.tar.xz` archive of DUMPI binary files.
-//! Clocks go back at each repetition, which no order but that of the clocks looks at.
+//! `cargo run --release --example stretch_trace -- ARCHIVE TIMES FOLDER`, with a `.tar.xz` archive
+//! of DUMPI binary files. Clocks go back at each repetition, which no order but that of the clocks
+//! looks at.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -19,8 +21,8 @@ const HEADER: usize = 4;
 const FOOTER: usize = 6;
 /// Functions that a footer counts, and their sum.
 const COUNTS: usize = 291;
-/// MPI_Finalize, the last call, which stays the only one: its number, and the bytes of its record with both clocks and
-/// a thread.
+/// MPI_Finalize, the last call, which stays the only one: its number, and the bytes of its record
+/// with both clocks and a thread.
 const FINALIZE: usize = 125;
 const FINALIZE_BYTES: usize = 29;
 
@@ -32,8 +34,10 @@ fn stretch(file: &[u8], times: usize) -> Result<Vec<u8>, Box<dyn Error>> {
         Ok(u64::from_be_bytes(file[at..at + 8].try_into()?) as usize)
     };
     let header = word(HEADER)?;
-    let calls =
-        file.get(CALLS..header).and_then(|body| body.strip_suffix(&END)).ok_or("no end of the calls")?;
+    let calls = file
+        .get(CALLS..header)
+        .and_then(|body| body.strip_suffix(&END))
+        .ok_or("no end of the calls")?;
     let (calls, finalize) = calls.split_at(calls.len().saturating_sub(FINALIZE_BYTES));
     if !finalize.starts_with(&(FINALIZE as u16).to_be_bytes()) {
         return Err("the calls do not end with MPI_Finalize".into());

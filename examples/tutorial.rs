@@ -4,8 +4,8 @@
 //! cargo run --release --example tutorial
 //! ```
 //!
-//! One endpoint receives, with a NIC of its own run by threads. Other processes are threads here, each with a
-//! sender.
+//! One endpoint receives, with a NIC of its own run by threads. Other processes are threads here,
+//! each with a sender.
 
 use std::error::Error;
 use std::thread;
@@ -33,7 +33,10 @@ fn main() -> Outcome {
     // MPI_Comm_free; dropping the endpoint is MPI_Finalize.
     endpoint.free_comm(world)?;
     let (counts, _) = endpoint.counts();
-    println!("\nthe NIC matched {} messages in {} blocks", counts.handlers.messages, counts.boundary.blocks);
+    println!(
+        "\nthe NIC matched {} messages in {} blocks",
+        counts.handlers.messages, counts.boundary.blocks
+    );
     Ok(())
 }
 
@@ -41,8 +44,10 @@ fn main() -> Outcome {
 fn ping_pong() -> Outcome {
     println!("\n-- ping-pong: MPI_Send, MPI_Recv");
     const ROUNDS: u32 = 1000;
-    let config =
-        EndpointConfig { nic: NicConfig { handlers: 4, ..NicConfig::default() }, ..Default::default() };
+    let config = EndpointConfig {
+        nic: NicConfig { handlers: 4, ..NicConfig::default() },
+        ..Default::default()
+    };
     let (rank_0, rank_1, ball) = (Rank::new(0)?, Rank::new(1)?, Tag::new(1)?);
 
     let mut here = Endpoint::new(&config)?;
@@ -90,7 +95,9 @@ fn wildcards(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
         .map(|number| {
             let mut sender = endpoint.sender(world, Rank::new(number)?);
             let tag = Tag::new(10 * number)?;
-            Ok(thread::spawn(move || sender.send(tag, format!("worker {number} is done").as_bytes())))
+            Ok(thread::spawn(move || {
+                sender.send(tag, format!("worker {number} is done").as_bytes())
+            }))
         })
         .collect::<Result<_, Box<dyn Error>>>()?;
     for received in endpoint.wait_all(requests) {
@@ -105,7 +112,8 @@ fn wildcards(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     Ok(())
 }
 
-/// A message that comes before its receive waits in the unexpected queue, where a probe sees its size.
+/// A message that comes before its receive waits in the unexpected queue, where a probe sees its
+/// size.
 fn unexpected_and_probe(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("\n-- unexpected messages: MPI_Probe, MPI_Mprobe, MPI_Mrecv");
     let (five, tag) = (Rank::new(5)?, Tag::new(50)?);
@@ -126,7 +134,8 @@ fn unexpected_and_probe(endpoint: &mut Endpoint, world: &Communicator) -> Outcom
     Ok(())
 }
 
-/// Long messages are not copied into the NIC: it reads the sender's buffer once a receive has matched.
+/// Long messages are not copied into the NIC: it reads the sender's buffer once a receive has
+/// matched.
 fn rendezvous(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
     println!("\n-- rendezvous: MPI_Isend, MPI_Issend, MPI_Wait");
     let mut sender = endpoint.sender(world, Rank::new(6)?);
@@ -141,7 +150,11 @@ fn rendezvous(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
         Err(request) => request,
     };
     let received = endpoint.recv(world, SourceSel::Any, big, vec![0; 1 << 20])?;
-    println!("received {} bytes, all 6: {}", received.status.bytes, received.bytes().iter().all(|&b| b == 6));
+    println!(
+        "received {} bytes, all 6: {}",
+        received.status.bytes,
+        received.bytes().iter().all(|&b| b == 6)
+    );
     let back = megabyte.wait().map_err(|(error, _)| error)?;
     println!("the sender has its {} bytes back", back.len());
     endpoint.recv(world, SourceSel::Any, small, vec![0; 4])?;

@@ -1,11 +1,13 @@
-//! The host's side of dpamatch: software matching engines behind one trait, the event-stream format, and the
-//! registry that the command line chooses an engine from.
+//! The host's side of dpamatch: software matching engines behind one trait, the event-stream
+//! format, and the registry that the command line chooses an engine from.
 //!
-//! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification ([`Oracle`](engine::Oracle)), the list and
-//!   the hash-bin engine, and the statistics that all of them keep.
+//! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification
+//!   ([`Oracle`](engine::Oracle)), the list and the hash-bin engine, and the statistics that all of
+//!   them keep.
 //! - [`conformance`]: the suite that compares any engine with the specification.
 //! - [`stream`]: events and results as text, read and written line by line; random streams; the
-//!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a stream.
+//!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a
+//!   stream.
 //! - [`host`]: the host's end of an emulated NIC, with the fallback to a software engine.
 //! - [`endpoint`]: the API a program uses: endpoint, communicators, receives, probes, senders.
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.

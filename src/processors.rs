@@ -1,5 +1,5 @@
-//! The processors that this process may use, and binding a thread to one of them. Linux only; elsewhere
-//! nothing is known and nothing bound.
+//! The processors that this process may use, and binding a thread to one of them. Linux only;
+//! elsewhere nothing is known and nothing bound.
 
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -3,9 +3,9 @@
 use dpa_model::{ConfigError, Hints, NicConfig};
 
 use crate::engine::{
-    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine,
-    FourDEngine, GridThreshold, ListEngine, OptimisticSeqEngine, Oracle, RankArrayEngine, SimdEngine,
-    UcxEngine,
+    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig,
+    DedicatedEngine, Engine, FourDEngine, GridThreshold, ListEngine, OptimisticSeqEngine, Oracle,
+    RankArrayEngine, SimdEngine, UcxEngine,
 };
 use crate::host::NicMatcher;
 use crate::stream::StreamMatcher;
@@ -15,7 +15,8 @@ use crate::stream::StreamMatcher;
 pub struct EngineOptions {
     /// Bins of each hash table; for the emulated NIC in place of `nic.bins`.
     pub bins: BinCount,
-    /// The hash-bin engine starts with the usual number of bins instead and doubles them when it holds half as many entries.
+    /// The hash-bin engine starts with the usual number of bins instead and doubles them when it
+    /// holds half as many entries.
     pub grow_bins: bool,
     /// k of each half of the engines with dedicated queues (C9).
     pub k: u32,
@@ -33,7 +34,8 @@ pub struct EngineOptions {
     pub sender_hashes: bool,
     /// Matches what does not fit on the NIC.
     pub fallback: Fallback,
-    /// Number of processes in each communicator, if known: for engines whose structure depends on it.
+    /// Number of processes in each communicator, if known: for engines whose structure depends on
+    /// it.
     pub comm_size: Option<u32>,
 }
 
@@ -78,9 +80,10 @@ impl Default for EngineOptions {
 
 fn optimistic(options: &EngineOptions) -> Result<Box<dyn StreamMatcher>, BuildError> {
     let config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
-    let reason = |error: ConfigError| BuildError { engine: "optimistic", reason: error.to_string() };
-    let mut matcher =
-        NicMatcher::new(config, options.threads, options.hints, options.fallback).map_err(reason)?;
+    let reason =
+        |error: ConfigError| BuildError { engine: "optimistic", reason: error.to_string() };
+    let mut matcher = NicMatcher::new(config, options.threads, options.hints, options.fallback)
+        .map_err(reason)?;
     matcher.set_inline_hashes(options.sender_hashes);
     Ok(Box::new(matcher))
 }
@@ -185,12 +188,16 @@ pub static ENGINES: &[EngineEntry] = &[
         "queues for collectives by profile, one list for the rest (COL+LL)",
         |options| dedicated(DedicatedConfig::COL_LL, options),
     ),
-    EngineEntry::software("ll-pnp", "one list for collectives, queues for partners (LL+PNP)", |options| {
-        dedicated(DedicatedConfig::LL_PNP, options)
-    }),
-    EngineEntry::software("simd", "two arrays of packed keys and masks, sixteen compared at a time", |_| {
-        Box::new(SimdEngine::new())
-    }),
+    EngineEntry::software(
+        "ll-pnp",
+        "one list for collectives, queues for partners (LL+PNP)",
+        |options| dedicated(DedicatedConfig::LL_PNP, options),
+    ),
+    EngineEntry::software(
+        "simd",
+        "two arrays of packed keys and masks, sixteen compared at a time",
+        |_| Box::new(SimdEngine::new()),
+    ),
     EngineEntry::software(
         "rank-array",
         "per communicator an array of lists by source (Open MPI ob1)",
@@ -211,13 +218,19 @@ pub static ENGINES: &[EngineEntry] = &[
         "the emulated NIC's four indexes, sequential, tables that grow",
         |_| Box::new(OptimisticSeqEngine::new()),
     ),
-    EngineEntry::software("adaptive", "a list that becomes ranks or bins under load, and back", |options| {
-        let config = AdaptiveConfig { bins: options.bins, ..AdaptiveConfig::default() };
-        Box::new(AdaptiveEngine::new(config, options.comm_size))
-    }),
-    EngineEntry::software("oracle", "the specification: two arrays searched from the front; slow", |_| {
-        Box::new(Oracle::new())
-    }),
+    EngineEntry::software(
+        "adaptive",
+        "a list that becomes ranks or bins under load, and back",
+        |options| {
+            let config = AdaptiveConfig { bins: options.bins, ..AdaptiveConfig::default() };
+            Box::new(AdaptiveEngine::new(config, options.comm_size))
+        },
+    ),
+    EngineEntry::software(
+        "oracle",
+        "the specification: two arrays searched from the front; slow",
+        |_| Box::new(Oracle::new()),
+    ),
 ];
 
 /// The engine of this name.

@@ -1,6 +1,7 @@
 //! Replays of recorded traces, against what MPI really matched.
 //!
-//! `pairs.csv.xz` beside a trace holds the true pairs: worked out from the recorded statuses by another program.
+//! `pairs.csv.xz` beside a trace holds the true pairs: worked out from the recorded statuses by
+//! another program.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -58,8 +59,8 @@ fn interleavings() -> Vec<Interleaving> {
     [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random).collect()
 }
 
-/// The strongest check: in the order that the recorded pairs ask for, every engine gives just these pairs, whatever the
-/// interleaving; double wildcards, cancels and persistent requests included.
+/// The strongest check: in the order that the recorded pairs ask for, every engine gives just these
+/// pairs, whatever the interleaving; double wildcards, cancels and persistent requests included.
 #[test]
 fn guided_replays_give_the_recorded_pairs_with_every_engine() {
     for name in TRACES {
@@ -77,7 +78,8 @@ fn guided_replays_give_the_recorded_pairs_with_every_engine() {
             let written = written_pairs(&run, &receives);
             let missing: Vec<_> = wanted.difference(&written).collect();
             assert!(missing.is_empty(), "{name}, {interleaving:?}: {missing:?}");
-            // Of the edge cases four receives have no status: what they got is found by elimination.
+            // Of the edge cases four receives have no status: what they got is found by
+            // elimination.
             let more = if name.starts_with("edge") { 4 } else { 0 };
             assert_eq!(written.len(), wanted.len() + more, "{name}, {interleaving:?}");
             for (view, receives) in run.views().zip(&receives) {
@@ -118,15 +120,22 @@ fn bytes_prove_the_pairs() {
             .fold((0, 0), |sums, truth| (sums.0 + truth.bytes_equal, sums.1 + truth.bytes_differ));
         let known = if name.starts_with("edge") { 36 } else { true_pairs(name).len() as u64 };
         assert_eq!((equal, differ), (known, 0), "{name}");
-        // The edge cases wait for an MPI_Ibarrier, which is no call of the trace; all other requests are known, shared
-        // ones included.
+        // The edge cases wait for an MPI_Ibarrier, which is no call of the trace; all other
+        // requests are known, shared ones included.
         let unknown = u64::from(name.starts_with("edge"));
-        assert!(run.programs.iter().all(|program| program.oddities.unknown_requests == unknown), "{name}");
-        assert!(run.truth.iter().all(|truth| truth.assumed == 0 && truth.without_message == 0), "{name}");
+        assert!(
+            run.programs.iter().all(|program| program.oddities.unknown_requests == unknown),
+            "{name}"
+        );
+        assert!(
+            run.truth.iter().all(|truth| truth.assumed == 0 && truth.without_message == 0),
+            "{name}"
+        );
     }
 }
 
-/// Receives of any source may get other messages than they did, but all is as MPI allows, and nobody starves.
+/// Receives of any source may get other messages than they did, but all is as MPI allows, and
+/// nobody starves.
 #[test]
 fn causal_and_timed_replays_are_legal() {
     for name in TRACES {
@@ -134,8 +143,10 @@ fn causal_and_timed_replays_are_legal() {
         let left = run.truth.iter().map(|truth| truth.left).sum::<u64>();
         let mut all = vec![run.merged().expect("wall times")];
         for seed in 1..=3 {
-            // The more jitter, the more messages of one sender would overtake each other if they could.
-            let network = Network { seed, jitter_ns: 500 << (5 * seed), compute: 0.5, ..Network::default() };
+            // The more jitter, the more messages of one sender would overtake each other if they
+            // could.
+            let network =
+                Network { seed, jitter_ns: 500 << (5 * seed), compute: 0.5, ..Network::default() };
             let (orders, stalls, _) = run.causal(network);
             assert_eq!(stalls, 0, "{name}, seed {seed}");
             all.push(orders);
@@ -148,8 +159,11 @@ fn causal_and_timed_replays_are_legal() {
                 assert_eq!(legality::check(view, order, receives), Ok(()), "{name}");
                 assert!(legality::keeps_senders_order(view, order), "{name}");
                 let agreement = view.compare(receives);
-                // Who was after nobody in particular may have got another's message; all others got theirs.
-                let wild = view.program.transfers.iter().filter(|transfer| transfer.peer < 0).count() as u64;
+                // Who was after nobody in particular may have got another's message; all others got
+                // theirs.
+                let wild =
+                    view.program.transfers.iter().filter(|transfer| transfer.peer < 0).count()
+                        as u64;
                 assert!(agreement.other <= wild, "{name}: {agreement:?}");
                 assert_eq!(agreement.missing, 0, "{name}");
                 unmatched += receives.iter().filter(|&&receive| receive == UNKNOWN).count() as u64;
@@ -170,13 +184,17 @@ fn illegal_pairs_are_found() {
     assert_eq!(legality::check(view, order, good), Ok(()));
 
     let mut swapped = good.clone();
-    let other = (1..swapped.len()).find(|&other| view.inbound[other].source != view.inbound[0].source);
+    let other =
+        (1..swapped.len()).find(|&other| view.inbound[other].source != view.inbound[0].source);
     swapped.swap(0, other.expect("another sender"));
     assert!(legality::check(view, order, &swapped).is_err());
 
     let mut twice = good.clone();
     twice[1] = twice[0];
-    assert!(matches!(legality::check(view, order, &twice), Err(legality::Illegal::NotWaiting { .. })));
+    assert!(matches!(
+        legality::check(view, order, &twice),
+        Err(legality::Illegal::NotWaiting { .. })
+    ));
 
     let mut forgotten = good.clone();
     forgotten[0] = UNKNOWN;
@@ -215,8 +233,9 @@ const ORDERS: [OrderChoice; 5] = [
     OrderChoice::Random { seed: 4 },
 ];
 
-/// Who would be clean, fast or slow is worked out from the pairs alone; the emulated NIC must count the same. Up to eight
-/// handlers: a single worker begins wider blocks before it has looked for all of their messages.
+/// Who would be clean, fast or slow is worked out from the pairs alone; the emulated NIC must count
+/// the same. Up to eight handlers: a single worker begins wider blocks before it has looked for all
+/// of their messages.
 #[test]
 fn predicted_paths_are_those_of_the_nic() {
     let mut fast = 0;
@@ -232,7 +251,8 @@ fn predicted_paths_are_those_of_the_nic() {
                 assert!(engine.differs_at.is_empty());
                 let counter = |name: &str| engine.counter(name).expect("a counter");
                 let counted =
-                    ["blocks", "messages", "clean", "fast", "slow", "forced", "conflict_blocks"].map(counter);
+                    ["blocks", "messages", "clean", "fast", "slow", "forced", "conflict_blocks"]
+                        .map(counter);
                 let predicted = [
                     blocks.blocks,
                     blocks.messages,
@@ -243,7 +263,11 @@ fn predicted_paths_are_those_of_the_nic() {
                     blocks.conflict_blocks,
                 ];
                 assert_eq!(predicted, counted, "{name}, {order:?}, {handlers} handlers");
-                assert_eq!(blocks.refused_mixed, counter("refused_mixed"), "{name}, {order:?}, {handlers}");
+                assert_eq!(
+                    blocks.refused_mixed,
+                    counter("refused_mixed"),
+                    "{name}, {order:?}, {handlers}"
+                );
                 let ended = counter("refused_sequence") + counter("refused_exhausted");
                 assert_eq!(blocks.refused_end, ended, "{name}, {order:?}, {handlers} handlers");
                 let needs = &report.application.needs;
@@ -262,7 +286,8 @@ fn more_bins_are_never_deeper() {
     for name in TRACES {
         let run = load(name);
         for order in ORDERS {
-            let report = Report::make(&run, &question(order, Vec::new()), |_| ()).expect("a report");
+            let report =
+                Report::make(&run, &question(order, Vec::new()), |_| ()).expect("a report");
             assert_eq!(report.checked, Some(Vec::new()), "{name}, {order:?}: all is legal");
             let bins = &report.application.bins;
             for pair in bins.windows(2) {
@@ -274,11 +299,16 @@ fn more_bins_are_never_deeper() {
             assert_eq!(bins[0].prq.hits, traffic.expected);
             // Every search belongs to one communicator, and sees no more than the whole queue.
             type Of = fn(&CommStats) -> Searches;
-            let both: [(Of, Searches); 2] = [(|comm| comm.prq, bins[0].prq), (|comm| comm.umq, bins[0].umq)];
+            let both: [(Of, Searches); 2] =
+                [(|comm| comm.prq, bins[0].prq), (|comm| comm.umq, bins[0].umq)];
             for (of, all) in both {
                 let mut sum = Searches::default();
                 report.communicators.iter().for_each(|comm| sum.add(&of(&comm.stats)));
-                assert_eq!((sum.count, sum.hits, sum.steps), (all.count, all.hits, all.steps), "{name}");
+                assert_eq!(
+                    (sum.count, sum.hits, sum.steps),
+                    (all.count, all.hits, all.steps),
+                    "{name}"
+                );
                 assert_eq!(sum.steps_max, all.steps_max, "{name}");
                 assert!(sum.length_sum <= all.length_sum, "{name}");
                 let is_one = report.communicators.len() == 1;
@@ -292,7 +322,9 @@ fn more_bins_are_never_deeper() {
                 report.ranks.iter().map(|rank| rank.totals.needs.unexpected).max().unwrap_or(0)
             );
             match order {
-                OrderChoice::ArrivalsFirst if !name.starts_with("edge") => assert_eq!(traffic.expected, 0),
+                OrderChoice::ArrivalsFirst if !name.starts_with("edge") => {
+                    assert_eq!(traffic.expected, 0)
+                }
                 OrderChoice::PostsFirst => assert_eq!(traffic.unexpected, traffic.messages_left),
                 _ => {}
             }

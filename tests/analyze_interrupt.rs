@@ -1,5 +1,5 @@
-//! Ctrl-C while `dpamatch analyze` writes: all of it is there afterwards, or nothing. The program is held at a known place by a
-//! pipe that nobody reads.
+//! Ctrl-C while `dpamatch analyze` writes: all of it is there afterwards, or nothing. The program
+//! is held at a known place by a pipe that nobody reads.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, OpenOptions};
@@ -9,15 +9,18 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const TRACE: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/traces/edge-4-mpich/edge-4-mpich.dumpi.tar.xz");
+const TRACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/data/traces/edge-4-mpich/edge-4-mpich.dumpi.tar.xz"
+);
 /// Number of the signal of Ctrl-C.
 const SIGINT: u32 = 2;
 
 fn names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return vec!["no folder".to_owned()] };
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -54,7 +57,8 @@ fn interrupt(mut child: Child, pipe: &Path) -> (Option<i32>, String) {
     (code, message)
 }
 
-/// With `--pairs` into a pipe the program waits for a reader when the folder is written but not yet in its place.
+/// With `--pairs` into a pipe the program waits for a reader when the folder is written but not yet
+/// in its place.
 #[test]
 fn an_interrupted_folder_is_as_it_was() {
     let place = tempfile::tempdir().expect("a folder");
@@ -97,7 +101,9 @@ fn an_interrupted_cache_is_not_there() {
     let mut child = start(&arguments);
     let waits = |id: u32| {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("").trim();
+        let field = |name: &str| {
+            status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("").trim()
+        };
         let caught = u64::from_str_radix(field("SigCgt:"), 16).unwrap_or(0);
         caught & (1 << (SIGINT - 1)) != 0 && field("State:").starts_with('S')
     };

@@ -5,8 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn archive(name: &str) -> String {
-    let parts =
-        [env!("CARGO_MANIFEST_DIR"), "tests", "data", "traces", name, &format!("{name}.dumpi.tar.xz")];
+    let parts = [
+        env!("CARGO_MANIFEST_DIR"),
+        "tests",
+        "data",
+        "traces",
+        name,
+        &format!("{name}.dumpi.tar.xz"),
+    ];
     parts.iter().collect::<PathBuf>().display().to_string()
 }
 
@@ -60,11 +66,16 @@ fn a_nic_that_is_too_small_is_told_where_and_why() {
 fn advice_on_tables_can_be_followed() {
     let small = ["--receives", "2", "--unexpected", "4", "--unexpected-buffers", "1"];
     let analyze = |options: &[&str]| {
-        text(&run(&[&["analyze", &archive("lulesh-27"), "--bins", "1", "--sweep", "4"], options].concat()))
+        text(&run(
+            &[&["analyze", &archive("lulesh-27"), "--bins", "1", "--sweep", "4"], options].concat()
+        ))
     };
     let out = analyze(&small);
     assert!(out.contains("does not fit: "), "{out}");
-    assert!(out.contains("whether more bins save steps"), "nothing is said of what was not asked: {out}");
+    assert!(
+        out.contains("whether more bins save steps"),
+        "nothing is said of what was not asked: {out}"
+    );
     let (_, advice) = out.split_once("\n  tables: ").expect("advice");
     let (options, _) = advice.split_once(" suffice").expect("options");
     let options: Vec<&str> = options.split(' ').collect();
@@ -89,8 +100,10 @@ fn pairs_and_folder_are_written() {
     let out = folder.path().join("report");
     let [pairs_arg, out_arg] = [&pairs, &out].map(|path| path.display().to_string());
     let trace = archive("minife-16");
-    let args =
-        ["analyze", &trace, "--order", "random", "--seed", "3", "--pairs", &pairs_arg, "--out", &out_arg];
+    let args = [
+        "analyze", &trace, "--order", "random", "--seed", "3", "--pairs", &pairs_arg, "--out",
+        &out_arg,
+    ];
     text(&run(&args));
     let written = std::fs::read_to_string(&pairs).expect("pairs");
     assert_eq!(
@@ -102,14 +115,22 @@ fn pairs_and_folder_are_written() {
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
-    for name in ["bins.csv", "blocks.csv", "calls.csv", "depth.csv", "hints.csv", "advice.csv", "report.json"]
-    {
+    for name in [
+        "bins.csv",
+        "blocks.csv",
+        "calls.csv",
+        "depth.csv",
+        "hints.csv",
+        "advice.csv",
+        "report.json",
+    ] {
         assert!(names.contains(name), "{name} in {names:?}");
     }
     for name in names.iter().filter(|name| name.ends_with(".csv")) {
         let text = std::fs::read_to_string(out.join(name)).expect("a file");
-        let commas =
-            |line: &str| line.split('"').step_by(2).map(|plain| plain.matches(',').count()).sum::<usize>();
+        let commas = |line: &str| {
+            line.split('"').step_by(2).map(|plain| plain.matches(',').count()).sum::<usize>()
+        };
         let columns = text.lines().next().map(commas);
         assert!(
             text.lines().all(|line| Some(commas(line)) == columns),
@@ -120,7 +141,8 @@ fn pairs_and_folder_are_written() {
 
 /// Names and contents of the figures in a folder; every picture is whole.
 fn figures(folder: &Path) -> BTreeMap<String, String> {
-    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let files =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let pictures = files.filter(|path| path.extension().is_some_and(|ending| ending == "svg"));
     let read = |path: PathBuf| {
         let svg = std::fs::read_to_string(&path).expect("text");
@@ -148,16 +170,19 @@ fn figures_are_written_and_are_the_same_again() {
     let alone = ["bins", "calls", "depth", "messages", "paths", "ranks", "tables"];
     assert!(one.keys().eq(&alone.map(|name| format!("figure-{name}"))), "{:?}", one.keys());
     // minife-16 is deeper in one bin than lulesh-27: applications stand by falling depth.
-    let bins = std::fs::read_to_string(folder.path().join("first/figure-bins.csv")).expect("numbers");
-    let groups: Vec<_> = bins.lines().skip(1).take(3).filter_map(|line| line.split(',').nth(2)).collect();
+    let bins =
+        std::fs::read_to_string(folder.path().join("first/figure-bins.csv")).expect("numbers");
+    let groups: Vec<_> =
+        bins.lines().skip(1).take(3).filter_map(|line| line.split(',').nth(2)).collect();
     assert_eq!(groups, ["minife-16", "lulesh-27", "mean"], "{bins}");
-    let calls = std::fs::read_to_string(folder.path().join("first/figure-calls.csv")).expect("numbers");
+    let calls =
+        std::fs::read_to_string(folder.path().join("first/figure-calls.csv")).expect("numbers");
     assert!(calls.contains("Communication calls,point-to-point,lulesh-27,97.65"), "{calls}");
     // Nothing is matched: 26 receives of one rank wait at once, whatever the order (P1).
     assert!(bins.contains("Mean depth if nothing is matched,1 bin,lulesh-27,25"), "{bins}");
     // In conflict some of the slow end without a receive; nobody is counted twice.
-    let paths =
-        std::fs::read_to_string(folder.path().join("first/minife-16/figure-paths.csv")).expect("numbers");
+    let paths = std::fs::read_to_string(folder.path().join("first/minife-16/figure-paths.csv"))
+        .expect("numbers");
     let mut shares = BTreeMap::<&str, f64>::new();
     for line in paths.lines().skip(1) {
         let mut fields = line.rsplit(',');
@@ -167,7 +192,11 @@ fn figures_are_written_and_are_the_same_again() {
     assert_eq!(shares.len(), 7);
     assert!(shares.values().all(|sum| (sum - 100.0).abs() < 1e-6), "{shares:?}");
     assert!(draw("second", "causal") == (both, one), "the same bytes again");
-    assert_eq!(draw("third", "arrivals-first").1.len(), 7, "orders without times have figures, too");
+    assert_eq!(
+        draw("third", "arrivals-first").1.len(),
+        7,
+        "orders without times have figures, too"
+    );
 }
 
 /// The name of a trace's folder is the user's: nothing of it is markup, in no file.
@@ -176,7 +205,8 @@ fn the_page_is_whole_and_needs_nothing_else() {
     let name = "<script>alert(1)<&'\"\u{1}";
     let write = || {
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::copy(archive("minife-16"), folder.path().join(format!("{name}.tar.xz"))).expect("a copy");
+        std::fs::copy(archive("minife-16"), folder.path().join(format!("{name}.tar.xz")))
+            .expect("a copy");
         let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
             .args(["analyze", &format!("{name}.tar.xz"), "--out", "out"])
             .current_dir(folder.path())
@@ -197,7 +227,8 @@ fn the_page_is_whole_and_needs_nothing_else() {
     assert_eq!(page.matches("<svg ").count(), 7);
     for outside in ["http", "src=", "href=", "@import", "<link", "<script", "\u{1}"] {
         assert!(!page.contains(outside), "{outside}");
-        let in_a_picture = |svg: &String| svg.replace("http://www.w3.org/2000/svg", "").contains(outside);
+        let in_a_picture =
+            |svg: &String| svg.replace("http://www.w3.org/2000/svg", "").contains(outside);
         assert!(!pictures.values().any(in_a_picture), "{outside}");
     }
     assert!(page.contains("&lt;script&gt;alert(1)&lt;&amp;&#39;&quot;\u{fffd}"));
@@ -207,22 +238,38 @@ fn the_page_is_whole_and_needs_nothing_else() {
 
 #[test]
 fn several_traces_are_compared() {
-    let out = text(&run(&["analyze", &archive("edge-4-openmpi"), &archive("edge-4-mpich"), "--bins", "1,8"]));
-    for title in ["Calls and depth of posted receives", "Depth as the published analyzer counts it"] {
+    let out = text(&run(&[
+        "analyze",
+        &archive("edge-4-openmpi"),
+        &archive("edge-4-mpich"),
+        "--bins",
+        "1,8",
+    ]));
+    for title in ["Calls and depth of posted receives", "Depth as the published analyzer counts it"]
+    {
         let (_, table) = out.split_once(title).expect("a table");
-        let names: Vec<_> = table.lines().skip(1).take(4).filter_map(|row| row.split(' ').next()).collect();
+        let names: Vec<_> =
+            table.lines().skip(1).take(4).filter_map(|row| row.split(' ').next()).collect();
         assert_eq!(names, ["application", "edge-4-openmpi", "edge-4-mpich", "mean"], "{table}");
         assert!(table.contains("1 bins") && table.contains("8 bins"), "{table}");
     }
 }
 
-/// The engines' steps count inner nodes as well; the advice names the best of them, and the NIC's steps are those of its
-/// handlers.
+/// The engines' steps count inner nodes as well; the advice names the best of them, and the NIC's
+/// steps are those of its handlers.
 #[test]
 fn engines_are_compared() {
     let engines = "list,4d,optimistic";
-    let args =
-        ["analyze", &archive("minife-16"), "--order", "posts-first", "--engine", engines, "--format", "json"];
+    let args = [
+        "analyze",
+        &archive("minife-16"),
+        "--order",
+        "posts-first",
+        "--engine",
+        engines,
+        "--format",
+        "json",
+    ];
     let value: serde_json::Value = serde_json::from_str(&text(&run(&args))).expect("JSON");
     let report = &value["traces"][0];
     let advice = report["advice"].as_array().expect("advice");
@@ -230,7 +277,8 @@ fn engines_are_compared() {
     assert_eq!(best["text"], "Of the engines that were run list takes fewest steps, 4d most.");
     let table = text(&run(&args[..6]));
     let (_, rows) = table.split_once("Engines\n").expect("the engines");
-    let steps: Vec<Vec<&str>> = rows.lines().take(4).map(|row| row.split_whitespace().collect()).collect();
+    let steps: Vec<Vec<&str>> =
+        rows.lines().take(4).map(|row| row.split_whitespace().collect()).collect();
     let counter = |name: &str| {
         let counters = report["engines"][1]["counters"].as_array().expect("counters");
         let found = counters.iter().find(|counter| counter[0] == name).expect("a counter");
@@ -239,14 +287,16 @@ fn engines_are_compared() {
     let compares_and_nodes = counter("prq_attempts") + counter("prq_hops");
     assert!(counter("prq_hops") > 0);
     assert_eq!(steps[2][6], compares_and_nodes.to_string(), "{table}");
-    // Each message finds its receive in the first place; on the NIC handlers in conflict search again.
+    // Each message finds its receive in the first place; on the NIC handlers in conflict search
+    // again.
     assert_eq!(steps[1][6], "6048", "{table}");
     assert!(steps[3][6].parse::<u64>().is_ok_and(|visited| visited > 6048), "{table}");
 }
 
 #[test]
 fn json_holds_the_report() {
-    let out = text(&run(&["analyze", &archive("edge-4-openmpi"), "--format", "json", "--sweep", "4"]));
+    let out =
+        text(&run(&["analyze", &archive("edge-4-openmpi"), "--format", "json", "--sweep", "4"]));
     let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let report = &value["traces"][0];
     assert_eq!(report["processes"], 4);
@@ -262,7 +312,8 @@ fn wrong_arguments_and_missing_files_have_their_exit_codes() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         (output.status.code(), message)
     };
-    let (two, message) = code(&["analyze", &archive("minife-16"), &archive("minife-16"), "--pairs", "x"]);
+    let (two, message) =
+        code(&["analyze", &archive("minife-16"), &archive("minife-16"), "--pairs", "x"]);
     assert_eq!((two, message.trim_end()), (Some(2), "dpamatch: --pairs goes with one trace"));
     assert_eq!(code(&["analyze", &archive("minife-16"), "--bins", "0"]).0, Some(2));
     assert_eq!(code(&["analyze", &archive("minife-16"), "--handlers", "65"]).0, Some(2));
@@ -274,7 +325,17 @@ fn wrong_arguments_and_missing_files_have_their_exit_codes() {
 
 #[test]
 fn a_recorded_rank_is_a_load() {
-    let args = ["bench", "--trace", &archive("lulesh-27"), "--rank", "13", "--rounds", "1", "--budget", "1"];
+    let args = [
+        "bench",
+        "--trace",
+        &archive("lulesh-27"),
+        "--rank",
+        "13",
+        "--rounds",
+        "1",
+        "--budget",
+        "1",
+    ];
     let out = text(&run(&[&args[..], &["--format", "csv"]].concat()));
     let lines: Vec<_> = out.lines().collect();
     assert_eq!(lines[0], "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs");

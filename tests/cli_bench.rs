@@ -1,5 +1,5 @@
-//! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at how fast
-//! anything is.
+//! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at
+//! how fast anything is.
 
 use std::process::{Command, Output};
 
@@ -21,7 +21,8 @@ fn text(output: &Output) -> &str {
 }
 
 fn json(arguments: &str) -> Value {
-    serde_json::from_str(text(&bench(&format!("{arguments} --format json")))).expect("one JSON object")
+    serde_json::from_str(text(&bench(&format!("{arguments} --format json"))))
+        .expect("one JSON object")
 }
 
 #[test]
@@ -72,9 +73,11 @@ fn order_and_payloads_are_checked() {
 #[test]
 fn shares_are_set_by_options() {
     let shares = "--wild 30 --conflicts 25 --late 50";
-    let report = json(&format!("--scenario MIX,MANY-3,HOT-50 {shares} --windows 40 --baseline list"));
+    let report =
+        json(&format!("--scenario MIX,MANY-3,HOT-50 {shares} --windows 40 --baseline list"));
     let results = report["results"].as_array().expect("results");
-    let names: Vec<&str> = results.iter().filter_map(|result| result["scenario"].as_str()).collect();
+    let names: Vec<&str> =
+        results.iter().filter_map(|result| result["scenario"].as_str()).collect();
     assert_eq!(names, ["MIX-30-25-50", "MIX-30-25-50", "MANY-3", "MANY-3", "HOT-50", "HOT-50"]);
     for result in results {
         assert_eq!(result["rounds"][0]["checked"], 40 * WARM_UP);
@@ -92,7 +95,8 @@ fn json_says_what_was_measured_and_where() {
     assert!(report["machine"]["processors"].as_u64() > Some(0));
     assert!(report["command"].as_str().is_some_and(|command| command.contains("--sweep 4,64")));
     let results = report["results"].as_array().expect("results");
-    let handlers: Vec<u64> = results.iter().filter_map(|result| result["handlers"].as_u64()).collect();
+    let handlers: Vec<u64> =
+        results.iter().filter_map(|result| result["handlers"].as_u64()).collect();
     assert_eq!(handlers, [4, 64]);
     for result in results.iter().filter(|result| !result["handlers"].is_null()) {
         let paths = &result["rounds"][0]["paths"];
@@ -137,8 +141,10 @@ fn wrong_arguments_are_named() {
 fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-out");
     let _ = std::fs::remove_dir_all(&folder);
-    let arguments =
-        format!("--windows 1,128 --sweep 1,2 --out {}", folder.to_str().expect("a path that is text"));
+    let arguments = format!(
+        "--windows 1,128 --sweep 1,2 --out {}",
+        folder.to_str().expect("a path that is text")
+    );
     text(&bench(&arguments));
     let mut names: Vec<_> = std::fs::read_dir(&folder)
         .expect("the folder")
@@ -154,7 +160,8 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
     for line in ["NC", "WC-FP", "WC-SP", "no matching", "sequential bins"] {
         assert!(figure.contains(&format!(">{line}<")), "{line}");
     }
-    // Three scenarios and two limits of the paper at six numbers of threads, and at two numbers of handlers here.
+    // Three scenarios and two limits of the paper at six numbers of threads, and at two numbers of
+    // handlers here.
     let here = |line: &&str| line.starts_with("dpamatch: ");
     let numbers = read("figure8.csv");
     assert_eq!(numbers.lines().filter(here).count(), 5 * 2);

@@ -31,8 +31,13 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
             folder.to_str().expect("a plain path")
         ));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let names =
-            ["latency-ratio.svg", "message-discovery.svg", "thresholds.svg", "discovery.csv", "latency.csv"];
+        let names = [
+            "latency-ratio.svg",
+            "message-discovery.svg",
+            "thresholds.svg",
+            "discovery.csv",
+            "latency.csv",
+        ];
         (output.stdout, names.map(|name| std::fs::read(folder.join(name)).expect("a file")))
     };
     let (first, second) = (read("channels-a"), read("channels-b"));
@@ -57,17 +62,20 @@ fn our_policy_is_never_far_behind_the_best_published_one() {
     }
 }
 
-/// Published (L4): static ratio 50 leaves the network unharmed, 1000 does not. Ours: so it is between processes that are
-/// alone on their nodes.
+/// Published (L4): static ratio 50 leaves the network unharmed, 1000 does not. Ours: so it is
+/// between processes that are alone on their nodes.
 #[test]
 fn a_process_alone_on_its_node_is_not_harmed_by_a_ratio_of_50() {
     let report = json("--only latency");
     let rows = report["latency"].as_array().expect("rows");
     let change = |policy: &str, name: &str| {
-        let row = rows.iter().find(|row| row["policy"] == policy && row["bytes"] == 4).expect("a row");
+        let row =
+            rows.iter().find(|row| row["policy"] == policy && row["bytes"] == 4).expect("a row");
         row[name].as_f64().expect("a change")
     };
-    assert!(change("static:50", "alone_change") < 0.03 && change("static:1000", "alone_change") > 0.3);
+    assert!(
+        change("static:50", "alone_change") < 0.03 && change("static:1000", "alone_change") > 0.3
+    );
     assert!(change("static:50", "network_change") > 0.2);
 }
 
@@ -90,7 +98,9 @@ fn the_real_engine_runs_every_policy() {
         let number = |name: &str| row[name].as_u64().expect("a number");
         let found = ["network", "shared", "kernel"]
             .iter()
-            .map(|channel| number(&format!("{channel}_polls")) - number(&format!("{channel}_empty")))
+            .map(|channel| {
+                number(&format!("{channel}_polls")) - number(&format!("{channel}_empty"))
+            })
             .sum::<u64>();
         assert_eq!((number("messages"), found), (600, 600), "{row}");
         assert_eq!(number("kernel_polls") - number("kernel_empty"), 6, "every fiftieth of 300");

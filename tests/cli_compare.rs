@@ -1,5 +1,5 @@
-//! The command `compare` as a user meets it, and the numbers of the papers that it must give. Steps are counted, so
-//! they are exact; no test looks at how fast anything is.
+//! The command `compare` as a user meets it, and the numbers of the papers that it must give. Steps
+//! are counted, so they are exact; no test looks at how fast anything is.
 
 use std::process::{Command, Output};
 
@@ -26,8 +26,8 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().unwrap_or_else(|| panic!("{name} of {row}"))
 }
 
-/// F20 and V12: in reverse order the gain over the list grows with the job and with what is pending; forward it is
-/// about 1 in compares. V7: what the list itself makes.
+/// F20 and V12: in reverse order the gain over the list grows with the job and with what is
+/// pending; forward it is about 1 in compares. V7: what the list itself makes.
 #[test]
 fn gain_of_search_by_rank_grows_with_the_job() {
     let rows = rows("search --ranks 16,64,256 --pending 1,10 --engine rank-array,4d,bins");
@@ -49,7 +49,10 @@ fn gain_of_search_by_rank_grows_with_the_job() {
             let gain = |pending, ranks| {
                 number(find(queue, "reverse", pending, ranks, engine), "fewer_steps_than_list")
             };
-            assert!(gain(10, 16) < gain(10, 64) && gain(10, 64) < gain(10, 256), "{queue}, {engine}");
+            assert!(
+                gain(10, 16) < gain(10, 64) && gain(10, 64) < gain(10, 256),
+                "{queue}, {engine}"
+            );
             assert!(gain(1, 256) < gain(10, 256), "{queue}, {engine}");
             let forward = find(queue, "forward", 10, 256, engine);
             let compares = number(forward, "prq_attempts") + number(forward, "umq_attempts");
@@ -74,7 +77,8 @@ fn receives_from_any_source_take_the_gain_away() {
     }
 }
 
-/// F16 and V3: the table to the byte, and the target of 1,856 bytes for a million ranks and 1,000 requests.
+/// F16 and V3: the table to the byte, and the target of 1,856 bytes for a million ranks and 1,000
+/// requests.
 #[test]
 fn memory_by_the_papers_accounting() {
     let rows = rows("memory --engine 4d");
@@ -88,7 +92,8 @@ fn memory_by_the_papers_accounting() {
     assert_eq!(array, [[98_352; 4], [1_572_912; 4], [25_165_872; 4]].concat());
 }
 
-/// C9 and V4: every printed count is the cap, and a gather at the root fills it where it needs that many.
+/// C9 and V4: every printed count is the cap, and a gather at the root fills it where it needs that
+/// many.
 #[test]
 fn dedicated_queues_against_the_cap() {
     // The other three printed sizes are checked with the engine itself.
@@ -113,11 +118,15 @@ fn spans_and_thresholds_are_the_printed_ones() {
     let rows = rows("spans");
     assert_eq!(rows.len(), 8);
     for row in rows {
-        assert_eq!((&row["span"], &row["threshold"]), (&row["span, printed"], &row["threshold, printed"]));
+        assert_eq!(
+            (&row["span"], &row["threshold"]),
+            (&row["span, printed"], &row["threshold, printed"])
+        );
     }
 }
 
-/// F14, V7 and O3: where a formula is exact, so are we; where it is an average over hash values, we are near.
+/// F14, V7 and O3: where a formula is exact, so are we; where it is an average over hash values, we
+/// are near.
 #[test]
 fn steps_follow_the_formulas() {
     let rows = rows("complexity --engine rank-array,4d,bins,ucx,optimistic-seq");
@@ -133,7 +142,8 @@ fn steps_follow_the_formulas() {
     }
     assert_eq!(exact, 5 + 4 + 4);
     let exponent = |engine: &str, case: &str| {
-        let row = rows.iter().find(|row| row["engine"] == engine && row["case"] == case).expect("a row");
+        let row =
+            rows.iter().find(|row| row["engine"] == engine && row["case"] == case).expect("a row");
         number(row, "exponent")
     };
     assert_eq!(exponent("list", "PRQ, many senders, reverse"), 1.0);
@@ -152,7 +162,11 @@ fn without_times_the_output_is_the_same_again() {
     }
     let csv = compare("depth --engine bins --depths 7 --rounds 0 --format csv");
     let mut lines = text(&csv).lines();
-    assert!(lines.next().is_some_and(|header| header.starts_with("queue,senders,depth,engine,matches,")));
+    assert!(
+        lines
+            .next()
+            .is_some_and(|header| header.starts_with("queue,senders,depth,engine,matches,"))
+    );
     assert_eq!(
         lines.next().map(|line| line.split(',').take(5).collect::<Vec<_>>()),
         Some(vec!["PRQ", "one", "7", "list", "64"])
@@ -195,11 +209,14 @@ fn a_folder_gets_tables_and_figures() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare-out");
     let _ = std::fs::remove_dir_all(&folder);
     let path = folder.to_str().expect("a path that is text");
-    let output = compare(&format!("depth spans --engine bins --depths 1,16 --rounds 0 --out {path}"));
+    let output =
+        compare(&format!("depth spans --engine bins --depths 1,16 --rounds 0 --out {path}"));
     let report = text(&output);
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a text file");
     assert_eq!(read("report.txt"), report);
-    assert!(read("depth.csv").starts_with("queue,") && read("spans-example.csv").starts_with("rank,"));
+    assert!(
+        read("depth.csv").starts_with("queue,") && read("spans-example.csv").starts_with("rank,")
+    );
     let figure = read("figure-depth.svg");
     for line in ["list", "bins", "PRQ, one sender", "UMQ, many senders"] {
         assert!(figure.contains(&format!(">{line}<")), "{line}");

@@ -1,4 +1,5 @@
-//! The command `cost` as a user meets it: the published numbers, a worked example by hand, wrong input.
+//! The command `cost` as a user meets it: the published numbers, a worked example by hand, wrong
+//! input.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -46,7 +47,8 @@ fn a_list_in_the_worst_order_costs_what_the_paper_says() {
         let value = value.as_f64().expect("a number");
         assert!((value / expected - 1.0).abs() < 1e-4, "{value} is not {expected}");
     };
-    // M11: T_q(1,000) = 8.4e-3 s; M5: 500,500 steps; M11: network, short, 8 bytes: 2.3062e-6 s each.
+    // M11: T_q(1,000) = 8.4e-3 s; M5: 500,500 steps; M11: network, short, 8 bytes: 2.3062e-6 s
+    // each.
     close(&phase["bound_us"], 8400.0);
     close(&phase["third_us"], 2800.0);
     close(&phase["steps_us"], 500_500.0 * 16.8e-3);
@@ -54,13 +56,14 @@ fn a_list_in_the_worst_order_costs_what_the_paper_says() {
     assert_eq!((&phase["n_max"], &phase["messages"]), (&1000.into(), &1000.into()));
     assert_eq!(report["places"][0]["place"], "network");
     close(&report["application"][0]["total_us"], 500_500.0 * 16.8e-3);
-    let best = json("messages - --posting best --set queue.gamma_step_s=1e-6 --per-rank", &thousand());
+    let best =
+        json("messages - --posting best --set queue.gamma_step_s=1e-6 --per-rank", &thousand());
     assert_eq!(best["ranks"][1]["steps"], 1000);
     close(&best["ranks"][1]["steps_us"], 1000.0);
 }
 
-/// All messages of recorded runs are found, whatever their communicator; how many there are is said in the folder's
-/// README.
+/// All messages of recorded runs are found, whatever their communicator; how many there are is said
+/// in the folder's README.
 #[test]
 fn recorded_runs_keep_every_message() {
     let runs = [
@@ -75,14 +78,21 @@ fn recorded_runs_keep_every_message() {
         let application = &report["application"][0];
         assert_eq!(application["messages"], messages, "{name}");
         let rows = report["ranks"].as_array().expect("rows");
-        assert_eq!(rows.iter().map(|row| row["sent"].as_u64().expect("a number")).sum::<u64>(), messages);
+        assert_eq!(
+            rows.iter().map(|row| row["sent"].as_u64().expect("a number")).sum::<u64>(),
+            messages
+        );
         let seen: std::collections::BTreeSet<u64> =
             rows.iter().map(|row| row["rank"].as_u64().expect("a rank")).collect();
         assert_eq!(seen.len(), ranks, "{name}: every rank takes part");
         let phases = report["phases"].as_array().expect("rows");
         assert_eq!(application["phases"], phases.len());
         // The Python program takes part in no collective operation.
-        assert_eq!(phases.len() > 1, name != "recorder/mpi4py-4", "{name}: collective operations cut phases");
+        assert_eq!(
+            phases.len() > 1,
+            name != "recorder/mpi4py-4",
+            "{name}: collective operations cut phases"
+        );
     }
 }
 
@@ -93,7 +103,9 @@ fn the_middle_of_a_line_carries_everything() {
     let of = |row: usize, name: &str| rows[row][name].as_f64().expect("a number");
     // M9 and M11: 64 messages over one link; moving alone 3.6458e-4 s and 2.5450e-3 s.
     assert_eq!((of(0, "busiest_link_bytes"), of(1, "busiest_link_bytes")), (4194304.0, 67108864.0));
-    assert!((of(0, "moving_us") - 364.58).abs() < 0.01 && (of(1, "moving_us") - 2545.0).abs() < 0.1);
+    assert!(
+        (of(0, "moving_us") - 364.58).abs() < 0.01 && (of(1, "moving_us") - 2545.0).abs() < 0.1
+    );
     assert!((of(1, "contention_us") - 6710.8864).abs() < 1e-6);
     // M6 on the same: 2 h^3 b ppn with h = 2.
     assert_eq!(of(1, "cube_link_bytes"), 16.0 * 16.0 * 1048576.0);
@@ -116,8 +128,10 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
         let folder = folder(name);
         let line = format!("contention --out {}", folder.to_str().expect("a plain path"));
         assert!(cost(&line, "").status.success());
-        let arguments =
-            format!("hierarchy --edge 12 --processes 64 --out {}", folder.to_str().expect("a plain path"));
+        let arguments = format!(
+            "hierarchy --edge 12 --processes 64 --out {}",
+            folder.to_str().expect("a plain path")
+        );
         let output = cost(&arguments, "");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let files = [
@@ -140,7 +154,8 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
 #[test]
 fn measured_runs_go_through_the_fit_into_a_profile() {
     let folder = folder("cost-fit");
-    let runs = cost("ping-pong --engine list --sizes 200,400,800 --rounds 2 --runs --format csv", "");
+    let runs =
+        cost("ping-pong --engine list --sizes 200,400,800 --rounds 2 --runs --format csv", "");
     let runs = String::from_utf8(runs.stdout).expect("text");
     assert_eq!(runs.lines().count(), 1 + 9);
     let saved = folder.join("mine.toml");
@@ -151,7 +166,10 @@ fn measured_runs_go_through_the_fit_into_a_profile() {
     let value = gamma["value"].as_f64().expect("told by the runs");
     assert!(gamma["low"].as_f64() < Some(value) && Some(value) < gamma["high"].as_f64());
     let profile = std::fs::read_to_string(saved).expect("a profile");
-    assert!(profile.contains("name = \"mine\"") && profile.contains("[network.short]"), "{profile}");
+    assert!(
+        profile.contains("name = \"mine\"") && profile.contains("[network.short]"),
+        "{profile}"
+    );
     let used = cost(&format!("profile --profile {}", folder.join("mine.toml").display()), "");
     assert_eq!(String::from_utf8(used.stdout).expect("text"), profile);
 }
@@ -179,7 +197,11 @@ fn wrong_input_is_named() {
         ("fit -", "seconds,messages,bytes\n1,1,8\n", "1 runs are too few"),
         ("fit -", "seconds,messages,bytes\n-1,1,8\n", "<stdin>:2: seconds is -1, must be above 0"),
         ("spmv -", "%%MatrixMarket matrix array real general\n", "<stdin>:1: format is array"),
-        ("spmv -", "%%MatrixMarket matrix coordinate real general\n2 3 0\n", "a square matrix is needed"),
+        (
+            "spmv -",
+            "%%MatrixMarket matrix coordinate real general\n2 3 0\n",
+            "a square matrix is needed",
+        ),
         ("hierarchy --edge 0", "", "0 is not in 1..="),
         ("contention --routers 1", "", "1 is not in 2..="),
         ("contention --routers 1024 --set layout.nodes_per_router=65536", "", "are too many"),

@@ -15,9 +15,15 @@ fn text(output: &[u8]) -> &str {
 fn every_worked_example_gives_the_oracles_result() {
     for example in ["x1", "x2", "x3", "x4", "x5"] {
         for form in ["off", "literal", "prefix", "sequence"] {
-            let output = explore(&["--example", example, "--fast-path", form, "--schedules", "300"]);
+            let output =
+                explore(&["--example", example, "--fast-path", form, "--schedules", "300"]);
             let shown = text(&output.stdout);
-            assert_eq!(output.status.code(), Some(0), "{example} {form}: {shown}{}", text(&output.stderr));
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{example} {form}: {shown}{}",
+                text(&output.stderr)
+            );
             assert!(shown.contains("every schedule gave the oracle's result"), "{shown}");
         }
     }
@@ -64,7 +70,8 @@ fn bad_input_is_named() {
     assert_eq!(explore(&["--handlers", "65", "--example", "x1"]).status.code(), Some(2));
 }
 
-/// Each of these rules matters: without it some schedule of some worked example goes wrong, in seconds.
+/// Each of these rules matters: without it some schedule of some worked example goes wrong, in
+/// seconds.
 #[test]
 fn a_missing_rule_is_noticed() {
     for (rule, example) in [

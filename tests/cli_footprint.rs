@@ -22,13 +22,17 @@ fn json(arguments: &[&str]) -> Value {
 /// Bytes of a table, by its name.
 fn table(report: &Value, what: &str) -> u64 {
     let tables = report["tables"].as_array().expect("a list of tables");
-    let line = tables.iter().find(|line| line["what"] == what).unwrap_or_else(|| panic!("no table {what}"));
+    let line = tables
+        .iter()
+        .find(|line| line["what"] == what)
+        .unwrap_or_else(|| panic!("no table {what}"));
     line["bytes"].as_u64().expect("a number")
 }
 
 #[test]
 fn the_example_of_the_paper() {
-    // O29: 3 x 128 bins x 20 bytes = 7,680; 8,192 receives x 64 bytes = 524,288; printed as "about 520 KiB".
+    // O29: 3 x 128 bins x 20 bytes = 7,680; 8,192 receives x 64 bytes = 524,288; printed as "about
+    // 520 KiB".
     let report = json(&["--bins", "128", "--receives", "8192"]);
     assert_eq!(report["paper_bytes"], 7_680 + 524_288);
     assert_eq!(table(&report, "receive descriptors"), 524_288);

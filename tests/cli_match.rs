@@ -10,8 +10,8 @@ fn dpamatch(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs to the end with this input. The input is written by a thread: a command may end without reading all
-/// of it.
+/// Runs to the end with this input. The input is written by a thread: a command may end without
+/// reading all of it.
 fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = dpamatch(arguments).stdin(Stdio::piped()).spawn().expect("the command starts");
     let mut stdin = child.stdin.take().expect("its input");
@@ -85,7 +85,8 @@ unexpected,23
 
 #[test]
 fn all_engines_print_the_same_results() {
-    for engine in [&["list"][..], &["bins"], &["bins", "--bins", "1"], &["bins", "--bins=65536"], &["oracle"]]
+    for engine in
+        [&["list"][..], &["bins"], &["bins", "--bins", "1"], &["bins", "--bins=65536"], &["oracle"]]
     {
         let arguments = [&["match", "--engine"], engine].concat();
         let output = run(&arguments, STREAM.as_bytes());
@@ -138,8 +139,8 @@ fn counters_go_to_standard_error() {
     assert!(value("memory_bytes_max") > Some(100));
 }
 
-/// Each wrong line as the second of a file: message with file and line, exit code 2, results of the first
-/// line printed.
+/// Each wrong line as the second of a file: message with file and line, exit code 2, results of the
+/// first line printed.
 #[test]
 fn wrong_lines_are_named() {
     let too_long = "x".repeat(70_000);
@@ -174,7 +175,10 @@ fn wrong_lines_are_named() {
 #[test]
 fn standard_input_has_a_name_in_messages() {
     let output = run(&["match"], b"\n\ncancel\n");
-    assert_eq!(outcome(&output), (Some(2), "", "dpamatch: <stdin>:3: cancel needs the field RECV\n"));
+    assert_eq!(
+        outcome(&output),
+        (Some(2), "", "dpamatch: <stdin>:3: cancel needs the field RECV\n")
+    );
 }
 
 #[test]
@@ -216,7 +220,8 @@ fn wrong_arguments() {
     }
 }
 
-/// A reader that stops after the first bytes ends the command quietly, although its input or work is not done.
+/// A reader that stops after the first bytes ends the command quietly, although its input or work
+/// is not done.
 #[test]
 fn a_broken_pipe_ends_quietly() {
     let file = Scratch::new("many.txt", &b"cancel,1\n".repeat(200_000));
@@ -237,10 +242,17 @@ fn generated_streams_are_reproducible_and_can_be_matched() {
         let stream = run(&arguments, b"");
         assert_eq!(stream.status.code(), Some(0));
         assert_eq!(stream.stdout, run(&arguments, b"").stdout);
-        assert_eq!(text(&stream.stdout).lines().filter(|line| !line.starts_with('#')).count(), 4000);
+        assert_eq!(
+            text(&stream.stdout).lines().filter(|line| !line.starts_with('#')).count(),
+            4000
+        );
         let results = ["list", "bins", "oracle"].map(|engine| {
             let output = run(&["match", "--engine", engine], &stream.stdout);
-            assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{engine}, {profile}");
+            assert_eq!(
+                (output.status.code(), text(&output.stderr)),
+                (Some(0), ""),
+                "{engine}, {profile}"
+            );
             output.stdout
         });
         assert!(results.iter().all(|other| *other == results[0]), "{profile}");
@@ -251,10 +263,12 @@ fn generated_streams_are_reproducible_and_can_be_matched() {
 /// The first line is the command that makes the same stream, with every number.
 #[test]
 fn patterns_say_how_they_were_made() {
-    let stream = run(&["gen", "--pattern", "halo3d", "--ranks", "512", "--rounds", "3", "--any", "10"], b"");
+    let stream =
+        run(&["gen", "--pattern", "halo3d", "--ranks", "512", "--rounds", "3", "--any", "10"], b"");
     assert_eq!(stream.status.code(), Some(0));
     let (head, _) = text(&stream.stdout).split_once('\n').expect("a line");
-    let arguments: Vec<&str> = head.strip_prefix("# dpamatch ").expect("a command").split(' ').collect();
+    let arguments: Vec<&str> =
+        head.strip_prefix("# dpamatch ").expect("a command").split(' ').collect();
     assert!(arguments.ends_with(&["--seed", "1"]), "{head}");
     assert!(run(&arguments, b"").stdout == stream.stdout);
     let output = run(&["match", "--engine", "bins"], &stream.stdout);
@@ -268,13 +282,19 @@ fn engines_are_listed_one_a_line() {
     let (code, list, _) = outcome(&output);
     assert_eq!(code, Some(0));
     for name in ["list", "bins", "oracle"] {
-        assert_eq!(list.lines().filter(|line| line.split(' ').next() == Some(name)).count(), 1, "{list}");
+        assert_eq!(
+            list.lines().filter(|line| line.split(' ').next() == Some(name)).count(),
+            1,
+            "{list}"
+        );
     }
 }
 
 #[test]
 fn help_has_examples() {
-    for arguments in [&["--help"][..], &["match", "--help"], &["gen", "--help"], &["engines", "--help"]] {
+    for arguments in
+        [&["--help"][..], &["match", "--help"], &["gen", "--help"], &["engines", "--help"]]
+    {
         let output = run(arguments, b"");
         let (code, help, message) = outcome(&output);
         assert_eq!((code, message), (Some(0), ""), "{arguments:?}");
@@ -287,10 +307,15 @@ fn help_has_examples() {
 fn engines_are_told_the_size_of_communicators() {
     let stream: String = (0..60).map(|source| format!("post,{source},0,{source},0\n")).collect();
     for (size, conversions) in [("64", 1), ("4096", 1), ("4097", 0)] {
-        let output = run(&["match", "--engine", "4d", "--comm-size", size, "--stats"], stream.as_bytes());
+        let output =
+            run(&["match", "--engine", "4d", "--comm-size", size, "--stats"], stream.as_bytes());
         let (code, _, messages) = outcome(&output);
-        let line = messages.lines().find(|line| line.starts_with("conversions")).expect("the counter");
-        assert_eq!((code, line.split_whitespace().last()), (Some(0), Some(conversions.to_string().as_str())));
+        let line =
+            messages.lines().find(|line| line.starts_with("conversions")).expect("the counter");
+        assert_eq!(
+            (code, line.split_whitespace().last()),
+            (Some(0), Some(conversions.to_string().as_str()))
+        );
     }
     assert_eq!(run(&["match", "--comm-size", "0"], b"").status.code(), Some(2));
 }

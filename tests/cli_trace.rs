@@ -39,13 +39,22 @@ fn info_counts_by_class_and_function() {
 #[test]
 fn check_says_what_is_good_and_what_is_not() {
     let output = trace(&["check", "edge-4-mpich/edge-4-mpich.dumpi.tar.xz"]);
-    assert!(text(&output).ends_with("224 calls; 4 of 4 ranks are as they should be\n"), "{}", text(&output));
+    assert!(
+        text(&output).ends_with("224 calls; 4 of 4 ranks are as they should be\n"),
+        "{}",
+        text(&output)
+    );
 
     let output = trace(&["check", "truncated"]);
     assert_eq!(output.status.code(), Some(2));
-    let expected = "truncated/hpcg-0001.bin.xz: byte 30003: truncated: there is no index at the end";
+    let expected =
+        "truncated/hpcg-0001.bin.xz: byte 30003: truncated: there is no index at the end";
     assert!(message(&output).contains(expected), "{}", message(&output));
-    assert!(message(&output).ends_with("; --salvage reads what is there\n"), "{}", message(&output));
+    assert!(
+        message(&output).ends_with("; --salvage reads what is there\n"),
+        "{}",
+        message(&output)
+    );
 
     let output = trace(&["check", "--salvage", "truncated"]);
     assert!(text(&output).contains("salvaged: "), "{}", text(&output));
@@ -61,8 +70,11 @@ fn dump_prints_a_call_a_line() {
     assert!(lines[7].ends_with(waitall), "{}", lines[7]);
 
     let output = trace(&["dump", path, "--format", "json", "--limit", "8"]);
-    let last: Value =
-        text(&output).lines().last().map(|line| serde_json::from_str(line).expect("JSON")).expect("lines");
+    let last: Value = text(&output)
+        .lines()
+        .last()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .expect("lines");
     assert_eq!(last["call"], 7);
     assert_eq!(last["class"], "progress");
     assert_eq!(last["arguments"]["statuses"][1]["source"], -2);
@@ -98,8 +110,12 @@ fn what_is_no_trace_is_said_with_its_name() {
 fn a_cache_goes_where_it_is_told_to() {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = folder.path().join("cache");
-    let arguments =
-        ["check", "--cache", cache.to_str().expect("text"), "edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz"];
+    let arguments = [
+        "check",
+        "--cache",
+        cache.to_str().expect("text"),
+        "edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz",
+    ];
     let (first, second) = (trace(&arguments), trace(&arguments));
     assert_eq!(text(&first), text(&second));
     assert_eq!(std::fs::read_dir(&cache).expect("the folder").count(), 1);

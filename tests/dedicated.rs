@@ -1,5 +1,6 @@
-//! The engines with dedicated queues give the oracle's result while their queues are being made (V10): small
-//! thresholds and caps, so that profiles end, levels are added and partners extracted all the time.
+//! The engines with dedicated queues give the oracle's result while their queues are being made
+//! (V10): small thresholds and caps, so that profiles end, levels are added and partners extracted
+//! all the time.
 //!
 //! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run,
 //! `DPAMATCH_SEED` the first one.
@@ -14,7 +15,9 @@ use rand::{RngExt, SeedableRng};
 
 fn variable(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
-        Ok(value) => value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}")),
+        Ok(value) => {
+            value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}"))
+        }
         Err(_) => default,
     }
 }
@@ -30,8 +33,8 @@ fn config(random: &mut ChaCha8Rng) -> DedicatedConfig {
     }
 }
 
-/// The largest rank, which generated streams contain, lifts the cap out of reach: half of the streams get a small
-/// one in its place.
+/// The largest rank, which generated streams contain, lifts the cap out of reach: half of the
+/// streams get a small one in its place.
 fn lower_ranks(events: &mut [Event], random: &mut ChaCha8Rng) {
     if random.random() {
         return;
@@ -40,14 +43,16 @@ fn lower_ranks(events: &mut [Event], random: &mut ChaCha8Rng) {
     for event in events {
         match event {
             Event::Post { selector: Selector { source: SourceSel::Rank(rank), .. }, .. }
-            | Event::Arrive { envelope: Envelope { source: rank, .. }, .. } => *rank = low.min(*rank),
+            | Event::Arrive { envelope: Envelope { source: rank, .. }, .. } => {
+                *rank = low.min(*rank)
+            }
             _ => {}
         }
     }
 }
 
-/// Half of the streams are made harder: the communicators of both kinds are one, and some receives of a
-/// collective are from any source.
+/// Half of the streams are made harder: the communicators of both kinds are one, and some receives
+/// of a collective are from any source.
 fn confuse(events: &mut [Event], random: &mut ChaCha8Rng) {
     if random.random() {
         return;
@@ -79,7 +84,8 @@ fn check(seed: u64, seen: &mut BTreeMap<String, u64>) {
     // Collective streams are what levels are made from.
     let any = Profile::ALL[random.random_range(0..Profile::ALL.len())];
     let profile = if random.random() { Profile::Coll } else { any };
-    let mut events: Vec<Event> = Generator::new(seed, random.random_range(1..3000), profile).collect();
+    let mut events: Vec<Event> =
+        Generator::new(seed, random.random_range(1..3000), profile).collect();
     lower_ranks(&mut events, &mut random);
     confuse(&mut events, &mut random);
     let config = config(&mut random);
@@ -103,9 +109,12 @@ fn check(seed: u64, seen: &mut BTreeMap<String, u64>) {
     let comms = named.len() as u64 + 1;
     let load = Load { posted: prq, unexpected: umq, comms, comm_size: size };
     assert!(engine.stats().memory_bytes_max <= engine.memory_bound(&load), "seed {seed}");
-    let count = |name: &str| engine.own_counters().iter().find(|c| c.name == name).expect("a counter").value;
+    let count = |name: &str| {
+        engine.own_counters().iter().find(|c| c.name == name).expect("a counter").value
+    };
     for side in ["prq", "umq"] {
-        let queues = count(&format!("{side}_collective_queues")) + count(&format!("{side}_partner_queues"));
+        let queues =
+            count(&format!("{side}_collective_queues")) + count(&format!("{side}_partner_queues"));
         assert!(queues <= count(&format!("{side}_queue_cap")), "seed {seed}: {queues} queues (C9)");
     }
     for counter in engine.counters() {

@@ -87,14 +87,16 @@ fn receives_of_every_kind_get_their_messages() {
             let bytes: Vec<u8> = (0..length).map(|index| index as u8).collect();
             for (source, wanted) in selectors {
                 // Posted first, then unexpected.
-                let request = endpoint.post_recv(&world, source, wanted, vec![0; 5000]).expect("posted");
+                let request =
+                    endpoint.post_recv(&world, source, wanted, vec![0; 5000]).expect("posted");
                 endpoint.send(&mut peer, tag(9), &bytes).expect("sent");
                 let received = endpoint.wait(request).expect("received");
                 assert_eq!(received.bytes(), bytes);
                 assert_eq!(received.buffer.len(), 5000);
                 assert_eq!((received.status.source, received.status.tag), (rank(4), tag(9)));
                 endpoint.send(&mut peer, tag(9), &bytes).expect("sent");
-                let received = endpoint.recv(&world, source, wanted, vec![0; 5000]).expect("received");
+                let received =
+                    endpoint.recv(&world, source, wanted, vec![0; 5000]).expect("received");
                 assert_eq!(received.bytes(), bytes);
             }
         }
@@ -106,7 +108,8 @@ fn the_earliest_receive_and_the_oldest_message_come_first() {
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
-        let first = endpoint.post_recv(&world, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
+        let first =
+            endpoint.post_recv(&world, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
         let second = endpoint.post_recv(&world, rank(0), tag(1), vec![0; 8]).expect("posted");
         for byte in 0..4 {
             endpoint.send(&mut peer, tag(1), &[byte]).expect("sent");
@@ -127,9 +130,12 @@ fn communicators_do_not_mix() {
     on_all_sizes(|endpoint| {
         let (one, two) = (world(endpoint), world(endpoint));
         assert_ne!(one.id(), two.id());
-        let (mut to_one, mut to_two) = (endpoint.sender(&one, rank(0)), endpoint.sender(&two, rank(0)));
-        let on_one = endpoint.post_recv(&one, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
-        let on_two = endpoint.post_recv(&two, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
+        let (mut to_one, mut to_two) =
+            (endpoint.sender(&one, rank(0)), endpoint.sender(&two, rank(0)));
+        let on_one =
+            endpoint.post_recv(&one, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
+        let on_two =
+            endpoint.post_recv(&two, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
         endpoint.send(&mut to_two, tag(0), b"two").expect("sent");
         endpoint.send(&mut to_one, tag(0), b"one").expect("sent");
         assert_eq!(endpoint.wait(on_one).expect("received").bytes(), b"one");
@@ -145,11 +151,16 @@ fn truncation_hands_the_beginning_back() {
         for length in [20, 60, 5000] {
             let bytes: Vec<u8> = (0..length).map(|index| index as u8).collect();
             for unexpected in [false, true] {
-                let post = |endpoint: &mut Endpoint| endpoint.post_recv(&world, rank(0), tag(0), vec![7; 10]);
+                let post = |endpoint: &mut Endpoint| {
+                    endpoint.post_recv(&world, rank(0), tag(0), vec![7; 10])
+                };
                 let early = if unexpected { None } else { Some(post(endpoint).expect("posted")) };
                 endpoint.send(&mut peer, tag(0), &bytes).expect("sent");
                 if unexpected {
-                    assert_eq!(endpoint.probe(&world, rank(0), tag(0)).expect("there").bytes, length);
+                    assert_eq!(
+                        endpoint.probe(&world, rank(0), tag(0)).expect("there").bytes,
+                        length
+                    );
                 }
                 let request = early.unwrap_or_else(|| post(endpoint).expect("posted"));
                 let Err(RecvError::Truncated { received, sent }) = endpoint.wait(request) else {
@@ -272,14 +283,19 @@ fn probes_look_and_matched_probes_take() {
         let third = endpoint.mprobe(&world, rank(2), tag(1)).expect("there");
         assert_eq!(endpoint.iprobe(&world, SourceSel::Any, TagSel::Any), Ok(None));
         // A taken message is out of matching: the next one goes to this receive.
-        let posted = endpoint.post_recv(&world, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
+        let posted =
+            endpoint.post_recv(&world, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted");
         endpoint.send(&mut peer, tag(1), b"next").expect("sent");
         assert_eq!(endpoint.wait(posted).expect("received").bytes(), b"next");
         assert_eq!(endpoint.mrecv(third, vec![0; 1000]).expect("received").buffer, long);
         let request = endpoint.imrecv(first, vec![0; 8]).expect("asked");
         endpoint.cancel(&request).expect("asked");
-        assert_eq!(endpoint.wait(request).expect("a taken message cannot be cancelled").bytes(), b"first");
-        let Err(RecvError::Truncated { received, sent: 50 }) = endpoint.mrecv(second, vec![0; 8]) else {
+        assert_eq!(
+            endpoint.wait(request).expect("a taken message cannot be cancelled").bytes(),
+            b"first"
+        );
+        let Err(RecvError::Truncated { received, sent: 50 }) = endpoint.mrecv(second, vec![0; 8])
+        else {
             panic!("50 bytes do not fit into 8")
         };
         assert_eq!(received.buffer, [2; 8]);
@@ -292,7 +308,9 @@ fn persistent_receives_match_anew_at_each_start() {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
         let mut receives: Vec<PersistentRecv> = (0..3)
-            .map(|number| endpoint.recv_init(&world, rank(0), tag(number), vec![0; 4]).expect("allowed"))
+            .map(|number| {
+                endpoint.recv_init(&world, rank(0), tag(number), vec![0; 4]).expect("allowed")
+            })
             .collect();
         assert!(receives[0].wait(endpoint).is_none(), "inactive");
         assert!(receives[0].test(endpoint).is_none(), "inactive");
@@ -306,7 +324,10 @@ fn persistent_receives_match_anew_at_each_start() {
             assert_eq!(receives[0].wait(endpoint).expect("active").expect("received").bytes, 1);
             assert_eq!(receives[0].buffer()[..1], [round]);
             let truncated = receives[1].wait(endpoint).expect("active");
-            assert!(matches!(truncated, Err(RecvError::Truncated { sent: 6, .. })), "{truncated:?}");
+            assert!(
+                matches!(truncated, Err(RecvError::Truncated { sent: 6, .. })),
+                "{truncated:?}"
+            );
             assert_eq!(receives[1].buffer(), [round; 4]);
             let mut wait = Wait::new();
             let cancelled = loop {
@@ -364,9 +385,12 @@ fn senders_wait_in_their_own_threads() {
                 });
             }
             for number in 0..100u8 {
-                for (source, wanted) in (0..3).flat_map(|source| (0..4).map(move |wanted| (source, wanted))) {
-                    let received =
-                        endpoint.recv(&world, rank(source), tag(wanted), vec![0; 100]).expect("received");
+                for (source, wanted) in
+                    (0..3).flat_map(|source| (0..4).map(move |wanted| (source, wanted)))
+                {
+                    let received = endpoint
+                        .recv(&world, rank(source), tag(wanted), vec![0; 100])
+                        .expect("received");
                     assert!(received.bytes().iter().all(|&byte| byte == number));
                 }
             }
@@ -411,7 +435,10 @@ fn a_communicator_is_freed_when_nothing_is_left() {
         drop(peer);
         let (comm, reason) = busy(endpoint.free_comm(comm));
         assert_eq!(reason, BusyReason::Messages);
-        assert_eq!(endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").buffer, b"left");
+        assert_eq!(
+            endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").buffer,
+            b"left"
+        );
         let id = comm.id();
         endpoint.free_comm(comm).expect("nothing is left");
         let again = world(endpoint);
@@ -419,7 +446,10 @@ fn a_communicator_is_freed_when_nothing_is_left() {
         assert_eq!(endpoint.iprobe(&again, SourceSel::Any, TagSel::Any), Ok(None));
         let mut peer = endpoint.sender(&again, rank(1));
         endpoint.send(&mut peer, tag(1), b"new").expect("sent");
-        assert_eq!(endpoint.recv(&again, rank(1), tag(1), vec![0; 4]).expect("received").bytes(), b"new");
+        assert_eq!(
+            endpoint.recv(&again, rank(1), tag(1), vec![0; 4]).expect("received").bytes(),
+            b"new"
+        );
     });
 }
 
@@ -429,12 +459,16 @@ fn what_does_not_fit_is_matched_by_software() {
         let comms: Vec<_> = (0..4).map(|_| world(endpoint)).collect();
         let offloaded: Vec<_> = comms.iter().map(Communicator::is_offloaded).collect();
         assert_eq!(offloaded, [true, true, false, false]);
-        let too_many = endpoint.create_comm_with_bins(Hints::default(), u32::MAX).expect("the NIC runs");
+        let too_many =
+            endpoint.create_comm_with_bins(Hints::default(), u32::MAX).expect("the NIC runs");
         assert!(!too_many.is_offloaded());
         for comm in comms.into_iter().chain([too_many]) {
             let mut peer = endpoint.sender(&comm, rank(0));
             endpoint.send(&mut peer, tag(0), b"here").expect("sent");
-            assert_eq!(endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").bytes(), b"here");
+            assert_eq!(
+                endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").bytes(),
+                b"here"
+            );
             drop(peer);
             endpoint.free_comm(comm).expect("nothing is left");
         }
@@ -471,7 +505,11 @@ fn a_released_request_frees_itself() {
 fn an_endpoint_may_end_at_any_moment() {
     for moment in 0..40 {
         let drive = if moment % 2 == 0 { Drive::Caller } else { Drive::threads() };
-        let config = EndpointConfig { nic: NicConfig { workers: 2, ..small() }, drive, ..Default::default() };
+        let config = EndpointConfig {
+            nic: NicConfig { workers: 2, ..small() },
+            drive,
+            ..Default::default()
+        };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
         let comm = world(&mut endpoint);
         let mut threads = Vec::new();
@@ -516,13 +554,17 @@ fn refused_pinning_is_only_reported() {
     let comm = world(&mut endpoint);
     let mut peer = endpoint.sender(&comm, rank(0));
     peer.send(tag(0), b"runs").expect("sent");
-    assert_eq!(endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").buffer, b"runs");
+    assert_eq!(
+        endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").buffer,
+        b"runs"
+    );
 }
 
 #[test]
 fn the_order_log_is_empty_unless_asked_for() {
     for nic in [small(), tiny()] {
-        let mut endpoint = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
+        let mut endpoint =
+            Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
         let comm = world(&mut endpoint);
         let mut peer = endpoint.sender(&comm, rank(0));
         for _ in 0..10 {
@@ -547,7 +589,8 @@ fn handles_of_another_endpoint_are_not_accepted() {
 #[test]
 fn impossible_configurations_are_refused() {
     let nic = NicConfig { handlers: 65, ..NicConfig::default() };
-    let error = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect_err("65 handlers");
+    let error =
+        Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect_err("65 handlers");
     assert_eq!(error.to_string(), "handlers is 65, must be 1 to 64");
 }
 

@@ -1,15 +1,16 @@
-//! Conformance: every engine of the registry gives the results of the oracle (G4, V8), call by call, whatever
-//! its structure. An engine is tested by being registered.
+//! Conformance: every engine of the registry gives the results of the oracle (G4, V8), call by
+//! call, whatever its structure. An engine is tested by being registered.
 //!
-//! Each seed fixes a stream and the engines' options. `DPAMATCH_STREAMS` sets how many seeds are run,
-//! `DPAMATCH_SEED` the first one.
+//! Each seed fixes a stream and the engines' options. `DPAMATCH_STREAMS` sets how many seeds are
+//! run, `DPAMATCH_SEED` the first one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 use dpamatch::conformance::{Call, Pair, check_engine, check_seed, random_calls};
 use dpamatch::engine::{
-    ArrayLife, BinCount, BinEngine, Engine, FourDEngine, GridThreshold, MsgId, RankArrayEngine, RecvId,
+    ArrayLife, BinCount, BinEngine, Engine, FourDEngine, GridThreshold, MsgId, RankArrayEngine,
+    RecvId,
 };
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, Generator, ProbeId, Profile, StreamMatcher};
@@ -31,7 +32,9 @@ fn build(entry: &EngineEntry, bins: BinCount, comm_size: Option<u32>) -> Box<dyn
 
 fn variable(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
-        Ok(value) => value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}")),
+        Ok(value) => {
+            value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}"))
+        }
         Err(_) => default,
     }
 }
@@ -71,7 +74,8 @@ fn long_streams() {
     }
 }
 
-/// Forms that the registry does not offer: arrays that come and go, grids from the first entry or a few on.
+/// Forms that the registry does not offer: arrays that come and go, grids from the first entry or a
+/// few on.
 #[test]
 fn other_forms_of_engines() {
     type Form = fn() -> Box<dyn Engine>;
@@ -86,7 +90,9 @@ fn other_forms_of_engines() {
         let calls = random_calls(seed, 400, profile);
         for (name, form) in forms {
             let checked = check_engine(form(), calls.iter().copied());
-            checked.unwrap_or_else(|difference| panic!("{name}, seed {seed}, {profile}: {difference}"));
+            checked.unwrap_or_else(|difference| {
+                panic!("{name}, seed {seed}, {profile}: {difference}")
+            });
         }
     }
 }
@@ -124,8 +130,8 @@ fn freed_communicators_start_anew() {
     }
 }
 
-/// V7 (M5): with equal keys no structure helps a search, and none may make it worse: whatever the engine, n
-/// messages in posting order cost n compares.
+/// V7 (M5): with equal keys no structure helps a search, and none may make it worse: whatever the
+/// engine, n messages in posting order cost n compares.
 #[test]
 fn equal_keys_in_order_cost_one_compare_each() {
     for entry in engines() {
@@ -172,7 +178,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 fn selector(source: Option<u32>, tag: Option<u32>) -> Selector {
-    let source = source.map_or(SourceSel::Any, |number| Rank::new(number).expect("a small rank").into());
+    let source =
+        source.map_or(SourceSel::Any, |number| Rank::new(number).expect("a small rank").into());
     let tag = tag.map_or(TagSel::Any, |number| Tag::new(number).expect("a small tag").into());
     Selector { source, tag }
 }
@@ -185,22 +192,37 @@ fn calls(operations: &[Operation]) -> Vec<Call> {
         Operation::Post(comm, source, tag) => {
             posts += 1;
             let (recv, comm) = (RecvId(posts - 1), CommId(comm));
-            Call::Event(Event::Post { recv, comm, selector: selector(source, tag), size: None, coll: None })
+            Call::Event(Event::Post {
+                recv,
+                comm,
+                selector: selector(source, tag),
+                size: None,
+                coll: None,
+            })
         }
         Operation::Arrive(comm, source, tag) => {
             arrivals += 1;
             let source = Rank::new(source).expect("a small rank");
             let tag = Tag::new(tag).expect("a small tag");
             let envelope = Envelope { comm: CommId(comm), source, tag };
-            Call::Event(Event::Arrive { msg: MsgId(arrivals - 1), envelope, bytes: None, coll: None })
+            Call::Event(Event::Arrive {
+                msg: MsgId(arrivals - 1),
+                envelope,
+                bytes: None,
+                coll: None,
+            })
         }
-        Operation::Cancel(back) => Call::Event(Event::Cancel { recv: RecvId(posts.wrapping_sub(back)) }),
+        Operation::Cancel(back) => {
+            Call::Event(Event::Cancel { recv: RecvId(posts.wrapping_sub(back)) })
+        }
         Operation::Probe(comm, source, tag) => {
             Call::Event(Event::Probe { probe, comm: CommId(comm), selector: selector(source, tag) })
         }
-        Operation::Mprobe(comm, source, tag) => {
-            Call::Event(Event::Mprobe { probe, comm: CommId(comm), selector: selector(source, tag) })
-        }
+        Operation::Mprobe(comm, source, tag) => Call::Event(Event::Mprobe {
+            probe,
+            comm: CommId(comm),
+            selector: selector(source, tag),
+        }),
         Operation::Free(comm) => Call::Free(CommId(comm)),
         Operation::Size(comm, size) => Call::Size(CommId(comm), size),
     };

@@ -1,5 +1,5 @@
-//! Communicators go from the NIC to software and back thousands of times, by every cause, and the oracle
-//! agrees with every match (O7, O24, S20, S21).
+//! Communicators go from the NIC to software and back thousands of times, by every cause, and the
+//! oracle agrees with every match (O7, O24, S20, S21).
 
 use dpa_model::{Counts, Options, UnexpectedFull};
 use dpamatch::endpoint::{
@@ -36,7 +36,11 @@ fn nic(unexpected_full: UnexpectedFull) -> NicConfig {
 
 /// Ways to run a test: the NIC by this thread or its own, software by bins or lists.
 fn ways() -> [(Drive, Fallback); 3] {
-    [(Drive::Caller, Fallback::Bins), (Drive::Caller, Fallback::List), (Drive::threads(), Fallback::Bins)]
+    [
+        (Drive::Caller, Fallback::Bins),
+        (Drive::Caller, Fallback::List),
+        (Drive::threads(), Fallback::Bins),
+    ]
 }
 
 struct Border {
@@ -91,11 +95,15 @@ impl Border {
     }
 }
 
-/// All receives accept all messages here, so the k-th receive gets the k-th message, whoever matched it.
+/// All receives accept all messages here, so the k-th receive gets the k-th message, whoever
+/// matched it.
 fn in_order(results: Vec<Result<Received, RecvError>>) {
     for (number, result) in results.into_iter().enumerate() {
         let received = result.expect("received");
-        assert!(received.bytes().iter().all(|&byte| byte == number as u8), "message {number}: {received:?}");
+        assert!(
+            received.bytes().iter().all(|&byte| byte == number as u8),
+            "message {number}: {received:?}"
+        );
     }
 }
 
@@ -163,7 +171,10 @@ fn back_pressure_holds_the_messages_and_lets_them_through() {
         assert!(counts.boundary.unexpected_full >= CYCLES, "{counts:?}");
         assert_eq!(counts.boundary.fallback_unexpected, 0, "{counts:?}");
         assert_eq!(counts.boundary.unexpected_high, 5);
-        assert_eq!(counts.handlers.messages, counts.boundary.unexpected + counts.boundary.posts_admitted);
+        assert_eq!(
+            counts.handlers.messages,
+            counts.boundary.unexpected + counts.boundary.posts_admitted
+        );
     }
 }
 
@@ -178,8 +189,11 @@ fn is_blocked(border: &mut Border) -> bool {
 #[test]
 fn tables_do_not_fit_and_fit_again() {
     for way in ways() {
-        let mut border =
-            Border::new(NicConfig { receives: 64, unexpected: 64, ..nic(UnexpectedFull::Demote) }, way, 4);
+        let mut border = Border::new(
+            NicConfig { receives: 64, unexpected: 64, ..nic(UnexpectedFull::Demote) },
+            way,
+            4,
+        );
         for _ in 0..CYCLES {
             // There is room for two.
             let mut comms: Vec<_> = (0..3)
@@ -187,8 +201,10 @@ fn tables_do_not_fit_and_fit_again() {
                 .collect();
             let offloaded: Vec<_> = comms.iter().map(Communicator::is_offloaded).collect();
             assert_eq!(offloaded, [true, true, false]);
-            let too_large =
-                border.endpoint.create_comm_with_bins(Hints::default(), 1000).expect("the NIC runs");
+            let too_large = border
+                .endpoint
+                .create_comm_with_bins(Hints::default(), 1000)
+                .expect("the NIC runs");
             assert!(!too_large.is_offloaded());
             comms.push(too_large);
             for comm in &comms {
@@ -209,7 +225,8 @@ fn tables_do_not_fit_and_fit_again() {
 
 #[test]
 fn random_traffic_crosses_the_border() {
-    for (seed, unexpected_full) in [(5, UnexpectedFull::Demote), (6, UnexpectedFull::BackPressure)] {
+    for (seed, unexpected_full) in [(5, UnexpectedFull::Demote), (6, UnexpectedFull::BackPressure)]
+    {
         let base = Settings::default();
         let settings = Settings {
             seed,
@@ -222,8 +239,8 @@ fn random_traffic_crosses_the_border() {
             drive: Drive::Caller,
             ..base
         };
-        let report =
-            run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{unexpected_full:?}: {fault}"));
+        let report = run(&settings, &mut |_| ())
+            .unwrap_or_else(|fault| panic!("{unexpected_full:?}: {fault}"));
         let boundary = report.counts.boundary;
         assert!(boundary.resumed > 1_000, "{report:?}");
         assert!(boundary.fallback_receives > 1_000, "{report:?}");

@@ -1,10 +1,12 @@
-//! The NIC's options in free-running order: whatever it chose, the order log replayed through the oracle
-//! gives the same matches (V8); and what each option promises besides.
+//! The NIC's options in free-running order: whatever it chose, the order log replayed through the
+//! oracle gives the same matches (V8); and what each option promises besides.
 
 use std::collections::HashSet;
 
 use dpa_model::{FastPath, InlineHashes, Options, Removal, Selector, UnexpectedFull};
-use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status};
+use dpamatch::endpoint::{
+    Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
+};
 use dpamatch::soak::{Report, Settings, run};
 use dpamatch::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};
 use rand::rngs::ChaCha8Rng;
@@ -47,7 +49,8 @@ fn any_number_of_workers_and_senders() {
             for handlers in [1, 7, 32, 64] {
                 let nic = NicConfig { workers, handlers, ..roomy() };
                 let seed = (workers * 100 + senders * 10 + handlers) as u64;
-                let report = free_running(Settings { senders, messages: 3_000, ..short(nic, seed) });
+                let report =
+                    free_running(Settings { senders, messages: 3_000, ..short(nic, seed) });
                 assert_eq!(report.software.arrivals, 0, "{report:?}");
                 assert_eq!(report.counts.handlers.messages, report.received);
                 shared_blocks += report.counts.boundary.shared_blocks;
@@ -64,12 +67,21 @@ fn every_option_of_the_algorithm() {
     for fast_path in [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence] {
         for early_check in [false, true] {
             for removal in [Removal::Lazy, Removal::Eager, Removal::Deferred] {
-                for inline_hashes in [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore] {
-                    let options =
-                        Options { fast_path, early_check, removal, inline_hashes, ..Options::default() };
+                for inline_hashes in
+                    [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore]
+                {
+                    let options = Options {
+                        fast_path,
+                        early_check,
+                        removal,
+                        inline_hashes,
+                        ..Options::default()
+                    };
                     seed += 1;
-                    let settings =
-                        Settings { messages: 2_000, ..short(NicConfig { options, ..roomy() }, seed) };
+                    let settings = Settings {
+                        messages: 2_000,
+                        ..short(NicConfig { options, ..roomy() }, seed)
+                    };
                     let report = free_running(settings);
                     if fast_path == FastPath::Off {
                         assert_eq!(report.counts.handlers.fast, 0);
@@ -80,7 +92,10 @@ fn every_option_of_the_algorithm() {
             }
         }
     }
-    assert!(total.clean > 0 && total.fast > 0 && total.slow > 0 && total.unexpected > 0, "{total:?}");
+    assert!(
+        total.clean > 0 && total.fast > 0 && total.slow > 0 && total.unexpected > 0,
+        "{total:?}"
+    );
 }
 
 #[test]
@@ -98,7 +113,13 @@ fn hints_leave_wildcards_out() {
 #[test]
 fn back_pressure_in_free_running_order() {
     let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
-    let nic = NicConfig { unexpected: 20, unexpected_buffers: 10, completion_queue: 64, options, ..roomy() };
+    let nic = NicConfig {
+        unexpected: 20,
+        unexpected_buffers: 10,
+        completion_queue: 64,
+        options,
+        ..roomy()
+    };
     let report = free_running(short(nic, 77));
     let boundary = report.counts.boundary;
     assert!(boundary.unexpected_full > 0, "{report:?}");
@@ -108,8 +129,11 @@ fn back_pressure_in_free_running_order() {
 
 #[test]
 fn senders_see_back_pressure_and_posts_relieve_it() {
-    let options =
-        Options { unexpected_full: UnexpectedFull::BackPressure, log_order: true, ..Options::default() };
+    let options = Options {
+        unexpected_full: UnexpectedFull::BackPressure,
+        log_order: true,
+        ..Options::default()
+    };
     let nic = NicConfig {
         handlers: 4,
         completion_queue: 8,
@@ -154,15 +178,18 @@ fn wrong_hashes_are_counted_and_do_no_harm() {
         let report = free_running(Settings { hash_fault: 0x8000_0001, ..short(nic, 5) });
         // Every message at its first search, some at a second one.
         let wrong = if counted { report.received..=2 * report.received } else { 0..=0 };
-        assert!(wrong.contains(&report.counts.handlers.hash_mismatch), "{inline_hashes:?}: {report:?}");
+        assert!(
+            wrong.contains(&report.counts.handlers.hash_mismatch),
+            "{inline_hashes:?}: {report:?}"
+        );
     }
 }
 
 /// A message as (source, tag, number).
 type Name = (u32, u32, u32);
 
-/// With overtaking allowed the order is free, but matches are legal ones: nothing is lost, and no receive is
-/// left beside a message that it accepts (S24).
+/// With overtaking allowed the order is free, but matches are legal ones: nothing is lost, and no
+/// receive is left beside a message that it accepts (S24).
 #[test]
 fn overtaking_drops_the_order_and_nothing_else() {
     let mut overtaking = 0;
@@ -186,7 +213,11 @@ fn overtaking_drops_the_order_and_nothing_else() {
 }
 
 /// A hundred receives and messages in random order; returns how many of each found no partner.
-fn overtaking_round(endpoint: &mut Endpoint, comm: &Communicator, random: &mut ChaCha8Rng) -> (usize, usize) {
+fn overtaking_round(
+    endpoint: &mut Endpoint,
+    comm: &Communicator,
+    random: &mut ChaCha8Rng,
+) -> (usize, usize) {
     let mut under_way: HashSet<Name> = HashSet::new();
     let mut selectors = Vec::new();
     let mut requests = Vec::new();
@@ -196,7 +227,8 @@ fn overtaking_round(endpoint: &mut Endpoint, comm: &Communicator, random: &mut C
             let source = if random.random() { SourceSel::Any } else { rank(source).into() };
             let wanted = if random.random() { TagSel::Any } else { tag(wanted).into() };
             selectors.push(Selector::new(source, wanted));
-            requests.push(Some(endpoint.post_recv(comm, source, wanted, vec![0; 4]).expect("posted")));
+            requests
+                .push(Some(endpoint.post_recv(comm, source, wanted, vec![0; 4]).expect("posted")));
         } else {
             let mut peer = endpoint.sender(comm, rank(source));
             endpoint.send(&mut peer, tag(wanted), &u32::to_le_bytes(number)).expect("sent");
@@ -213,7 +245,11 @@ fn overtaking_round(endpoint: &mut Endpoint, comm: &Communicator, random: &mut C
         match result {
             Ok(received) => {
                 let Status { source, tag, .. } = received.status;
-                assert!(selectors[place].accepts(source, tag), "{:?} took {received:?}", selectors[place]);
+                assert!(
+                    selectors[place].accepts(source, tag),
+                    "{:?} took {received:?}",
+                    selectors[place]
+                );
                 take(&mut under_way, &received);
             }
             Err(RecvError::Cancelled(_)) => left.push(selectors[place]),
@@ -226,7 +262,8 @@ fn overtaking_round(endpoint: &mut Endpoint, comm: &Communicator, random: &mut C
     }
     let messages = under_way.len();
     for _ in 0..messages {
-        let received = endpoint.recv(comm, SourceSel::Any, TagSel::Any, vec![0; 4]).expect("received");
+        let received =
+            endpoint.recv(comm, SourceSel::Any, TagSel::Any, vec![0; 4]).expect("received");
         take(&mut under_way, &received);
     }
     (left.len(), messages)

@@ -7,7 +7,9 @@ use std::process::{Command, Output, Stdio};
 use dpamatch::analyze::order::Interleaving;
 use dpamatch::analyze::{Run, UNKNOWN};
 use dpamatch::engine::Oracle;
-use dpamatch::stream::{Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher, sequence};
+use dpamatch::stream::{
+    Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher, sequence,
+};
 use dpamatch::trace::{self, OpenOptions};
 use dpamatch_predict::{FastPath, Profile, Removal, Setup, simulate};
 
@@ -16,7 +18,8 @@ fn virtual_time_changes_no_match() {
     let removals = [Removal::Lazy, Removal::Eager, Removal::Deferred];
     let forms = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];
     for seed in 0..48_u64 {
-        let profile = [StreamProfile::Hot, StreamProfile::Wild, StreamProfile::Mixed][seed as usize % 3];
+        let profile =
+            [StreamProfile::Hot, StreamProfile::Wild, StreamProfile::Mixed][seed as usize % 3];
         let events: Vec<Event> = Generator::new(seed, 600, profile)
             .filter(|event| !matches!(event, Event::Mprobe { .. }))
             .collect();
@@ -28,8 +31,8 @@ fn virtual_time_changes_no_match() {
                 }
             })
             .expect("the oracle takes every stream");
-        let card =
-            Profile::read(Profile::text("bluefield3").expect("built in"), &[]).expect("a good profile");
+        let card = Profile::read(Profile::text("bluefield3").expect("built in"), &[])
+            .expect("a good profile");
         let mut setup = Setup::new(card, [1, 2, 3, 8, 32, 100][seed as usize % 6]);
         setup.removal = removals[seed as usize / 2 % 3];
         setup.fast_path = forms[seed as usize % 4];
@@ -51,7 +54,8 @@ fn recorded(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "data", "traces", name, &file].iter().collect()
 }
 
-/// In the order that the recorded pairs ask for, the handlers in virtual time give just these pairs (G4).
+/// In the order that the recorded pairs ask for, the handlers in virtual time give just these pairs
+/// (G4).
 #[test]
 fn recorded_programs_match_as_recorded() {
     for (name, handlers) in
@@ -59,12 +63,14 @@ fn recorded_programs_match_as_recorded() {
     {
         let source = trace::open(&recorded(name), &OpenOptions::default()).expect("a trace");
         let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
-        let card =
-            Profile::read(Profile::text("bluefield3").expect("built in"), &[]).expect("a good profile");
-        let mut setup = Setup { receives: 8192, charge_commands: true, ..Setup::new(card, handlers) };
+        let card = Profile::read(Profile::text("bluefield3").expect("built in"), &[])
+            .expect("a good profile");
+        let mut setup =
+            Setup { receives: 8192, charge_commands: true, ..Setup::new(card, handlers) };
         for interleaving in [Interleaving::PostsFirst, Interleaving::Random { seed: 5 }] {
             for (view, order) in run.views().zip(run.guided(interleaving)) {
-                let oracle = view.run(&mut Oracle::new(), &order).expect("the oracle takes every order");
+                let oracle =
+                    view.run(&mut Oracle::new(), &order).expect("the oracle takes every order");
                 let stream = sequence(view.events(&order)).expect("no matched probes");
                 let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
                 let mut receives = vec![UNKNOWN; view.inbound.len()];
@@ -73,7 +79,10 @@ fn recorded_programs_match_as_recorded() {
                 }
                 let rank = view.program.rank;
                 assert_eq!(receives, oracle, "{name}, rank {rank}, {interleaving:?}");
-                assert!(view.compare(&receives).is_exact(), "{name}, rank {rank}, {interleaving:?}");
+                assert!(
+                    view.compare(&receives).is_exact(),
+                    "{name}, rank {rank}, {interleaving:?}"
+                );
             }
             setup.removal = Removal::Lazy;
         }
@@ -101,7 +110,8 @@ fn text(output: &Output) -> String {
 #[test]
 fn the_command_gives_the_same_bytes_twice_in_every_form() {
     for format in ["table", "csv", "json"] {
-        let arguments = ["predict", "--threads", "1,4", "--workload", "nc,mixed:50", "--format", format];
+        let arguments =
+            ["predict", "--threads", "1,4", "--workload", "nc,mixed:50", "--format", format];
         let first = text(&dpamatch(&arguments, ""));
         assert_eq!(first, text(&dpamatch(&arguments, "")));
         assert!(first.contains("mixed:50"), "{first}");
@@ -111,7 +121,8 @@ fn the_command_gives_the_same_bytes_twice_in_every_form() {
 #[test]
 fn a_stream_is_predicted() {
     let stream = "post,0,9,0,7\npost,1,9,*,7\narrive,0,9,0,7\narrive,1,9,3,7\narrive,2,9,3,8\n";
-    let output = text(&dpamatch(&["predict", "stream", "--handlers", "4", "--format", "json"], stream));
+    let output =
+        text(&dpamatch(&["predict", "stream", "--handlers", "4", "--format", "json"], stream));
     let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
     assert_eq!(value["stream"][0]["messages"], 3);
     assert_eq!(value["stream"][0]["matched"], 2);
@@ -119,13 +130,14 @@ fn a_stream_is_predicted() {
     assert_eq!(value["handlers"].as_array().map(Vec::len), Some(4));
 }
 
-/// A rank of a trace goes the way of the workloads, with the same bytes each time; what it came to is what the
-/// trace's own analysis says.
+/// A rank of a trace goes the way of the workloads, with the same bytes each time; what it came to
+/// is what the trace's own analysis says.
 #[test]
 fn a_recorded_rank_is_predicted() {
     let minife = recorded("minife-16");
     let minife = minife.to_str().expect("a plain name");
-    let arguments = ["predict", "--trace", minife, "--rank", "5", "--threads", "1-3,32", "--format", "json"];
+    let arguments =
+        ["predict", "--trace", minife, "--rank", "5", "--threads", "1-3,32", "--format", "json"];
     let first = text(&dpamatch(&arguments, ""));
     assert_eq!(first, text(&dpamatch(&arguments, "")));
     let rates: serde_json::Value = serde_json::from_str(&first).expect("JSON");
@@ -136,7 +148,8 @@ fn a_recorded_rank_is_predicted() {
     assert!(rates[0]["rate"].as_f64() < rates[3]["rate"].as_f64(), "{first}");
 
     let came_to = |more: &[&str]| {
-        let arguments = ["predict", "handlers", "--trace", minife, "--rank", "5", "--format", "json"];
+        let arguments =
+            ["predict", "handlers", "--trace", minife, "--rank", "5", "--format", "json"];
         let output = text(&dpamatch(&[&arguments[..], more].concat(), ""));
         let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
         assert!(value["limits"].as_array().is_some_and(|rows| rows.len() >= 4), "{output}");
@@ -159,7 +172,10 @@ fn a_recorded_rank_is_predicted() {
 fn a_trace_for_perfetto_is_json() {
     let path = std::env::temp_dir().join(format!("dpamatch-predict-{}.json", std::process::id()));
     let name = path.to_str().expect("a plain name");
-    text(&dpamatch(&["predict", "handlers", "--handlers", "2", "--workload", "wc-sp", "--chrome", name], ""));
+    text(&dpamatch(
+        &["predict", "handlers", "--handlers", "2", "--workload", "wc-sp", "--chrome", name],
+        "",
+    ));
     let trace = std::fs::read_to_string(&path).expect("written");
     std::fs::remove_file(&path).expect("it is ours");
     let value: serde_json::Value = serde_json::from_str(&trace).expect("JSON");
@@ -192,8 +208,10 @@ fn the_accuracy_table_has_all_points() {
 fn what_if_asks_all_questions() {
     let edge = recorded("edge-4-mpich");
     let edge = edge.to_str().expect("a plain name");
-    let output =
-        text(&dpamatch(&["predict", "what-if", "--trace", edge, "--threads", "2-3", "--format", "csv"], ""));
+    let output = text(&dpamatch(
+        &["predict", "what-if", "--trace", edge, "--threads", "2-3", "--format", "csv"],
+        "",
+    ));
     for (question, answers) in [
         ("early booking check (O27)", 4),
         ("inline hashes (O26)", 2),
@@ -248,7 +266,11 @@ fn bad_input_is_named() {
     let cases: [(&[&str], &str, &str); 15] = [
         (&["predict", "--trace", truncated], "", "--salvage reads what is there"),
         (&["predict", "--trace", edge, "--rank", "7"], "", "no trace of this rank"),
-        (&["predict", "--trace", edge, "what-if"], "", "--trace goes behind the name of the subcommand"),
+        (
+            &["predict", "--trace", edge, "what-if"],
+            "",
+            "--trace goes behind the name of the subcommand",
+        ),
         (&["predict", "--trace", edge, "--workload", "nc"], "", "cannot be used with"),
         (&no_times, "", "other orders have no times"),
         (&["predict", "--threads", "0-3"], "", "takes N or N-M"),

@@ -1,4 +1,5 @@
-//! The emulated NIC gives the oracle's result on random streams, whatever its size, threads and options (V8).
+//! The emulated NIC gives the oracle's result on random streams, whatever its size, threads and
+//! options (V8).
 //!
 //! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run,
 //! `DPAMATCH_SEED` the first one.
@@ -14,7 +15,9 @@ use rand::{RngExt, SeedableRng};
 
 fn variable(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
-        Ok(value) => value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}")),
+        Ok(value) => {
+            value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}"))
+        }
         Err(_) => default,
     }
 }
@@ -33,14 +36,15 @@ fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
     use dpa_model::{Selector, SourceSel, TagSel};
     let selectors = || {
         events.iter().filter_map(|event| match event {
-            Event::Post { selector, .. } | Event::Probe { selector, .. } | Event::Mprobe { selector, .. } => {
-                Some(*selector)
-            }
+            Event::Post { selector, .. }
+            | Event::Probe { selector, .. }
+            | Event::Mprobe { selector, .. } => Some(*selector),
             _ => None,
         })
     };
     Hints {
-        no_any_source: random.random() && selectors().all(|Selector { source, .. }| source != SourceSel::Any),
+        no_any_source: random.random()
+            && selectors().all(|Selector { source, .. }| source != SourceSel::Any),
         no_any_tag: random.random() && selectors().all(|Selector { tag, .. }| tag != TagSel::Any),
         allow_overtaking: false,
     }
@@ -50,8 +54,9 @@ fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
 fn tame(events: &mut [Event]) {
     use dpa_model::{Rank, SourceSel, Tag, TagSel};
     for event in events {
-        if let Event::Post { selector, .. } | Event::Probe { selector, .. } | Event::Mprobe { selector, .. } =
-            event
+        if let Event::Post { selector, .. }
+        | Event::Probe { selector, .. }
+        | Event::Mprobe { selector, .. } = event
         {
             if selector.source == SourceSel::Any {
                 selector.source = Rank::default().into();
@@ -67,8 +72,8 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
     let handlers: usize = random.random_range(1..=64);
     let depth = handlers.next_power_of_two();
     let deep = |random: &mut ChaCha8Rng| depth * pick(random, &[1, 1, 2, 16]);
-    // Half of the NICs have room for everything, so that the NIC does the matching; the others fall back now
-    // and then.
+    // Half of the NICs have room for everything, so that the NIC does the matching; the others fall
+    // back now and then.
     let roomy: bool = random.random();
     let unexpected = if roomy { 400 } else { bounded(random, 300) };
     let fast_path = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];
@@ -133,7 +138,10 @@ fn check(seed: u64, seen: &mut Seen) {
     let entry = find("optimistic").expect("the engine's name");
     let mut nic = entry.build(&options).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     let got = results(nic.as_mut(), &events);
-    assert!(got.as_ref() == Ok(&wanted), "seed {seed}: {options:?}\nwanted {wanted:?}\ngot    {got:?}");
+    assert!(
+        got.as_ref() == Ok(&wanted),
+        "seed {seed}: {options:?}\nwanted {wanted:?}\ngot    {got:?}"
+    );
     for counter in nic.counters() {
         *seen.0.entry(counter.name.into_owned()).or_default() += counter.value;
     }
@@ -156,7 +164,10 @@ fn random_streams_equal_the_oracle() {
             }
         };
         let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a seed failed; it is printed above")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a seed failed; it is printed above"))
+            .collect()
     });
     let mut total = Seen::default();
     for (name, value) in seen.into_iter().flat_map(|seen| seen.0) {
@@ -164,10 +175,15 @@ fn random_streams_equal_the_oracle() {
     }
     println!("{count} streams from seed {first}: {:?}", total.0);
     if count >= 2000 {
-        // Those need another policy or hint, wrong hashes, or luck (a missed lock); other tests see to them.
-        let idle = ["overtaking", "hash_mismatch", "unexpected_full", "send_no_region", "lock_missed"];
-        let unseen: Vec<_> =
-            total.0.iter().filter(|(name, value)| **value == 0 && !idle.contains(&name.as_str())).collect();
+        // Those need another policy or hint, wrong hashes, or luck (a missed lock); other tests see
+        // to them.
+        let idle =
+            ["overtaking", "hash_mismatch", "unexpected_full", "send_no_region", "lock_missed"];
+        let unseen: Vec<_> = total
+            .0
+            .iter()
+            .filter(|(name, value)| **value == 0 && !idle.contains(&name.as_str()))
+            .collect();
         assert!(unseen.is_empty(), "never happened in {count} streams: {unseen:?}");
     }
 }

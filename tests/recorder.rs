@@ -1,4 +1,5 @@
-//! Traces that the project's own recorder wrote (`recorder/`, docs/record.md), under both MPI libraries.
+//! Traces that the project's own recorder wrote (`recorder/`, docs/record.md), under both MPI
+//! libraries.
 
 use std::path::PathBuf;
 
@@ -35,7 +36,9 @@ fn open(name: &str) -> Box<dyn TraceSource> {
 
 fn tallies(name: &str) -> Vec<Tally> {
     let source = open(name);
-    let tally = |&rank| trace::tally(source.open(rank).expect("a rank").as_mut(), &|| Ok(())).expect("whole");
+    let tally = |&rank| {
+        trace::tally(source.open(rank).expect("a rank").as_mut(), &|| Ok(())).expect("whole")
+    };
     source.ranks().iter().map(tally).collect()
 }
 
@@ -55,7 +58,10 @@ fn footers_count_the_records() {
             assert_eq!(tally.info.version, Some([13, 0, 0]), "{name}");
             let footer = tally.info.footer.as_ref().expect("a footer");
             assert_eq!(footer.called.get(function("MPI_Finalize")), 1, "{name}");
-            assert!(footer.called.total() > tally.calls.total(), "{name}: some calls are only counted");
+            assert!(
+                footer.called.total() > tally.calls.total(),
+                "{name}: some calls are only counted"
+            );
         }
     }
 }
@@ -80,18 +86,23 @@ fn receives_are_what_the_program_posted() {
             all.filter(|transfer| transfer.kind == kind).collect::<Vec<_>>()
         };
         let receives = of_kind(Kind::Recv);
-        let count =
-            |which: &dyn Fn(&Transfer) -> bool| receives.iter().filter(|receive| which(receive)).count();
+        let count = |which: &dyn Fn(&Transfer) -> bool| {
+            receives.iter().filter(|receive| which(receive)).count()
+        };
         assert_eq!(of_kind(Kind::Send).len() as u64, messages, "{name}");
-        assert_eq!((count(&|receive| receive.peer < 0), count(&|receive| receive.tag < 0)), wild, "{name}");
+        assert_eq!(
+            (count(&|receive| receive.peer < 0), count(&|receive| receive.tag < 0)),
+            wild,
+            "{name}"
+        );
         let cancelled = count(&|receive| receive.end == End::Cancelled);
         assert_eq!((cancelled, of_kind(Kind::Null).len()), nothing, "{name}");
         assert_eq!(count(&|receive| receive.end == End::Known) as u64, messages, "{name}");
     }
 }
 
-/// The k-th receive whose status says (source, tag) got the k-th such message: every message finds its receive, on
-/// whatever communicator, and has the bytes of its status.
+/// The k-th receive whose status says (source, tag) got the k-th such message: every message finds
+/// its receive, on whatever communicator, and has the bytes of its status.
 #[test]
 fn sends_and_receives_pair_up() {
     for Known { name, messages, .. } in TRACES {
@@ -99,23 +110,29 @@ fn sends_and_receives_pair_up() {
         let mut truth = Truth::default();
         run.truth.iter().for_each(|rank| truth.add(rank));
         assert_eq!((truth.pairs, truth.bytes_equal), (messages, messages), "{name}: {truth:?}");
-        let odd = [truth.eliminated, truth.bytes_differ, truth.assumed, truth.taken_for_null, truth.left];
+        let odd =
+            [truth.eliminated, truth.bytes_differ, truth.assumed, truth.taken_for_null, truth.left];
         assert_eq!(odd, [0; 5], "{name}: {truth:?}");
         // The example waits for an MPI_Ibarrier, which the format does not have.
         let unknown = u64::from(name.starts_with("example"));
-        assert!(run.programs.iter().all(|program| program.oddities.unknown_requests == unknown), "{name}");
+        assert!(
+            run.programs.iter().all(|program| program.oddities.unknown_requests == unknown),
+            "{name}"
+        );
     }
 }
 
-/// The list gives the recorded pairs, whether receives or messages come first. So what a matched probe took is written
-/// where it took it.
+/// The list gives the recorded pairs, whether receives or messages come first. So what a matched
+/// probe took is written where it took it.
 #[test]
 fn replays_give_the_recorded_pairs() {
     for Known { name, messages, .. } in TRACES {
         let run = Run::load(open(name).as_ref(), |_| ()).expect("a whole trace");
-        for interleaving in
-            [Interleaving::PostsFirst, Interleaving::ArrivalsFirst, Interleaving::Random { seed: 4 }]
-        {
+        for interleaving in [
+            Interleaving::PostsFirst,
+            Interleaving::ArrivalsFirst,
+            Interleaving::Random { seed: 4 },
+        ] {
             let orders = run.guided(interleaving);
             let mut same = 0;
             for (view, order) in run.views().zip(&orders) {

@@ -30,8 +30,11 @@ fn a_short_soak_finds_nothing() {
 
 #[test]
 fn time_ends_a_soak() {
-    let settings =
-        Settings { time_max: Some(Duration::from_millis(300)), drive: Drive::Caller, ..Settings::default() };
+    let settings = Settings {
+        time_max: Some(Duration::from_millis(300)),
+        drive: Drive::Caller,
+        ..Settings::default()
+    };
     let started = Instant::now();
     let report = run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}"));
     assert!(report.received > 0 && report.received < settings.messages, "{report:?}");
@@ -47,6 +50,9 @@ fn impossible_settings_are_refused() {
         Settings { receives_max: 0, ..Settings::default() },
         Settings { nic, ..Settings::default() },
     ] {
-        assert!(matches!(run(&settings, &mut |_| ()), Err(Fault::Settings(_) | Fault::Endpoint(_))));
+        assert!(matches!(
+            run(&settings, &mut |_| ()),
+            Err(Fault::Settings(_) | Fault::Endpoint(_))
+        ));
     }
 }

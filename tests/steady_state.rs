@@ -1,5 +1,5 @@
-//! Engines report the memory that they allocated; those whose queues stopped growing allocate no more, nor do the NIC
-//! and the endpoint on the path of a message.
+//! Engines report the memory that they allocated; those whose queues stopped growing allocate no
+//! more, nor do the NIC and the endpoint on the path of a message.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -27,8 +27,9 @@ fn add_bytes(bytes: usize) {
 
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator unchanged; the counters are plain thread-local numbers
-// that are initialised at compile time and have no destructor, so touching them never allocates.
+// SAFETY: every call goes to the system's allocator unchanged; the counters are plain thread-local
+// numbers that are initialised at compile time and have no destructor, so touching them never
+// allocates.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -39,7 +40,8 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         BYTES.set(BYTES.get().wrapping_sub(layout.size()));
-        // SAFETY: the pointer comes from `alloc` above, so from the system's allocator, with this layout.
+        // SAFETY: the pointer comes from `alloc` above, so from the system's allocator, with this
+        // layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -47,11 +49,15 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// One round with `depth` receives waiting, then as many messages: all three ways out of a queue are used.
+/// One round with `depth` receives waiting, then as many messages: all three ways out of a queue
+/// are used.
 fn round(engine: &mut dyn Engine, number: u64, depth: u64) {
     let tag = |index: u64| Tag::new((index % 50) as u32).expect("a small tag");
-    let envelope =
-        |index| Envelope { comm: CommId((index % 3) as u32), source: Rank::default(), tag: tag(index) };
+    let envelope = |index| Envelope {
+        comm: CommId((index % 3) as u32),
+        source: Rank::default(),
+        tag: tag(index),
+    };
     let first = number * 2 * depth;
     for index in first..first + depth {
         engine.post(RecvId(index), envelope(index).comm, Selector::new(SourceSel::Any, tag(index)));
@@ -103,7 +109,9 @@ fn call(engine: &mut dyn Engine, call: &Call) {
         Call::Event(Event::Post { recv, comm, selector, coll: Some(coll), .. }) => {
             engine.post_collective(recv, comm, selector, &coll);
         }
-        Call::Event(Event::Arrive { msg, envelope, coll: None, .. }) => _ = engine.arrive(msg, envelope),
+        Call::Event(Event::Arrive { msg, envelope, coll: None, .. }) => {
+            _ = engine.arrive(msg, envelope)
+        }
         Call::Event(Event::Arrive { msg, envelope, coll: Some(coll), .. }) => {
             engine.arrive_collective(msg, envelope, &coll);
         }
@@ -115,8 +123,9 @@ fn call(engine: &mut dyn Engine, call: &Call) {
     }
 }
 
-/// What an engine says that it holds is what the allocator gave it, after every call, to the byte. While a table
-/// grows the old and the new one exist, so the allocator sees a higher peak, but never twice the one reported.
+/// What an engine says that it holds is what the allocator gave it, after every call, to the byte.
+/// While a table grows the old and the new one exist, so the allocator sees a higher peak, but
+/// never twice the one reported.
 #[test]
 fn engines_report_the_memory_that_they_hold() {
     for (seed, profile) in (0..).zip(Profile::ALL) {
@@ -130,20 +139,30 @@ fn engines_report_the_memory_that_they_hold() {
             for (number, next) in calls.iter().enumerate() {
                 call(engine.as_mut(), next);
                 let reported = engine.stats().memory_bytes as usize;
-                assert_eq!(reported, BYTES.get() - own, "{}, {profile}, call {number}: {next}", entry.name);
+                assert_eq!(
+                    reported,
+                    BYTES.get() - own,
+                    "{}, {profile}, call {number}: {next}",
+                    entry.name
+                );
             }
-            let (reported, seen) = (engine.stats().memory_bytes_max as usize, BYTES_MAX.get() - own);
+            let (reported, seen) =
+                (engine.stats().memory_bytes_max as usize, BYTES_MAX.get() - own);
             let possible = reported <= seen && seen < 2 * reported;
             assert!(possible, "{}, {profile}: {reported} bytes at most, {seen} seen", entry.name);
         }
     }
 }
 
-/// Posted receives, unexpected messages, cancels and completions in groups, with buffers used again.
+/// Posted receives, unexpected messages, cancels and completions in groups, with buffers used
+/// again.
 fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
     const DEPTH: usize = 50;
-    let config =
-        EndpointConfig { nic: NicConfig { workers: 2, ..NicConfig::default() }, drive, ..Default::default() };
+    let config = EndpointConfig {
+        nic: NicConfig { workers: 2, ..NicConfig::default() },
+        drive,
+        ..Default::default()
+    };
     let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
     let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
     let mut peer = endpoint.sender(&comm, Rank::default());
@@ -168,8 +187,9 @@ fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
         }
         // Many at a time.
         for buffer in buffers.drain(..) {
-            requests
-                .push(Some(endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, buffer).expect("posted")));
+            requests.push(Some(
+                endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, buffer).expect("posted"),
+            ));
         }
         let cancelled = requests[(number % DEPTH as u64) as usize].as_ref().expect("posted");
         endpoint.cancel(cancelled).expect("asked");
@@ -179,7 +199,8 @@ fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
         while endpoint.wait_some(&mut requests, &mut results) > 0 {}
         requests.clear();
         for (_, result) in results.drain(..) {
-            buffers.push(result.map_or_else(|error| error.into_buffer(), |received| received.buffer));
+            buffers
+                .push(result.map_or_else(|error| error.into_buffer(), |received| received.buffer));
         }
     };
     (0..20).for_each(&mut round);

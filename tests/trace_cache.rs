@@ -1,5 +1,5 @@
-//! The cache of traces: made once, used again, made anew when the trace changes or the cache is damaged, and
-//! nothing half written stays behind.
+//! The cache of traces: made once, used again, made anew when the trace changes or the cache is
+//! damaged, and nothing half written stays behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,9 @@ fn options(folder: &tempfile::TempDir) -> OpenOptions {
 }
 
 fn files(options: &OpenOptions) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(options.cache.as_ref().expect("a cache")) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(options.cache.as_ref().expect("a cache")) else {
+        return Vec::new();
+    };
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
@@ -84,7 +86,11 @@ fn a_cache_that_does_not_fit_is_made_anew_with_a_notice() {
     let second = text.find("MPI_Comm_rank entering").expect("the second call");
     fs::write(&source, &text[second..]).expect("room");
     let trace = trace::open(&source, &options).expect("a trace");
-    assert!(trace.run().notices.iter().any(|notice| notice.contains("another state")), "{:?}", trace.run());
+    assert!(
+        trace.run().notices.iter().any(|notice| notice.contains("another state")),
+        "{:?}",
+        trace.run()
+    );
     assert_eq!(calls(trace.as_ref()).len(), whole.len() - 1);
 
     // Of the cache: every kind of damage at every tenth of it.
@@ -96,9 +102,17 @@ fn a_cache_that_does_not_fit_is_made_anew_with_a_notice() {
         for bad in [&flipped[..], &good[..at]] {
             fs::write(cache, bad).expect("room");
             let trace = trace::open(&source, &options).expect("a trace");
-            assert!(trace.run().notices.iter().any(|notice| notice.contains("damaged")), "{:?}", trace.run());
+            assert!(
+                trace.run().notices.iter().any(|notice| notice.contains("damaged")),
+                "{:?}",
+                trace.run()
+            );
             assert_eq!(calls(trace.as_ref()).len(), whole.len() - 1);
-            assert_eq!(fs::read(cache).expect("the cache"), good, "the same trace gives the same cache");
+            assert_eq!(
+                fs::read(cache).expect("the cache"),
+                good,
+                "the same trace gives the same cache"
+            );
         }
     }
     assert_eq!(files(&options).len(), 1);
@@ -117,8 +131,13 @@ fn an_interrupted_cache_leaves_nothing_behind() {
 fn what_gains_nothing_or_is_broken_is_not_cached() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = options(&folder);
-    let plain = trace::open(&data("old-versions/testtrace-1.0.0-0000.bin"), &options).expect("a trace");
-    assert!(plain.run().notices.iter().any(|notice| notice.starts_with("not cached")), "{:?}", plain.run());
+    let plain =
+        trace::open(&data("old-versions/testtrace-1.0.0-0000.bin"), &options).expect("a trace");
+    assert!(
+        plain.run().notices.iter().any(|notice| notice.starts_with("not cached")),
+        "{:?}",
+        plain.run()
+    );
     assert_eq!(calls(plain.as_ref()).len(), 9);
 
     let broken = folder.path().join("broken-0000.txt");
@@ -128,8 +147,13 @@ fn what_gains_nothing_or_is_broken_is_not_cached() {
     )
     .expect("room");
     let trace = trace::open(&broken, &options).expect("it is found");
-    assert!(trace.run().notices.iter().any(|notice| notice.starts_with("not cached")), "{:?}", trace.run());
-    let error = trace.open(Rank::default()).expect("a reader").next_call().expect_err("it is broken");
+    assert!(
+        trace.run().notices.iter().any(|notice| notice.starts_with("not cached")),
+        "{:?}",
+        trace.run()
+    );
+    let error =
+        trace.open(Rank::default()).expect("a reader").next_call().expect_err("it is broken");
     assert!(matches!(error.kind(), TraceErrorKind::Truncated(_)), "{error}");
     assert_eq!(files(&options), Vec::<PathBuf>::new());
 }

@@ -1,6 +1,6 @@
-//! The readers against the traces in `tests/data/traces`: binary and text say the same, numbers of calls are
-//! those of the footers, and nothing that is done to a file makes a reader panic, hang or take more memory
-//! than the file justifies.
+//! The readers against the traces in `tests/data/traces`: binary and text say the same, numbers of
+//! calls are those of the footers, and nothing that is done to a file makes a reader panic, hang or
+//! take more memory than the file justifies.
 
 use std::fs;
 use std::io::{Cursor, Read};
@@ -14,7 +14,8 @@ use dpamatch::trace::{
 use proptest::prelude::*;
 
 /// All that a call says, in a form that can be compared after the reader has gone on.
-type Told = (String, Option<u16>, Option<trace::Span>, Option<trace::Span>, Vec<(String, String)>, String);
+type Told =
+    (String, Option<u16>, Option<trace::Span>, Option<trace::Span>, Vec<(String, String)>, String);
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/traces").join(name)
@@ -29,7 +30,14 @@ fn open(name: &str) -> Box<dyn TraceSource> {
 }
 
 fn tell(call: &Call<'_>, arguments: Vec<(String, String)>) -> Told {
-    (call.function.to_string(), call.thread, call.cpu, call.wall, arguments, format!("{:?}", call.op))
+    (
+        call.function.to_string(),
+        call.thread,
+        call.cpu,
+        call.wall,
+        arguments,
+        format!("{:?}", call.op),
+    )
 }
 
 fn arguments(reader: &dyn RankReader) -> Vec<(String, String)> {
@@ -113,7 +121,9 @@ fn sources(trace: &dyn TraceSource) -> [usize; 4] {
         let mut reader = trace.open(rank).expect("the rank");
         while let Some(call) = reader.next_call().expect("a good trace") {
             let source = match call.op {
-                Op::Recv { recv, .. } | Op::Irecv { recv, .. } | Op::Sendrecv { recv, .. } => recv.source,
+                Op::Recv { recv, .. } | Op::Irecv { recv, .. } | Op::Sendrecv { recv, .. } => {
+                    recv.source
+                }
                 Op::Probe { source, .. } => source,
                 _ => continue,
             };
@@ -130,10 +140,12 @@ fn sources(trace: &dyn TraceSource) -> [usize; 4] {
 
 #[test]
 fn wildcards_and_no_process_are_told_apart_where_the_format_allows() {
-    // Each rank: a blocking and a non-blocking receive from MPI_PROC_NULL; MPI_ANY_SOURCE in three blocking
-    // receives, of which one ignores its status, in a probe, and in one non-blocking receive.
+    // Each rank: a blocking and a non-blocking receive from MPI_PROC_NULL; MPI_ANY_SOURCE in three
+    // blocking receives, of which one ignores its status, in a probe, and in one non-blocking
+    // receive.
     assert_eq!(sources(open("edge-4-openmpi").as_ref()), [4 * 3, 4 * 2, 4 * 2, 4 * 6]);
-    // MPICH writes both as -1: the blocking receive shows by its status, the non-blocking one does not.
+    // MPICH writes both as -1: the blocking receive shows by its status, the non-blocking one does
+    // not.
     assert_eq!(sources(open("edge-4-mpich").as_ref()), [4 * 3, 4 * 3, 4, 4 * 6]);
 }
 
@@ -164,19 +176,24 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
         .read_to_end(&mut unpacked)
         .expect("whole");
     fs::write(folder.path().join("all.tar"), &unpacked).expect("room");
-    let from_tar = trace::open(&folder.path().join("all.tar"), &OpenOptions::default()).expect("a trace");
+    let from_tar =
+        trace::open(&folder.path().join("all.tar"), &OpenOptions::default()).expect("a trace");
     // In a folder of its own, each rank packed in another way.
     let loose = folder.path().join("loose");
     fs::create_dir(&loose).expect("room");
     for entry in tar::Archive::new(&unpacked[..]).entries().expect("an archive") {
         let mut entry = entry.expect("an entry");
         let path = entry.path().expect("a name").into_owned();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else { continue };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else {
+            continue;
+        };
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).expect("whole");
         if name.ends_with("-0001.bin") {
-            let packed =
-                ruzstd::encoding::compress_to_vec(&bytes[..], ruzstd::encoding::CompressionLevel::Fastest);
+            let packed = ruzstd::encoding::compress_to_vec(
+                &bytes[..],
+                ruzstd::encoding::CompressionLevel::Fastest,
+            );
             fs::write(loose.join(format!("{name}.zst")), packed).expect("room");
         } else if !bytes.is_empty() {
             fs::write(loose.join(name), bytes).expect("room");
@@ -200,7 +217,8 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
     fs::copy(other, loose.join("other-0000.bin")).expect("room");
     let error = trace::open(&loose, &OpenOptions::default()).expect_err("two runs");
     assert!(error.to_string().contains("2 traces are in it"), "{error}");
-    let named = trace::open(&meta.expect("a description"), &OpenOptions::default()).expect("a trace");
+    let named =
+        trace::open(&meta.expect("a description"), &OpenOptions::default()).expect("a trace");
     assert_eq!(named.ranks().len(), 4);
 }
 
@@ -242,7 +260,9 @@ fn survive(bytes: &[u8], is_text: bool, salvage: bool) -> u64 {
             Ok(Some(call)) => {
                 if let Op::Completion(completion) = call.op {
                     assert!(
-                        completion.completed().all(|(at, request, _)| completion.requests[at] == request)
+                        completion
+                            .completed()
+                            .all(|(at, request, _)| completion.requests[at] == request)
                     );
                 }
                 calls += 1;
@@ -316,8 +336,12 @@ impl Harm {
 #[test]
 fn harm_of_any_kind_is_survived() {
     let seeds = seeds();
-    assert_eq!(seeds.each_ref().map(|seed| survive(seed, seed.starts_with(b"MPI"), false)), [56, 56]);
-    let config = ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() };
+    assert_eq!(
+        seeds.each_ref().map(|seed| survive(seed, seed.starts_with(b"MPI"), false)),
+        [56, 56]
+    );
+    let config =
+        ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let input = (prop::collection::vec(harm(), 1..6), any::<bool>(), any::<bool>());
     runner
@@ -356,8 +380,8 @@ fn a_count_that_the_file_does_not_hold_takes_no_memory() {
     bytes.extend(2_000_000_000_i32.to_be_bytes());
     bytes.extend(2_000_000_000_i32.to_be_bytes());
     bytes.extend([0; 60]);
-    let mut reader =
-        BinaryReader::new(Region::memory("bomb", bytes), rank(0), true).expect("salvage begins anyhow");
+    let mut reader = BinaryReader::new(Region::memory("bomb", bytes), rank(0), true)
+        .expect("salvage begins anyhow");
     assert!(matches!(reader.next_call(), Ok(None)));
     let salvage = reader.salvage().expect("it is broken");
     assert_eq!(salvage.calls, 0);

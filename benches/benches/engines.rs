@@ -1,19 +1,20 @@
-//! The sequential engines: `size` receives are posted and as many messages arrive, or the other way round.
+//! The sequential engines: `size` receives are posted and as many messages arrive, or the other way
+//! round.
 //!
-//! Ids `part/pattern/size`: part is the engine and the half that is timed (`bins_post`, `bins_arrive`,
-//! `bins_store`, `bins_hit`: posting before, matching, arriving before, posting after); pattern is the order
-//! in which receives are posted against the messages. Receives differ in the tag; for engines that go by source
-//! (`rank-array`, `4d`) in the source. The reverse orders of engines that search this load like a list take
-//! quadratic time, so they stop at 1024.
+//! Ids `part/pattern/size`: part is the engine and the half that is timed (`bins_post`,
+//! `bins_arrive`, `bins_store`, `bins_hit`: posting before, matching, arriving before, posting
+//! after); pattern is the order in which receives are posted against the messages. Receives differ
+//! in the tag; for engines that go by source (`rank-array`, `4d`) in the source. The reverse orders
+//! of engines that search this load like a list take quadratic time, so they stop at 1024.
 
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dpa_model::{CommId, Envelope, Rank, Selector, Tag};
 use dpamatch::engine::{
-    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig, DedicatedEngine, Engine,
-    FourDEngine, GridThreshold, ListEngine, MsgId, OptimisticSeqEngine, RankArrayEngine, RecvId, SimdEngine,
-    UcxEngine,
+    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig,
+    DedicatedEngine, Engine, FourDEngine, GridThreshold, ListEngine, MsgId, OptimisticSeqEngine,
+    RankArrayEngine, RecvId, SimdEngine, UcxEngine,
 };
 
 const COMM: CommId = CommId(0);

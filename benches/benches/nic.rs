@@ -1,7 +1,8 @@
-//! What the parts of the emulated NIC cost by themselves, on one thread; `barrier` and `removal` on two.
+//! What the parts of the emulated NIC cost by themselves, on one thread; `barrier` and `removal` on
+//! two.
 //!
-//! Ids `part/pattern/size`; the throughput is messages (or receives) per second, except that `search`, `barrier` and
-//! `removal` have another size, so there only the time says something.
+//! Ids `part/pattern/size`; the throughput is messages (or receives) per second, except that
+//! `search`, `barrier` and `removal` have another size, so there only the time says something.
 //!
 //! | part | timed |
 //! |---|---|
@@ -22,7 +23,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
 use dpa_model::{FastPath, Hints, NicConfig, Options, Rank, Removal, Selector, SourceSel, TagSel};
 use rig::{Rig, envelope, exact, tag};
 
@@ -80,7 +83,8 @@ fn whole_blocks(handlers: usize) -> NicConfig {
     NicConfig { handlers, workers: 2, slice_min: 64, receives: 1024, ..NicConfig::default() }
 }
 
-/// A leader that could share blocks looks for a whole block at once; one alone would begin with short ones.
+/// A leader that could share blocks looks for a whole block at once; one alone would begin with
+/// short ones.
 fn whole_round(rig: &mut Rig) {
     rig.leader.round(2);
 }
@@ -103,14 +107,20 @@ fn round(c: &mut Criterion) {
         block("nc", Options::default(), &exact, false);
         block("nc-reverse", Options::default(), &|i| exact(size - 1 - i), false);
         block("any-source", Options::default(), &any_source, false);
-        block("any-both", Options::default(), &|_| Selector::new(SourceSel::Any, TagSel::Any), false);
+        block(
+            "any-both",
+            Options::default(),
+            &|_| Selector::new(SourceSel::Any, TagSel::Any),
+            false,
+        );
         block("wc-fast", Options::default(), &|_| exact(0), true);
         block("wc-slow", off, &|_| exact(0), true);
     }
     group.finish();
 }
 
-/// Each index is one chain here. The fourth index, of receives that accept everything, has no vain search.
+/// Each index is one chain here. The fourth index, of receives that accept everything, has no vain
+/// search.
 fn search(c: &mut Criterion) {
     const MESSAGES: usize = 32;
     /// Tags that no receive asks for.
@@ -142,7 +152,8 @@ fn booking(c: &mut Criterion) {
     let mut group = c.benchmark_group("booking");
     for (pattern, allow_overtaking) in [("booked", false), ("overtaking", true)] {
         for size in [8, 32] {
-            let mut rig = Rig::with(whole_blocks(size), Hints { allow_overtaking, ..Hints::default() });
+            let mut rig =
+                Rig::with(whole_blocks(size), Hints { allow_overtaking, ..Hints::default() });
             let before = |rig: &mut Rig| {
                 post(size, exact)(rig);
                 rig.work();
@@ -164,7 +175,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Times blocks of 32 messages in `slices` slices: the leader's here, each other on a thread that polls for it.
+/// Times blocks of 32 messages in `slices` slices: the leader's here, each other on a thread that
+/// polls for it.
 fn sliced(
     group: &mut BenchmarkGroup<'_, WallTime>,
     pattern: &str,
@@ -173,7 +185,8 @@ fn sliced(
     options: Options,
 ) {
     const MESSAGES: usize = 32;
-    let config = NicConfig { slice_min: MESSAGES / slices, bins, options, ..whole_blocks(MESSAGES) };
+    let config =
+        NicConfig { slice_min: MESSAGES / slices, bins, options, ..whole_blocks(MESSAGES) };
     let mut rig = Rig::with(config, Hints::default());
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -209,7 +222,8 @@ fn shared_blocks(c: &mut Criterion) {
     }
     group.finish();
     let mut group = c.benchmark_group("removal");
-    let modes = [("eager", Removal::Eager), ("lazy", Removal::Lazy), ("deferred", Removal::Deferred)];
+    let modes =
+        [("eager", Removal::Eager), ("lazy", Removal::Lazy), ("deferred", Removal::Deferred)];
     for (pattern, removal) in modes {
         sliced(&mut group, pattern, 2, 1, Options { removal, ..Options::default() });
     }
@@ -305,7 +319,9 @@ fn queues(c: &mut Criterion) {
 
 fn cancel(c: &mut Criterion) {
     let mut group = c.benchmark_group("cancel");
-    for (pattern, size, same) in [("distinct", 32, false), ("distinct", 512, false), ("same", 32, true)] {
+    for (pattern, size, same) in
+        [("distinct", 32, false), ("distinct", 512, false), ("same", 32, true)]
+    {
         let mut rig = Rig::new(32, 1024, Options::default());
         group.throughput(Throughput::Elements(size as u64));
         group.bench_function(BenchmarkId::new(pattern, size), |bencher| {

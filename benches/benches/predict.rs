@@ -1,7 +1,8 @@
-//! How many messages of virtual time `dpamatch predict` gets through in a second of real time, on one core.
+//! How many messages of virtual time `dpamatch predict` gets through in a second of real time, on
+//! one core.
 //!
-//! Ids `predict/workload/handlers`: an endless stream without conflicts, all on the slow path, and with a quarter of
-//! the receives equal. Building the emulated NIC is in the time.
+//! Ids `predict/workload/handlers`: an endless stream without conflicts, all on the slow path, and
+//! with a quarter of the receives equal. Building the emulated NIC is in the time.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dpamatch_predict::{FastPath, Pattern, Profile, Sequence, Setup, simulate};

@@ -1,7 +1,8 @@
-//! How fast does one posted receive judge arriving messages? `Selector::accepts` (G2) per wildcard class (O5).
+//! How fast does one posted receive judge arriving messages? `Selector::accepts` (G2) per wildcard
+//! class (O5).
 //!
-//! Ids: `selector/accepts/<none|source|tag|both>`. One iteration judges [`MESSAGES`] envelopes, so the
-//! throughput that criterion prints is comparisons per second.
+//! Ids: `selector/accepts/<none|source|tag|both>`. One iteration judges [`MESSAGES`] envelopes, so
+//! the throughput that criterion prints is comparisons per second.
 
 use std::hint::black_box;
 
@@ -51,7 +52,10 @@ fn accepts(c: &mut Criterion) {
         let selector = selector(class);
         let (id, accepted) = expectation(class);
         let count = |selector: Selector, messages: &[(Rank, Tag)]| {
-            messages.iter().map(|&(source, tag)| u32::from(selector.accepts(source, tag))).sum::<u32>()
+            messages
+                .iter()
+                .map(|&(source, tag)| u32::from(selector.accepts(source, tag)))
+                .sum::<u32>()
         };
         assert_eq!(count(selector, &messages), accepted, "{id}: the bench measures something else");
         group.bench_function(id, |b| b.iter(|| count(black_box(selector), black_box(&messages))));

@@ -1,7 +1,7 @@
 //! The readers of traces: one rank of LULESH, its calls repeated to two sizes, from memory.
 //!
-//! Ids `trace_binary/lulesh/times` and `trace_text/lulesh/times`. Throughput is in bytes of the file; that it
-//! is the same at both sizes shows that the cost is linear in the calls.
+//! Ids `trace_binary/lulesh/times` and `trace_text/lulesh/times`. Throughput is in bytes of the
+//! file; that it is the same at both sizes shows that the cost is linear in the calls.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -17,9 +17,12 @@ use lzma_rust2::XzReader;
 const TIMES: [usize; 2] = [10, 80];
 
 fn unpack(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces/lulesh-27").join(name);
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces/lulesh-27").join(name);
     let mut bytes = Vec::new();
-    XzReader::new(File::open(path).expect("the file"), true).read_to_end(&mut bytes).expect("whole");
+    XzReader::new(File::open(path).expect("the file"), true)
+        .read_to_end(&mut bytes)
+        .expect("whole");
     bytes
 }
 
@@ -66,7 +69,8 @@ fn readers(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(file.len() as u64));
         group.bench_function(BenchmarkId::new("lulesh", times), |b| {
             b.iter(|| {
-                let mut reader = BinaryReader::new(region.clone(), Rank::default(), true).expect("a trace");
+                let mut reader =
+                    BinaryReader::new(region.clone(), Rank::default(), true).expect("a trace");
                 assert_eq!(count(&mut reader), calls * times as u64);
             });
         });

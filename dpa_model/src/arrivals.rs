@@ -1,16 +1,19 @@
-//! The completion queue with its bounce buffers: where senders put messages and handlers find them (O19, O20).
+//! The completion queue with its bounce buffers: where senders put messages and handlers find them
+//! (O19, O20).
 //!
-//! Entry `p` owns bounce buffer `p mod bounce_buffers`, so a buffer needs no allocation: a message that does
-//! not fit in its entry may be placed at `p` once entry `p - bounce_buffers` has been consumed. A full queue
-//! or a buffer still in use is receiver-not-ready for the sender; nothing is ever dropped (S21).
+//! Entry `p` owns bounce buffer `p mod bounce_buffers`, so a buffer needs no allocation: a message
+//! that does not fit in its entry may be placed at `p` once entry `p - bounce_buffers` has been
+//! consumed. A full queue or a buffer still in use is receiver-not-ready for the sender; nothing is
+//! ever dropped (S21).
 //!
-//! **A single sender needs no read-modify-write.** `senders` counts them. A new one is only made by borrowing
-//! an existing one, so while a sender that counts one is sending, there is no other. On x86 a locked
-//! instruction would also wait until the entry before has left the store buffer, which is most of a message's
-//! time between two processors.
+//! **A single sender needs no read-modify-write.** `senders` counts them. A new one is only made by
+//! borrowing an existing one, so while a sender that counts one is sending, there is no other. On
+//! x86 a locked instruction would also wait until the entry before has left the store buffer, which
+//! is most of a message's time between two processors.
 //!
-//! **Orderings.** `tail` is a counter only (Relaxed): a claim is safe because of the head that it saw (see
-//! ring.rs). Bounce buffers travel under their entry's owner bit, and come back with `head`.
+//! **Orderings.** `tail` is a counter only (Relaxed): a claim is safe because of the head that it
+//! saw (see ring.rs). Bounce buffers travel under their entry's owner bit, and come back with
+//! `head`.
 //!
 //! | writer | reader | publishes |
 //! |---|---|---|
@@ -58,8 +61,8 @@ impl Arrivals {
         self.senders.fetch_sub(1, weak!(LeaveRelaxed, Release));
     }
 
-    /// Positions claimed so far. Relaxed: whoever must know that a sender's last claim is counted orders
-    /// itself after that sender.
+    /// Positions claimed so far. Relaxed: whoever must know that a sender's last claim is counted
+    /// orders itself after that sender.
     pub(crate) fn claimed(&self) -> u64 {
         self.tail.load(Relaxed)
     }
@@ -70,7 +73,8 @@ impl Arrivals {
         (position % self.bounce.count() as u64) as usize
     }
 
-    /// Takes the next position for this sender alone. `seen_head` is the sender's copy of the queue's head.
+    /// Takes the next position for this sender alone. `seen_head` is the sender's copy of the
+    /// queue's head.
     #[inline(always)]
     pub(crate) fn claim(&self, seen_head: &mut u64, bounced: bool) -> Result<u64, NotReady> {
         let depth = self.ring.depth();
@@ -78,7 +82,8 @@ impl Arrivals {
         let alone = self.senders.load(weak!(AloneRelaxed, Acquire)) == 1 || fault!(ClaimTorn);
         let mut tail = self.tail.load(Relaxed);
         loop {
-            // `tail` may be older than the head; then the difference is negative, and the exchange fails.
+            // `tail` may be older than the head; then the difference is negative, and the exchange
+            // fails.
             if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 && !fault!(FullIgnored) {
                 *seen_head = self.ring.head();
                 if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 {

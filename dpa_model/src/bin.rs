@@ -1,19 +1,22 @@
-//! A bin of an index: the chain of the receives with one hash, cleaned under the bin's lock (O5, O6, O28).
+//! A bin of an index: the chain of the receives with one hash, cleaned under the bin's lock (O5,
+//! O6, O28).
 //!
-//! **State.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or `NIL`. `length`: receives linked.
-//! `tail` and `length` are only touched by the boundary and by the lock's holder.
+//! **State.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or `NIL`.
+//! `length`: receives linked. `tail` and `length` are only touched by the boundary and by the
+//! lock's holder.
 //!
-//! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next` from any
-//! descriptor of the chain, also one unlinked in this block, visits every later receive that is still posted
-//! (S17). B3: while a receive is `CONSUMED` and not `UNLINKED` it is in its chain.
+//! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next`
+//! from any descriptor of the chain, also one unlinked in this block, visits every later receive
+//! that is still posted (S17). B3: while a receive is `CONSUMED` and not `UNLINKED` it is in its
+//! chain.
 //!
-//! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each other.
-//! Searchers take no lock and need none, see descriptor.rs.
+//! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each
+//! other. Searchers take no lock and need none, see descriptor.rs.
 //!
 //! **Progress.** Lazy removal is wait-free; eager removal blocks on the lock's holder.
 //!
-//! **Cost.** 20 bytes, as the paper counts (O29): five 32-bit words where the paper has a lock and two 64-bit
-//! pointers (O31).
+//! **Cost.** 20 bytes, as the paper counts (O29): five 32-bit words where the paper has a lock and
+//! two 64-bit pointers (O31).
 
 use crate::Removal;
 use crate::descriptor::{Descriptor, NIL, state};
@@ -77,7 +80,8 @@ impl Bin {
         tail != NIL
     }
 
-    /// Unlinks a consumed receive as the block's only worker, or as the boundary: nobody else uses the bin.
+    /// Unlinks a consumed receive as the block's only worker, or as the boundary: nobody else uses
+    /// the bin.
     #[inline]
     pub(crate) fn remove_alone(&self, receives: &[Descriptor], receive: u32) {
         let descriptor = &receives[receive as usize];
@@ -97,8 +101,9 @@ impl Bin {
         self.length.store(self.length() - 1, Relaxed);
     }
 
-    /// Takes a receive out of the chain and makes it free at once, as the block's only worker. `before`: what stood
-    /// before it when the block began, or anything; if that still holds, nothing has to be walked.
+    /// Takes a receive out of the chain and makes it free at once, as the block's only worker.
+    /// `before`: what stood before it when the block began, or anything; if that still holds,
+    /// nothing has to be walked.
     #[inline(always)]
     pub(crate) fn take_out(&self, receives: &[Descriptor], receive: u32, before: u32) {
         let descriptor = &receives[receive as usize];
@@ -117,8 +122,8 @@ impl Bin {
         descriptor.state.store(state::FREE, Relaxed);
     }
 
-    /// Unlinks a receive behind `before`. `false`: it does not stand there. A receive that is still posted is still in
-    /// its chain (B2), so what its `next` names is, too.
+    /// Unlinks a receive behind `before`. `false`: it does not stand there. A receive that is still
+    /// posted is still in its chain (B2), so what its `next` names is, too.
     #[inline]
     fn take_out_after(&self, receives: &[Descriptor], receive: u32, before: u32) -> bool {
         let Some(neighbour) = receives.get(before as usize) else { return false };
@@ -134,15 +139,16 @@ impl Bin {
         true
     }
 
-    /// Unlinks a consumed receive while other handlers search and remove, or leaves that to the boundary.
-    /// `false`: it had to, because the lock was taken.
+    /// Unlinks a consumed receive while other handlers search and remove, or leaves that to the
+    /// boundary. `false`: it had to, because the lock was taken.
     #[inline]
     pub(crate) fn remove(&self, receives: &[Descriptor], receive: u32, removal: Removal) -> bool {
         if removal == Removal::Deferred {
             return true;
         }
         let acquire = weak!(LockAcquireRelaxed, Acquire);
-        if self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() && !fault!(UnlinkWithoutLock) {
+        if self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() && !fault!(UnlinkWithoutLock)
+        {
             if removal == Removal::Lazy {
                 return false;
             }
@@ -160,8 +166,8 @@ impl Bin {
         true
     }
 
-    /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends because of
-    /// B3.
+    /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends
+    /// because of B3.
     #[inline(never)]
     fn unlink_up_to(&self, receives: &[Descriptor], receive: u32) {
         let mut before = NIL;
@@ -224,10 +230,13 @@ mod tests {
 
     #[test]
     fn taking_out_in_any_order_leaves_the_others_in_theirs() {
-        // What stood before each in the beginning, or a wrong hint: nobody, the receive itself, one behind it.
+        // What stood before each in the beginning, or a wrong hint: nobody, the receive itself, one
+        // behind it.
         let hints: [fn(u32) -> u32; 4] =
             [|receive| receive.wrapping_sub(1), |_| NIL, |receive| receive, |_| RECEIVES - 1];
-        for (order, hint) in orders(&[0, 1, 2, 3]).iter().flat_map(|order| hints.map(|hint| (order, hint))) {
+        for (order, hint) in
+            orders(&[0, 1, 2, 3]).iter().flat_map(|order| hints.map(|hint| (order, hint)))
+        {
             let (bin, receives) = (Bin::empty(), table(RECEIVES as usize + 1));
             let mut left: Vec<u32> = (0..RECEIVES).collect();
             for &receive in &left {

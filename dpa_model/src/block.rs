@@ -1,19 +1,21 @@
-//! The block: up to N messages matched together, and the partial barrier between the workers that run its
-//! handlers (O1, O12, S1-S4).
+//! The block: up to N messages matched together, and the partial barrier between the workers that
+//! run its handlers (O1, O12, S1-S4).
 //!
-//! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers; with slices
-//! of one handler this is the paper's arrangement to the letter.
+//! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers;
+//! with slices of one handler this is the paper's arrangement to the letter.
 //!
-//! **State.** `published`: bits 0..8 the number of slices, bits 8.. the block's number; written by the leader
-//! (worker 0) to start a block that it shares with other workers. `progress[w]` (see progress.rs): the block
-//! and phase that worker w has passed; phase 1 = all handlers of slice w have booked and published their claims, 2 = all are matched, 3 = all
-//! protocol work is done. Only worker w writes it, and it only grows, so it never has to be reset and no
-//! read-modify-write is needed.
+//! **State.** `published`: bits 0..8 the number of slices, bits 8.. the block's number; written by
+//! the leader (worker 0) to start a block that it shares with other workers. `progress[w]` (see
+//! progress.rs): the block and phase that worker w has passed; phase 1 = all handlers of slice w
+//! have booked and published their claims, 2 = all are matched, 3 = all protocol work is done. Only
+//! worker w writes it, and it only grows, so it never has to be reset and no read-modify-write is
+//! needed.
 //!
-//! **Invariants.** K1: a handler's claim is constant from phase 1 of its slice to the end of the block. K2: a
-//! worker reads claims only of lower slices, after it saw their phase 1 (partial barrier: nobody waits for a
-//! higher one, O12). K3: the leader starts the next block only after phase 3 of every slice (block fence,
-//! S1); so `info`, claims and outcomes are never written while somebody reads them.
+//! **Invariants.** K1: a handler's claim is constant from phase 1 of its slice to the end of the
+//! block. K2: a worker reads claims only of lower slices, after it saw their phase 1 (partial
+//! barrier: nobody waits for a higher one, O12). K3: the leader starts the next block only after
+//! phase 3 of every slice (block fence, S1); so `info`, claims and outcomes are never written while
+//! somebody reads them.
 //!
 //! **Orderings.**
 //!
@@ -24,8 +26,8 @@
 //! | `reach(MATCHED)`: progress, Release | `wait_for(MATCHED)`: Acquire | consumption by lower handlers (S13) |
 //! | `reach(FINISHED)`: progress, Release | leader's `wait_for(FINISHED)`: Acquire | outcomes, unlinked chains, the end of all reads |
 //!
-//! **Progress.** A worker blocks only on lower slices, the leader at the end on all. The lowest unfinished
-//! handler never waits, so there is no deadlock however few processors there are (S19).
+//! **Progress.** A worker blocks only on lower slices, the leader at the end on all. The lowest
+//! unfinished handler never waits, so there is no deadlock however few processors there are (S19).
 
 use alloc::boxed::Box;
 
@@ -131,7 +133,8 @@ impl Block {
     pub(crate) fn publish(&self, info: BlockInfo) {
         // SAFETY: K3: every worker that could read `info` has finished the last shared block.
         unsafe { self.info.write(|slot| *slot = info) };
-        self.published.store(info.number << SLICE_BITS | info.slices as u64, weak!(PublishRelaxed, Release));
+        self.published
+            .store(info.number << SLICE_BITS | info.slices as u64, weak!(PublishRelaxed, Release));
     }
 
     /// Number of the last published block and how many slices it has.
@@ -143,7 +146,8 @@ impl Block {
     /// The published block; for a worker whose slice it has.
     ///
     /// # Safety
-    /// `published` showed a block with a slice for the calling worker, which has not reached its phase 3.
+    /// `published` showed a block with a slice for the calling worker, which has not reached its
+    /// phase 3.
     pub(crate) unsafe fn info(&self) -> BlockInfo {
         // SAFETY: the leader writes `info` again only after this worker's phase 3 (K3).
         unsafe { self.info.read(|info| *info) }
@@ -171,14 +175,17 @@ impl Block {
             }
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
-                assert!(self.broken.load(Acquire) == 0, "another worker panicked inside this block");
+                assert!(
+                    self.broken.load(Acquire) == 0,
+                    "another worker panicked inside this block"
+                );
             }
         }
         wait.failed_polls()
     }
 
-    /// Says that a worker has died inside a block: whoever waits for it panics, too, instead of waiting for
-    /// ever.
+    /// Says that a worker has died inside a block: whoever waits for it panics, too, instead of
+    /// waiting for ever.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
         self.broken.store(1, Release);
@@ -190,7 +197,8 @@ impl Block {
     /// The caller runs this handler and has not reached phase 1.
     #[inline(always)]
     pub(crate) unsafe fn set_claim(&self, handler: usize, claim: Claim) {
-        // SAFETY: K2: others read it only after phase 1; the readers of the last block are done (K3).
+        // SAFETY: K2: others read it only after phase 1; the readers of the last block are done
+        // (K3).
         unsafe { self.lanes[handler].claim.write(|slot| *slot = claim) };
     }
 

@@ -1,7 +1,7 @@
 //! The booking word of a receive: a bit per handler (O10, S22).
 //!
-//! 64 bits, so the descriptor stays one line. Builds for virtual time, which ask how more handlers would do,
-//! have three such words.
+//! 64 bits, so the descriptor stays one line. Builds for virtual time, which ask how more handlers
+//! would do, have three such words.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -101,7 +101,8 @@ impl BookingWord {
         self.0[word].fetch_or(if fault!(BookingMissing) { 0 } else { bit }, order);
     }
 
-    /// The same where nobody else books: a load and a store. Returns whether a lower handler had booked.
+    /// The same where nobody else books: a load and a store. Returns whether a lower handler had
+    /// booked.
     #[inline(always)]
     pub(crate) fn book_alone(&self, handler: usize, order: Ordering) -> bool {
         let (word, bit) = place(handler);

@@ -1,5 +1,5 @@
-//! A row of equal buffers: bounce buffers and unexpected buffers in NIC memory, staging buffers on the host
-//! (O19, O22).
+//! A row of equal buffers: bounce buffers and unexpected buffers in NIC memory, staging buffers on
+//! the host (O19, O22).
 
 use alloc::boxed::Box;
 use core::cell::UnsafeCell;
@@ -13,8 +13,8 @@ pub(crate) struct Buffers {
     size: usize,
 }
 
-// SAFETY: the bytes are only reached through `write` and `read`, whose callers exclude overlapping writes per
-// buffer.
+// SAFETY: the bytes are only reached through `write` and `read`, whose callers exclude overlapping
+// writes per buffer.
 unsafe impl Sync for Buffers {}
 
 impl core::fmt::Debug for Buffers {
@@ -45,8 +45,8 @@ impl Buffers {
     /// No other thread uses this buffer now.
     ///
     /// # Panics
-    /// When `bytes` is longer than a buffer or there is no such buffer; the protocol stage checks the length
-    /// before.
+    /// When `bytes` is longer than a buffer or there is no such buffer; the protocol stage checks
+    /// the length before.
     pub(crate) unsafe fn write(&self, buffer: usize, bytes: &[u8]) {
         assert!(bytes.len() <= self.size);
         let place = self.memory[buffer * self.size..][..self.size].as_ptr();
@@ -65,7 +65,12 @@ impl Buffers {
     ///
     /// # Panics
     /// When `length` is longer than a buffer or there is no such buffer.
-    pub(crate) unsafe fn read<R>(&self, buffer: usize, length: usize, look: impl FnOnce(&[u8]) -> R) -> R {
+    pub(crate) unsafe fn read<R>(
+        &self,
+        buffer: usize,
+        length: usize,
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> R {
         assert!(length <= self.size);
         let place = self.memory[buffer * self.size..][..self.size].as_ptr();
         // SAFETY: as in `write`, with shared access only.

@@ -39,23 +39,31 @@ pub(crate) struct Communicator {
     pub(crate) posted: [u32; 4],
     /// Unexpected messages on the NIC.
     pub(crate) unexpected: u32,
-    /// Posts and arrivals sent on to the host so far; the host hands the communicator back by naming this
-    /// number.
+    /// Posts and arrivals sent on to the host so far; the host hands the communicator back by
+    /// naming this number.
     pub(crate) forwarded: u64,
 }
 
 pub(crate) const COMMUNICATOR_BYTES: usize =
     size_of::<Communicator>() + size_of::<PlainCell<CommView>>() + EXTENT_BYTES;
 
-/// No receive has this selector: all bits set would be rank and tag 2^31 - 1, both wild, and a wild one is
-/// stored as 0.
+/// No receive has this selector: all bits set would be rank and tag 2^31 - 1, both wild, and a wild
+/// one is stored as 0.
 const NO_TARGET: u64 = u64::MAX;
 
 impl Communicator {
-    /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to the host
-    /// before.
+    /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to
+    /// the host before.
     pub(crate) fn new(home: Home, allowed: u8, view: CommView, forwarded: u64) -> Self {
-        Self { home, allowed, linked: LINKED_ALWAYS, view, forwarded, last: NO_TARGET, ..Self::default() }
+        Self {
+            home,
+            allowed,
+            linked: LINKED_ALWAYS,
+            view,
+            forwarded,
+            last: NO_TARGET,
+            ..Self::default()
+        }
     }
 
     /// No communicator, but still the count of what was sent to the host.
@@ -76,7 +84,8 @@ impl Communicator {
         (label, self.sequence)
     }
 
-    /// A sequence ID that no receive has yet; the next receive will have another one again (S11, cancel).
+    /// A sequence ID that no receive has yet; the next receive will have another one again (S11,
+    /// cancel).
     pub(crate) fn fresh_sequence(&mut self) -> u32 {
         self.sequence = self.sequence.wrapping_add(1);
         self.last = NO_TARGET;
@@ -90,7 +99,10 @@ impl Communicator {
 
     /// The classes in which something is posted.
     pub(crate) fn classes(&self) -> u8 {
-        self.posted.iter().enumerate().fold(0, |mask, (class, &count)| mask | u8::from(count > 0) << class)
+        self.posted
+            .iter()
+            .enumerate()
+            .fold(0, |mask, (class, &count)| mask | u8::from(count > 0) << class)
     }
 }
 
@@ -102,8 +114,8 @@ struct Extent {
 
 const EXTENT_BYTES: usize = size_of::<Extent>();
 
-/// First-fit allocation of runs of bins out of NIC memory, in a list sorted by place. No allocation after
-/// set-up.
+/// First-fit allocation of runs of bins out of NIC memory, in a list sorted by place. No allocation
+/// after set-up.
 #[derive(Debug)]
 pub(crate) struct BinRoom {
     extents: Box<[Extent]>,
@@ -120,7 +132,8 @@ impl BinRoom {
         }
     }
 
-    /// Room for a communicator with `bins` bins per table; `None` if there is none. O(communicators).
+    /// Room for a communicator with `bins` bins per table; `None` if there is none.
+    /// O(communicators).
     pub(crate) fn take(&mut self, bins: u32) -> Option<u32> {
         if self.used == self.extents.len() {
             return None;
@@ -146,7 +159,9 @@ impl BinRoom {
 
     /// Gives room back.
     pub(crate) fn give(&mut self, first: u32) {
-        if let Some(place) = self.extents[..self.used].iter().position(|extent| extent.first == first) {
+        if let Some(place) =
+            self.extents[..self.used].iter().position(|extent| extent.first == first)
+        {
             self.extents.copy_within(place + 1..self.used, place);
             self.used -= 1;
         }
@@ -177,7 +192,8 @@ mod tests {
     #[test]
     fn sequences_follow_the_posting_order() {
         let mut comm = Communicator::default();
-        let from_any = |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
+        let from_any =
+            |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
         let five = Target::of(from_any(5));
         let six = Target::of(from_any(6));
         assert_eq!(comm.label(&five), (0, 1));

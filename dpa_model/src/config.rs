@@ -1,9 +1,11 @@
-//! What a NIC is built from and which rules it follows. Every option leaves the matching result unchanged.
+//! What a NIC is built from and which rules it follows. Every option leaves the matching result
+//! unchanged.
 
 use core::fmt;
 
-/// Widest block: one bit of the booking word per handler (S22): 64. Under loom a worker's scratch has to fit on a
-/// coroutine's small stack; in virtual time all of a card's execution units can be asked for.
+/// Widest block: one bit of the booking word per handler (S22): 64. Under loom a worker's scratch
+/// has to fit on a coroutine's small stack; in virtual time all of a card's execution units can be
+/// asked for.
 pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { crate::booking::BITS };
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
@@ -16,12 +18,14 @@ pub const DPA_L2_BYTES: u64 = 3 << 19;
 /// BlueField-3: level-3 cache of the DPA (O4).
 pub const DPA_L3_BYTES: u64 = 3 << 20;
 
-/// When a handler in conflict may take the receive "its number further" instead of waiting (O16, S8).
+/// When a handler in conflict may take the receive "its number further" instead of waiting (O16,
+/// S8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FastPath {
     /// Never: every conflict takes the slow path.
     Off,
-    /// Form (a), the paper's words: all N handlers booked the same receive; so never in a partial block.
+    /// Form (a), the paper's words: all N handlers booked the same receive; so never in a partial
+    /// block.
     Literal,
     /// Form (b): this handler and all lower ones chose the same receive.
     Prefix,
@@ -38,8 +42,8 @@ pub enum Removal {
     Lazy,
     /// Wait for the bin's lock.
     Eager,
-    /// Leave every mark for the block's end, so that no handler takes a lock. A worker that runs a block alone
-    /// removes at once.
+    /// Leave every mark for the block's end, so that no handler takes a lock. A worker that runs a
+    /// block alone removes at once.
     Deferred,
 }
 
@@ -58,7 +62,8 @@ pub enum InlineHashes {
 /// What happens to a message without a receive when unexpected memory is exhausted (S21).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UnexpectedFull {
-    /// The message and all its communicator's later unmatched ones go to the host's software matching.
+    /// The message and all its communicator's later unmatched ones go to the host's software
+    /// matching.
     #[default]
     Demote,
     /// The completion queue is not consumed any further until a receive makes room; senders see
@@ -91,19 +96,21 @@ pub struct Options {
     pub unexpected_full: UnexpectedFull,
     /// Who gives the order.
     pub order: Order,
-    /// Report every admitted post and unexpected message on the completion ring, in the order that the NIC
-    /// chose.
+    /// Report every admitted post and unexpected message on the completion ring, in the order that
+    /// the NIC chose.
     pub log_order: bool,
 }
 
-/// Communicator hints (MPI 4.1, section 7.4.4; S24). All processes of a communicator must agree on them.
+/// Communicator hints (MPI 4.1, section 7.4.4; S24). All processes of a communicator must agree on
+/// them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Hints {
     /// `mpi_assert_no_any_source`: no receive or probe uses any source.
     pub no_any_source: bool,
     /// `mpi_assert_no_any_tag`: no receive or probe uses any tag.
     pub no_any_tag: bool,
-    /// `mpi_assert_allow_overtaking`: order of messages and receives may be dropped: no barrier, no detection.
+    /// `mpi_assert_allow_overtaking`: order of messages and receives may be dropped: no barrier, no
+    /// detection.
     pub allow_overtaking: bool,
 }
 
@@ -114,9 +121,9 @@ pub struct NicConfig {
     pub handlers: usize,
     /// M, the host threads that may run them: `1..=64`.
     pub workers: usize,
-    /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in hand-overs than
-    /// they gain. 0: at least [`SLICE_MIN`], and the threads of a [`Pool`](crate::Pool) share blocks only while
-    /// measuring says that this is faster.
+    /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in
+    /// hand-overs than they gain. 0: at least [`SLICE_MIN`], and the threads of a
+    /// [`Pool`](crate::Pool) share blocks only while measuring says that this is faster.
     pub slice_min: usize,
     /// Receive descriptors (O7).
     pub receives: usize,
@@ -124,7 +131,8 @@ pub struct NicConfig {
     pub bins: usize,
     /// Communicators that can be offloaded at the same time; ids `0..communicators`.
     pub communicators: usize,
-    /// Bins in NIC memory, shared by all communicators. 0: enough for `communicators` with `bins` bins each.
+    /// Bins in NIC memory, shared by all communicators. 0: enough for `communicators` with `bins`
+    /// bins each.
     pub index_bins: usize,
     /// Entries of the completion queue, a power of two, at least `handlers` (O20).
     pub completion_queue: usize,
@@ -210,7 +218,9 @@ impl fmt::Display for ConfigError {
             Self::OutOfRange { what, value, least, most } => {
                 write!(f, "{what} is {value}, must be {least} to {most}")
             }
-            Self::NotPowerOfTwo { what, value } => write!(f, "{what} is {value}, must be a power of two"),
+            Self::NotPowerOfTwo { what, value } => {
+                write!(f, "{what} is {value}, must be a power of two")
+            }
             Self::Memory { needed, limit } => {
                 write!(f, "the NIC's tables need {needed} bytes, its memory is {limit} bytes")
             }

@@ -1,5 +1,5 @@
-//! What a NIC counts about itself (design vocabulary: S28). Always on; each counter has one writer at a time. Sums
-//! are made when counters are read, so that a message is counted once on its way.
+//! What a NIC counts about itself (design vocabulary: S28). Always on; each counter has one writer
+//! at a time. Sums are made when counters are read, so that a message is counted once on its way.
 
 use crate::sync::Counter;
 
@@ -93,8 +93,8 @@ counters! {
         slow_polls,
         /// Lazy removals that met a taken lock.
         lock_missed,
-        /// Searches whose inline hashes were wrong (verification mode); on the slow path a message may search
-        /// again.
+        /// Searches whose inline hashes were wrong (verification mode); on the slow path a message
+        /// may search again.
         hash_mismatch,
     }
 }
@@ -139,14 +139,15 @@ counters! {
         ring_full,
         /// Rounds that could not go on because unexpected memory was full (back-pressure).
         unexpected_full,
-        /// Most posted receives, and so descriptors, at a time (MPICH's `posted_recvq_length` at its highest).
+        /// Most posted receives, and so descriptors, at a time (MPICH's `posted_recvq_length` at
+        /// its highest).
         posted_high,
         /// Most unexpected messages at a time (MPICH's `unexpected_recvq_length` at its highest).
         unexpected_high,
         /// Most unexpected bytes at a time (MPICH's `unexpected_recvq_buffer_size` at its highest).
         unexpected_bytes_high,
-        /// Most entries waiting in the completion queue, looked at every 16 blocks; bounce buffers in use are
-        /// never more.
+        /// Most entries waiting in the completion queue, looked at every 16 blocks; bounce buffers
+        /// in use are never more.
         arrivals_high,
     }
 }

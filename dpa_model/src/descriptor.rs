@@ -1,19 +1,21 @@
-//! The receive descriptor: 64 bytes, one line, everything that a handler needs of a posted receive (O7, O29,
-//! S23).
+//! The receive descriptor: 64 bytes, one line, everything that a handler needs of a posted receive
+//! (O7, O29, S23).
 //!
-//! **State.** `state`: `FREE -> POSTED -> CONSUMED -> UNLINKED -> FREE`. `POSTED` is given by the boundary;
-//! `CONSUMED` by the one handler that takes the receive (S18); `UNLINKED` by whoever holds the bin's lock;
-//! `FREE` by the boundary. `booking`: bit i is set by handler i when it selects this receive (O10); it is as
-//! wide as the widest block, 64 (S22: the paper's 32 and one more width). `next`: the chain of the bin; an
-//! unlinked descriptor keeps it until the block ends (S17).
+//! **State.** `state`: `FREE -> POSTED -> CONSUMED -> UNLINKED -> FREE`. `POSTED` is given by the
+//! boundary; `CONSUMED` by the one handler that takes the receive (S18); `UNLINKED` by whoever
+//! holds the bin's lock; `FREE` by the boundary. `booking`: bit i is set by handler i when it
+//! selects this receive (O10); it is as wide as the widest block, 64 (S22: the paper's 32 and one
+//! more width). `next`: the chain of the bin; an unlinked descriptor keeps it until the block ends
+//! (S17).
 //!
-//! **Invariants.** D1: `posted` is written only by the boundary, so inside a block it is constant. D2: no
-//! descriptor is taken twice (S18). D3: every receive booked in a block is consumed in that block (S7).
+//! **Invariants.** D1: `posted` is written only by the boundary, so inside a block it is constant.
+//! D2: no descriptor is taken twice (S18). D3: every receive booked in a block is consumed in that
+//! block (S7).
 //!
-//! **Orderings.** Inside a block nothing new becomes reachable: chains only lose members, and what a pointer
-//! leads to was written by the boundary before the block was published. So `state`, `booking` and `next` are
-//! Relaxed inside a block; the barrier (`Block::progress`) and the block's publication order everything that
-//! must be ordered.
+//! **Orderings.** Inside a block nothing new becomes reachable: chains only lose members, and what
+//! a pointer leads to was written by the boundary before the block was published. So `state`,
+//! `booking` and `next` are Relaxed inside a block; the barrier (`Block::progress`) and the block's
+//! publication order everything that must be ordered.
 
 use alloc::boxed::Box;
 
@@ -56,7 +58,8 @@ pub(crate) struct Posted {
 }
 
 impl Posted {
-    /// Whether a message with this source and tag fits, for a receive found in the index of `class`.
+    /// Whether a message with this source and tag fits, for a receive found in the index of
+    /// `class`.
     #[inline(always)]
     pub(crate) fn fits(&self, class: WildcardClass, source: u32, tag: u32) -> bool {
         match class {
@@ -81,7 +84,8 @@ pub(crate) struct Descriptor {
 pub const DESCRIPTOR_BYTES: usize = 64;
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
-const _: () = assert!(size_of::<Descriptor>() == DESCRIPTOR_BYTES && align_of::<Descriptor>() == 64);
+const _: () =
+    assert!(size_of::<Descriptor>() == DESCRIPTOR_BYTES && align_of::<Descriptor>() == 64);
 
 impl Descriptor {
     fn free() -> Self {

@@ -1,7 +1,7 @@
 //! The wire without matching: takes messages out of the completion queue one by one, in order.
 //!
-//! For measurements: what senders, queue and bounce buffers cost by themselves, and what another matching
-//! engine costs on the same wire. Nothing of the NIC but its completion queue is used.
+//! For measurements: what senders, queue and bounce buffers cost by themselves, and what another
+//! matching engine costs on the same wire. Nothing of the NIC but its completion queue is used.
 
 use crate::event::RemoteData;
 use crate::message::{Protocol, inline_bytes};
@@ -29,8 +29,8 @@ pub struct Drain {
 const RELEASE_EVERY: u64 = 32;
 
 impl Drain {
-    /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once the drain
-    /// is dropped.
+    /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once
+    /// the drain is dropped.
     pub fn new(leader: Leader) -> Self {
         let released = leader.arrivals_head;
         Self { leader, released }
@@ -54,9 +54,11 @@ impl Drain {
                 }
                 Protocol::Buffered => {
                     // SAFETY: the bounce buffer belongs to this entry until the head passes it.
-                    arrivals.bounce.read(arrivals.bounce_buffer(position), entry.length as usize, |bytes| {
-                        take(entry.envelope, Data::Eager(bytes))
-                    })
+                    arrivals.bounce.read(
+                        arrivals.bounce_buffer(position),
+                        entry.length as usize,
+                        |bytes| take(entry.envelope, Data::Eager(bytes)),
+                    )
                 }
                 Protocol::Rendezvous => {
                     let data = RemoteData::new(shared, RegionKey(entry.payload[0]));
@@ -126,7 +128,9 @@ mod tests {
         let config = NicConfig { completion_queue: 32, ..NicConfig::default() };
         let nic = Nic::new(&config).expect("a NIC");
         let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
-        let fill = |sender: &mut crate::Sender| (0..).find(|_| sender.try_send(envelope(1), &[], 0).is_err());
+        let fill = |sender: &mut crate::Sender| {
+            (0..).find(|_| sender.try_send(envelope(1), &[], 0).is_err())
+        };
         assert_eq!(fill(&mut sender), Some(32));
         while drain.next(|_, _| ()).is_some() {}
         assert_eq!(fill(&mut sender), Some(32));

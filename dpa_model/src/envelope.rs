@@ -1,4 +1,5 @@
-//! What a message carries and what a receive asks for: communicator, source, tag, wildcards (papers: G2, O5).
+//! What a message carries and what a receive asks for: communicator, source, tag, wildcards
+//! (papers: G2, O5).
 
 use core::fmt;
 
@@ -119,7 +120,8 @@ impl Selector {
         Self { source: source.into(), tag: tag.into() }
     }
 
-    /// Whether a message from `source` with `tag` is accepted (G2); the communicator is compared elsewhere.
+    /// Whether a message from `source` with `tag` is accepted (G2); the communicator is compared
+    /// elsewhere.
     #[inline]
     pub fn accepts(&self, source: Rank, tag: Tag) -> bool {
         (match self.source {

@@ -22,8 +22,8 @@ impl RequestId {
         (self.0 & u64::from(u32::MAX)) as usize
     }
 
-    /// The whole name as a number; never that of another request of this port, unless 2^32 requests used its
-    /// slot.
+    /// The whole name as a number; never that of another request of this port, unless 2^32 requests
+    /// used its slot.
     pub fn as_u64(self) -> u64 {
         self.0
     }
@@ -37,7 +37,8 @@ impl RequestId {
 #[derive(PartialEq, Eq, Debug)]
 pub struct ForwardedRequest {
     pub(crate) request: RequestId,
-    /// Which NIC sent it on: that one has forgotten it, another may be using a request of the same name.
+    /// Which NIC sent it on: that one has forgotten it, another may be using a request of the same
+    /// name.
     pub(crate) nic: usize,
 }
 
@@ -78,7 +79,8 @@ pub enum Payload {
     Rendezvous(RemoteData),
 }
 
-/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it releases the sender.
+/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it releases the
+/// sender.
 #[derive(Debug)]
 pub struct RemoteData {
     shared: Arc<Shared>,
@@ -91,8 +93,8 @@ impl RemoteData {
         Self { shared: shared.clone(), key }
     }
 
-    /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number of bytes
-    /// copied.
+    /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number
+    /// of bytes copied.
     pub fn read(self, target: &mut [u8]) -> usize {
         let copied = self.shared.regions.read(self.key, |bytes| {
             let length = bytes.len().min(target.len());
@@ -110,7 +112,8 @@ impl Drop for RemoteData {
     }
 }
 
-/// What [`poll`](crate::HostPort::poll) reports. All events of a port come in the order of matching.
+/// What [`poll`](crate::HostPort::poll) reports. All events of a port come in the order of
+/// matching.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -180,7 +183,8 @@ pub enum Event {
         /// A matched probe's hold on it.
         taken: Option<TakenMessage>,
     },
-    /// Nothing fits on the NIC: look in the software list; end it with [`withdraw`](crate::HostPort::withdraw).
+    /// Nothing fits on the NIC: look in the software list; end it with
+    /// [`withdraw`](crate::HostPort::withdraw).
     ProbeForwarded {
         /// Which probe.
         request: ForwardedRequest,

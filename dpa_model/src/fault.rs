@@ -1,8 +1,8 @@
-//! Seeded faults: each breaks one rule of the algorithm or one memory ordering, to show that the models
-//! notice: a model is worth as much as the faults that it catches.
+//! Seeded faults: each breaks one rule of the algorithm or one memory ordering, to show that the
+//! models notice: a model is worth as much as the faults that it catches.
 //!
-//! In a normal build `fault!(X)` is the word `false` and `weak!(X, Release)` is the word `Release`: no code,
-//! no branch, nothing to switch on. Only builds for loom or shuttle know the faults; there
+//! In a normal build `fault!(X)` is the word `false` and `weak!(X, Release)` is the word `Release`:
+//! no code, no branch, nothing to switch on. Only builds for loom or shuttle know the faults; there
 //! `DPAMATCH_FAULT=<name>` chooses one for the whole process.
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]

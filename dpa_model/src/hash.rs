@@ -1,7 +1,8 @@
-//! The hash over source and tag that places a receive in its bin and travels with the message (O26, S29).
+//! The hash over source and tag that places a receive in its bin and travels with the message (O26,
+//! S29).
 //!
-//! Sender and NIC must agree on it, so it is part of the model and fixed: two rounds of multiply and fold.
-//! The full 32 bits travel; each NIC reduces them to its own number of bins.
+//! Sender and NIC must agree on it, so it is part of the model and fixed: two rounds of multiply
+//! and fold. The full 32 bits travel; each NIC reduces them to its own number of bins.
 
 use crate::{Rank, Tag, WildcardClass};
 
@@ -57,8 +58,8 @@ fn one(value: u32) -> u32 {
     mix(u64::from(value))
 }
 
-/// Odd constants with balanced bits: 2^64 divided by the golden ratio, and the fractional bits of the square
-/// root of 3.
+/// Odd constants with balanced bits: 2^64 divided by the golden ratio, and the fractional bits of
+/// the square root of 3.
 const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
 const SECOND: u64 = 0xBB67_AE85_84CA_A73B;
 
@@ -96,7 +97,10 @@ mod tests {
                 let ranks = fullest(bins, (0..4096).map(|i| both(i * stride, 7)));
                 let grid = fullest(bins, (0..64 * 64).map(|i| both((i % 64) * stride, i / 64)));
                 for load in [tags, ranks, grid] {
-                    assert!(load <= even * 2 + 10, "bins {bins} stride {stride}: fullest bin holds {load}");
+                    assert!(
+                        load <= even * 2 + 10,
+                        "bins {bins} stride {stride}: fullest bin holds {load}"
+                    );
                 }
             }
         }

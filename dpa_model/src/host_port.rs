@@ -1,15 +1,18 @@
-//! The host's end of the NIC: commands in, completions out, and who owns a receive's buffer meanwhile.
+//! The host's end of the NIC: commands in, completions out, and who owns a receive's buffer
+//! meanwhile.
 //!
-//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until `poll` hands it back; nobody on
-//! the host holds a reference to its bytes. H2: a slot's generation grows when the slot is freed, so an old
-//! [`RequestId`] names nothing.
+//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until `poll` hands it back;
+//! nobody on the host holds a reference to its bytes. H2: a slot's generation grows when the slot
+//! is freed, so an old [`RequestId`] names nothing.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use crate::event::{CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage};
+use crate::event::{
+    CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
+};
 use crate::message::{Command, Completion, HostAddress, Message, Protocol, Target, inline_bytes};
 use crate::nic::Shared;
 use crate::region::RegionKey;
@@ -56,7 +59,8 @@ pub struct HostPort {
     slots: Vec<Slot>,
     free: Vec<u32>,
     commands_tail: u64,
-    /// First position of the command queue that must not be filled yet, by the NIC's head as last seen.
+    /// First position of the command queue that must not be filled yet, by the NIC's head as last
+    /// seen.
     commands_end: u64,
     /// Commands issued that a stamp counts.
     commands_counted: u64,
@@ -64,8 +68,8 @@ pub struct HostPort {
     results_released: u64,
 }
 
-// SAFETY: the raw pointers in `slots` are owned buffers (H1), as movable between threads as the `Vec`s they
-// came from.
+// SAFETY: the raw pointers in `slots` are owned buffers (H1), as movable between threads as the
+// `Vec`s they came from.
 unsafe impl Send for HostPort {}
 
 /// Completions read before the ring is told about it.
@@ -86,8 +90,8 @@ impl HostPort {
         }
     }
 
-    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`: arrivals that
-    /// come before it, used with `Order::Stamped` only.
+    /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`:
+    /// arrivals that come before it, used with `Order::Stamped` only.
     ///
     /// # Errors
     /// [`CommandQueueFull`], with the buffer.
@@ -113,8 +117,8 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Asks to cancel a posted receive. The answer comes in its place among the events: `Cancelled`,
-    /// `TooLate` or `CancelForwarded`; a request that has ended already is too late.
+    /// Asks to cancel a posted receive. The answer comes in its place among the events:
+    /// `Cancelled`, `TooLate` or `CancelForwarded`; a request that has ended already is too late.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -125,12 +129,15 @@ impl HostPort {
         // A communicator that nobody has: the NIC finds nothing and says so in order.
         let nowhere = (CommId(u32::MAX), Selector { source: SourceSel::Any, tag: TagSel::Any });
         let (comm, selector) = self.describe(request).unwrap_or(nowhere);
-        self.issue(Command::Cancel { request: request.0, comm, target: Target::of(selector) }, stamp);
+        self.issue(
+            Command::Cancel { request: request.0, comm, target: Target::of(selector) },
+            stamp,
+        );
         Ok(())
     }
 
-    /// Looks for the oldest unexpected message that fits; with `take`, takes it out of matching (matched
-    /// probe).
+    /// Looks for the oldest unexpected message that fits; with `take`, takes it out of matching
+    /// (matched probe).
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -145,7 +152,10 @@ impl HostPort {
             return Err(CommandQueueFull);
         }
         let (request, ..) = self.lend(comm, Some(selector), Vec::new());
-        self.issue(Command::Probe { request: request.0, comm, target: Target::of(selector), take }, stamp);
+        self.issue(
+            Command::Probe { request: request.0, comm, target: Target::of(selector), take },
+            stamp,
+        );
         Ok(request)
     }
 
@@ -167,8 +177,12 @@ impl HostPort {
             return Err((CommandQueueFull, message, buffer));
         }
         let (request, address, capacity) = self.lend(CommId(u32::MAX), None, buffer);
-        let command =
-            Command::Receive { request: request.0, entry: message.entry, buffer: address, capacity };
+        let command = Command::Receive {
+            request: request.0,
+            entry: message.entry,
+            buffer: address,
+            capacity,
+        };
         self.issue(command, stamp);
         Ok(request)
     }
@@ -205,9 +219,9 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Offers to end a fallback: the software lists of `comm` are empty after `forwarded` posts and arrivals
-    /// that were sent on to the host (S20). The NIC answers with `Resumed`, or not at all if it has sent on
-    /// more since.
+    /// Offers to end a fallback: the software lists of `comm` are empty after `forwarded` posts and
+    /// arrivals that were sent on to the host (S20). The NIC answers with `Resumed`, or not at all
+    /// if it has sent on more since.
     ///
     /// # Errors
     /// [`CommandQueueFull`].
@@ -224,9 +238,9 @@ impl HostPort {
         self.commands_counted
     }
 
-    /// Messages that senders have put on their way so far, and how many of them the NIC has dealt with. When
-    /// a communicator has no sender any more, its last message has been dealt with once the second number
-    /// reaches the first as it was then.
+    /// Messages that senders have put on their way so far, and how many of them the NIC has dealt
+    /// with. When a communicator has no sender any more, its last message has been dealt with once
+    /// the second number reaches the first as it was then.
     pub fn arrivals(&self) -> (u64, u64) {
         (self.shared.arrivals.claimed(), self.shared.arrivals.ring.head())
     }
@@ -268,14 +282,15 @@ impl HostPort {
         event
     }
 
-    /// Hands over every event that is there now. Faster than [`poll`](Self::poll) where many come together: an
-    /// event is not passed on through memory.
+    /// Hands over every event that is there now. Faster than [`poll`](Self::poll) where many come
+    /// together: an event is not passed on through memory.
     #[inline]
     pub fn drain(&mut self, mut each: impl FnMut(Event)) {
         while self.step(&mut each) {}
     }
 
-    /// Reads one position of the ring, which need not hold an event. `false`: there is none to read.
+    /// Reads one position of the ring, which need not hold an event. `false`: there is none to
+    /// read.
     #[inline(always)]
     fn step(&mut self, each: impl FnOnce(Event)) -> bool {
         let position = self.results_head;
@@ -288,7 +303,9 @@ impl HostPort {
         let look = || unsafe { self.shared.completions.peek(position) };
         // By far the commonest, so it is built in place.
         let received = match *look() {
-            Completion::Received { request, message, late } => Some((RequestId(request), message, late)),
+            Completion::Received { request, message, late } => {
+                Some((RequestId(request), message, late))
+            }
             _ => None,
         };
         if let Some((request, message, late)) = received {
@@ -322,10 +339,12 @@ impl HostPort {
             Completion::PostForwarded { request } => {
                 Event::PostForwarded { request: self.forwarded(request) }
             }
-            Completion::ArrivalForwarded { message, protocol, payload } => Event::ArrivalForwarded {
-                message,
-                payload: self.payload(message, protocol, payload, position),
-            },
+            Completion::ArrivalForwarded { message, protocol, payload } => {
+                Event::ArrivalForwarded {
+                    message,
+                    payload: self.payload(message, protocol, payload, position),
+                }
+            }
             Completion::Refused { request } => {
                 let request = RequestId(request);
                 Event::Refused { request, buffer: self.end(request) }
@@ -335,7 +354,9 @@ impl HostPort {
                 Event::Cancelled { request, buffer: self.end(request) }
             }
             Completion::TooLate { request } => Event::TooLate { request: RequestId(request) },
-            Completion::CancelForwarded { request } => Event::CancelForwarded { request: RequestId(request) },
+            Completion::CancelForwarded { request } => {
+                Event::CancelForwarded { request: RequestId(request) }
+            }
             Completion::Probed { request, found } => {
                 let request = RequestId(request);
                 self.end(request);
@@ -343,7 +364,9 @@ impl HostPort {
                 Event::Probed {
                     request,
                     found: found.map(|found| found.0),
-                    taken: found.and_then(|(_, entry)| entry).map(|entry| TakenMessage { entry, nic }),
+                    taken: found
+                        .and_then(|(_, entry)| entry)
+                        .map(|entry| TakenMessage { entry, nic }),
                 }
             }
             Completion::ProbeForwarded { request, take } => {
@@ -367,17 +390,26 @@ impl HostPort {
         ForwardedRequest { request: RequestId(request), nic: self.nic() }
     }
 
-    fn payload(&self, message: Message, protocol: Protocol, payload: [u64; 3], position: u64) -> Payload {
+    fn payload(
+        &self,
+        message: Message,
+        protocol: Protocol,
+        payload: [u64; 3],
+        position: u64,
+    ) -> Payload {
         match protocol {
             Protocol::Inline => Payload::Eager(inline_bytes(&payload, message.length).to_vec()),
             Protocol::Buffered => {
                 let staging = (position % self.shared.completions.depth()) as usize;
                 // SAFETY: the buffer belongs to this ring position until it is released.
-                let bytes =
-                    unsafe { self.shared.staging.read(staging, message.length as usize, <[u8]>::to_vec) };
+                let bytes = unsafe {
+                    self.shared.staging.read(staging, message.length as usize, <[u8]>::to_vec)
+                };
                 Payload::Eager(bytes)
             }
-            Protocol::Rendezvous => Payload::Rendezvous(RemoteData::new(&self.shared, RegionKey(payload[0]))),
+            Protocol::Rendezvous => {
+                Payload::Rendezvous(RemoteData::new(&self.shared, RegionKey(payload[0])))
+            }
         }
     }
 
@@ -440,8 +472,9 @@ impl HostPort {
         let Some(lent) = slot.lent.take() else { return Vec::new() };
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(request.slot() as u32);
-        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the address any
-        // more), which the ring's owner bit ordered before this; `take` makes this the only call.
+        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the
+        // address any more), which the ring's owner bit ordered before this; `take` makes this the
+        // only call.
         unsafe { lent.give_back() }
     }
 }

@@ -1,10 +1,10 @@
-//! The four indexes of posted receives, as handlers search them (O5, O6): up to three hash tables and a list, each of
-//! bins with chains.
+//! The four indexes of posted receives, as handlers search them (O5, O6): up to three hash tables
+//! and a list, each of bins with chains.
 //!
 //! **Progress.** Searching is wait-free.
 //!
-//! **Cost.** A search reads one word of one bin and one line per descriptor walked, for each class in which something
-//! is posted.
+//! **Cost.** A search reads one word of one bin and one line per descriptor walked, for each class
+//! in which something is posted.
 
 use crate::bin::Bin;
 use crate::booking::HandlerSet;
@@ -62,9 +62,9 @@ pub(crate) struct Candidate {
     pub(crate) label: u64,
 }
 
-/// Searches the indexes in which something is posted: the first live receive that fits in each, of these the
-/// one posted first (O8, O11). Receives with a booking in `skip_booked` are passed over (early booking check,
-/// O27).
+/// Searches the indexes in which something is posted: the first live receive that fits in each, of
+/// these the one posted first (O8, O11). Receives with a booking in `skip_booked` are passed over
+/// (early booking check, O27).
 #[inline(never)]
 pub(crate) fn search(
     receives: &[Descriptor],
@@ -75,18 +75,28 @@ pub(crate) fn search(
     counters: &HandlerCounters,
 ) -> Option<Candidate> {
     let mut best = None;
-    // Written out, so that each class has its own compare and one that has no receives costs one test.
+    // Written out, so that each class has its own compare and one that has no receives costs one
+    // test.
     if view.classes & 1 != 0 {
         best = first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_none);
     }
     if view.classes & 2 != 0 {
-        best = older(best, first_fit::<1>(receives, bins, view, key, skip_booked, &counters.walked_source));
+        best = older(
+            best,
+            first_fit::<1>(receives, bins, view, key, skip_booked, &counters.walked_source),
+        );
     }
     if view.classes & 4 != 0 {
-        best = older(best, first_fit::<2>(receives, bins, view, key, skip_booked, &counters.walked_tag));
+        best = older(
+            best,
+            first_fit::<2>(receives, bins, view, key, skip_booked, &counters.walked_tag),
+        );
     }
     if view.classes & 8 != 0 {
-        best = older(best, first_fit::<3>(receives, bins, view, key, skip_booked, &counters.walked_both));
+        best = older(
+            best,
+            first_fit::<3>(receives, bins, view, key, skip_booked, &counters.walked_both),
+        );
     }
     best
 }
@@ -113,7 +123,9 @@ pub(crate) fn search_class<const CLASS: usize>(
 #[inline(always)]
 fn older(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> {
     match (one, other) {
-        (Some(a), Some(b)) => Some(if a.label < b.label || fault!(SearchTakesFirstIndex) { a } else { b }),
+        (Some(a), Some(b)) => {
+            Some(if a.label < b.label || fault!(SearchTakesFirstIndex) { a } else { b })
+        }
         (found, None) | (None, found) => found,
     }
 }

@@ -1,10 +1,10 @@
-//! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by *optimistic tag
-//! matching*.
+//! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by
+//! *optimistic tag matching*.
 //!
-//! No `std` apart from the [`Pool`] of host threads (feature `std`), dependencies `crossbeam-utils` alone. What
-//! would live on the card, leader, workers and their tables, takes no memory after [`Nic::new`] and panics on no
-//! message or command. The host's end, [`HostPort`], grows its list of requests up to the most in flight, and copies
-//! payloads that are sent on to software.
+//! No `std` apart from the [`Pool`] of host threads (feature `std`), dependencies `crossbeam-utils`
+//! alone. What would live on the card, leader, workers and their tables, takes no memory after
+//! [`Nic::new`] and panics on no message or command. The host's end, [`HostPort`], grows its list
+//! of requests up to the most in flight, and copies payloads that are sent on to software.
 //!
 //! **Roles.** [`Nic::new`] builds the tables and hands out
 //! - [`Leader`], worker 0: runs the block boundary and the lowest slice of every block;
@@ -12,11 +12,12 @@
 //! - [`HostPort`]: the host's end, where receives are posted and completions come out;
 //! - [`Sender`]: the wire's end, cloned for every sending thread.
 //!
-//! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their entries).
-//! Tables: `descriptor`, `index`, `communicator`, `unexpected`, `region`, `memory` (the budget). Ends:
-//! `host_port` and its `event`s, `sender`, `drain`. Algorithm: `block` (partial barrier), `matching` (search,
-//! book, detect, fast and slow path, protocol), `boundary` (admit, cut, finish). Runners: `pool`. Each
-//! concurrent type's file opens with its states, invariants and orderings.
+//! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their
+//! entries). Tables: `descriptor`, `index`, `communicator`, `unexpected`, `region`, `memory` (the
+//! budget). Ends: `host_port` and its `event`s, `sender`, `drain`. Algorithm: `block` (partial
+//! barrier), `matching` (search, book, detect, fast and slow path, protocol), `boundary` (admit,
+//! cut, finish). Runners: `pool`. Each concurrent type's file opens with its states, invariants and
+//! orderings.
 //!
 //! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's
 //! `docs/decisions.md` lists them.
@@ -81,16 +82,19 @@ mod unexpected;
 pub use bin::BIN_BYTES;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
-    BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX, Hints,
-    InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
+    BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX,
+    Hints, InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;
 pub use drain::{Data, Drain};
 pub use envelope::{
-    CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
+    CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
+    WildcardClass,
 };
-pub use event::{CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage};
+pub use event::{
+    CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
+};
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;

@@ -41,7 +41,8 @@ pub struct Footprint {
     limit: u64,
 }
 
-/// The paper's formula for one communicator (O29): three tables of 20-byte bins and 64-byte descriptors.
+/// The paper's formula for one communicator (O29): three tables of 20-byte bins and 64-byte
+/// descriptors.
 pub const fn paper_bytes(bins: u64, receives: u64) -> u64 {
     3 * bins * BIN_BYTES as u64 + receives * DESCRIPTOR_BYTES as u64
 }
@@ -69,7 +70,11 @@ impl Footprint {
                 nic("bins of posted receives", bins, BIN_BYTES),
                 nic("chains of unexpected messages", bins, UnexpectedStore::CHAIN_BYTES),
                 nic("unexpected messages", config.unexpected, UnexpectedStore::ENTRY_BYTES + 4),
-                nic("unexpected buffers", config.unexpected_buffers, config.eager_limit.saturating_add(4)),
+                nic(
+                    "unexpected buffers",
+                    config.unexpected_buffers,
+                    config.eager_limit.saturating_add(4),
+                ),
                 nic("communicators", config.communicators, crate::communicator::COMMUNICATOR_BYTES),
                 nic("completion queue", config.completion_queue, Ring::<Entry>::SLOT_BYTES),
                 nic("bounce buffers", config.bounce_buffers, config.eager_limit),
@@ -97,19 +102,25 @@ impl Footprint {
 
     /// Bytes of NIC memory.
     pub fn nic_bytes(&self) -> u64 {
-        self.lines.iter().filter(|line| line.on_nic).fold(0, |sum, line| sum.saturating_add(line.bytes()))
+        self.lines
+            .iter()
+            .filter(|line| line.on_nic)
+            .fold(0, |sum, line| sum.saturating_add(line.bytes()))
     }
 
     /// The paper's formula for one communicator of this configuration (O29).
     pub fn paper_bytes(&self) -> u64 {
-        self.bins.saturating_mul(3 * BIN_BYTES as u64).saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
+        self.bins
+            .saturating_mul(3 * BIN_BYTES as u64)
+            .saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
     }
 
-    /// What a search of one communicator walks: descriptors and its bins; the part that should stay in the
-    /// cache.
+    /// What a search of one communicator walks: descriptors and its bins; the part that should stay
+    /// in the cache.
     pub fn search_bytes(&self) -> u64 {
         let bins = bins_of_communicator(self.bins as usize) as u64;
-        bins.saturating_mul(BIN_BYTES as u64).saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
+        bins.saturating_mul(BIN_BYTES as u64)
+            .saturating_add(self.receives * DESCRIPTOR_BYTES as u64)
     }
 }
 
@@ -141,7 +152,9 @@ impl fmt::Display for Footprint {
         writeln!(f, "NIC memory in all: {total} bytes of {} ({share:.2} %)", self.limit)?;
         let place = match self.search_bytes() {
             bytes if bytes <= DPA_L2_BYTES => "fits the DPA's L2 cache (1.5 MiB)",
-            bytes if bytes <= DPA_L3_BYTES => "fits the DPA's L3 cache (3 MiB), not its L2 (1.5 MiB)",
+            bytes if bytes <= DPA_L3_BYTES => {
+                "fits the DPA's L3 cache (3 MiB), not its L2 (1.5 MiB)"
+            }
             _ => "exceeds the DPA's L3 cache (3 MiB)",
         };
         write!(f, "searched by one communicator: {} bytes: {place}", self.search_bytes())

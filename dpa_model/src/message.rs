@@ -1,17 +1,19 @@
-//! What travels: completion-queue entries, commands, completions. Each fits with its ready mark in one
-//! 64-byte line.
+//! What travels: completion-queue entries, commands, completions. Each fits with its ready mark in
+//! one 64-byte line.
 
 use crate::hash::Hashes;
 use crate::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass};
 
-/// Payload bytes that travel inside a completion-queue entry; longer eager messages use a bounce buffer.
+/// Payload bytes that travel inside a completion-queue entry; longer eager messages use a bounce
+/// buffer.
 pub const INLINE_BYTES: usize = 24;
 
 /// Address of a host buffer that the NIC may write until it reports the request complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostAddress(*mut u8);
 
-// SAFETY: the address is only used by `HostAddress::put`, whose caller owns the buffer behind it at that time.
+// SAFETY: the address is only used by `HostAddress::put`, whose caller owns the buffer behind it at
+// that time.
 unsafe impl Send for HostAddress {}
 // SAFETY: as above.
 unsafe impl Sync for HostAddress {}
@@ -28,17 +30,20 @@ impl HostAddress {
     /// Copies as much of `bytes` as fits into the buffer of `capacity` bytes.
     ///
     /// # Safety
-    /// The address starts a live buffer of at least `capacity` bytes that nobody else reads or writes until
-    /// the caller reports the request complete.
+    /// The address starts a live buffer of at least `capacity` bytes that nobody else reads or
+    /// writes until the caller reports the request complete.
     #[inline(always)]
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         if length == 8 {
-            // SAFETY: both sides hold at least 8 bytes, see below. The commonest small size needs no call.
-            unsafe { self.0.cast::<u64>().write_unaligned(bytes.as_ptr().cast::<u64>().read_unaligned()) };
+            // SAFETY: both sides hold at least 8 bytes, see below. The commonest small size needs
+            // no call.
+            unsafe {
+                self.0.cast::<u64>().write_unaligned(bytes.as_ptr().cast::<u64>().read_unaligned())
+            };
         } else {
-            // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the target; a
-            // user buffer never overlaps NIC memory or another request's buffer.
+            // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the
+            // target; a user buffer never overlaps NIC memory or another request's buffer.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, length) };
         }
     }
@@ -106,7 +111,8 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
     [word(0), word(1), word(2)]
 }
 
-/// A receive's selector taken apart by the host, with the hash of its class: the NIC only places it.
+/// A receive's selector taken apart by the host, with the hash of its class: the NIC only places
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target {
     pub(crate) class: WildcardClass,
@@ -136,7 +142,10 @@ impl Target {
     #[inline(always)]
     pub(crate) fn packed(&self) -> u64 {
         let class = self.class as u64;
-        (class & 1) << 63 | u64::from(self.source.get()) << 32 | (class & 2) << 30 | u64::from(self.tag.get())
+        (class & 1) << 63
+            | u64::from(self.source.get()) << 32
+            | (class & 2) << 30
+            | u64::from(self.tag.get())
     }
 
     /// Whether a message is accepted; the communicator is compared elsewhere.
@@ -222,7 +231,8 @@ pub(crate) enum Completion {
     PostForwarded {
         request: u64,
     },
-    /// The message is for software matching. A buffered payload is in the staging buffer of this ring position.
+    /// The message is for software matching. A buffered payload is in the staging buffer of this
+    /// ring position.
     ArrivalForwarded {
         message: Message,
         protocol: Protocol,

@@ -1,5 +1,5 @@
-//! The NIC as one object: what all its workers, its senders and its host share, and how the roles are handed
-//! out.
+//! The NIC as one object: what all its workers, its senders and its host share, and how the roles
+//! are handed out.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,8 +17,8 @@ use crate::region::Regions;
 use crate::ring::Ring;
 use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Relaxed, Release, prefetch};
 use crate::{
-    ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, HostPort, Leader, NicConfig, Options,
-    Sender, WildcardClass, Worker,
+    ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, HostPort, Leader, NicConfig,
+    Options, Sender, WildcardClass, Worker,
 };
 
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl Shared {
     /// The view of a communicator; empty for one that the NIC does not know.
     ///
     /// # Safety
-    /// The caller is inside a block for as long as it uses the view, or is the boundary: only that writes
-    /// views, between blocks.
+    /// The caller is inside a block for as long as it uses the view, or is the boundary: only that
+    /// writes views, between blocks.
     #[inline(always)]
     pub(crate) unsafe fn view(&self, comm: u32) -> Peek<'_, CommView> {
         match self.views.get(comm as usize) {
@@ -69,7 +69,8 @@ impl Shared {
         }
     }
 
-    /// The host's name of a receive that is posted, for the story; inside a block or by the boundary.
+    /// The host's name of a receive that is posted, for the story; inside a block or by the
+    /// boundary.
     #[cfg(dpamatch_shuttle)]
     pub(crate) fn request(&self, receive: u32) -> u64 {
         // SAFETY: inside a block (D1).
@@ -85,8 +86,8 @@ impl Shared {
 /// Running, asked to stop, stopped: who may still touch host and sender memory.
 ///
 /// **State.** `stop`: 0 running, 1 asked to stop. `stopped`: 0, or 1 once no worker runs any more.
-/// `remote_readers`: who else may read registered memory. **Orderings.** `stopped`, `remote_readers`: Release
-/// by who ends -> Acquire: all its reads and writes are over.
+/// `remote_readers`: who else may read registered memory. **Orderings.** `stopped`,
+/// `remote_readers`: Release by who ends -> Acquire: all its reads and writes are over.
 #[derive(Debug)]
 pub(crate) struct Life {
     stop: AtomicU64,
@@ -97,7 +98,11 @@ pub(crate) struct Life {
 
 impl Life {
     fn new() -> Self {
-        Self { stop: AtomicU64::new(0), stopped: AtomicU64::new(0), remote_readers: AtomicU64::new(1) }
+        Self {
+            stop: AtomicU64::new(0),
+            stopped: AtomicU64::new(0),
+            remote_readers: AtomicU64::new(1),
+        }
     }
 
     pub(crate) fn ask_to_stop(&self) {
@@ -133,8 +138,9 @@ impl Life {
     }
 }
 
-/// A NIC that was just built: one value per role. Who runs the roles is the caller's business: the pool of
-/// threads (`crate::Pool`), one thread that calls [`Leader::round`] now and then, or a model checker.
+/// A NIC that was just built: one value per role. Who runs the roles is the caller's business: the
+/// pool of threads (`crate::Pool`), one thread that calls [`Leader::round`] now and then, or a
+/// model checker.
 #[derive(Debug)]
 pub struct Nic {
     /// Worker 0: the block boundary and the lowest slice.
@@ -159,7 +165,11 @@ impl Nic {
             handlers: config.handlers,
             slice_min: if config.slice_min == 0 { crate::SLICE_MIN } else { config.slice_min },
             eager_limit: config.eager_limit,
-            arrivals: Arrivals::new(config.completion_queue, config.bounce_buffers, config.eager_limit),
+            arrivals: Arrivals::new(
+                config.completion_queue,
+                config.bounce_buffers,
+                config.eager_limit,
+            ),
             commands: Ring::new(config.command_queue),
             completions: Ring::new(config.completion_ring),
             staging: Buffers::new(config.completion_ring, config.eager_limit),
@@ -175,7 +185,9 @@ impl Nic {
         });
         Ok(Self {
             leader: Leader::new(shared.clone(), config),
-            workers: (1..config.workers).map(|worker| Worker::new(shared.clone(), worker)).collect(),
+            workers: (1..config.workers)
+                .map(|worker| Worker::new(shared.clone(), worker))
+                .collect(),
             host: HostPort::new(shared.clone()),
             sender: Sender::new(shared),
         })
@@ -204,7 +216,8 @@ impl Stop {
         self.shared.life.note_stopped();
     }
 
-    /// Says that a worker died: those that wait for it inside a block panic, and no further block is run.
+    /// Says that a worker died: those that wait for it inside a block panic, and no further block
+    /// is run.
     #[cfg(feature = "std")]
     pub(crate) fn break_down(&self) {
         self.shared.block.break_down();

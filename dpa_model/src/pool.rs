@@ -1,13 +1,15 @@
-//! M host threads that run the NIC (std only). Not part of the algorithm, and not needed on a real DPA.
+//! M host threads that run the NIC (std only). Not part of the algorithm, and not needed on a real
+//! DPA.
 //!
-//! Worker 0 leads. A worker that finds nothing to do for a while goes to sleep and says so; the leader gives
-//! slices only to the workers below the first sleeping one, and wakes the sleepers when full blocks keep
-//! coming. So idle workers do not take processors away, and no hand-over waits for a sleeping thread longer
-//! than one sleep.
+//! Worker 0 leads. A worker that finds nothing to do for a while goes to sleep and says so; the
+//! leader gives slices only to the workers below the first sleeping one, and wakes the sleepers
+//! when full blocks keep coming. So idle workers do not take processors away, and no hand-over
+//! waits for a sleeping thread longer than one sleep.
 //!
-//! Sharing a block costs hand-overs, and with more threads than processors it takes those away from senders and host.
-//! So the leader tries both ways for a while and goes on with the faster one, again and again, unless slices of a
-//! given length were asked for ([`NicConfig::slice_min`](crate::NicConfig::slice_min)).
+//! Sharing a block costs hand-overs, and with more threads than processors it takes those away from
+//! senders and host. So the leader tries both ways for a while and goes on with the faster one,
+//! again and again, unless slices of a given length were asked for
+//! ([`NicConfig::slice_min`](crate::NicConfig::slice_min)).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,12 +25,13 @@ use crate::{Leader, Round, Worker};
 /// Blocks between two attempts to wake sleeping workers.
 const WAKE_EVERY: u32 = 64;
 
-/// Rounds in which one way is tried, and rounds with the faster one before both are tried again: trying the slower one
-/// must not count.
+/// Rounds in which one way is tried, and rounds with the faster one before both are tried again:
+/// trying the slower one must not count.
 const TRIAL: u32 = 128;
 const SETTLED: u32 = 8192;
 
-/// Whether the leader shares blocks: tries it, tries it not, goes on with what took less time for a message.
+/// Whether the leader shares blocks: tries it, tries it not, goes on with what took less time for a
+/// message.
 #[derive(Debug)]
 struct Sharing {
     way: Way,
@@ -58,8 +61,8 @@ impl Sharing {
         matches!(self.way, Way::TryShared | Way::Shared)
     }
 
-    /// After a round in which something was done the way that is on; `messages` so far. Whether blocks are to be shared from now on.
-    /// Time is only looked at where a way begins or ends.
+    /// After a round in which something was done the way that is on; `messages` so far. Whether
+    /// blocks are to be shared from now on. Time is only looked at where a way begins or ends.
     fn note(&mut self, messages: u64, now: impl FnOnce() -> Instant) -> bool {
         let Some((began, before)) = self.since else {
             self.since = Some((now(), messages));
@@ -101,8 +104,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Starts one thread per worker. `on_start` runs first in each, with the worker's number: the place to
-    /// pin it.
+    /// Starts one thread per worker. `on_start` runs first in each, with the worker's number: the
+    /// place to pin it.
     ///
     /// # Errors
     /// What the system says when it gives no thread; the NIC is then stopped.
@@ -148,8 +151,8 @@ impl Pool {
                 on_start(0);
                 lead(leader, &team_of_leader, &others);
             });
-            // A panic must not leave the other workers, or the host, waiting for ever; it goes on after all
-            // have ended.
+            // A panic must not leave the other workers, or the host, waiting for ever; it goes on
+            // after all have ended.
             let result = catch_unwind(life);
             if result.is_err() {
                 stop_of_leader.break_down();
@@ -227,7 +230,9 @@ fn lead(mut leader: Leader, team: &Team, others: &[Thread]) {
                         .as_mut()
                         .is_some_and(|sharing| sharing.note(leader.arrivals_head, Instant::now));
                 let asleep = on && awake <= others.len();
-                if begins || asleep && rounds.is_multiple_of(WAKE_EVERY) && leader.last_block_was_full() {
+                if begins
+                    || asleep && rounds.is_multiple_of(WAKE_EVERY) && leader.last_block_was_full()
+                {
                     others.iter().for_each(Thread::unpark);
                 }
             }
@@ -246,7 +251,8 @@ fn serve(mut worker: Worker, team: &Team) {
             wait.pause();
         } else {
             awake.store(false, Relaxed);
-            // A block may have been published before the leader could see that: look once more, then sleep.
+            // A block may have been published before the leader could see that: look once more,
+            // then sleep.
             if !worker.round() {
                 std::thread::park_timeout(Duration::from_millis(1));
             }
@@ -261,7 +267,8 @@ mod tests {
     use super::*;
     use crate::{Nic, NicConfig};
 
-    /// Rounds of one message each, which take so many nanoseconds alone and shared; how many were shared.
+    /// Rounds of one message each, which take so many nanoseconds alone and shared; how many were
+    /// shared.
     fn shared_rounds(all: u32, alone_ns: u64, shared_ns: u64) -> u32 {
         let mut sharing = Sharing::new();
         let mut now = Instant::now();
@@ -295,7 +302,10 @@ mod tests {
             while !nic.host.is_stopped() {
                 wait.pause();
             }
-            assert!(catch_unwind(AssertUnwindSafe(|| pool.stop())).is_err(), "the panic is passed on");
+            assert!(
+                catch_unwind(AssertUnwindSafe(|| pool.stop())).is_err(),
+                "the panic is passed on"
+            );
         }
     }
 }

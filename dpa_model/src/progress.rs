@@ -1,11 +1,13 @@
-//! How far one worker has come: the word that the partial barrier, the slow path and the block fence wait for.
+//! How far one worker has come: the word that the partial barrier, the slow path and the block
+//! fence wait for.
 //!
 //! **State.** One word, block number * 4 + phase. Its worker writes it, and it only grows.
 //!
-//! **Under loom** it is a word per phase, each with the block's number. Whoever waits for a phase then sees its
-//! end by that phase's own store alone, where the one word may also show a later store of the same worker, which
-//! publishes more. So the words allow every behaviour of the one word and some weaker ones; and no model has to
-//! explore which of several equally good values ended each wait: that made up nine tenths of all executions.
+//! **Under loom** it is a word per phase, each with the block's number. Whoever waits for a phase
+//! then sees its end by that phase's own store alone, where the one word may also show a later
+//! store of the same worker, which publishes more. So the words allow every behaviour of the one
+//! word and some weaker ones; and no model has to explore which of several equally good values
+//! ended each wait: that made up nine tenths of all executions.
 
 use crate::sync::{AtomicU64, Ordering};
 

@@ -1,15 +1,16 @@
 //! Registered sender memory and the emulator's RDMA read engine (O21).
 //!
-//! A rendezvous message carries a key; after the match the NIC (or, after a fallback, the host) reads the
-//! sender's buffer through the key and then reports the end (FIN) in the region's state, on which the sender
-//! waits.
+//! A rendezvous message carries a key; after the match the NIC (or, after a fallback, the host)
+//! reads the sender's buffer through the key and then reports the end (FIN) in the region's state,
+//! on which the sender waits.
 //!
-//! **State.** bits 0..8 status, bits 8.. generation. `FREE -> CLAIMED -> EXPOSED -> READ -> FREE`, the last with
-//! the next generation. The sender may abandon an exposed region: `EXPOSED -> ABANDONED`, then the reader's end
-//! makes it `ORPHAN`, which `register` takes like `FREE`.
+//! **State.** bits 0..8 status, bits 8.. generation. `FREE -> CLAIMED -> EXPOSED -> READ -> FREE`,
+//! the last with the next generation. The sender may abandon an exposed region:
+//! `EXPOSED -> ABANDONED`, then the reader's end makes it `ORPHAN`, which `register` takes like
+//! `FREE`.
 //!
-//! **Orderings.** `register`: EXPOSED, Release -> `read`: Acquire publishes the bytes. `finish`: READ/ORPHAN,
-//! Release -> `take`/`register`: Acquire publishes the end of reading.
+//! **Orderings.** `register`: EXPOSED, Release -> `read`: Acquire publishes the bytes. `finish`:
+//! READ/ORPHAN, Release -> `take`/`register`: Acquire publishes the end of reading.
 //!
 //! **Progress.** `register` scans at most all regions once; everything else is wait-free.
 
@@ -82,8 +83,8 @@ impl Regions {
             }
             // 24 bits of generation: enough that no late key meets its successor.
             let generation = ((seen >> STATUS_BITS) + 1) & 0xFF_FFFF;
-            // SAFETY: the exchange to CLAIMED makes this thread the only user of `bytes`; Acquire ordered it
-            // after the last reader's end.
+            // SAFETY: the exchange to CLAIMED makes this thread the only user of `bytes`; Acquire
+            // ordered it after the last reader's end.
             unsafe { region.bytes.write(|slot| *slot = bytes) };
             let key = RegionKey::new(index, generation);
             region.state.store(key.state(EXPOSED), weak!(ExposeRelaxed, Release));
@@ -100,8 +101,8 @@ impl Regions {
         if state != key.state(EXPOSED) && state != key.state(ABANDONED) {
             return None;
         }
-        // SAFETY: while EXPOSED or ABANDONED nobody writes `bytes`; only `finish` ends that, and the one
-        // reader of a message calls it after this.
+        // SAFETY: while EXPOSED or ABANDONED nobody writes `bytes`; only `finish` ends that, and
+        // the one reader of a message calls it after this.
         Some(unsafe { region.bytes.read(|bytes| look(bytes)) })
     }
 
@@ -125,7 +126,8 @@ impl Regions {
         if region.state.load(Acquire) != key.state(READ) {
             return None;
         }
-        // SAFETY: READ is only left by the one holder of the key, this caller; the reader's end was acquired.
+        // SAFETY: READ is only left by the one holder of the key, this caller; the reader's end was
+        // acquired.
         let bytes = unsafe { region.bytes.write(core::mem::take) };
         region.state.store(key.state(FREE), Release);
         Some(bytes)

@@ -1,14 +1,16 @@
-//! A bounded queue whose entries carry their own ready mark, as a NIC's completion queue does (O20).
+//! A bounded queue whose entries carry their own ready mark, as a NIC's completion queue does
+//! (O20).
 //!
-//! Used three times: sender to NIC (completion queue), host to NIC (command queue), NIC to host (completion
-//! ring). Positions count from 0 and never wrap; the slot is the position modulo the depth.
+//! Used three times: sender to NIC (completion queue), host to NIC (command queue), NIC to host
+//! (completion ring). Positions count from 0 and never wrap; the slot is the position modulo the
+//! depth.
 //!
-//! **State.** `Slot::state`: bit 0 the owner bit, bits 1.. the stamp. The expected owner bit of a position is
-//! 1 on the first pass over the ring and flips on each pass, so the consumer reads no index of the producer:
-//! the line that brings the entry also says that it is there.
+//! **State.** `Slot::state`: bit 0 the owner bit, bits 1.. the stamp. The expected owner bit of a
+//! position is 1 on the first pass over the ring and flips on each pass, so the consumer reads no
+//! index of the producer: the line that brings the entry also says that it is there.
 //!
-//! **Invariants.** R1: a position is filled once, after a claim that saw `position - head < depth`. R2:
-//! `head` only grows, and passes a position only after its entry was read for the last time.
+//! **Invariants.** R1: a position is filled once, after a claim that saw `position - head < depth`.
+//! R2: `head` only grows, and passes a position only after its entry was read for the last time.
 //!
 //! **Orderings.**
 //!
@@ -47,8 +49,8 @@ impl<T> Slot<T> {
         if fault!(OwnerBitFirst) {
             self.state.store(ready, Release);
         }
-        // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's last pass
-        // before the head that the claim saw (Acquire in `head`).
+        // SAFETY: the claim makes this thread the only writer, and the consumer released the slot's
+        // last pass before the head that the claim saw (Acquire in `head`).
         unsafe { self.entry.write(write) };
         self.state.store(ready, weak!(FillRelaxed, Release));
     }
@@ -68,9 +70,13 @@ impl<T: Copy + Default> Ring<T> {
     /// `depth`: a power of two.
     pub(crate) fn new(depth: usize) -> Self {
         debug_assert!(depth.is_power_of_two());
-        let slots =
-            (0..depth).map(|_| Slot { entry: PlainCell::new(T::default()), state: AtomicU64::new(0) });
-        Self { slots: slots.collect(), depth: depth as u64, head: CachePadded::new(AtomicU64::new(0)) }
+        let slots = (0..depth)
+            .map(|_| Slot { entry: PlainCell::new(T::default()), state: AtomicU64::new(0) });
+        Self {
+            slots: slots.collect(),
+            depth: depth as u64,
+            head: CachePadded::new(AtomicU64::new(0)),
+        }
     }
 
     #[inline(always)]
@@ -81,7 +87,8 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     fn slot(&self, position: u64) -> &Slot<T> {
         let index = (position & (self.depth - 1)) as usize;
-        // SAFETY: `new` made exactly `depth` slots, a power of two, and the mask keeps the index below it.
+        // SAFETY: `new` made exactly `depth` slots, a power of two, and the mask keeps the index
+        // below it.
         unsafe { self.slots.get_unchecked(index) }
     }
 
@@ -94,14 +101,16 @@ impl<T: Copy + Default> Ring<T> {
     /// Writes the entry at `position` and hands it over.
     ///
     /// # Safety
-    /// The caller claimed `position`: nobody else fills it, and `position - head() < depth()` was seen (R1).
+    /// The caller claimed `position`: nobody else fills it, and `position - head() < depth()` was
+    /// seen (R1).
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, position: u64, stamp: u64, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
         unsafe { self.slot(position).fill(stamp, owner_bit(position, self.depth), write) };
     }
 
-    /// The stamp of the entry at `position` if it is there. Only meaningful at `head() .. head() + depth()`.
+    /// The stamp of the entry at `position` if it is there. Only meaningful at
+    /// `head() .. head() + depth()`.
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, position: u64) -> Option<u64> {
         let state = self.slot(position).state.load(weak!(ReadyRelaxed, Acquire));
@@ -111,12 +120,12 @@ impl<T: Copy + Default> Ring<T> {
     /// Looks at the entry at `position`.
     ///
     /// # Safety
-    /// The entry was seen ready (`stamp_if_ready`, here or in a thread that then handed over to this one), and
-    /// `release` has not passed it.
+    /// The entry was seen ready (`stamp_if_ready`, here or in a thread that then handed over to
+    /// this one), and `release` has not passed it.
     #[inline(always)]
     pub(crate) unsafe fn read<R>(&self, position: u64, look: impl FnOnce(&T) -> R) -> R {
-        // SAFETY: ready means written (Acquire pairs with `fill`), and R1 keeps the next pass away until
-        // `release`.
+        // SAFETY: ready means written (Acquire pairs with `fill`), and R1 keeps the next pass away
+        // until `release`.
         unsafe { self.slot(position).entry.read(look) }
     }
 

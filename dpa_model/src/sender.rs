@@ -1,5 +1,5 @@
-//! The other end of the wire: puts messages into the NIC's completion queue, as an RDMA send does (O19, O21,
-//! O26).
+//! The other end of the wire: puts messages into the NIC's completion queue, as an RDMA send does
+//! (O19, O21, O26).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -43,7 +43,8 @@ impl fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// A sender; every clone may send from its own thread. Messages of one sender arrive in the order sent (C2).
+/// A sender; every clone may send from its own thread. Messages of one sender arrive in the order
+/// sent (C2).
 #[derive(Debug)]
 pub struct Sender {
     shared: Arc<Shared>,
@@ -82,9 +83,9 @@ impl Sender {
         self.inline_hashes = on;
     }
 
-    /// Makes this sender a faulty one: the bits of `fault` are flipped in all hashes that it puts in headers.
-    /// Only a NIC that verifies or ignores inline hashes (S29) still matches its messages rightly; 0 ends the
-    /// fault.
+    /// Makes this sender a faulty one: the bits of `fault` are flipped in all hashes that it puts
+    /// in headers. Only a NIC that verifies or ignores inline hashes (S29) still matches its
+    /// messages rightly; 0 ends the fault.
     pub fn set_hash_fault(&mut self, fault: u32) {
         self.hash_fault = fault;
     }
@@ -94,14 +95,20 @@ impl Sender {
         self.shared.eager_limit.max(INLINE_BYTES)
     }
 
-    /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come before the
-    /// message, used with `Order::Stamped` only.
+    /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come
+    /// before the message, used with `Order::Stamped` only.
     ///
     /// # Errors
     /// Any [`SendError`].
     #[inline]
-    pub fn try_send(&mut self, envelope: Envelope, bytes: &[u8], stamp: u64) -> Result<(), SendError> {
-        let protocol = if bytes.len() <= INLINE_BYTES { Protocol::Inline } else { Protocol::Buffered };
+    pub fn try_send(
+        &mut self,
+        envelope: Envelope,
+        bytes: &[u8],
+        stamp: u64,
+    ) -> Result<(), SendError> {
+        let protocol =
+            if bytes.len() <= INLINE_BYTES { Protocol::Inline } else { Protocol::Buffered };
         if protocol == Protocol::Buffered && bytes.len() > self.shared.eager_limit {
             return Err(SendError::TooLong { length: bytes.len(), limit: self.eager_limit() });
         }
@@ -133,7 +140,8 @@ impl Sender {
         }
     }
 
-    /// Sends the ready-to-send of a rendezvous message; the NIC reads the buffer after the match (O21).
+    /// Sends the ready-to-send of a rendezvous message; the NIC reads the buffer after the match
+    /// (O21).
     ///
     /// # Errors
     /// Any [`SendError`], with the buffer.
@@ -191,21 +199,25 @@ impl Sender {
         payload: [u64; 3],
         stamp: u64,
     ) {
-        let mut hashes =
-            if self.inline_hashes { Hashes::of(envelope.source, envelope.tag) } else { Hashes::default() };
+        let mut hashes = if self.inline_hashes {
+            Hashes::of(envelope.source, envelope.tag)
+        } else {
+            Hashes::default()
+        };
         if self.hash_fault != 0 {
             for hash in [&mut hashes.both, &mut hashes.tag, &mut hashes.source] {
                 *hash ^= self.hash_fault;
             }
         }
-        let entry = Entry { envelope, length, hashes, protocol, has_hashes: self.inline_hashes, payload };
+        let entry =
+            Entry { envelope, length, hashes, protocol, has_hashes: self.inline_hashes, payload };
         // SAFETY: `claim` gave this position to this sender alone.
         unsafe { self.shared.arrivals.ring.fill(position, stamp, |slot| *slot = entry) };
     }
 }
 
-/// A rendezvous message on its way. Dropped before the end, the message is still delivered; its buffer is
-/// then not given back.
+/// A rendezvous message on its way. Dropped before the end, the message is still delivered; its
+/// buffer is then not given back.
 #[derive(Debug)]
 pub struct SendRequest {
     shared: Arc<Shared>,
@@ -236,7 +248,8 @@ impl SendRequest {
             }
             if self.shared.life.over() {
                 self.done = true;
-                // SAFETY: the NIC has stopped and the host closed its port: nobody will read the region.
+                // SAFETY: the NIC has stopped and the host closed its port: nobody will read the
+                // region.
                 let buffer = unsafe { self.shared.regions.reclaim(self.key) };
                 return Err((SendError::Stopped, buffer.unwrap_or_default()));
             }

@@ -1,8 +1,8 @@
-//! What the handlers do, step by step: told in builds for random schedules (`--cfg dpamatch_shuttle`),
-//! nothing in all others.
+//! What the handlers do, step by step: told in builds for random schedules
+//! (`--cfg dpamatch_shuttle`), nothing in all others.
 //!
-//! There all threads of a run take turns on one thread of the system, so the order of telling is the order of
-//! the schedule.
+//! There all threads of a run take turns on one thread of the system, so the order of telling is
+//! the order of the schedule.
 
 /// One step of one handler. Receives go by their request numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,8 +115,9 @@ pub use log::{listen, steps};
 #[cfg(dpamatch_shuttle)]
 pub(crate) use log::tell;
 
-/// Tells a step, `tell!(Clean { handler })`, or runs code that tells some, `tell!({ .. })`, where somebody can listen. In
-/// all other builds it is nothing, and its arguments are not even looked at.
+/// Tells a step, `tell!(Clean { handler })`, or runs code that tells some, `tell!({ .. })`, where
+/// somebody can listen. In all other builds it is nothing, and its arguments are not even looked
+/// at.
 #[cfg(dpamatch_shuttle)]
 macro_rules! tell {
     ($step:ident { $($field:tt)* }) => {

@@ -1,9 +1,9 @@
 //! The one door to atomics, shared plain memory and waiting.
 //!
-//! Four arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every interleaving up to
-//! a bound), `--cfg dpamatch_shuttle` (random schedules with many threads) and `--cfg dpamatch_virtual` (virtual
-//! time). Nothing else in this crate names `core::sync::atomic`, except [`Counter`], which is no part of the
-//! algorithm and is not modelled.
+//! Four arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every
+//! interleaving up to a bound), `--cfg dpamatch_shuttle` (random schedules with many threads) and
+//! `--cfg dpamatch_virtual` (virtual time). Nothing else in this crate names `core::sync::atomic`,
+//! except [`Counter`], which is no part of the algorithm and is not modelled.
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -16,7 +16,8 @@ pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64};
 
 pub(crate) use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 
-/// Memory that several threads reach without atomics, ordered by a release/acquire pair which the caller names.
+/// Memory that several threads reach without atomics, ordered by a release/acquire pair which the
+/// caller names.
 ///
 /// Under loom an access that no pair orders is reported as a data race.
 #[derive(Debug)]
@@ -27,8 +28,8 @@ type Inner<T> = core::cell::UnsafeCell<T>;
 #[cfg(dpamatch_loom)]
 type Inner<T> = loom::cell::UnsafeCell<T>;
 
-// SAFETY: the methods that reach the value are unsafe, and their callers promise that no write overlaps
-// another access.
+// SAFETY: the methods that reach the value are unsafe, and their callers promise that no write
+// overlaps another access.
 unsafe impl<T: Send> Sync for PlainCell<T> {}
 
 impl<T> PlainCell<T> {
@@ -50,7 +51,8 @@ impl<T> PlainCell<T> {
         self.0.with(|value| look(unsafe { &*value }))
     }
 
-    /// The value, for longer than one closure. Under loom a write while the [`Peek`] lives is reported.
+    /// The value, for longer than one closure. Under loom a write while the [`Peek`] lives is
+    /// reported.
     ///
     /// # Safety
     /// No thread writes this cell while the [`Peek`] lives.
@@ -91,7 +93,8 @@ pub(crate) enum Peek<'a, T> {
 impl<'a, T> Peek<'a, T> {
     #[inline(always)]
     fn new(cell: &'a PlainCell<T>) -> Self {
-        // SAFETY: the pointer is valid while `cell` is; whoever called `peek` excludes concurrent writes.
+        // SAFETY: the pointer is valid while `cell` is; whoever called `peek` excludes concurrent
+        // writes.
         Self(unsafe { &*cell.0.get() })
     }
 
@@ -147,7 +150,8 @@ impl<T> core::ops::Deref for Peek<'_, T> {
 
     fn deref(&self) -> &T {
         match self {
-            // SAFETY: whoever called `peek` keeps the cell alive and excludes writes; loom checks the latter.
+            // SAFETY: whoever called `peek` keeps the cell alive and excludes writes; loom checks
+            // the latter.
             Self::Cell(cell) => unsafe { cell.deref() },
             Self::Constant(value) => value,
         }
@@ -156,8 +160,9 @@ impl<T> core::ops::Deref for Peek<'_, T> {
 
 /// One wait for something another thread does: spins, then yields, then sleeps in growing steps.
 ///
-/// Sleeping keeps more workers than processors slow but never stuck (S19). Nobody has to wake a sleeper, so the
-/// other side pays nothing: a sleep ends by itself after at most [`Wait::LONGEST_SLEEP_US`].
+/// Sleeping keeps more workers than processors slow but never stuck (S19). Nobody has to wake a
+/// sleeper, so the other side pays nothing: a sleep ends by itself after at most
+/// [`Wait::LONGEST_SLEEP_US`].
 #[derive(Debug, Default)]
 pub struct Wait {
     failed_polls: u32,
@@ -201,9 +206,9 @@ impl Wait {
         core::hint::spin_loop();
     }
 
-    /// Call after each poll that failed. Under loom a failed poll ends the exploration of this branch: it has
-    /// no effect, so another branch in which the poll comes later covers it; without this two waiters would
-    /// alternate for ever.
+    /// Call after each poll that failed. Under loom a failed poll ends the exploration of this
+    /// branch: it has no effect, so another branch in which the poll comes later covers it; without
+    /// this two waiters would alternate for ever.
     #[cfg(dpamatch_loom)]
     pub fn pause(&mut self) {
         self.failed_polls += 1;
@@ -226,8 +231,8 @@ impl Wait {
     }
 }
 
-/// A statistic with one writer and readers that may see an old value. Never part of the algorithm, so never
-/// modelled.
+/// A statistic with one writer and readers that may see an old value. Never part of the algorithm,
+/// so never modelled.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(core::sync::atomic::AtomicU64);
 

@@ -1,17 +1,17 @@
-//! The unexpected store: messages without a receive, each linked in the chains of the classes that receives use
-//! (O22, S15).
+//! The unexpected store: messages without a receive, each linked in the chains of the classes that
+//! receives use (O22, S15).
 //!
-//! Every message is in the chain of its full key and in the one list of its communicator. The chains by tag alone
-//! and by source alone are made when the first receive or probe asks for them, and kept from then on: most
-//! communicators never see such a wildcard, and each chain costs every message a line when it comes and when it
-//! goes.
+//! Every message is in the chain of its full key and in the one list of its communicator. The
+//! chains by tag alone and by source alone are made when the first receive or probe asks for them,
+//! and kept from then on: most communicators never see such a wildcard, and each chain costs every
+//! message a line when it comes and when it goes.
 //!
-//! Only the boundary touches it, so it has no atomics. **Invariant** U1: in every chain the order is arrival
-//! order (S14): the boundary inserts a block's unexpected messages in handler order, and a chain made later is made
-//! in the order of the list.
+//! Only the boundary touches it, so it has no atomics. **Invariant** U1: in every chain the order
+//! is arrival order (S14): the boundary inserts a block's unexpected messages in handler order, and
+//! a chain made later is made in the order of the list.
 //!
-//! **Cost.** 128 bytes per message and 8 per chain head; insert, find in a one-key bin and remove are O(1); the
-//! first wildcard of a class costs O(messages of the communicator).
+//! **Cost.** 128 bytes per message and 8 per chain head; insert, find in a one-key bin and remove
+//! are O(1); the first wildcard of a class costs O(messages of the communicator).
 
 use alloc::boxed::Box;
 
@@ -74,7 +74,8 @@ impl FreeList {
         self.count += 1;
     }
 
-    /// Gives all of them back, the last first: `take` then hands them out in the order of `indexes`.
+    /// Gives all of them back, the last first: `take` then hands them out in the order of
+    /// `indexes`.
     #[inline]
     pub(crate) fn give_all(&mut self, indexes: &[u32]) {
         let places = &mut self.free[self.count..self.count + indexes.len()];
@@ -105,7 +106,8 @@ pub(crate) struct UnexpectedStore {
 }
 
 /// The chains that every message is linked in from the beginning, a bit per class.
-pub(crate) const LINKED_ALWAYS: u8 = 1 << WildcardClass::None as u8 | 1 << WildcardClass::Both as u8;
+pub(crate) const LINKED_ALWAYS: u8 =
+    1 << WildcardClass::None as u8 | 1 << WildcardClass::Both as u8;
 
 /// Bit c: a receive of class c may be posted (S24).
 pub(crate) fn classes_allowed(hints: Hints) -> u8 {
@@ -163,10 +165,11 @@ impl UnexpectedStore {
         &self.entries[index as usize]
     }
 
-    /// Takes the message that came as number `arrival` at the end of its chains, those in `linked`. `bytes`: payload of
-    /// a buffered message. Returns whether there was room.
+    /// Takes the message that came as number `arrival` at the end of its chains, those in `linked`.
+    /// `bytes`: payload of a buffered message. Returns whether there was room.
     ///
-    /// The entry is read where it lies: passing its parts on through memory costs as much as linking them.
+    /// The entry is read where it lies: passing its parts on through memory costs as much as
+    /// linking them.
     #[inline(always)]
     pub(crate) fn insert(
         &mut self,
@@ -187,7 +190,8 @@ impl UnexpectedStore {
         if protocol == Protocol::Buffered {
             let Some(free) = self.free_buffers.take() else { return false };
             buffer = free;
-            // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses these buffers.
+            // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses
+            // these buffers.
             unsafe { self.buffers.write(buffer as usize, bytes) };
         }
         if protocol != Protocol::Rendezvous {

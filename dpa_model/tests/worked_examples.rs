@@ -1,12 +1,12 @@
-//! The worked examples X1 to X5 (docs/decisions.md): which receive each message of a block gets, and by which
-//! path.
+//! The worked examples X1 to X5 (docs/decisions.md): which receive each message of a block gets,
+//! and by which path.
 //!
-//! One worker runs each block, so every handler books before any consumes, and the paths are as the examples
-//! say.
+//! One worker runs each block, so every handler books before any consumes, and the paths are as the
+//! examples say.
 
 use dpa_model::{
-    CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, Selector, SourceSel,
-    Tag, TagSel,
+    CommId, Counts, Envelope, Event, FastPath, Hints, Nic, NicConfig, Options, Rank, Selector,
+    SourceSel, Tag, TagSel,
 };
 
 const COMM: CommId = CommId(0);
@@ -31,8 +31,13 @@ fn anything() -> Selector {
     Selector::new(SourceSel::Any, TagSel::Any)
 }
 
-/// Posts `receives`, sends `messages`, runs one block. For each message the receive it got, and the counters.
-fn block(options: Options, receives: &[Selector], messages: &[(u32, u32)]) -> (Vec<Option<usize>>, Counts) {
+/// Posts `receives`, sends `messages`, runs one block. For each message the receive it got, and the
+/// counters.
+fn block(
+    options: Options,
+    receives: &[Selector],
+    messages: &[(u32, u32)],
+) -> (Vec<Option<usize>>, Counts) {
     let config = NicConfig { handlers: 4, bins: 8, options, ..NicConfig::default() };
     let mut nic = Nic::new(&config).expect("a sound configuration");
     nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
@@ -65,7 +70,8 @@ const EQUAL: [(u32, u32); 4] = [(0, 7); 4];
 #[test]
 fn x1_one_sequence_takes_the_fast_path() {
     for fast_path in [FastPath::Sequence, FastPath::Prefix, FastPath::Literal] {
-        let (got, counts) = block(Options { fast_path, ..Options::default() }, &[exact(0, 7); 4], &EQUAL);
+        let (got, counts) =
+            block(Options { fast_path, ..Options::default() }, &[exact(0, 7); 4], &EQUAL);
         assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(paths(&counts), [1, 3, 0, 0, 0], "{fast_path:?}");
     }
@@ -146,11 +152,13 @@ fn two_communicators_in_one_block_do_not_shift_each_other() {
         }
     }
     assert_eq!(got, [0, 4, 5, 1, 6, 2, 3, 7]);
-    // The first handler of each communicator comes before the first conflict (handler 2); the others are fast.
+    // The first handler of each communicator comes before the first conflict (handler 2); the
+    // others are fast.
     assert_eq!(paths(&nic.host.monitor().counts()), [2, 6, 0, 0, 0]);
 }
 
-/// A receive posted between two runs of one key is not in their sequences; a cancel splits a sequence (S11).
+/// A receive posted between two runs of one key is not in their sequences; a cancel splits a
+/// sequence (S11).
 #[test]
 fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
     let config = NicConfig { handlers: 4, bins: 8, ..NicConfig::default() };
@@ -174,10 +182,12 @@ fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
     assert_eq!(paths(&nic.host.monitor().counts()), [1, 0, 3, 0, 0]);
 }
 
-/// One key lands in one bin; another key of another class in a bin of its own; the bins know how full they are.
+/// One key lands in one bin; another key of another class in a bin of its own; the bins know how
+/// full they are.
 #[test]
 fn bins_tell_how_they_are_used() {
-    let mut nic = Nic::new(&NicConfig { communicators: 1, bins: 8, ..NicConfig::default() }).expect("sound");
+    let mut nic =
+        Nic::new(&NicConfig { communicators: 1, bins: 8, ..NicConfig::default() }).expect("sound");
     nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
     for selector in [exact(0, 7), exact(0, 7), exact(0, 7), from_any(7)] {
         nic.host.post(COMM, selector, Vec::new(), 0).expect("room");

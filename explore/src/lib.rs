@@ -1,11 +1,12 @@
 //! Random schedules of the NIC's real handlers, each handler on a worker of its own.
 //!
-//! The handlers are those of `dpa_model`: the same source files, built with another arm of their one door to
-//! atomics, so that every access to shared state is a point at which a seeded scheduler may let another
-//! handler move. A seed fixes the schedule, so whatever a run shows can be shown again.
+//! The handlers are those of `dpa_model`: the same source files, built with another arm of their
+//! one door to atomics, so that every access to shared state is a point at which a seeded scheduler
+//! may let another handler move. A seed fixes the schedule, so whatever a run shows can be shown
+//! again.
 //!
-//! What this cannot show: effects of weak memory, since every access is sequentially consistent here (loom
-//! explores those), and that a violation does not exist.
+//! What this cannot show: effects of weak memory, since every access is sequentially consistent
+//! here (loom explores those), and that a violation does not exist.
 #![forbid(unsafe_code)]
 
 mod run;
@@ -22,10 +23,11 @@ pub fn faults() -> impl Iterator<Item = (String, &'static str)> {
     dpa_model_explore::Fault::ALL.iter().map(|fault| (kebab(&format!("{fault:?}")), fault.about()))
 }
 
-/// Takes a rule out of the handlers for the rest of the process. `false`: there is no such rule, or one was
-/// chosen before.
+/// Takes a rule out of the handlers for the rest of the process. `false`: there is no such rule, or
+/// one was chosen before.
 pub fn break_rule(name: &str) -> bool {
-    let found = dpa_model_explore::Fault::ALL.iter().find(|fault| kebab(&format!("{fault:?}")) == name);
+    let found =
+        dpa_model_explore::Fault::ALL.iter().find(|fault| kebab(&format!("{fault:?}")) == name);
     found.is_some_and(|&fault| dpa_model_explore::choose_fault(fault))
 }
 

@@ -52,9 +52,15 @@ pub struct Report {
 /// Steps after which a schedule counts as one that never ends.
 const STEPS_MAX: usize = 200_000;
 
-/// Runs `count` schedules with the seeds from `first` on and compares each result with `expected`. Stops at
-/// the first violation if asked to.
-pub fn explore(setup: &Setup, expected: &Ending, first: u64, count: u64, stop_at_violation: bool) -> Report {
+/// Runs `count` schedules with the seeds from `first` on and compares each result with `expected`.
+/// Stops at the first violation if asked to.
+pub fn explore(
+    setup: &Setup,
+    expected: &Ending,
+    first: u64,
+    count: u64,
+    stop_at_violation: bool,
+) -> Report {
     let current = Arc::new(AtomicU64::new(first));
     let shared = Arc::new(Mutex::new(Report::default()));
     let mut next = first;
@@ -77,8 +83,8 @@ pub fn explore(setup: &Setup, expected: &Ending, first: u64, count: u64, stop_at
             })
         }));
         let Err(panic) = ended else { break };
-        // The handlers' own assertions, or no end: the schedule under way is the culprit, the ones after it
-        // still run.
+        // The handlers' own assertions, or no end: the schedule under way is the culprit, the ones
+        // after it still run.
         let seed = current.load(Relaxed);
         let mut report = locked(&shared);
         report.schedules += 1;
@@ -95,7 +101,10 @@ pub fn explore(setup: &Setup, expected: &Ending, first: u64, count: u64, stop_at
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or(panic.downcast_ref::<&str>().copied());
     match text {
         Some(text) if text.contains("max_steps") => {
             format!("the schedule had not ended after {STEPS_MAX} steps")
@@ -117,7 +126,8 @@ fn note(report: &mut Report, run: Run, expected: &Ending) {
         report.violations += 1;
         if report.first_violation.is_none() {
             let what = crate::story::difference(expected, &run.result);
-            report.first_violation = Some(Violation { seed: run.seed, run: Some(run.clone()), what });
+            report.first_violation =
+                Some(Violation { seed: run.seed, run: Some(run.clone()), what });
         }
     }
     report.last = Some(run);
@@ -199,7 +209,8 @@ struct Stage {
 
 impl Stage {
     fn create(&mut self, comm: u32, bins: usize) {
-        let created = self.nic.host.create(model::CommId(comm), bins as u32, model::Hints::default(), 0);
+        let created =
+            self.nic.host.create(model::CommId(comm), bins as u32, model::Hints::default(), 0);
         created.expect("the command queue holds every event");
         self.settle();
     }
@@ -208,9 +219,11 @@ impl Stage {
         match *event {
             Event::Post { receive, comm, source, tag } => {
                 let selector = model::Selector {
-                    source: source
-                        .map_or(model::SourceSel::Any, |source| model::SourceSel::Rank(rank(source))),
-                    tag: tag.map_or(model::TagSel::Any, |number| model::TagSel::Tag(self::tag(number))),
+                    source: source.map_or(model::SourceSel::Any, |source| {
+                        model::SourceSel::Rank(rank(source))
+                    }),
+                    tag: tag
+                        .map_or(model::TagSel::Any, |number| model::TagSel::Tag(self::tag(number))),
                 };
                 let request = self.nic.host.post(model::CommId(comm), selector, Vec::new(), 0);
                 let request = request.expect("the command queue holds every event");
@@ -218,15 +231,24 @@ impl Stage {
                 self.all_names.insert(request.as_u64(), receive);
             }
             Event::Arrive { message, comm, source, tag } => {
-                let envelope =
-                    model::Envelope { comm: model::CommId(comm), source: rank(source), tag: self::tag(tag) };
-                self.nic.sender.try_send(envelope, &[], 0).expect("the completion queue holds every event");
+                let envelope = model::Envelope {
+                    comm: model::CommId(comm),
+                    source: rank(source),
+                    tag: self::tag(tag),
+                };
+                self.nic
+                    .sender
+                    .try_send(envelope, &[], 0)
+                    .expect("the completion queue holds every event");
                 self.messages.insert(self.arrivals, message);
                 self.arrivals += 1;
             }
             Event::Cancel { receive } => {
-                let request =
-                    self.names.values().find(|(_, name)| *name == receive).map(|&(request, _)| request);
+                let request = self
+                    .names
+                    .values()
+                    .find(|(_, name)| *name == receive)
+                    .map(|&(request, _)| request);
                 let cancelled = self.nic.host.cancel(request.unwrap_or(model::RequestId::NONE), 0);
                 cancelled.expect("the command queue holds every event");
             }
@@ -239,7 +261,8 @@ impl Stage {
         self.collect();
     }
 
-    /// Runs blocks until `arrivals` more messages are through, each handler on its own thread of the schedule.
+    /// Runs blocks until `arrivals` more messages are through, each handler on its own thread of
+    /// the schedule.
     fn match_all(&mut self, arrivals: usize) {
         let blocks = arrivals.div_ceil(self.nic.workers.len() + 1);
         let workers = std::mem::take(&mut self.nic.workers);
@@ -261,8 +284,10 @@ impl Stage {
             self.nic.leader.round(awake);
         }
         stop.store(true, Relaxed);
-        self.nic.workers =
-            threads.into_iter().map(|thread| thread.join().expect("no worker panics alone")).collect();
+        self.nic.workers = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no worker panics alone"))
+            .collect();
         self.collect();
     }
 
@@ -270,11 +295,14 @@ impl Stage {
         while let Some(event) = self.nic.host.poll() {
             match event {
                 model::Event::Received { request, message, .. } => {
-                    let receive = self.names.remove(&request.as_u64()).map_or(u64::MAX, |(_, name)| name);
+                    let receive =
+                        self.names.remove(&request.as_u64()).map_or(u64::MAX, |(_, name)| name);
                     let message = self.messages.remove(&message.arrival).unwrap_or(u64::MAX);
                     self.result.matches.push((receive, message));
                 }
-                model::Event::Cancelled { request, .. } => drop(self.names.remove(&request.as_u64())),
+                model::Event::Cancelled { request, .. } => {
+                    drop(self.names.remove(&request.as_u64()))
+                }
                 _ => {}
             }
         }
@@ -300,10 +328,11 @@ impl Stage {
             loop {
                 self.nic.host.probe(comm, anything, true, 0).expect("the command queue is empty");
                 self.nic.leader.round(1);
-                let found = std::iter::from_fn(|| self.nic.host.poll()).find_map(|event| match event {
-                    model::Event::Probed { found, .. } => found,
-                    _ => None,
-                });
+                let found =
+                    std::iter::from_fn(|| self.nic.host.poll()).find_map(|event| match event {
+                        model::Event::Probed { found, .. } => found,
+                        _ => None,
+                    });
                 let Some(message) = found else { break };
                 left.push(self.messages.remove(&message.arrival).unwrap_or(u64::MAX));
             }

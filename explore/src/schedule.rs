@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
-/// Lets a random task move at every point; the schedule of execution i follows from the first seed plus i
-/// alone.
+/// Lets a random task move at every point; the schedule of execution i follows from the first seed
+/// plus i alone.
 #[derive(Debug)]
 pub(crate) struct Seeded {
     next: u64,

@@ -40,7 +40,8 @@ pub(crate) fn paths(steps: &[Step]) -> String {
             block.entry(handler).or_insert(word);
         }
     }
-    let line = |block: &BTreeMap<usize, &str>| block.values().copied().collect::<Vec<_>>().join(" ");
+    let line =
+        |block: &BTreeMap<usize, &str>| block.values().copied().collect::<Vec<_>>().join(" ");
     blocks.iter().map(line).collect::<Vec<_>>().join(" | ")
 }
 
@@ -56,23 +57,31 @@ pub fn tell(steps: &[Step]) -> String {
 
 fn line(step: &Step) -> String {
     match *step {
-        Step::BlockCut { first, count } => format!("block: messages {first} to {}", first + count as u64 - 1),
+        Step::BlockCut { first, count } => {
+            format!("block: messages {first} to {}", first + count as u64 - 1)
+        }
         Step::Searched { handler, found: Some(receive) } => {
             format!("handler {handler} searches and finds receive {receive}")
         }
-        Step::Searched { handler, found: None } => format!("handler {handler} searches and finds nothing"),
+        Step::Searched { handler, found: None } => {
+            format!("handler {handler} searches and finds nothing")
+        }
         Step::Booked { handler, receive } => format!("handler {handler} books receive {receive}"),
         Step::PassedBarrier { handler, conflict: None } => {
             format!("handler {handler} passes the barrier: no conflict up to here")
         }
         Step::PassedBarrier { handler, conflict: Some(first) } if handler < first => {
-            format!("handler {handler} passes the barrier: the first conflict is handler {first}'s, above")
+            format!(
+                "handler {handler} passes the barrier: the first conflict is handler {first}'s, above"
+            )
         }
         Step::PassedBarrier { handler, conflict: Some(first) } if handler == first => {
             format!("handler {handler} passes the barrier: a lower handler booked the same receive")
         }
         Step::PassedBarrier { handler, conflict: Some(first) } => {
-            format!("handler {handler} passes the barrier: forced, because handler {first} is in conflict")
+            format!(
+                "handler {handler} passes the barrier: forced, because handler {first} is in conflict"
+            )
         }
         Step::Clean { handler } => format!("handler {handler} is clean"),
         Step::Fast { handler } => format!("handler {handler} takes the fast path"),
@@ -88,10 +97,14 @@ fn line(step: &Step) -> String {
         Step::SlowFound { handler, found: None, .. } => {
             format!("handler {handler} lost its choice, searches again and finds nothing")
         }
-        Step::Consumed { handler, receive } => format!("handler {handler} consumes receive {receive}"),
+        Step::Consumed { handler, receive } => {
+            format!("handler {handler} consumes receive {receive}")
+        }
         Step::Unmatched { handler } => format!("handler {handler}'s message is unexpected"),
         Step::LockMissed { handler } => {
-            format!("handler {handler} leaves the receive in its chain: another handler holds the bin's lock")
+            format!(
+                "handler {handler} leaves the receive in its chain: another handler holds the bin's lock"
+            )
         }
         _ => format!("{step:?}"),
     }
@@ -108,7 +121,9 @@ pub(crate) fn difference(expected: &Ending, got: &Ending) -> String {
                     format!("message {message} must get receive {receive}, which was taken twice")
                 }
                 Some((wrong, _)) => {
-                    format!("message {message} must get receive {receive} but got {wrong} (C1 or C2)")
+                    format!(
+                        "message {message} must get receive {receive} but got {wrong} (C1 or C2)"
+                    )
                 }
                 None => format!("message {message} must get receive {receive} but got none"),
             });
@@ -123,8 +138,10 @@ pub(crate) fn difference(expected: &Ending, got: &Ending) -> String {
         parts.push(format!("receives left are {:?}, must be {:?}", got.posted, expected.posted));
     }
     if parts.is_empty() {
-        parts
-            .push(format!("unexpected messages are {:?}, must be {:?}", got.unexpected, expected.unexpected));
+        parts.push(format!(
+            "unexpected messages are {:?}, must be {:?}",
+            got.unexpected, expected.unexpected
+        ));
     }
     parts.join("; ")
 }

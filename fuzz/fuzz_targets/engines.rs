@@ -1,4 +1,5 @@
-//! All engines of the registry against the oracle: the first byte fixes the options, the rest are calls.
+//! All engines of the registry against the oracle: the first byte fixes the options, the rest are
+//! calls.
 
 #![no_main]
 

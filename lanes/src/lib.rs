@@ -1,17 +1,18 @@
 //! Packed keys and masks compared sixteen at a time.
 //!
-//! A [`Lanes`] holds sixteen 32-bit words. Lane i *answers* a key if `(keys[i] ^ key) & masks[i]` is 0: the two
-//! agree in every bit of the mask. [`Comparer::first_answer`] walks blocks of sixteen until one has a lane that
-//! answers.
+//! A [`Lanes`] holds sixteen 32-bit words. Lane i *answers* a key if `(keys[i] ^ key) & masks[i]`
+//! is 0: the two agree in every bit of the mask. [`Comparer::first_answer`] walks blocks of sixteen
+//! until one has a lane that answers.
 //!
 //! # How it is vectorised
-//! There is one loop, written in plain code whose shape compilers turn into vector instructions: an *or* over
-//! sixteen equal tests without a branch. On x86-64 it is compiled twice, for the SSE2 that every such processor
-//! has and for AVX2, chosen by what the processor says at run time; on aarch64 NEON is always there; elsewhere
-//! it may be scalar. Hand-written intrinsics would be the same instructions: with rustc 1.95 the loop over
-//! masked blocks is 12 instructions for sixteen entries under AVX2 (2 xor, 2 and, 2 compares, pack, move mask,
-//! 4 of the loop) and 29 under SSE2; `cargo rustc -p dpamatch_lanes --release -- --emit asm` shows them.
-//! [`Comparer::scalar`] tests one lane after the other and stops at the first that answers, for comparison.
+//! There is one loop, written in plain code whose shape compilers turn into vector instructions: an
+//! *or* over sixteen equal tests without a branch. On x86-64 it is compiled twice, for the SSE2
+//! that every such processor has and for AVX2, chosen by what the processor says at run time; on
+//! aarch64 NEON is always there; elsewhere it may be scalar. Hand-written intrinsics would be the
+//! same instructions: with rustc 1.95 the loop over masked blocks is 12 instructions for sixteen
+//! entries under AVX2 (2 xor, 2 and, 2 compares, pack, move mask, 4 of the loop) and 29 under SSE2;
+//! `cargo rustc -p dpamatch_lanes --release -- --emit asm` shows them. [`Comparer::scalar`] tests
+//! one lane after the other and stops at the first that answers, for comparison.
 //!
 //! The crate exists because entering code compiled for AVX2 is the one step that needs `unsafe`.
 
@@ -84,16 +85,23 @@ impl Comparer {
         }
     }
 
-    /// The first block from number `from` on that has a lane which answers `key`, each lane under a mask of its
-    /// own. `masks` has as many blocks as `keys`; further blocks of either are ignored.
-    pub fn first_answer(self, keys: &[Lanes], masks: &[Lanes], key: u32, from: usize) -> Option<Answer> {
+    /// The first block from number `from` on that has a lane which answers `key`, each lane under a
+    /// mask of its own. `masks` has as many blocks as `keys`; further blocks of either are ignored.
+    pub fn first_answer(
+        self,
+        keys: &[Lanes],
+        masks: &[Lanes],
+        key: u32,
+        from: usize,
+    ) -> Option<Answer> {
         let (keys, masks) = (keys.get(from..)?, masks.get(from..)?);
         let found = match self.0 {
             Way::Scalar => one_by_one(keys, masks, key),
             Way::Baseline => masked(keys, masks, key),
             #[cfg(target_arch = "x86_64")]
             Way::Avx2 => {
-                // SAFETY: `Way::Avx2` is private and only made by `detect` after the processor was asked.
+                // SAFETY: `Way::Avx2` is private and only made by `detect` after the processor was
+                // asked.
                 unsafe { masked_avx2(keys, masks, key) }
             }
         };
@@ -101,7 +109,13 @@ impl Comparer {
     }
 
     /// As [`first_answer`](Self::first_answer) with the same mask for all lanes.
-    pub fn first_answer_under(self, keys: &[Lanes], mask: u32, key: u32, from: usize) -> Option<Answer> {
+    pub fn first_answer_under(
+        self,
+        keys: &[Lanes],
+        mask: u32,
+        key: u32,
+        from: usize,
+    ) -> Option<Answer> {
         let keys = keys.get(from..)?;
         let found = match self.0 {
             Way::Scalar => one_by_one_under(keys, mask, key),
@@ -188,7 +202,8 @@ fn one_by_one_under(keys: &[Lanes], mask: u32, key: u32) -> Option<Answer> {
 mod tests {
     use super::*;
 
-    /// A small generator is enough: words of few bits, so that answers are neither rare nor the rule.
+    /// A small generator is enough: words of few bits, so that answers are neither rare nor the
+    /// rule.
     struct Words(u64);
 
     impl Words {
@@ -203,7 +218,12 @@ mod tests {
     }
 
     /// What the first answer is, said as simply as possible.
-    fn expected(keys: &[Lanes], mask: impl Fn(usize, usize) -> u32, key: u32, from: usize) -> Option<Answer> {
+    fn expected(
+        keys: &[Lanes],
+        mask: impl Fn(usize, usize) -> u32,
+        key: u32,
+        from: usize,
+    ) -> Option<Answer> {
         for (block, words) in keys.iter().enumerate().skip(from) {
             let mut lanes = 0;
             for (i, word) in words.0.iter().enumerate() {
@@ -226,14 +246,26 @@ mod tests {
             let bits = 4 + round % 8;
             let count = words.next(4) as usize;
             let (keys, masks) = (words.blocks(count, bits), words.blocks(count, bits + 2));
-            let (key, mask, from) = (words.next(bits), words.next(bits) | 1, words.next(2) as usize);
+            let (key, mask, from) =
+                (words.next(bits), words.next(bits) | 1, words.next(2) as usize);
             let wanted = expected(&keys, |block, i| masks[block].0[i], key, from);
             let wanted_under = expected(&keys, |_, _| mask, key, from);
-            hits = [hits[0] + u32::from(wanted.is_some()), hits[1] + u32::from(wanted_under.is_some())];
+            hits = [
+                hits[0] + u32::from(wanted.is_some()),
+                hits[1] + u32::from(wanted_under.is_some()),
+            ];
             for way in Comparer::all() {
                 let name = way.name();
-                assert_eq!(way.first_answer(&keys, &masks, key, from), wanted, "{name}, round {round}");
-                assert_eq!(way.first_answer_under(&keys, mask, key, from), wanted_under, "{name}, {round}");
+                assert_eq!(
+                    way.first_answer(&keys, &masks, key, from),
+                    wanted,
+                    "{name}, round {round}"
+                );
+                assert_eq!(
+                    way.first_answer_under(&keys, mask, key, from),
+                    wanted_under,
+                    "{name}, {round}"
+                );
             }
         }
         assert!(hits.iter().all(|hits| (500..2_900).contains(hits)), "{hits:?}");
@@ -244,9 +276,15 @@ mod tests {
         for lane in 0..LANES {
             let mut keys = [Lanes::splat(0); 3];
             keys[2].0[lane] = 0x8000_0000;
-            let (masks, wanted) = ([Lanes::splat(u32::MAX); 3], Answer { block: 2, lanes: 1 << lane });
+            let (masks, wanted) =
+                ([Lanes::splat(u32::MAX); 3], Answer { block: 2, lanes: 1 << lane });
             for way in Comparer::all() {
-                assert_eq!(way.first_answer(&keys, &masks, 0x8000_0000, 0), Some(wanted), "{}", way.name());
+                assert_eq!(
+                    way.first_answer(&keys, &masks, 0x8000_0000, 0),
+                    Some(wanted),
+                    "{}",
+                    way.name()
+                );
                 assert_eq!(way.first_answer_under(&keys, u32::MAX, 0x8000_0000, 2), Some(wanted));
                 assert_eq!(way.first_answer(&keys, &masks, 0x8000_0000, 3), None);
                 assert_eq!(way.first_answer(&keys, &masks, 0x8000_0000, 9), None);

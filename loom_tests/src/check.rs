@@ -5,23 +5,33 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::model::Builder;
 
-/// Operations at which loom may switch threads, in one execution: above it loom takes a wait for endless and
-/// panics. Ten times loom's default, since a block's way through four indexes is long.
+/// Operations at which loom may switch threads, in one execution: above it loom takes a wait for
+/// endless and panics. Ten times loom's default, since a block's way through four indexes is long.
 const BRANCHES_MAX: usize = 10_000;
 
-/// Runs `model` in every interleaving, or in all those with at most `bound` preemptions, and then prints
-/// `loom: <name>: <N> executions, <exhaustive|bounded K>`, only if all held.
+/// Runs `model` in every interleaving, or in all those with at most `bound` preemptions, and then
+/// prints `loom: <name>: <N> executions, <exhaustive|bounded K>`, only if all held.
 ///
-/// Environment variables that would cut the exploration short or change its bound (`LOOM_MAX_PREEMPTIONS`,
-/// `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION`) have no effect: what the line says is what was done. The
-/// model must be deterministic apart from its loom threads, and create all its state inside the closure.
+/// Environment variables that would cut the exploration short or change its bound
+/// (`LOOM_MAX_PREEMPTIONS`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION`) have no effect: what the
+/// line says is what was done. The model must be deterministic apart from its loom threads, and
+/// create all its state inside the closure.
 ///
 /// # Panics
-/// When the model fails in some execution; when it took only one execution, because then no two threads met;
-/// when it took fewer than `expect_min`, because then the scenario has lost a race that it once had.
-pub fn check(name: &str, bound: Option<usize>, expect_min: usize, model: impl Fn() + Sync + Send + 'static) {
+/// When the model fails in some execution; when it took only one execution, because then no two
+/// threads met; when it took fewer than `expect_min`, because then the scenario has lost a race
+/// that it once had.
+pub fn check(
+    name: &str,
+    bound: Option<usize>,
+    expect_min: usize,
+    model: impl Fn() + Sync + Send + 'static,
+) {
     let executions = explore(name, bound, model);
-    assert!(executions >= expect_min, "{name}: {executions} executions, expected at least {expect_min}");
+    assert!(
+        executions >= expect_min,
+        "{name}: {executions} executions, expected at least {expect_min}"
+    );
     report(name, executions, bound);
 }
 
@@ -29,7 +39,11 @@ pub fn check(name: &str, bound: Option<usize>, expect_min: usize, model: impl Fn
 ///
 /// # Panics
 /// When the model fails in some execution, or took only one.
-pub fn explore(name: &str, bound: Option<usize>, model: impl Fn() + Sync + Send + 'static) -> usize {
+pub fn explore(
+    name: &str,
+    bound: Option<usize>,
+    model: impl Fn() + Sync + Send + 'static,
+) -> usize {
     // A std atomic, not loom's: it counts across executions and is no part of the model.
     let executions = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&executions);

@@ -1,9 +1,9 @@
-//! Model checks of `dpa_model`'s real code: loom runs every interleaving of a few threads, and every value
-//! that the memory orderings allow a load to see.
+//! Model checks of `dpa_model`'s real code: loom runs every interleaving of a few threads, and
+//! every value that the memory orderings allow a load to see.
 //!
-//! **Without `--cfg dpamatch_loom` this package is empty**: no function, no test, no dependency on loom. A
-//! run that reports success without models therefore proves nothing, and `cargo xtask test` fails when it
-//! counts no model. By hand:
+//! **Without `--cfg dpamatch_loom` this package is empty**: no function, no test, no dependency on
+//! loom. A run that reports success without models therefore proves nothing, and `cargo xtask test`
+//! fails when it counts no model. By hand:
 //!
 //! ```text
 //! RUSTFLAGS="--cfg dpamatch_loom -C debug-assertions" \
@@ -12,8 +12,8 @@
 //!
 //! What is proven by which model, to what bound, and what is not: `README.md` beside this folder.
 //!
-//! A model is a test in `tests/<subject>.rs` below `#![cfg(dpamatch_loom)]` that hands its closure to
-//! `check`, which counts the executions and prints one line that `cargo xtask test` adds up:
+//! A model is a test in `tests/<subject>.rs` below `#![cfg(dpamatch_loom)]` that hands its closure
+//! to `check`, which counts the executions and prints one line that `cargo xtask test` adds up:
 //!
 //! ```text
 //! loom: <model>: <N> executions, <exhaustive|bounded K>

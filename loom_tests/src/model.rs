@@ -29,12 +29,14 @@ impl Extent {
         Self { usual: Some(usual), full: None }
     }
 
-    /// The bound of this run. `DPAMATCH_LOOM_BOUND=<k>` sets it for all models that are bounded, to see how they
-    /// grow.
+    /// The bound of this run. `DPAMATCH_LOOM_BOUND=<k>` sets it for all models that are bounded, to
+    /// see how they grow.
     pub fn bound(self) -> Option<usize> {
         let bound = if is_full() { self.full } else { self.usual };
         let asked = std::env::var("DPAMATCH_LOOM_BOUND").ok();
-        bound.map(|bound| asked.map_or(bound, |asked| asked.parse().expect("DPAMATCH_LOOM_BOUND: a number")))
+        bound.map(|bound| {
+            asked.map_or(bound, |asked| asked.parse().expect("DPAMATCH_LOOM_BOUND: a number"))
+        })
     }
 }
 
@@ -43,12 +45,13 @@ pub fn is_full() -> bool {
     std::env::var_os("DPAMATCH_LOOM_FULL").is_some_and(|value| value == "1")
 }
 
-/// Explores a stream, and again with the roles moved along loom's threads, since loom misses orders that
-/// depend on which thread has the smaller number (tokio-rs/loom#392). Three and more workers rotate with a bound
-/// one lower; four do not when that leaves none.
+/// Explores a stream, and again with the roles moved along loom's threads, since loom misses orders
+/// that depend on which thread has the smaller number (tokio-rs/loom#392). Three and more workers
+/// rotate with a bound one lower; four do not when that leaves none.
 ///
 /// # Panics
-/// When an execution differs from the oracle; when a path of `expected` was never taken, or one of `never` was.
+/// When an execution differs from the oracle; when a path of `expected` was never taken, or one of
+/// `never` was.
 pub fn stream(name: &str, stream: Stream, extent: Extent, expected: &[&str], never: &[&str]) {
     let workers = stream.config.workers;
     let bound = extent.bound();

@@ -1,9 +1,10 @@
-//! The sequential rule that every schedule must equal: one list of posted receives, one list of unexpected
-//! messages, each searched from its oldest entry (G1, C1, C2).
+//! The sequential rule that every schedule must equal: one list of posted receives, one list of
+//! unexpected messages, each searched from its oldest entry (G1, C1, C2).
 
 use dpa_model::{CommId, Envelope, Selector};
 
-/// Matching by two linear lists; as simple as it can be said, since everything else is measured against it.
+/// Matching by two linear lists; as simple as it can be said, since everything else is measured
+/// against it.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     /// Number of the receive, communicator and selector, in posting order.
@@ -13,7 +14,8 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Posts a receive. The arrival number of the unexpected message it takes, or `None` if it now waits.
+    /// Posts a receive. The arrival number of the unexpected message it takes, or `None` if it now
+    /// waits.
     pub fn post(&mut self, receive: usize, comm: CommId, selector: Selector) -> Option<u64> {
         let fits = |&(_, e): &(u64, Envelope)| e.comm == comm && selector.accepts(e.source, e.tag);
         if let Some(place) = self.unexpected.iter().position(fits) {

@@ -1,15 +1,15 @@
 //! Which ways through the algorithm a model has taken, added up over all its executions.
 //!
-//! A model that never takes the path it is named after proves nothing about it, so an expected path that is
-//! missing is a failure.
+//! A model that never takes the path it is named after proves nothing about it, so an expected path
+//! that is missing is a failure.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use dpa_model::Counts;
 
-/// Sums of the NIC's counters by their names. Plain `std` locking: it lives outside the model and is held for
-/// no switch.
+/// Sums of the NIC's counters by their names. Plain `std` locking: it lives outside the model and
+/// is held for no switch.
 #[derive(Debug, Default)]
 pub struct Paths {
     sums: Mutex<BTreeMap<&'static str, u64>>,

@@ -1,13 +1,13 @@
-//! Roles that run against each other without a given order: host, senders, leader. The NIC's own order log is
-//! replayed through the oracle afterwards: whatever order the NIC chose, it must then have matched as that
-//! order demands (S12).
+//! Roles that run against each other without a given order: host, senders, leader. The NIC's own
+//! order log is replayed through the oracle afterwards: whatever order the NIC chose, it must then
+//! have matched as that order demands (S12).
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use dpa_model::{
-    Counts, Event, ForwardedRequest, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId, Round,
-    Selector, Sender, Wait, Worker,
+    Counts, Event, ForwardedRequest, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId,
+    Round, Selector, Sender, Wait, Worker,
 };
 
 use crate::oracle::Oracle;
@@ -33,8 +33,8 @@ pub struct Ends {
 /// A thread of the model.
 pub type Role = Box<dyn FnOnce() -> Ends + Send>;
 
-/// A NIC whose parts are not dropped when a check fails: a drop would use loom's atomics while it unwinds,
-/// and hide the message.
+/// A NIC whose parts are not dropped when a check fails: a drop would use loom's atomics while it
+/// unwinds, and hide the message.
 #[derive(Debug)]
 pub struct Parts {
     /// Worker 0.
@@ -50,8 +50,10 @@ pub struct Parts {
 /// A NIC in free order that logs the order it chose, with communicator 0 created.
 pub fn build(config: NicConfig) -> Parts {
     let config = NicConfig { options: Options { log_order: true, ..config.options }, ..config };
-    let Nic { mut leader, workers, mut host, sender } = Nic::new(&config).expect("a valid configuration");
-    host.create(dpa_model::CommId(0), config.bins as u32, Hints::default(), 0).expect("room for a command");
+    let Nic { mut leader, workers, mut host, sender } =
+        Nic::new(&config).expect("a valid configuration");
+    host.create(dpa_model::CommId(0), config.bins as u32, Hints::default(), 0)
+        .expect("room for a command");
     assert_eq!(leader.round(1), Round::Worked);
     assert!(matches!(host.poll(), Some(Event::Created { offloaded: true, .. })));
     Parts {
@@ -130,12 +132,12 @@ impl Ends {
         }
     }
 
-    /// Replays the events through the oracle, the host's software lists included, and drops the NIC. Returns
-    /// what is left (receives, messages).
+    /// Replays the events through the oracle, the host's software lists included, and drops the
+    /// NIC. Returns what is left (receives, messages).
     ///
     /// # Panics
-    /// When the NIC matched otherwise than its own order demands, or left a receive and a message that fit
-    /// each other.
+    /// When the NIC matched otherwise than its own order demands, or left a receive and a message
+    /// that fit each other.
     pub fn replay(mut self, paths: &Paths) -> (usize, usize) {
         self.read();
         let mut replay = Replay {
@@ -182,7 +184,10 @@ struct Replay<'a> {
 
 impl Replay<'_> {
     fn place(&self, request: RequestId) -> usize {
-        self.posted.iter().position(|&(known, _)| known == request).expect("a request of this model")
+        self.posted
+            .iter()
+            .position(|&(known, _)| known == request)
+            .expect("a request of this model")
     }
 
     /// The next post in order, as the oracle sees it.
@@ -197,7 +202,11 @@ impl Replay<'_> {
         match event {
             Event::Admitted { request } => assert_eq!(self.post(request), None),
             Event::Received { request, message, late: true, .. } => {
-                assert_eq!(self.post(request), Some(message.arrival), "not the oldest unexpected message");
+                assert_eq!(
+                    self.post(request),
+                    Some(message.arrival),
+                    "not the oldest unexpected message"
+                );
             }
             Event::Received { request, message, late: false, .. } => {
                 let receive = self.oracle.arrive(message.arrival, message.envelope);
@@ -213,12 +222,20 @@ impl Replay<'_> {
             }
             Event::TooLate { request } => {
                 paths.note("cancelled too late");
-                assert!(!self.oracle.cancel(self.place(request)), "a waiting receive was not cancelled");
+                assert!(
+                    !self.oracle.cancel(self.place(request)),
+                    "a waiting receive was not cancelled"
+                );
             }
             Event::PostForwarded { request } => {
                 let receive = self.place(request.id());
-                let here = self.software.post(receive, dpa_model::CommId(0), self.posted[receive].1);
-                assert_eq!(self.post(request.id()), here, "the software lists do not follow the order (S20)");
+                let here =
+                    self.software.post(receive, dpa_model::CommId(0), self.posted[receive].1);
+                assert_eq!(
+                    self.post(request.id()),
+                    here,
+                    "the software lists do not follow the order (S20)"
+                );
                 return Some(request);
             }
             Event::ArrivalForwarded { message, .. } => {
@@ -231,10 +248,17 @@ impl Replay<'_> {
                 let &(_, selector, take) = probe.expect("a probe of this model");
                 paths.note(if found.is_some() { "probe found" } else { "probe missed" });
                 let oldest = self.oracle.probe(dpa_model::CommId(0), selector, take);
-                assert_eq!(found.map(|message| message.arrival), oldest, "not the oldest message (G5)");
+                assert_eq!(
+                    found.map(|message| message.arrival),
+                    oldest,
+                    "not the oldest message (G5)"
+                );
             }
             Event::Resumed { .. } => {
-                assert!(self.software.is_empty(), "software still holds receives or messages (S20)");
+                assert!(
+                    self.software.is_empty(),
+                    "software still holds receives or messages (S20)"
+                );
             }
             other => panic!("unexpected event {other:?}"),
         }

@@ -1,7 +1,8 @@
-//! Random streams under random schedules: what loom cannot reach, 8 to 32 handlers over several blocks.
+//! Random streams under random schedules: what loom cannot reach, 8 to 32 handlers over several
+//! blocks.
 //!
-//! shuttle runs every atomic as sequentially consistent, so this finds faults of the algorithm and none of
-//! the memory orderings.
+//! shuttle runs every atomic as sequentially consistent, so this finds faults of the algorithm and
+//! none of the memory orderings.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -64,8 +65,8 @@ pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Step> {
     steps
 }
 
-/// Runs the stream under `count` schedules. With `DPAMATCH_SHUTTLE_SEED=<seed>` only the stream of that seed
-/// is run, and with `DPAMATCH_SHUTTLE_REPLAY=<schedule>` as well only that schedule.
+/// Runs the stream under `count` schedules. With `DPAMATCH_SHUTTLE_SEED=<seed>` only the stream of
+/// that seed is run, and with `DPAMATCH_SHUTTLE_REPLAY=<schedule>` as well only that schedule.
 ///
 /// # Panics
 /// When an execution differs from the oracle; shuttle prints the schedule, and this the seed.
@@ -81,7 +82,9 @@ pub fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: 
         (_, Choice::Pct(depth)) => run(PctScheduler::new_from_seed(seed, depth, count), model),
     };
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-        eprintln!("replay with DPAMATCH_SHUTTLE_SEED={seed} DPAMATCH_SHUTTLE_REPLAY=<the schedule above>");
+        eprintln!(
+            "replay with DPAMATCH_SHUTTLE_SEED={seed} DPAMATCH_SHUTTLE_REPLAY=<the schedule above>"
+        );
         resume_unwind(panic);
     }
 }

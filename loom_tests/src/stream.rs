@@ -1,14 +1,15 @@
-//! A stream of posts, cancels and messages in a fixed order, run by the shipped NIC and by the oracle.
+//! A stream of posts, cancels and messages in a fixed order, run by the shipped NIC and by the
+//! oracle.
 //!
-//! The order is given by stamps (`Order::Stamped`), so everything can be handed to the NIC before its workers
-//! start: what the model then explores is the handlers of each block against each other, and each block
-//! against the boundary that follows.
+//! The order is given by stamps (`Order::Stamped`), so everything can be handed to the NIC before
+//! its workers start: what the model then explores is the handlers of each block against each
+//! other, and each block against the boundary that follows.
 
 use std::mem::ManuallyDrop;
 
 use dpa_model::{
-    CommId, Counts, Envelope, Event, Hints, Leader, Nic, NicConfig, Options, Order, Rank, RequestId, Round,
-    Selector, SourceSel, Tag, TagSel, Wait, Worker,
+    CommId, Counts, Envelope, Event, Hints, Leader, Nic, NicConfig, Options, Order, Rank,
+    RequestId, Round, Selector, SourceSel, Tag, TagSel, Wait, Worker,
 };
 
 use crate::oracle::Oracle;
@@ -38,7 +39,8 @@ pub fn post_in(comm: u32, source: impl Into<Option<u32>>, tag: impl Into<Option<
 /// A selector; `None` is a wildcard.
 pub fn selector(source: Option<u32>, tag: Option<u32>) -> Selector {
     Selector {
-        source: source.map_or(SourceSel::Any, |rank| SourceSel::Rank(Rank::new(rank).expect("a small rank"))),
+        source: source
+            .map_or(SourceSel::Any, |rank| SourceSel::Rank(Rank::new(rank).expect("a small rank"))),
         tag: tag.map_or(TagSel::Any, |tag| TagSel::Tag(Tag::new(tag).expect("a small tag"))),
     }
 }
@@ -62,8 +64,8 @@ pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
     }
 }
 
-/// The smallest NIC that runs blocks of `handlers` on `workers`: what is not contended is kept tiny, since
-/// every atomic costs time.
+/// The smallest NIC that runs blocks of `handlers` on `workers`: what is not contended is kept
+/// tiny, since every atomic costs time.
 pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
     NicConfig {
         handlers,
@@ -121,28 +123,33 @@ impl Stream {
         let config = NicConfig {
             completion_queue: sends.max(config.handlers).next_power_of_two(),
             command_queue: commands.max(2).next_power_of_two(),
-            completion_ring: (steps.len() + config.communicators).max(config.handlers).next_power_of_two(),
+            completion_ring: (steps.len() + config.communicators)
+                .max(config.handlers)
+                .next_power_of_two(),
             options: Options { order: Order::Stamped, ..config.options },
             ..config
         };
         Self { config, hints: Hints::default(), steps: steps.to_vec() }
     }
 
-    /// Runs the stream once under the tool's scheduler and compares the outcome with the oracle's. `rotation`
-    /// says how far the roles are moved along the tool's threads. Returns the NIC's counters.
+    /// Runs the stream once under the tool's scheduler and compares the outcome with the oracle's.
+    /// `rotation` says how far the roles are moved along the tool's threads. Returns the NIC's
+    /// counters.
     ///
     /// # Panics
     /// When anything differs.
     pub fn run(&self, rotation: usize) -> Counts {
-        let Nic { leader, workers, host, sender } = Nic::new(&self.config).expect("a valid configuration");
-        // Nothing is dropped when a check fails: a drop would use the tool's atomics while it unwinds, and
-        // hide the message.
+        let Nic { leader, workers, host, sender } =
+            Nic::new(&self.config).expect("a valid configuration");
+        // Nothing is dropped when a check fails: a drop would use the tool's atomics while it
+        // unwinds, and hide the message.
         let mut leader = ManuallyDrop::new(Box::new(leader));
         let mut host = ManuallyDrop::new(host);
         let mut sender = ManuallyDrop::new(sender);
 
         for comm in 0..self.config.communicators as u32 {
-            host.create(CommId(comm), self.config.bins as u32, self.hints, 0).expect("room for a command");
+            host.create(CommId(comm), self.config.bins as u32, self.hints, 0)
+                .expect("room for a command");
             assert_eq!(leader.round(1), Round::Worked);
             assert!(matches!(host.poll(), Some(Event::Created { offloaded: true, .. })));
         }
@@ -152,7 +159,8 @@ impl Stream {
             match step {
                 Step::Post(comm, selector) => {
                     requests.push(
-                        host.post(comm, selector, vec![0xFF; 64], arrivals).expect("room for a command"),
+                        host.post(comm, selector, vec![0xFF; 64], arrivals)
+                            .expect("room for a command"),
                     );
                 }
                 Step::Cancel(receive) => {
@@ -160,7 +168,9 @@ impl Stream {
                 }
                 Step::Send(envelope, length) => {
                     let bytes = payload(arrivals, length);
-                    sender.try_send(envelope, &bytes, host.commands_counted()).expect("room for a message");
+                    sender
+                        .try_send(envelope, &bytes, host.commands_counted())
+                        .expect("room for a message");
                     arrivals += 1;
                 }
             }
@@ -172,7 +182,11 @@ impl Stream {
         collect(&mut host, &requests, &mut fates);
         let (expected, oracle) = self.expected();
         if self.hints.allow_overtaking {
-            assert_eq!(taken(&fates), taken(&expected), "a message was lost or matched twice (S24)");
+            assert_eq!(
+                taken(&fates),
+                taken(&expected),
+                "a message was lost or matched twice (S24)"
+            );
         } else {
             assert_eq!(fates, expected, "receives matched otherwise than in order (C1, C2)");
         }
@@ -216,8 +230,8 @@ impl Stream {
         }
         let count = roles.len();
         roles.rotate_left(rotation % count);
-        // The main thread only waits: a switch away from a waiting thread costs no preemption, whoever comes
-        // next.
+        // The main thread only waits: a switch away from a waiting thread costs no preemption,
+        // whoever comes next.
         let others: Vec<_> = roles.into_iter().map(threads::spawn).collect();
         let mut leader = None;
         for other in others {
@@ -226,7 +240,8 @@ impl Stream {
         leader.expect("one of the roles was the leader")
     }
 
-    /// How many slices each block of this stream has: a command ends a block, and so do N messages (S2, S12).
+    /// How many slices each block of this stream has: a command ends a block, and so do N messages
+    /// (S2, S12).
     pub fn slices(&self) -> impl Iterator<Item = usize> + '_ {
         let runs = self.steps.split(|step| !matches!(step, Step::Send(..)));
         let blocks = runs.flat_map(|run| run.chunks(self.config.handlers).map(<[Step]>::len));
@@ -242,7 +257,9 @@ impl Stream {
             match step {
                 Step::Post(comm, selector) => {
                     let found = oracle.post(fates.len(), comm, selector);
-                    fates.push(found.map_or(Fate::Posted, |arrival| Fate::Matched { arrival, late: true }));
+                    fates.push(
+                        found.map_or(Fate::Posted, |arrival| Fate::Matched { arrival, late: true }),
+                    );
                 }
                 Step::Cancel(receive) => {
                     if oracle.cancel(receive) {
@@ -260,8 +277,9 @@ impl Stream {
         (fates, oracle)
     }
 
-    /// Takes everything out that is left: every waiting receive can be cancelled, so the chains are whole,
-    /// and the unexpected messages come out in arrival order (S14) and are no more than there should be.
+    /// Takes everything out that is left: every waiting receive can be cancelled, so the chains are
+    /// whole, and the unexpected messages come out in arrival order (S14) and are no more than
+    /// there should be.
     fn drain(
         &self,
         leader: &mut Leader,
@@ -280,11 +298,17 @@ impl Stream {
         }
         for &(arrival, envelope) in oracle.unexpected() {
             let any = Selector {
-                source: if self.hints.no_any_source { envelope.source.into() } else { SourceSel::Any },
+                source: if self.hints.no_any_source {
+                    envelope.source.into()
+                } else {
+                    SourceSel::Any
+                },
                 tag: if self.hints.no_any_tag { envelope.tag.into() } else { TagSel::Any },
             };
-            requests
-                .push(host.post(envelope.comm, any, vec![0xFF; 64], arrivals).expect("room for a command"));
+            requests.push(
+                host.post(envelope.comm, any, vec![0xFF; 64], arrivals)
+                    .expect("room for a command"),
+            );
             assert_eq!(leader.round(1), Round::Worked);
             fates.push(Fate::Posted);
             collect(host, &requests, &mut fates);
@@ -308,7 +332,9 @@ impl Stream {
 fn taken(fates: &[Fate]) -> (usize, usize) {
     let mut arrivals: Vec<u64> = fates
         .iter()
-        .filter_map(|fate| if let Fate::Matched { arrival, .. } = fate { Some(*arrival) } else { None })
+        .filter_map(
+            |fate| if let Fate::Matched { arrival, .. } = fate { Some(*arrival) } else { None },
+        )
         .collect();
     let receives = arrivals.len();
     arrivals.sort_unstable();
@@ -337,7 +363,8 @@ pub fn collect(host: &mut dpa_model::HostPort, requests: &[RequestId], fates: &m
             Event::TooLate { .. } => continue,
             other => panic!("unexpected event {other:?}"),
         };
-        let place = requests.iter().position(|&known| known == request).expect("a request of this stream");
+        let place =
+            requests.iter().position(|&known| known == request).expect("a request of this stream");
         assert_eq!(fates[place], Fate::Posted, "receive {place} ended twice");
         fates[place] = fate;
     }

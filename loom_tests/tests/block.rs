@@ -1,7 +1,8 @@
-//! One block: handlers that search, book, meet at the partial barrier and resolve, each scenario named for
-//! its race.
+//! One block: handlers that search, book, meet at the partial barrier and resolve, each scenario
+//! named for its race.
 //!
-//! X1 to X5 are the worked examples of the papers; "form" numbers the entry rules of the fast path (S8).
+//! X1 to X5 are the worked examples of the papers; "form" numbers the entry rules of the fast path
+//! (S8).
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
@@ -27,8 +28,8 @@ fn of(handlers: usize, options: Options, steps: &[Step]) -> Stream {
     Stream::new(NicConfig { receives, ..tiny(handlers, handlers, options) }, steps)
 }
 
-/// A scenario of three handlers, twice: with removal left to the boundary, so that conflict and resolution can be
-/// explored deeply, and with removal under the bins' locks in the block.
+/// A scenario of three handlers, twice: with removal left to the boundary, so that conflict and
+/// resolution can be explored deeply, and with removal under the bins' locks in the block.
 fn three(name: &str, options: Options, steps: &[Step], expected: &[&str], never: &[&str]) {
     let deferred = Options { removal: Removal::Deferred, ..options };
     stream(&format!("{name}, deferred"), of(3, deferred, steps), THREE, expected, never);
@@ -74,7 +75,13 @@ fn clean_four() {
 
 #[test]
 fn form_c_two() {
-    stream("block/form c, two", of(2, Options::default(), &equal(2)), TWO, &["clean", "fast"], &["slow"]);
+    stream(
+        "block/form c, two",
+        of(2, Options::default(), &equal(2)),
+        TWO,
+        &["clean", "fast"],
+        &["slow"],
+    );
 }
 
 #[test]
@@ -89,7 +96,13 @@ fn form_c_four() {
 
 #[test]
 fn form_b_two() {
-    stream("block/form b, two", of(2, with(FastPath::Prefix), &equal(2)), TWO, &["clean", "fast"], &["slow"]);
+    stream(
+        "block/form b, two",
+        of(2, with(FastPath::Prefix), &equal(2)),
+        TWO,
+        &["clean", "fast"],
+        &["slow"],
+    );
 }
 
 #[test]
@@ -132,12 +145,24 @@ fn form_a_four() {
 fn form_a_never_in_a_partial_block() {
     // Two messages for three handlers: not all N bits can be set (S8).
     let config = tiny(3, 2, with(FastPath::Literal));
-    stream("block/form a, partial", Stream::new(config, &equal(2)), TWO, &["clean", "slow"], &["fast"]);
+    stream(
+        "block/form a, partial",
+        Stream::new(config, &equal(2)),
+        TWO,
+        &["clean", "slow"],
+        &["fast"],
+    );
 }
 
 #[test]
 fn slow_two() {
-    stream("block/slow two", of(2, with(FastPath::Off), &equal(2)), TWO, &["clean", "slow"], &["fast"]);
+    stream(
+        "block/slow two",
+        of(2, with(FastPath::Off), &equal(2)),
+        TWO,
+        &["clean", "slow"],
+        &["fast"],
+    );
 }
 
 #[test]
@@ -152,11 +177,17 @@ fn slow_chain_four() {
 
 #[test]
 fn slow_search_passes_marked_receives() {
-    // The first two handlers meet at the bin's lock, so the second one's receive may stay linked: the third
-    // must not take it.
+    // The first two handlers meet at the bin's lock, so the second one's receive may stay linked:
+    // the third must not take it.
     let steps = [post(0, 9), post(0, 7), post(0, 7), send(0, 9), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "lock_missed"];
-    stream("block/slow search, marked", of(3, with(FastPath::Off), &steps), REMOVAL, &expected, &["fast"]);
+    stream(
+        "block/slow search, marked",
+        of(3, with(FastPath::Off), &steps),
+        REMOVAL,
+        &expected,
+        &["fast"],
+    );
 }
 
 #[test]
@@ -176,8 +207,8 @@ fn a_message_without_receive_between_equal_ones() {
 
 #[test]
 fn sequence_break_two() {
-    // The receive one further on accepts any source: it is in another chain, so the fast path comes to its
-    // chain's end.
+    // The receive one further on accepts any source: it is in another chain, so the fast path comes
+    // to its chain's end.
     let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "refused_exhausted"];
     stream("block/sequence break, two", of(2, Options::default(), &steps), TWO, &expected, &[]);
@@ -228,7 +259,8 @@ fn x3_unexpected_in_arrival_order() {
 
 #[test]
 fn x4_mixed_keys() {
-    let steps = [post(0, 7), post(1, 9), post(None, None), send(0, 7), send(0, 7), send(1, 9), send(0, 7)];
+    let steps =
+        [post(0, 7), post(1, 9), post(None, None), send(0, 7), send(0, 7), send(1, 9), send(0, 7)];
     let expected = ["clean", "slow", "unexpected"];
     four("block/X4 mixed keys", Options::default(), &steps, &expected, &["fast"]);
 }
@@ -258,13 +290,19 @@ fn x5_forcing_rule_four() {
 #[test]
 fn nothing_posted() {
     let steps = [send(0, 7), send(0, 8), send(0, 7)];
-    three("block/unexpected only", Options::default(), &steps, &["unexpected", "stored"], &["clean"]);
+    three(
+        "block/unexpected only",
+        Options::default(),
+        &steps,
+        &["unexpected", "stored"],
+        &["clean"],
+    );
 }
 
 #[test]
 fn early_check_two() {
-    // The second handler sometimes skips the booked receive and has no conflict, and sometimes is too early
-    // to see the bit.
+    // The second handler sometimes skips the booked receive and has no conflict, and sometimes is
+    // too early to see the bit.
     let options = Options { early_check: true, ..Options::default() };
     stream("block/early check, two", of(2, options, &equal(2)), TWO, &["clean", "fast"], &["slow"]);
 }
@@ -281,7 +319,13 @@ fn lazy_removal_of_neighbours() {
     // One chain of three keys: two handlers unlink neighbours while the third walks past them.
     let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 7), send(0, 8), send(0, 9)];
     let expected = ["clean", "lock_missed"];
-    stream("block/lazy removal", of(3, Options::default(), &steps), REMOVAL, &expected, &["fast", "slow"]);
+    stream(
+        "block/lazy removal",
+        of(3, Options::default(), &steps),
+        REMOVAL,
+        &expected,
+        &["fast", "slow"],
+    );
 }
 
 #[test]
@@ -319,7 +363,8 @@ fn slices_of_two() {
 
 #[test]
 fn slices_of_two_slow() {
-    let steps = [post(0, 7), post(None, 7), post(1, 9), send(0, 7), send(0, 7), send(1, 9), send(0, 7)];
+    let steps =
+        [post(0, 7), post(None, 7), post(1, 9), send(0, 7), send(0, 7), send(1, 9), send(0, 7)];
     let config = tiny(4, 2, Options::default());
     stream(
         "block/slices of two, slow",
@@ -343,7 +388,13 @@ fn communicators_share_a_block() {
     ];
     let options = Options { removal: Removal::Deferred, ..Options::default() };
     let config = NicConfig { receives: 3, communicators: 2, ..tiny(3, 3, options) };
-    stream("block/two communicators", Stream::new(config, &steps), THREE, &["clean", "fast"], &["slow"]);
+    stream(
+        "block/two communicators",
+        Stream::new(config, &steps),
+        THREE,
+        &["clean", "fast"],
+        &["slow"],
+    );
 }
 
 #[test]
@@ -356,7 +407,8 @@ fn overtaking_claims() {
 #[test]
 fn overtaking_claims_of_too_few() {
     let hints = Hints { allow_overtaking: true, ..Hints::default() };
-    let claims = Stream { hints, ..of(2, Options::default(), &[post(None, 7), send(0, 7), send(1, 7)]) };
+    let claims =
+        Stream { hints, ..of(2, Options::default(), &[post(None, 7), send(0, 7), send(1, 7)]) };
     let expected = ["overtaking", "unexpected"];
     stream("block/overtaking, one of two", claims, TWO, &expected, &["clean", "fast", "slow"]);
 }

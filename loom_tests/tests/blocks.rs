@@ -1,5 +1,5 @@
-//! Several blocks: the fence between them (S1), descriptors that come back, and what the boundary changes in
-//! between.
+//! Several blocks: the fence between them (S1), descriptors that come back, and what the boundary
+//! changes in between.
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{NicConfig, Options};
@@ -22,20 +22,36 @@ fn equal_keys_over_two_blocks() {
 #[test]
 fn three_handlers_over_two_blocks() {
     let steps = [vec![post(0, 7); 6], vec![send(0, 7); 6]].concat();
-    stream("blocks/two of three, equal keys", of(3, 8, &steps), THREE, &["clean", "fast"], &["slow"]);
+    stream(
+        "blocks/two of three, equal keys",
+        of(3, 8, &steps),
+        THREE,
+        &["clean", "fast"],
+        &["slow"],
+    );
 }
 
 #[test]
 fn descriptors_come_back_in_the_next_block() {
     // Two descriptors for four receives: the second block runs on those that the first consumed.
-    let steps = [vec![post(0, 7); 2], vec![send(0, 7); 2], vec![post(0, 7); 2], vec![send(0, 7); 2]].concat();
+    let steps =
+        [vec![post(0, 7); 2], vec![send(0, 7); 2], vec![post(0, 7); 2], vec![send(0, 7); 2]]
+            .concat();
     stream("blocks/recycling, equal keys", of(2, 2, &steps), TWO, &["clean", "fast"], &["slow"]);
 }
 
 #[test]
 fn descriptors_come_back_with_other_keys() {
-    let steps =
-        [post(0, 7), post(None, 7), send(0, 7), send(0, 7), post(0, 8), post(0, 7), send(0, 7), send(0, 8)];
+    let steps = [
+        post(0, 7),
+        post(None, 7),
+        send(0, 7),
+        send(0, 7),
+        post(0, 8),
+        post(0, 7),
+        send(0, 7),
+        send(0, 8),
+    ];
     stream("blocks/recycling, mixed keys", of(2, 2, &steps), TWO, &["clean", "slow"], &["fast"]);
 }
 
@@ -53,7 +69,8 @@ fn descriptors_come_back_twice() {
 
 #[test]
 fn descriptors_come_back_twice_with_other_keys() {
-    // Two descriptors serve six receives of four keys in three blocks; wildcards move them from index to index.
+    // Two descriptors serve six receives of four keys in three blocks; wildcards move them from
+    // index to index.
     let steps = [
         [post(0, 7), post(None, 7), send(0, 7), send(0, 7)],
         [post(0, 8), post(0, 7), send(0, 7), send(0, 8)],
@@ -84,17 +101,22 @@ fn unexpected_messages_of_two_blocks_stay_in_order() {
 
 #[test]
 fn a_cancel_between_blocks_splits_the_sequence() {
-    // Labels 0, 1, 2, 3 of one sequence; 2 is cancelled: the next block must not count over the gap (S11).
-    let steps =
-        [vec![post(0, 7); 5], vec![send(0, 7), send(0, 7), Step::Cancel(3)], vec![send(0, 7), send(0, 7)]]
-            .concat();
+    // Labels 0, 1, 2, 3 of one sequence; 2 is cancelled: the next block must not count over the gap
+    // (S11).
+    let steps = [
+        vec![post(0, 7); 5],
+        vec![send(0, 7), send(0, 7), Step::Cancel(3)],
+        vec![send(0, 7), send(0, 7)],
+    ]
+    .concat();
     let expected = ["clean", "fast", "slow", "refused_sequence", "cancelled"];
     stream("blocks/cancel in a sequence", of(2, 8, &steps), TWO, &expected, &[]);
 }
 
 #[test]
 fn a_worker_sits_out_a_short_block() {
-    // Blocks of three, one and three messages: the third worker misses the middle one, which runs alone.
+    // Blocks of three, one and three messages: the third worker misses the middle one, which runs
+    // alone.
     let steps = [
         vec![post(0, 7); 3],
         vec![send(0, 7); 3],
@@ -114,7 +136,8 @@ fn a_worker_sits_out_a_short_block() {
 
 #[test]
 fn a_late_receive_takes_no_label() {
-    // The receive of tag 8 is satisfied from the store between two equal ones, which stay one sequence (S10).
+    // The receive of tag 8 is satisfied from the store between two equal ones, which stay one
+    // sequence (S10).
     let steps = [post(0, 7), send(0, 8), post(0, 8), post(0, 7), send(0, 7), send(0, 7)];
     stream(
         "blocks/late receive in a sequence",
@@ -127,7 +150,8 @@ fn a_late_receive_takes_no_label() {
 
 #[test]
 fn a_cancelled_receive_is_not_counted() {
-    // Labels 0, 2 and 3 are left: the third handler may not take label 2 as the second behind label 0 (S11).
+    // Labels 0, 2 and 3 are left: the third handler may not take label 2 as the second behind label
+    // 0 (S11).
     let steps = [vec![post(0, 7); 4], vec![Step::Cancel(1)], vec![send(0, 7); 3]].concat();
     let expected = ["clean", "slow", "refused_sequence", "cancelled"];
     stream("blocks/cancel in a block's sequence", of(3, 8, &steps), THREE, &expected, &[]);

@@ -1,5 +1,5 @@
-//! Posts, cancels and arrivals that race to the block boundary: the NIC gives the order, and no message is
-//! lost in it (S12).
+//! Posts, cancels and arrivals that race to the block boundary: the NIC gives the order, and no
+//! message is lost in it (S12).
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{CommId, Event, NicConfig, Options, Round, UnexpectedFull, Wait};
@@ -21,7 +21,8 @@ fn post(
         let mut posted = Vec::new();
         for &source in sources {
             let selector = selector(source, Some(7));
-            let request = host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
+            let request =
+                host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
             posted.push((request, selector));
         }
         if cancel {
@@ -48,7 +49,9 @@ fn a_post_meets_an_arrival() {
     model("boundary/post against arrival", 3, Some(3), &expected, &[], |rotation, paths| {
         let parts = build(config(4));
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.posts == 1 && counts.handlers.messages == 1),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 1 && counts.handlers.messages == 1
+            }),
             post(parts.host, &[Some(0)], false),
             send(parts.sender, &[0]),
         ];
@@ -62,7 +65,9 @@ fn two_posts_meet_two_arrivals() {
     model("boundary/posts against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(4));
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.posts == 2 && counts.handlers.messages == 2),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 2 && counts.handlers.messages == 2
+            }),
             post(parts.host, &[None, Some(0)], false),
             send(parts.sender, &[1, 0]),
         ];
@@ -76,7 +81,9 @@ fn a_cancel_meets_an_arrival() {
     model("boundary/cancel against arrival", 3, Some(3), &expected, &[], |rotation, paths| {
         let parts = build(config(4));
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.commands == 3 && counts.handlers.messages == 1),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.commands == 3 && counts.handlers.messages == 1
+            }),
             post(parts.host, &[Some(0)], true),
             send(parts.sender, &[0]),
         ];
@@ -92,12 +99,15 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
         let (mut host, mut sender) = (parts.host, parts.sender);
         let both: Role = Box::new(move || {
             let selector = selector(Some(0), Some(7));
-            let request = host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
+            let request =
+                host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
             sender.send(envelope(0, 0, 7), &payload(0, 8)).expect("the NIC runs");
             Ends { host: Some(host), posted: vec![(request, selector)], ..Ends::default() }
         });
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.posts == 1 && counts.handlers.messages == 1),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 1 && counts.handlers.messages == 1
+            }),
             both,
         ];
         run(roles, rotation).replay(paths);
@@ -106,12 +116,15 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
 
 #[test]
 fn fallback_keeps_the_order() {
-    // One descriptor: the second post goes to the host, and so do later ones and what they would match (S20).
+    // One descriptor: the second post goes to the host, and so do later ones and what they would
+    // match (S20).
     let expected = ["fallback_receives", "posts_forwarded", "arrivals_forwarded", "clean"];
     model("boundary/fallback", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(1));
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.posts == 3 && counts.handlers.messages == 2),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 3 && counts.handlers.messages == 2
+            }),
             post(parts.host, &[Some(0), Some(1), Some(0)], false),
             send(parts.sender, &[0, 0]),
         ];
@@ -121,13 +134,14 @@ fn fallback_keeps_the_order() {
 
 #[test]
 fn a_post_during_a_block_waits_for_its_end() {
-    // Two workers run a block whose second message walks the whole chain, while the host posts what it looks
-    // for.
+    // Two workers run a block whose second message walks the whole chain, while the host posts what
+    // it looks for.
     let expected = ["posts_late", "stored", "shared_blocks"];
     model("boundary/post during a block", 3, Some(2), &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(2, 2, Options::default()));
         let first = selector(Some(0), Some(7));
-        let request = parts.host.post(CommId(0), first, vec![0xFF; 64], 0).expect("room for a command");
+        let request =
+            parts.host.post(CommId(0), first, vec![0xFF; 64], 0).expect("room for a command");
         parts.leader.round(1);
         for (arrival, source) in [(0, 0), (1, 1)] {
             parts
@@ -144,7 +158,9 @@ fn a_post_during_a_block_waits_for_its_end() {
             Ends::default()
         });
         let roles = vec![
-            lead(parts.leader, 2, |counts| counts.boundary.posts == 2 && counts.handlers.messages == 2),
+            lead(parts.leader, 2, |counts| {
+                counts.boundary.posts == 2 && counts.handlers.messages == 2
+            }),
             work,
             post(parts.host, &[Some(1)], false),
         ];
@@ -156,28 +172,34 @@ fn a_post_during_a_block_waits_for_its_end() {
 
 #[test]
 fn a_fallback_ends_while_messages_arrive() {
-    // The host has dealt with all that was sent on to it and offers the communicator back, then posts; a message
-    // arrives before, between or after. If it was sent on, the offer is void (S20).
+    // The host has dealt with all that was sent on to it and offers the communicator back, then
+    // posts; a message arrives before, between or after. If it was sent on, the offer is void
+    // (S20).
     let expected = ["resumed", "offer void", "posts_late", "clean", "arrivals_forwarded"];
     model("boundary/end of a fallback", 3, Some(3), &expected, &[], |rotation, paths| {
         let mut parts = build(config(1));
         let one = selector(Some(0), Some(7));
         let mut posted = Vec::new();
         for _ in 0..2 {
-            let request = parts.host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
+            let request =
+                parts.host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
             posted.push((request, one));
         }
         parts.leader.round(1);
         for arrival in 0..2 {
-            parts.sender.try_send(envelope(0, 0, 7), &payload(arrival, 8), 0).expect("room for a message");
+            parts
+                .sender
+                .try_send(envelope(0, 0, 7), &payload(arrival, 8), 0)
+                .expect("room for a message");
             parts.leader.round(1);
         }
         let mut before = Vec::new();
         while let Some(event) = parts.host.poll() {
             before.push(event);
         }
-        let sent_on =
-            |event: &&Event| matches!(event, Event::PostForwarded { .. } | Event::ArrivalForwarded { .. });
+        let sent_on = |event: &&Event| {
+            matches!(event, Event::PostForwarded { .. } | Event::ArrivalForwarded { .. })
+        };
         assert_eq!(before.iter().filter(sent_on).count(), 2, "the second receive and its message");
 
         let mut host = parts.host;
@@ -187,7 +209,9 @@ fn a_fallback_ends_while_messages_arrive() {
             Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
         });
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.posts == 3 && counts.handlers.messages == 3),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 3 && counts.handlers.messages == 3
+            }),
             offer,
             send(parts.sender, &[0]),
         ];
@@ -200,10 +224,15 @@ fn a_fallback_ends_while_messages_arrive() {
             paths.note("offer void");
             let sent_on = ends.events.iter().filter(sent_on).count() as u64;
             let (host, leader) = (ends.host.as_mut(), ends.leader.as_mut());
-            host.expect("the host's role ended").hand_back(CommId(0), sent_on).expect("room for a command");
+            host.expect("the host's role ended")
+                .hand_back(CommId(0), sent_on)
+                .expect("room for a command");
             assert_eq!(leader.expect("the leader's role ended").round(1), Round::Worked);
             ends.read();
-            assert!(matches!(ends.events.last(), Some(Event::Resumed { .. })), "the fallback never ends");
+            assert!(
+                matches!(ends.events.last(), Some(Event::Resumed { .. })),
+                "the fallback never ends"
+            );
         }
         assert_eq!(ends.replay(paths), (0, 0));
     });
@@ -211,8 +240,8 @@ fn a_fallback_ends_while_messages_arrive() {
 
 #[test]
 fn probes_meet_arrivals() {
-    // A matched probe, then a receive, against two messages: whatever the probe takes, the receive must not get,
-    // and the order of the rest stands (G5).
+    // A matched probe, then a receive, against two messages: whatever the probe takes, the receive
+    // must not get, and the order of the rest stands (G5).
     let expected = ["probe found", "probe missed", "posts_late", "clean", "stored"];
     model("boundary/probes against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(2));
@@ -226,14 +255,18 @@ fn probes_meet_arrivals() {
             Ends { host: Some(host), posted: vec![(request, any)], probed, ..Ends::default() }
         });
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.commands == 4 && counts.handlers.messages == 2),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.commands == 4 && counts.handlers.messages == 2
+            }),
             probe,
             send(parts.sender, &[0, 1]),
         ];
         let mut ends = run(roles, rotation);
         ends.read();
         let taken = ends.events.iter_mut().find_map(|event| match event {
-            Event::Probed { found: Some(message), taken, .. } => Some((message.arrival, taken.take()?)),
+            Event::Probed { found: Some(message), taken, .. } => {
+                Some((message.arrival, taken.take()?))
+            }
             _ => None,
         });
         if let Some((arrival, message)) = taken {
@@ -255,14 +288,18 @@ fn probes_meet_arrivals() {
 
 #[test]
 fn a_full_store_pushes_back() {
-    // Room for one unexpected message and a queue of two, for three messages: senders wait, nothing is lost (S21).
+    // Room for one unexpected message and a queue of two, for three messages: senders wait, nothing
+    // is lost (S21).
     let expected = ["unexpected_full", "send_queue_full", "posts_late", "clean"];
     let never = ["fallback_unexpected", "arrivals_forwarded"];
     model("boundary/back-pressure", 3, Some(2), &expected, &never, |rotation, paths| {
-        let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
+        let options =
+            Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
         let parts = build(NicConfig { unexpected: 1, completion_queue: 2, options, ..config(3) });
         let roles = vec![
-            lead(parts.leader, 1, |counts| counts.boundary.posts == 3 && counts.handlers.messages == 3),
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 3 && counts.handlers.messages == 3
+            }),
             post(parts.host, &[Some(0), Some(0), Some(0)], false),
             send(parts.sender, &[0, 0, 0]),
         ];

@@ -1,5 +1,5 @@
-//! The checker itself: it must see more than one order of two increments, find a lost one, and refuse a model
-//! in which nothing races.
+//! The checker itself: it must see more than one order of two increments, find a lost one, and
+//! refuse a model in which nothing races.
 #![cfg(dpamatch_loom)]
 
 use loom::sync::Arc;

@@ -1,4 +1,5 @@
-//! Rendezvous, and the end: senders and workers that wait for something which will not come any more.
+//! Rendezvous, and the end: senders and workers that wait for something which will not come any
+//! more.
 #![cfg(dpamatch_loom)]
 
 use std::mem::ManuallyDrop;
@@ -14,12 +15,15 @@ fn rendezvous_returns_the_buffer_after_the_read() {
     model("life/rendezvous", 2, None, &["clean"], &[], |rotation, paths| {
         let mut parts = build(tiny(1, 1, Options::default()));
         let selector = selector(Some(0), Some(7));
-        let request = parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
-        let again = parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        let request =
+            parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        let again =
+            parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
         parts.leader.round(1);
         let mut sender = parts.sender;
         let send: Role = Box::new(move || {
-            // One region: the second message waits for the first to be read, and its buffer takes the place.
+            // One region: the second message waits for the first to be read, and its buffer takes
+            // the place.
             for number in 0..2 {
                 let bytes = payload(number, 40);
                 let mut wait = Wait::new();
@@ -35,8 +39,10 @@ fn rendezvous_returns_the_buffer_after_the_read() {
             }
             Ends::default()
         });
-        let mut ends =
-            run(vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 2), send], rotation);
+        let mut ends = run(
+            vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 2), send],
+            rotation,
+        );
         ends.posted = vec![(request, selector), (again, selector)];
         ends.host = Some(parts.host);
         ends.read();
@@ -48,7 +54,11 @@ fn rendezvous_returns_the_buffer_after_the_read() {
                 _ => None,
             })
             .collect();
-        assert_eq!(buffers, [payload(0, 40), payload(1, 40)], "the sender's buffer was read too late");
+        assert_eq!(
+            buffers,
+            [payload(0, 40), payload(1, 40)],
+            "the sender's buffer was read too late"
+        );
         ends.replay(paths);
     });
 }
@@ -58,19 +68,24 @@ fn an_abandoned_rendezvous_is_still_delivered() {
     model("life/abandoned rendezvous", 2, None, &["clean"], &[], |rotation, paths| {
         let mut parts = build(tiny(1, 1, Options::default()));
         let selector = selector(Some(0), Some(7));
-        let request = parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
+        let request =
+            parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command");
         parts.leader.round(1);
         let mut sender = parts.sender;
         let send: Role = Box::new(move || {
-            drop(sender.try_send_rendezvous(envelope(0, 0, 7), payload(9, 40), 0).expect("a region"));
+            drop(
+                sender.try_send_rendezvous(envelope(0, 0, 7), payload(9, 40), 0).expect("a region"),
+            );
             // The region may be in use still; if it is free, another message may overwrite it.
             if let Ok(second) = sender.try_send_rendezvous(envelope(0, 1, 7), payload(8, 40), 0) {
                 drop(second);
             }
             Ends::default()
         });
-        let mut ends =
-            run(vec![lead(parts.leader, 1, |counts| counts.handlers.messages >= 1), send], rotation);
+        let mut ends = run(
+            vec![lead(parts.leader, 1, |counts| counts.handlers.messages >= 1), send],
+            rotation,
+        );
         ends.posted = vec![(request, selector)];
         ends.host = Some(parts.host);
         ends.read();
@@ -91,14 +106,24 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
         let selector = selector(Some(0), Some(7));
         let requests: Vec<_> = (0..2)
             .map(|_| {
-                (parts.host.post(CommId(0), selector, vec![0; 64], 0).expect("room for a command"), selector)
+                (
+                    parts
+                        .host
+                        .post(CommId(0), selector, vec![0; 64], 0)
+                        .expect("room for a command"),
+                    selector,
+                )
             })
             .collect();
         parts.leader.round(1);
         for arrival in 0..2 {
-            parts.sender.try_send(envelope(0, 0, 7), &payload(arrival, 8), 0).expect("room for a message");
+            parts
+                .sender
+                .try_send(envelope(0, 0, 7), &payload(arrival, 8), 0)
+                .expect("room for a message");
         }
-        let (mut leader, mut worker) = (parts.leader, parts.workers.pop().expect("a second worker"));
+        let (mut leader, mut worker) =
+            (parts.leader, parts.workers.pop().expect("a second worker"));
         let (stop, monitor) = (leader.stop(), leader.monitor());
         let dissolved = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&dissolved);
@@ -142,7 +167,8 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
         ends.host = Some(parts.host);
         ends.posted = requests;
         ends.read();
-        let received = ends.events.iter().filter(|e| matches!(e, dpa_model::Event::Received { .. })).count();
+        let received =
+            ends.events.iter().filter(|e| matches!(e, dpa_model::Event::Received { .. })).count();
         assert_eq!(received, if matched { 2 } else { 0 }, "a block was left half done");
         drop(ManuallyDrop::into_inner(ends.host.take().expect("just set")));
     });

@@ -1,4 +1,5 @@
-//! The three rings, each alone, full and empty: completion queue (O20), completion ring, command queue.
+//! The three rings, each alone, full and empty: completion queue (O20), completion ring, command
+//! queue.
 #![cfg(dpamatch_loom)]
 
 use std::mem::ManuallyDrop;
@@ -20,8 +21,10 @@ fn alone(completion_queue: usize) -> NicConfig {
 fn post_first(parts: &mut Parts, count: usize) -> Ends {
     let any = selector(None, Some(7));
     let posted = (0..count).map(|_| {
-        let request =
-            parts.host.post(dpa_model::CommId(0), any, vec![0xFF; 64], 0).expect("room for a command");
+        let request = parts
+            .host
+            .post(dpa_model::CommId(0), any, vec![0xFF; 64], 0)
+            .expect("room for a command");
         (request, any)
     });
     let posted = posted.collect();
@@ -119,7 +122,8 @@ fn a_sender_leaves_and_the_other_is_alone() {
         ends.leader = Some(parts.leader);
         setup.posted.truncate(3);
         let ends = finish(ends, parts.host, setup, paths);
-        let received = ends.events.iter().filter(|event| matches!(event, Event::Received { .. })).count();
+        let received =
+            ends.events.iter().filter(|event| matches!(event, Event::Received { .. })).count();
         assert_eq!(received, 3, "two senders claimed one position");
     });
 }
@@ -129,8 +133,10 @@ fn bounce_buffers_come_back() {
     model("queues/bounce buffers", 2, None, &["send_no_bounce_buffer"], &[], |rotation, paths| {
         let mut parts = build(alone(2));
         let setup = post_first(&mut parts, 3);
-        let roles =
-            vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 3), send(parts.sender, 0, 3, 32)];
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 3),
+            send(parts.sender, 0, 3, 32),
+        ];
         let ends = finish(run(roles, rotation), parts.host, setup, paths);
         in_order(&ends.events, 1, 3);
     });
@@ -165,7 +171,10 @@ fn completion_ring_full_and_empty() {
             }
             Ends { host: Some(host), events, ..Ends::default() }
         });
-        let ends = run(vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 4), read], rotation);
+        let ends = run(
+            vec![lead(parts.leader, 1, |counts| counts.handlers.messages == 4), read],
+            rotation,
+        );
         paths.add(&ends.leader.as_ref().expect("the leader ended").monitor().counts());
         in_order(&ends.events, 1, 4);
     });

@@ -15,7 +15,8 @@ fn streams(name: &str, handlers: usize, choice: Choice, seeds: u64, schedules: u
         let mut random = Seeded(!seed);
         let forms = [FastPath::Sequence, FastPath::Prefix, FastPath::Literal, FastPath::Off];
         let fast_path = forms[random.below(4) as usize];
-        let early_check = matches!(fast_path, FastPath::Sequence | FastPath::Off) && random.below(2) == 0;
+        let early_check =
+            matches!(fast_path, FastPath::Sequence | FastPath::Off) && random.below(2) == 0;
         let options = Options { fast_path, early_check, ..Options::default() };
         let steps = random_steps(seed, handlers, 3);
         let count = steps.len().next_power_of_two();

@@ -9,8 +9,8 @@
 //! | `work.fast_ns` | WC-FP, two threads |
 //! | `work.slow_ns` | WC-SP, two threads |
 //!
-//! A rate falls as its parameter grows, so each is found by bisection; since all of them touch all rates a
-//! little, the four are gone through until they stand.
+//! A rate falls as its parameter grows, so each is found by bisection; since all of them touch all
+//! rates a little, the four are gone through until they stand.
 
 use crate::figure8::Series;
 use crate::predict::{predict, series};
@@ -110,14 +110,20 @@ const ROUNDS: usize = 6;
 /// Halvings of a parameter's range.
 const HALVINGS: usize = 30;
 
-/// The profile with its free parameters fitted, and what came out. `setup` gives everything but the profile's free
-/// parameters and the number of handlers.
+/// The profile with its free parameters fitted, and what came out. `setup` gives everything but the
+/// profile's free parameters and the number of handlers.
 ///
 /// # Errors
 /// [`CalibrateError`].
-pub fn calibrate(setup: &Setup, measured: &[Measured]) -> Result<(Profile, Vec<Fit>), CalibrateError> {
+pub fn calibrate(
+    setup: &Setup,
+    measured: &[Measured],
+) -> Result<(Profile, Vec<Fit>), CalibrateError> {
     let find = |free: &Free| {
-        measured.iter().copied().find(|point| point.series == free.series && point.threads == free.threads)
+        measured
+            .iter()
+            .copied()
+            .find(|point| point.series == free.series && point.threads == free.threads)
     };
     if let Some(free) = FREE.iter().find(|free| free.needed && find(free).is_none()) {
         return Err(CalibrateError::Missing(free.series, free.threads));

@@ -4,13 +4,17 @@ use std::io::{self, Write};
 
 use crate::Part;
 
-/// Writes the spans of a part. Times are microseconds since its beginning, with six decimals: picoseconds.
+/// Writes the spans of a part. Times are microseconds since its beginning, with six decimals:
+/// picoseconds.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write_chrome(part: &Part, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    write!(out, "\n{{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{{\"name\":\"DPA\"}}}}")?;
+    write!(
+        out,
+        "\n{{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{{\"name\":\"DPA\"}}}}"
+    )?;
     for (eu, state) in part.outcome.eus.iter().enumerate() {
         write!(
             out,

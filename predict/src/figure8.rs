@@ -48,7 +48,8 @@ impl Series {
         }
     }
 
-    /// Medians of 500 repetitions at 1, 2, 4, 8, 16, 32 threads: 127 / (t128 - t1), messages of 8 bytes.
+    /// Medians of 500 repetitions at 1, 2, 4, 8, 16, 32 threads: 127 / (t128 - t1), messages of 8
+    /// bytes.
     fn rates(self) -> [f64; 6] {
         match self {
             Self::Nc => [0.523, 1.002, 1.955, 3.848, 5.842, 7.638],

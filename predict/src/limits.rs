@@ -51,7 +51,8 @@ impl Limit {
             Self::Chain => setup.fast_path = FastPath::Sequence,
             Self::Memory => {
                 let memory = &mut profile.memory;
-                (memory.l2_ns, memory.l3_ns, memory.dram_ns) = (memory.l1_ns, memory.l1_ns, memory.l1_ns);
+                (memory.l2_ns, memory.l3_ns, memory.dram_ns) =
+                    (memory.l1_ns, memory.l1_ns, memory.l1_ns);
             }
             Self::Commands => {
                 if !std::mem::take(&mut setup.charge_commands) {
@@ -79,7 +80,8 @@ pub struct Gain {
     pub gain: f64,
 }
 
-/// The gains, the largest first. For [`Limit::Eus`]: with twice as many handlers, as far as the card has EUs.
+/// The gains, the largest first. For [`Limit::Eus`]: with twice as many handlers, as far as the
+/// card has EUs.
 ///
 /// # Errors
 /// As [`predict`].

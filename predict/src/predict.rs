@@ -5,7 +5,8 @@ use crate::{FastPath, Part, Pattern, Sequence, Setup, SimulateError, simulate};
 
 /// Messages of an endless stream that are measured, at least.
 const STREAM: usize = 8192;
-/// Receives posted at a time in an endless stream, at least: as many as the prototype holds in flight (O38).
+/// Receives posted at a time in an endless stream, at least: as many as the prototype holds in
+/// flight (O38).
 const POSTED: usize = 1024;
 
 /// What is offered.
@@ -50,8 +51,8 @@ pub fn series(setup: &Setup, series: Series) -> (Setup, Offer) {
     (Setup { fast_path, ..setup.clone() }, Offer::pattern(pattern))
 }
 
-/// Predicts the rate: with windows, 127 / (t128 - t1) as the paper's raw data (O40), with an endless stream,
-/// with a sequence as well, messages over time. Keeps up to `spans` spans.
+/// Predicts the rate: with windows, 127 / (t128 - t1) as the paper's raw data (O40), with an
+/// endless stream, with a sequence as well, messages over time. Keeps up to `spans` spans.
 ///
 /// # Errors
 /// As [`simulate`].

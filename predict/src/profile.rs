@@ -441,19 +441,26 @@ pub fn override_text(text: &str, overrides: &[String]) -> Result<String, Profile
     Profile::read(text, overrides)?;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for assignment in overrides {
-        let (name, value) =
-            assignment.split_once('=').ok_or_else(|| ProfileError::NotAnAssignment(assignment.clone()))?;
+        let (name, value) = assignment
+            .split_once('=')
+            .ok_or_else(|| ProfileError::NotAnAssignment(assignment.clone()))?;
         let (wanted, field) = name.trim().split_once('.').unwrap_or_default();
         let mut section = String::new();
         for line in &mut lines {
             if let Some(rest) = line.strip_prefix('[') {
                 section = rest.split(']').next().unwrap_or_default().to_owned();
-            } else if section == wanted && line.split('=').next().is_some_and(|key| key.trim() == field) {
-                let comment = line.find('#').map_or(String::new(), |at| format!(" {}", &line[at..]));
+            } else if section == wanted
+                && line.split('=').next().is_some_and(|key| key.trim() == field)
+            {
+                let comment =
+                    line.find('#').map_or(String::new(), |at| format!(" {}", &line[at..]));
                 let value = value.trim();
                 let quoted = line.split('#').next().is_some_and(|before| before.contains('"'));
-                *line = if quoted { format!("{field} = \"{value}\"") } else { format!("{field} = {value}") }
-                    + &comment;
+                *line = if quoted {
+                    format!("{field} = \"{value}\"")
+                } else {
+                    format!("{field} = {value}")
+                } + &comment;
             }
         }
     }

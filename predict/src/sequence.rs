@@ -34,7 +34,10 @@ impl Sequence {
         let mut messages = 0;
         for event in &mut events {
             messages += u64::from(matches!(event, Event::Arrive { .. }));
-            if let Event::Post { comm, .. } | Event::Arrive { comm, .. } | Event::Probe { comm, .. } = event {
+            if let Event::Post { comm, .. }
+            | Event::Arrive { comm, .. }
+            | Event::Probe { comm, .. } = event
+            {
                 // The NIC numbers them from 0.
                 let next = numbers.len() as u32;
                 *comm = *numbers.entry(*comm).or_insert(next);
@@ -58,14 +61,16 @@ impl Sequence {
         Self { times_ns: Rc::from([]), ..self }
     }
 
-    /// A window: `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
+    /// A window: `count` receives posted in the order of arrival, then `count` messages of `bytes`
+    /// bytes.
     pub fn window(pattern: Pattern, count: usize, bytes: u32) -> Self {
         Self::new(events(pattern, count, bytes))
     }
 
     /// Itself so many times, one after the other.
     pub(crate) fn repeated(&self, times: usize) -> Self {
-        let events: Vec<Event> = std::iter::repeat_n(&self.events[..], times).flatten().copied().collect();
+        let events: Vec<Event> =
+            std::iter::repeat_n(&self.events[..], times).flatten().copied().collect();
         Self::new(events)
     }
 

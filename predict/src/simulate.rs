@@ -31,16 +31,17 @@ pub struct Setup {
     pub inline_hashes: bool,
     /// When consumed receives leave their chain (O28).
     pub removal: model::Removal,
-    /// Largest eager message in bytes; the data of longer ones is read from the sender's memory (O21).
+    /// Largest eager message in bytes; the data of longer ones is read from the sender's memory
+    /// (O21).
     pub eager_limit: usize,
-    /// Posts, probes and cancels take time of handler 0's EU. Where all are posted before the first message comes,
-    /// as in the paper's windows, they need not.
+    /// Posts, probes and cancels take time of handler 0's EU. Where all are posted before the first
+    /// message comes, as in the paper's windows, they need not.
     pub charge_commands: bool,
 }
 
 impl Setup {
-    /// The paper's prototype (O30) with `handlers` handlers: the literal fast path (S8), and marks that stay to the
-    /// block's end.
+    /// The paper's prototype (O30) with `handlers` handlers: the literal fast path (S8), and marks
+    /// that stay to the block's end.
     pub fn new(profile: Profile, handlers: usize) -> Self {
         Self {
             profile,
@@ -109,12 +110,16 @@ impl Part {
     }
 }
 
-/// Runs the sequences one after the other on one machine, each a part that begins when the one before has ended.
-/// Keeps up to `spans` spans of the last part.
+/// Runs the sequences one after the other on one machine, each a part that begins when the one
+/// before has ended. Keeps up to `spans` spans of the last part.
 ///
 /// # Errors
 /// [`SimulateError`] when the set-up or an event is impossible.
-pub fn simulate(setup: &Setup, sequences: &[Sequence], spans: usize) -> Result<Vec<Part>, SimulateError> {
+pub fn simulate(
+    setup: &Setup,
+    sequences: &[Sequence],
+    spans: usize,
+) -> Result<Vec<Part>, SimulateError> {
     let comms = sequences.iter().map(Sequence::comms).max().unwrap_or(1);
     let usable = setup.profile.eus.usable;
     if setup.handlers > usable {
@@ -134,8 +139,11 @@ pub fn simulate(setup: &Setup, sequences: &[Sequence], spans: usize) -> Result<V
         cores: setup.profile.eus.cores,
         eus_per_core: setup.profile.eus.per_core,
     };
-    let machine =
-        Machine::new(setup.profile.costs(), setup.profile.machine_rules(setup.charge_commands), &layout);
+    let machine = Machine::new(
+        setup.profile.costs(),
+        setup.profile.machine_rules(setup.charge_commands),
+        &layout,
+    );
     let model::Nic { mut leader, workers, host, mut sender } = nic;
     sender.set_inline_hashes(setup.inline_hashes);
     let stop = Stop::default();
@@ -204,13 +212,18 @@ const UNEXPECTED: usize = 16_384;
 type Row = Vec<(&'static str, u64)>;
 
 fn counters(monitor: &model::Monitor) -> (Vec<Row>, Row) {
-    let handlers = (0..monitor.handlers()).map(|handler| monitor.handler(handler).rows().collect()).collect();
+    let handlers =
+        (0..monitor.handlers()).map(|handler| monitor.handler(handler).rows().collect()).collect();
     (handlers, monitor.counts().boundary.rows().collect())
 }
 
 fn difference(after: &[Row], before: &[Row]) -> Vec<Row> {
     let row = |(after, before): (&Row, &Row)| {
-        after.iter().zip(before).map(|(&(name, now), &(_, then))| (name, now.saturating_sub(then))).collect()
+        after
+            .iter()
+            .zip(before)
+            .map(|(&(name, now), &(_, then))| (name, now.saturating_sub(then)))
+            .collect()
     };
     after.iter().zip(before).map(row).collect()
 }
@@ -324,7 +337,10 @@ impl Stage {
         let tag = |number| model::Tag::new(number).map_err(|error| wrong(&error.to_string()));
         let selector = |source: Option<u32>, wanted: Option<u32>| -> Result<_, SimulateError> {
             Ok(model::Selector {
-                source: source.map(rank).transpose()?.map_or(model::SourceSel::Any, model::SourceSel::Rank),
+                source: source
+                    .map(rank)
+                    .transpose()?
+                    .map_or(model::SourceSel::Any, model::SourceSel::Rank),
                 tag: wanted.map(tag).transpose()?.map_or(model::TagSel::Any, model::TagSel::Tag),
             })
         };
@@ -345,15 +361,19 @@ impl Stage {
                 }
             }
             Event::Arrive { message, comm, source, tag: wanted, bytes } => {
-                let envelope =
-                    model::Envelope { comm: model::CommId(comm), source: rank(source)?, tag: tag(wanted)? };
+                let envelope = model::Envelope {
+                    comm: model::CommId(comm),
+                    source: rank(source)?,
+                    tag: tag(wanted)?,
+                };
                 let stamp = self.host.commands_counted();
                 let limit = self.sender.eager_limit();
                 let sent = if bytes as usize <= limit {
                     self.payload.resize(bytes as usize, 0);
                     self.sender.try_send(envelope, &self.payload, stamp)
                 } else {
-                    // What is charged for a read does not depend on the length, so no long buffer is needed.
+                    // What is charged for a read does not depend on the length, so no long buffer
+                    // is needed.
                     let sent = self.sender.try_send_rendezvous(envelope, vec![0; limit + 1], stamp);
                     sent.map(drop).map_err(|(error, _)| error)
                 };
@@ -383,9 +403,10 @@ impl Stage {
             match event {
                 model::Event::Received { request, message, buffer, .. } => {
                     self.buffers.push(buffer);
-                    if let (Some((_, receive)), Some(message)) =
-                        (self.names.remove(&request.as_u64()), self.messages.remove(&message.arrival))
-                    {
+                    if let (Some((_, receive)), Some(message)) = (
+                        self.names.remove(&request.as_u64()),
+                        self.messages.remove(&message.arrival),
+                    ) {
                         self.by_name.remove(&receive);
                         self.matches.push((receive, message));
                     }

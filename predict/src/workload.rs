@@ -53,7 +53,8 @@ pub enum Pattern {
     Distinct,
     /// All receives are equal: every handler conflicts.
     Equal,
-    /// Of 100 messages, so many carry the one common tag, the others one of their own. The seed says which.
+    /// Of 100 messages, so many carry the one common tag, the others one of their own. The seed
+    /// says which.
     Mixed {
         /// Percentage, at most 100.
         equal: u32,
@@ -75,7 +76,8 @@ fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
         Pattern::Equal => vec![COMMON; count],
         Pattern::Mixed { equal, seed } => {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let pick = |index| if random.random_range(0..100) < equal { COMMON } else { own(index) };
+            let pick =
+                |index| if random.random_range(0..100) < equal { COMMON } else { own(index) };
             (0..count).map(pick).collect()
         }
     }

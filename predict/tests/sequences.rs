@@ -1,8 +1,9 @@
-//! Sequences of posts and arrivals in virtual time: what commands, late receives and long messages cost, and when.
+//! Sequences of posts and arrivals in virtual time: what commands, late receives and long messages
+//! cost, and when.
 
 use dpamatch_predict::{
-    Event, FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict,
-    simulate,
+    Event, FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits,
+    predict, simulate,
 };
 
 const NS: u64 = 1000;
@@ -52,7 +53,11 @@ fn a_late_receive_moves_the_data_as_well() {
     // work.post_ns, host.window_write_ns and host.completion_ns.
     assert_eq!(commands_cost(&[arrive(0, 8), post(0)]), (150 + 224 + 35) * NS);
     let both = [arrive(0, 400), arrive(1, 400), post(0), post(1)];
-    assert_eq!(commands_cost(&both), 2 * (150 + 224 + 35 + 910) * NS, "host.read_ns for long messages");
+    assert_eq!(
+        commands_cost(&both),
+        2 * (150 + 224 + 35 + 910) * NS,
+        "host.read_ns for long messages"
+    );
 }
 
 #[test]
@@ -65,7 +70,11 @@ fn long_messages_are_read_and_short_ones_written() {
     };
     assert_eq!(time(0) + 224 * NS, time(8), "host.window_write_ns");
     assert_eq!(time(64), time(8), "one line");
-    assert_eq!(time(65) + 224 * NS, time(64) + 910 * NS, "host.read_ns in place of the window (O21)");
+    assert_eq!(
+        time(65) + 224 * NS,
+        time(64) + 910 * NS,
+        "host.read_ns in place of the window (O21)"
+    );
     assert_eq!(time(65), time(1 << 30), "of any length");
     let mut wide = setup.clone();
     wide.eager_limit = 256;
@@ -77,7 +86,8 @@ fn long_messages_are_read_and_short_ones_written() {
 fn recorded_times_are_kept() {
     let mut setup = free_memory();
     setup.charge_commands = true;
-    let events: Vec<Event> = (0..5).map(post).chain((0..5).map(|message| arrive(message, 8))).collect();
+    let events: Vec<Event> =
+        (0..5).map(post).chain((0..5).map(|message| arrive(message, 8))).collect();
     let sequence = Sequence::new(events);
     let at = |arrivals: u64| {
         let posts = std::iter::repeat_n(70, 5);
@@ -88,7 +98,11 @@ fn recorded_times_are_kept() {
     let slow = run(&setup, &at(100_000));
     let alone = slow.outcome.eus[0].latency_max;
     assert!(alone < 3 * US, "{alone}");
-    assert!(slow.time.abs_diff(500 * US + alone) < US, "the last comes after 500 us: {}", slow.time);
+    assert!(
+        slow.time.abs_diff(500 * US + alone) < US,
+        "the last comes after 500 us: {}",
+        slow.time
+    );
     assert!(slow.outcome.eus[0].latency <= 5 * alone);
     let offer = Offer::Sequence(at(100_000));
     let now = predict(&setup, &offer, 0).expect("a good set-up");
@@ -128,7 +142,9 @@ fn full_tables_are_told() {
 
 #[test]
 fn every_access_is_of_a_kind() {
-    for rules in [&[][..], &["rules.barrier=lanes"], &["rules.boundary=leader"], &["rules.fence=pipelined"]] {
+    for rules in
+        [&[][..], &["rules.barrier=lanes"], &["rules.boundary=leader"], &["rules.fence=pipelined"]]
+    {
         let overrides: Vec<String> = rules.iter().map(|&rule| rule.to_owned()).collect();
         let text = Profile::text("bluefield3").expect("built in");
         let mut setup = Setup::new(Profile::read(text, &overrides).expect("a good profile"), 8);
@@ -141,14 +157,22 @@ fn every_access_is_of_a_kind() {
             // A look at a predecessor pays a hand-over of its own beside the load.
             assert!(by_kind <= by_level, "{rules:?}: {by_kind} by kind, {by_level} by level");
             let looks = eu.time.handover;
-            assert!(by_kind + looks >= by_level, "{rules:?}: {by_kind} by kind, {by_level} by level");
+            assert!(
+                by_kind + looks >= by_level,
+                "{rules:?}: {by_kind} by kind, {by_level} by level"
+            );
         }
         let sum = |kind: Kind| {
             let eus = parts[0].outcome.eus.iter().map(|eu| eu.accesses[kind as usize]);
-            eus.map(|accesses| accesses.found.iter().sum::<u64>() + accesses.handed_over + accesses.outside)
-                .sum::<u64>()
+            eus.map(|accesses| {
+                accesses.found.iter().sum::<u64>() + accesses.handed_over + accesses.outside
+            })
+            .sum::<u64>()
         };
-        assert!(sum(Kind::Entry) >= 300, "{rules:?}: an entry each, and again where the leader cuts blocks");
+        assert!(
+            sum(Kind::Entry) >= 300,
+            "{rules:?}: an entry each, and again where the leader cuts blocks"
+        );
         assert_eq!(sum(Kind::Bounce), 300, "{rules:?}: 40 bytes are a line of a bounce buffer");
         assert_eq!(sum(Kind::Booking), parts[0].count("bookings"), "{rules:?}");
         assert_eq!(
@@ -159,7 +183,8 @@ fn every_access_is_of_a_kind() {
     }
 }
 
-/// Entry and payload are found where landing data goes: in the caches as long as queue and bounce buffers are small.
+/// Entry and payload are found where landing data goes: in the caches as long as queue and bounce
+/// buffers are small.
 #[test]
 fn payload_lands_where_the_rings_size_says() {
     let text = Profile::text("bluefield3").expect("built in");
@@ -168,21 +193,34 @@ fn payload_lands_where_the_rings_size_says() {
         let setup = Setup { eager_limit, ..Setup::new(profile, 4) };
         let part = run(&setup, &Sequence::window(Pattern::Distinct, 200, 300));
         for (kind, lines) in [(Kind::Entry, 1), (Kind::Bounce, 5)] {
-            let found: u64 =
-                part.outcome.eus.iter().map(|eu| eu.accesses[kind as usize].found[level as usize]).sum();
-            assert_eq!(found, 200 * lines, "{kind:?} at {level:?} with messages up to {eager_limit} bytes");
+            let found: u64 = part
+                .outcome
+                .eus
+                .iter()
+                .map(|eu| eu.accesses[kind as usize].found[level as usize])
+                .sum();
+            assert_eq!(
+                found,
+                200 * lines,
+                "{kind:?} at {level:?} with messages up to {eager_limit} bytes"
+            );
         }
     }
 }
 
-/// Posts, receives that come late, short, longer and long messages; conflicts of one sequence and of others.
+/// Posts, receives that come late, short, longer and long messages; conflicts of one sequence and
+/// of others.
 fn everything() -> Sequence {
     let mut events: Vec<Event> = (0..40).map(post).collect();
     events.extend((0..40).map(|message| arrive(message, [8, 400, 5000][message as usize % 3])));
     events.extend((40..60).map(|message| arrive(message, 400)));
     events.extend((40..60).map(post));
-    let exact =
-        |receive| Event::Post { receive, comm: 5, source: Some(3), tag: Some(receive as u32 / 2 % 4) };
+    let exact = |receive| Event::Post {
+        receive,
+        comm: 5,
+        source: Some(3),
+        tag: Some(receive as u32 / 2 % 4),
+    };
     events.extend((100..160).map(exact));
     events.extend((100..160).map(|message| Event::Arrive {
         message,
@@ -199,12 +237,18 @@ fn everything() -> Sequence {
 fn every_time_of_a_profile_counts() {
     let text = Profile::text("bluefield3").expect("built in");
     // Small caches, so that every level is met; waiters that hinder each other.
-    let small =
-        ["memory.l2_bytes=1024", "memory.l3_bytes=2048", "word.waiter_ns=3", "arrival.entry_shared_ns=90"];
+    let small = [
+        "memory.l2_bytes=1024",
+        "memory.l3_bytes=2048",
+        "word.waiter_ns=3",
+        "arrival.entry_shared_ns=90",
+    ];
     let time = |assignment: Option<String>| {
-        let overrides: Vec<String> = small.iter().map(|&name| name.to_owned()).chain(assignment).collect();
+        let overrides: Vec<String> =
+            small.iter().map(|&name| name.to_owned()).chain(assignment).collect();
         let profile = Profile::read(text, &overrides).expect("a good profile");
-        let mut setup = Setup { charge_commands: true, inline_hashes: false, ..Setup::new(profile, 8) };
+        let mut setup =
+            Setup { charge_commands: true, inline_hashes: false, ..Setup::new(profile, 8) };
         (setup.fast_path, setup.eager_limit) = (FastPath::Sequence, 512);
         let part = run(&setup, &everything());
         assert!(part.count("fast") > 0 && part.count("slow") > 0 && part.count("posts_late") == 20);

@@ -3,8 +3,8 @@
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{Series, Use, mape, points};
 use dpamatch_predict::{
-    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Sequence, Setup, limits, predict, series,
-    simulate, write_chrome,
+    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Sequence, Setup, limits, predict,
+    series, simulate, write_chrome,
 };
 
 const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
@@ -46,10 +46,14 @@ fn nine_points_held_out_come_out() {
     assert!(sp <= 12.0, "WC-SP is off by {sp} %");
     assert!(all <= 5.0, "all nine are off by {all} %");
     let slow = |threads| {
-        let at = results.iter().filter(|result| result.0 == Series::Sp).nth(threads).expect("a point");
+        let at =
+            results.iter().filter(|result| result.0 == Series::Sp).nth(threads).expect("a point");
         at.1
     };
-    assert!(slow(1) > slow(0) && slow(1) > slow(2) && slow(2) > slow(3), "the peak of WC-SP is at 8 threads");
+    assert!(
+        slow(1) > slow(0) && slow(1) > slow(2) && slow(2) > slow(3),
+        "the peak of WC-SP is at 8 threads"
+    );
 }
 
 #[test]
@@ -121,10 +125,15 @@ fn spans_of_an_eu_do_not_overlap_and_name_every_phase() {
 fn one_handler_takes_the_sum_of_what_is_charged() {
     let setup = setup(1, &[]);
     let Profile { work, memory, host, .. } = &setup.profile;
-    let work =
-        work.poll_ns + work.search_ns + work.book_ns + work.detect_ns + work.consume_ns + work.protocol_ns;
-    // Entry, bin, receive, barrier word; what is touched again is in the first level: booking, claim, state,
-    // the receive once more when it is recycled, and in the window's second pass the bin's line.
+    let work = work.poll_ns
+        + work.search_ns
+        + work.book_ns
+        + work.detect_ns
+        + work.consume_ns
+        + work.protocol_ns;
+    // Entry, bin, receive, barrier word; what is touched again is in the first level: booking,
+    // claim, state, the receive once more when it is recycled, and in the window's second pass the
+    // bin's line.
     let lines = 4.0 * memory.l2_ns + 6.0 * memory.l1_ns;
     let beyond = host.window_write_ns + host.completion_ns + host.doorbell_ns;
     let expected = work + lines + beyond;
@@ -170,8 +179,14 @@ fn rules_change_what_they_should() {
     let at = |overrides: &[&str], offer| rate(&setup(32, overrides), offer);
     let base = at(&["driver.window=0"], DISTINCT);
     assert!(at(&["driver.window=0", "rules.overlap=never"], DISTINCT) < base);
-    assert!(at(&["driver.window=0", "rules.boundary=leader"], DISTINCT) < base, "one EU recycles for all");
-    assert!(at(&["driver.window=0", "rules.placement=spread"], DISTINCT) >= base, "fewer share a core");
+    assert!(
+        at(&["driver.window=0", "rules.boundary=leader"], DISTINCT) < base,
+        "one EU recycles for all"
+    );
+    assert!(
+        at(&["driver.window=0", "rules.placement=spread"], DISTINCT) >= base,
+        "fewer share a core"
+    );
     assert!(at(&["driver.window=0", "rules.fence=pipelined"], DISTINCT) >= base);
     assert!(at(&["driver.window=0", "memory.l2_ns=70"], DISTINCT) < base);
 }
@@ -201,7 +216,8 @@ fn more_handlers_than_eus_are_refused() {
 #[test]
 fn every_profile_reads_and_runs() {
     for name in Profile::NAMES {
-        let profile = Profile::read(Profile::text(name).expect("built in"), &[]).expect("a good profile");
+        let profile =
+            Profile::read(Profile::text(name).expect("built in"), &[]).expect("a good profile");
         assert_eq!(profile.name, name);
         assert!(rate(&Setup::new(profile, 4), DISTINCT) > 0.1);
     }

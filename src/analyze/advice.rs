@@ -44,12 +44,15 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
 
 fn share_of_p2p(report: &Report) -> String {
     let [p2p, collective, one_sided] = report.application.shares.percent();
-    format!("calls: {p2p:.1} % point-to-point, {collective:.1} % collective, {one_sided:.1} % one-sided")
+    format!(
+        "calls: {p2p:.1} % point-to-point, {collective:.1} % collective, {one_sided:.1} % one-sided"
+    )
 }
 
 /// Offload or not, and where it would fall back.
 fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
-    let Needs { fallback, unexpected, descriptors, unexpected_bytes, .. } = report.application.needs;
+    let Needs { fallback, unexpected, descriptors, unexpected_bytes, .. } =
+        report.application.needs;
     let traffic = &report.application.traffic;
     let messages = (traffic.expected + traffic.unexpected).max(1);
     let unexpected_share = traffic.unexpected as f64 * 100.0 / messages as f64;
@@ -58,7 +61,9 @@ fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
             let (option, what) = fallback.shortage.option();
             let call = match (fallback.call, fallback.sender) {
                 (Some(call), None) => format!(", call {call}"),
-                (Some(call), Some(sender)) => format!(", at the message of rank {sender}, call {call}"),
+                (Some(call), Some(sender)) => {
+                    format!(", at the message of rank {sender}, call {call}")
+                }
                 (None, _) => String::new(),
             };
             format!(
@@ -94,7 +99,10 @@ fn bins(report: &Report) -> Option<Advice> {
     let &first = places.first()?;
     let best = places.iter().map(|&place| steps(place)).fold(f64::INFINITY, f64::min);
     // The fewest bins that come close to the best.
-    let enough = places.iter().copied().find(|&place| steps(place) <= best * (1.0 + WORTH) + f64::EPSILON)?;
+    let enough = places
+        .iter()
+        .copied()
+        .find(|&place| steps(place) <= best * (1.0 + WORTH) + f64::EPSILON)?;
     let bins = report.application.bins[enough].bins;
     let fewest = report.application.bins[first].bins;
     let worst = &report.application.bins[first];
@@ -113,21 +121,29 @@ fn bins(report: &Report) -> Option<Advice> {
             plural(fewest)
         )
     } else {
-        format!("Use hash bins, {bins} per table: more save less than {:.0} % of the steps.", WORTH * 100.0)
+        format!(
+            "Use hash bins, {bins} per table: more save less than {:.0} % of the steps.",
+            WORTH * 100.0
+        )
     };
     let numbers: Vec<_> = places
         .iter()
         .map(|&place| format!("{} bins {:.2}", report.application.bins[place].bins, steps(place)))
         .collect();
-    Some(Advice { topic: "bins", text, because: format!("mean steps of a search: {}", numbers.join(", ")) })
+    Some(Advice {
+        topic: "bins",
+        text,
+        because: format!("mean steps of a search: {}", numbers.join(", ")),
+    })
 }
 
 /// Which of the engines that were run takes fewest steps.
 fn engines(report: &Report) -> Option<Advice> {
     let traffic = &report.application.traffic;
     let searches = (traffic.all_receives() + traffic.expected + traffic.unexpected).max(1) as f64;
-    let steps =
-        |engine: &EngineReport| Some((engine.posted_steps()? + engine.unexpected_steps()?) as f64 / searches);
+    let steps = |engine: &EngineReport| {
+        Some((engine.posted_steps()? + engine.unexpected_steps()?) as f64 / searches)
+    };
     let mut ranked: Vec<_> =
         report.engines.iter().filter_map(|engine| Some((steps(engine)?, engine))).collect();
     // Stable: of equals the one that was named first.
@@ -138,9 +154,13 @@ fn engines(report: &Report) -> Option<Advice> {
         bytes.map_or(String::new(), |bytes| format!(", {bytes} bytes at most"))
     };
     let text = if most <= fewest * (1.0 + WORTH) + f64::EPSILON {
-        "The engines that were run take the same steps: choose the one with the least memory.".to_owned()
+        "The engines that were run take the same steps: choose the one with the least memory."
+            .to_owned()
     } else {
-        format!("Of the engines that were run {} takes fewest steps, {} most.", best.name, last.name)
+        format!(
+            "Of the engines that were run {} takes fewest steps, {} most.",
+            best.name, last.name
+        )
     };
     let because = format!(
         "steps of a search, inner nodes included: {} {fewest:.2}{}; {} {most:.2}{}",
@@ -186,7 +206,8 @@ fn table(report: &Report, plan: &Plan) -> Advice {
     let receives = room(needs.descriptors);
     let unexpected = room(needs.unexpected);
     let buffers = room(needs.unexpected_buffers).min(unexpected);
-    let bins = report.application.bins.last().map_or(plan.nic.bins as u64, |bins| u64::from(bins.bins));
+    let bins =
+        report.application.bins.last().map_or(plan.nic.bins as u64, |bins| u64::from(bins.bins));
     let bytes = dpa_model::paper_bytes(bins, receives);
     let config = dpa_model::NicConfig {
         receives: receives as usize,
@@ -225,7 +246,10 @@ fn handlers(report: &Report) -> Option<Advice> {
          in parallel."
             .to_owned()
     } else {
-        format!("{} handlers per block are enough: more are seldom filled.", blocks[enough].handlers)
+        format!(
+            "{} handlers per block are enough: more are seldom filled.",
+            blocks[enough].handlers
+        )
     };
     Some(Advice {
         topic: "handlers",
@@ -253,16 +277,24 @@ fn hints(report: &Report) -> Vec<Advice> {
     let used = || report.communicators.iter().filter(|comm| comm.stats.traffic.all_receives() > 0);
     let mut advice = Vec::new();
     for (name, of) in all {
-        let (kept, unsafe_): (Vec<_>, Vec<_>) = used().partition(|comm| of(&comm.stats.hints).count == 0);
+        let (kept, unsafe_): (Vec<_>, Vec<_>) =
+            used().partition(|comm| of(&comm.stats.hints).count == 0);
         let (safe, unsure): (Vec<_>, Vec<_>) =
             kept.into_iter().partition(|comm| of(&comm.stats.hints).unknown == 0);
         let proven = name != "mpi_assert_allow_overtaking";
         let names = |comms: &[&super::report::CommReport]| {
-            let first: Vec<_> =
-                comms.iter().take(4).map(|comm| format!("{} ({})", comm.number, comm.name)).collect();
+            let first: Vec<_> = comms
+                .iter()
+                .take(4)
+                .map(|comm| format!("{} ({})", comm.number, comm.name))
+                .collect();
             let more = comms.len().saturating_sub(4);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("communicator{} {}{more}", if comms.len() == 1 { "" } else { "s" }, first.join(", "))
+            format!(
+                "communicator{} {}{more}",
+                if comms.len() == 1 { "" } else { "s" },
+                first.join(", ")
+            )
         };
         if !safe.is_empty() {
             let receives: u64 = safe.iter().map(|comm| comm.stats.traffic.all_receives()).sum();
@@ -285,14 +317,19 @@ fn hints(report: &Report) -> Vec<Advice> {
             let unknown: u64 = unsure.iter().map(|comm| of(&comm.stats.hints).unknown).sum();
             advice.push(Advice {
                 topic: "hints",
-                text: format!("Whether {name} may be set on {}, the trace does not tell.", names(&unsure)),
+                text: format!(
+                    "Whether {name} may be set on {}, the trace does not tell.",
+                    names(&unsure)
+                ),
                 because: format!(
                     "{unknown} receives of which it does not say how long message or buffer were"
                 ),
             });
         }
-        if let Some(first) =
-            unsafe_.iter().filter_map(|comm| of(&comm.stats.hints).first).min_by_key(|at| (at.rank, at.call))
+        if let Some(first) = unsafe_
+            .iter()
+            .filter_map(|comm| of(&comm.stats.hints).first)
+            .min_by_key(|at| (at.rank, at.call))
         {
             let count: u64 = unsafe_.iter().map(|comm| of(&comm.stats.hints).count).sum();
             advice.push(Advice {

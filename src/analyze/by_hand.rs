@@ -34,7 +34,8 @@ pub(super) fn receive(peer: i32, tag: i32, end: End) -> Transfer {
     Transfer { peer, tag, end, kind: Kind::Recv, ..BLANK }
 }
 
-/// A rank that begins these transfers one after the other; cancels follow the receive that they end.
+/// A rank that begins these transfers one after the other; cancels follow the receive that they
+/// end.
 pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
     let comm = |number| LocalComm { number, own_rank: None, size: None, made: true };
     let mut steps = Vec::new();

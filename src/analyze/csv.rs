@@ -22,7 +22,8 @@ macro_rules! line {
     }};
 }
 
-/// The files of a report: name and contents. Ranks are those of the world; `all` in place of one is the application.
+/// The files of a report: name and contents. Ranks are those of the world; `all` in place of one is
+/// the application.
 pub fn files(report: &Report) -> Vec<(&'static str, String)> {
     vec![
         ("calls.csv", calls(report)),
@@ -82,14 +83,16 @@ fn traffic(report: &Report) -> String {
 }
 
 fn bins(report: &Report) -> String {
-    let mut out = "rank,bins,queue,searches,hits,steps,steps_max,asl,masl,mql,aql,collisions\n".to_owned();
+    let mut out =
+        "rank,bins,queue,searches,hits,steps,steps_max,asl,masl,mql,aql,collisions\n".to_owned();
     for (rank, totals) in each(report) {
         for stats in &totals.bins {
             let posted: u64 = stats.tables.tables.iter().map(|table| table.collisions).sum();
             for (queue, searches, collisions) in
                 [("prq", &stats.prq, posted), ("umq", &stats.umq, stats.umq_collisions)]
             {
-                let Searches { count, hits, steps, steps_max, length_max, mean_max, .. } = *searches;
+                let Searches { count, hits, steps, steps_max, length_max, mean_max, .. } =
+                    *searches;
                 line!(
                     out,
                     "{rank},{},{queue},{count},{hits},{steps},{steps_max},{:.4},{mean_max:.4},{length_max},{:.4},{collisions}",
@@ -109,7 +112,8 @@ fn tables(report: &Report) -> String {
         .to_owned();
     for (rank, totals) in each(report) {
         for BinStats { bins, tables, .. } in &totals.bins {
-            for (name, table) in ["no_wildcard", "any_source", "any_tag"].iter().zip(&tables.tables) {
+            for (name, table) in ["no_wildcard", "any_source", "any_tag"].iter().zip(&tables.tables)
+            {
                 let samples = tables.samples.max(1) as f64;
                 line!(
                     out,
@@ -157,9 +161,10 @@ fn blocks(report: &Report) -> String {
 }
 
 fn keys(report: &Report) -> String {
-    let mut out = "rank,of,uses,unique,unique_share,most_used,chain_max,chain_mean,tags,tag_max,sequences,\
+    let mut out =
+        "rank,of,uses,unique,unique_share,most_used,chain_max,chain_mean,tags,tag_max,sequences,\
                    sequence_mean,sequence_longest,in_sequences\n"
-        .to_owned();
+            .to_owned();
     for (rank, totals) in each(report) {
         for (of, keys) in [("receives", &totals.receive_keys), ("messages", &totals.message_keys)] {
             line!(
@@ -191,9 +196,14 @@ fn needs(report: &Report) -> String {
     for (rank, Totals { needs, .. }) in each(report) {
         let first = needs.fallback.map_or(",,,,,".to_owned(), |fallback| {
             let Fallback { shortage, rank, happening, time_ns, call, .. } = fallback;
-            let told = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+            let told =
+                |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
             let (time, call) = (told(time_ns), told(call.map(u64::from)));
-            format!("{},{rank},{happening},{time},{call},{}", shortage.option().1, fallback.caller())
+            format!(
+                "{},{rank},{happening},{time},{call},{}",
+                shortage.option().1,
+                fallback.caller()
+            )
         });
         line!(
             out,
@@ -212,7 +222,9 @@ fn depth(report: &Report) -> String {
     let mut out = "rank,column,until_ns,posted_max,unexpected_max\n".to_owned();
     for (rank, Totals { depths, .. }) in each(report) {
         let columns = depths.posted.len().max(1) as u128;
-        for (column, (posted, unexpected)) in depths.posted.iter().zip(&depths.unexpected).enumerate() {
+        for (column, (posted, unexpected)) in
+            depths.posted.iter().zip(&depths.unexpected).enumerate()
+        {
             let until = u128::from(report.end_ns) * (column as u128 + 1) / columns;
             line!(out, "{rank},{column},{until},{posted},{unexpected}");
         }
@@ -226,8 +238,9 @@ fn communicators(report: &Report) -> String {
                    unexpected_max,sequences,sequence_mean,sequence_longest,prq_searches,prq_asl,prq_masl,prq_aql,\
                    umq_searches,umq_asl,umq_masl,umq_aql\n"
         .to_owned();
-    let searches =
-        |of: &Searches| format!("{},{:.4},{:.4},{:.4}", of.count, of.mean(), of.mean_max, of.length_mean());
+    let searches = |of: &Searches| {
+        format!("{},{:.4},{:.4},{:.4}", of.count, of.mean(), of.mean_max, of.length_mean())
+    };
     for comm in &report.communicators {
         let ranks = match comm.translation {
             super::Translation::Exact => "exact",
@@ -264,7 +277,8 @@ fn communicators(report: &Report) -> String {
 
 fn hints(report: &Report) -> String {
     let mut out =
-        "communicator,name,hint,violations,unknown,first_rank,first_call,first_function\n".to_owned();
+        "communicator,name,hint,violations,unknown,first_rank,first_call,first_function\n"
+            .to_owned();
     for comm in &report.communicators {
         let hints = &comm.stats.hints;
         let all: [(&str, &Hint); 4] = [
@@ -274,8 +288,9 @@ fn hints(report: &Report) -> String {
             ("mpi_assert_allow_overtaking", &hints.allow_overtaking),
         ];
         for (name, hint) in all {
-            let first =
-                hint.first.map_or(",,".to_owned(), |at| format!("{},{},{}", at.rank, at.call, at.function));
+            let first = hint
+                .first
+                .map_or(",,".to_owned(), |at| format!("{},{},{}", at.rank, at.call, at.function));
             let (violations, unknown) = (hint.count, hint.unknown);
             line!(out, "{},{},{name},{violations},{unknown},{first}", comm.id, quoted(&comm.name));
         }
@@ -284,9 +299,10 @@ fn hints(report: &Report) -> String {
 }
 
 fn lifetime(report: &Report) -> String {
-    let mut out = "bins,depth_average,depth_max,depth_mean,collisions_no_wildcard,collisions_any_source,\
+    let mut out =
+        "bins,depth_average,depth_max,depth_mean,collisions_no_wildcard,collisions_any_source,\
                    collisions_any_tag,list_max\n"
-        .to_owned();
+            .to_owned();
     for life in &report.lifetime {
         let [none, source, tag] = life.tables.tables.map(|table| table.collisions);
         line!(
@@ -326,7 +342,14 @@ fn unmatched(report: &Report) -> String {
     let mut out = "rank,what,call,envelope,reason\n".to_owned();
     for left in &report.unmatched {
         let call = left.call.map_or(String::new(), |call| call.to_string());
-        line!(out, "{},{},{call},{},{}", left.rank, left.what, quoted(&left.envelope), quoted(&left.reason));
+        line!(
+            out,
+            "{},{},{call},{},{}",
+            left.rank,
+            left.what,
+            quoted(&left.envelope),
+            quoted(&left.reason)
+        );
     }
     out
 }

@@ -16,7 +16,8 @@ pub struct EngineReport {
     pub name: &'static str,
     /// Its pairs beside those of the trace.
     pub agreement: Agreement,
-    /// Ranks at which it gave other pairs than the engine that drives the statistics: none, if all is right.
+    /// Ranks at which it gave other pairs than the engine that drives the statistics: none, if all
+    /// is right.
     pub differs_at: Vec<u32>,
     /// Its counters, added up over the ranks; of those that end in `_max` or `_high` the greatest.
     pub counters: Vec<(String, u64)>,
@@ -28,8 +29,8 @@ impl EngineReport {
         self.counters.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
     }
 
-    /// Steps of all searches of posted receives: compares, and inner nodes of the structure (S28). Of the emulated NIC
-    /// the descriptors that its handlers visited.
+    /// Steps of all searches of posted receives: compares, and inner nodes of the structure (S28).
+    /// Of the emulated NIC the descriptors that its handlers visited.
     pub fn posted_steps(&self) -> Option<u64> {
         if let Some(compares) = self.counter("prq_attempts") {
             return Some(compares + self.counter("prq_hops").unwrap_or(0));
@@ -44,7 +45,8 @@ impl EngineReport {
     }
 }
 
-/// Runs one rank's order through an engine. Software engines are told the sizes of the communicators.
+/// Runs one rank's order through an engine. Software engines are told the sizes of the
+/// communicators.
 fn replay_rank(
     view: RankView<'_>,
     order: &Order,
@@ -72,7 +74,8 @@ fn tell_sizes(view: RankView<'_>, engine: &mut dyn Engine) {
     }
 }
 
-/// Runs all ranks' orders through one engine; `pairs` are those of the engine that drives the statistics.
+/// Runs all ranks' orders through one engine; `pairs` are those of the engine that drives the
+/// statistics.
 pub(super) fn replay(
     run: &Run,
     orders: &[Order],

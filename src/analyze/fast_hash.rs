@@ -1,7 +1,8 @@
-//! A quick hasher for small keys of numbers: the tables here are asked once or twice per call of a trace.
+//! A quick hasher for small keys of numbers: the tables here are asked once or twice per call of a
+//! trace.
 //!
-//! A trace made to collide slows the analysis of itself, to the square of its calls at worst: so keys are mixed with a
-//! number that each process draws anew.
+//! A trace made to collide slows the analysis of itself, to the square of its calls at worst: so
+//! keys are mixed with a number that each process draws anew.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;

@@ -9,14 +9,19 @@ const HEAT_COLUMNS: usize = 25;
 /// Rows of the heat map at most; beyond that a row is the most of several ranks.
 const HEAT_ROWS: usize = 64;
 
-/// Figures of applications side by side: file name without ending, and figure. Call shares (Figure 6; O33, O34),
-/// depth for each number of bins (Figure 7; O34, O36) as replayed and as the published analyzer counts (P1), and what the tables and searches look like.
+/// Figures of applications side by side: file name without ending, and figure. Call shares (Figure
+/// 6; O33, O34), depth for each number of bins (Figure 7; O34, O36) as replayed and as the
+/// published analyzer counts (P1), and what the tables and searches look like.
 pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
-    vec![("figure-calls", calls(reports)), ("figure-bins", bins(reports)), ("figure-tables", tables(reports))]
+    vec![
+        ("figure-calls", calls(reports)),
+        ("figure-bins", bins(reports)),
+        ("figure-tables", tables(reports)),
+    ]
 }
 
-/// All figures of one application: those of [`over_applications`], and its queues over time and by rank, expected
-/// and unexpected messages, and what optimistic matching would do.
+/// All figures of one application: those of [`over_applications`], and its queues over time and by
+/// rank, expected and unexpected messages, and what optimistic matching would do.
 pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
     let mut all = over_applications(&[report]);
     all.extend([
@@ -30,8 +35,9 @@ pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
 
 /// Names come from files and traces: what XML cannot hold is replaced.
 pub(super) fn printable(text: &str) -> String {
-    let allowed =
-        |c: char| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { '\u{fffd}' } else { c };
+    let allowed = |c: char| {
+        if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { '\u{fffd}' } else { c }
+    };
     text.chars().map(allowed).collect()
 }
 
@@ -52,7 +58,8 @@ fn calls(reports: &[&Report]) -> Figure {
     let paper: Vec<_> = reports.iter().map(|report| report.application.shares.percent()).collect();
     let all = |report: &&Report| {
         let shares = report.application.shares;
-        let counts = [shares.p2p, shares.collective, shares.one_sided, shares.progress, shares.other];
+        let counts =
+            [shares.p2p, shares.collective, shares.one_sided, shares.progress, shares.other];
         counts.map(|count| percent(count, counts.iter().sum()))
     };
     let all: Vec<_> = reports.iter().map(all).collect();
@@ -87,7 +94,8 @@ fn bins(reports: &[&Report]) -> Figure {
         groups.push("mean".to_owned());
     }
     let numbers = sorted.first().map_or(&[][..], |report| report.application.bins.as_slice());
-    let panel = |title, groups: &[String]| Bars::new(title, "", Axis::linear("receives"), groups.to_vec());
+    let panel =
+        |title, groups: &[String]| Bars::new(title, "", Axis::linear("receives"), groups.to_vec());
     let mut mean = panel("Mean depth", &groups);
     let mut most = panel("Maximum depth", &groups);
     let mut never = panel("Mean depth if nothing is matched", &groups);
@@ -116,15 +124,23 @@ fn bins(reports: &[&Report]) -> Figure {
 fn tables(reports: &[&Report]) -> Figure {
     let panel = |title: &str, y: &str, value: &dyn Fn(&BinStats) -> f64| {
         let series = reports.iter().zip(names(reports)).map(|(report, name)| {
-            let mut points: Vec<(f64, f64)> =
-                report.application.bins.iter().map(|bins| (f64::from(bins.bins), value(bins))).collect();
+            let mut points: Vec<(f64, f64)> = report
+                .application
+                .bins
+                .iter()
+                .map(|bins| (f64::from(bins.bins), value(bins)))
+                .collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             Series::line(name, points)
         });
-        Lines { series: series.collect(), ..Lines::new(title, Axis::powers("bins"), Axis::linear(y)) }
+        Lines {
+            series: series.collect(),
+            ..Lines::new(title, Axis::powers("bins"), Axis::linear(y))
+        }
     };
     let collisions = |bins: &BinStats| {
-        let sum = |of: fn(&super::stats::TableStats) -> u64| bins.tables.tables.iter().map(of).sum();
+        let sum =
+            |of: fn(&super::stats::TableStats) -> u64| bins.tables.tables.iter().map(of).sum();
         percent(sum(|table| table.collisions), sum(|table| table.inserted))
     };
     let empty = |bins: &BinStats| {
@@ -133,8 +149,12 @@ fn tables(reports: &[&Report]) -> Figure {
     let mut figure = Figure::new("Hash tables and searches by number of bins")
         .with(panel("Collisions", "% of insertions", &collisions))
         .with(panel("Empty bins, table without wildcards", "% of bins, mean", &empty))
-        .with(panel("Search of posted receives", "steps per search", &|bins| Searches::mean(&bins.prq)))
-        .with(panel("Search of unexpected messages", "steps per search", &|bins| Searches::mean(&bins.umq)));
+        .with(panel("Search of posted receives", "steps per search", &|bins| {
+            Searches::mean(&bins.prq)
+        }))
+        .with(panel("Search of unexpected messages", "steps per search", &|bins| {
+            Searches::mean(&bins.umq)
+        }));
     figure.columns = 2;
     figure
 }
@@ -143,12 +163,13 @@ fn depth(report: &Report) -> Figure {
     let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
         let ranks: Vec<&Vec<u32>> = report.ranks.iter().map(|rank| of(&rank.totals)).collect();
         let columns = ranks.iter().map(|depths| depths.len()).max().unwrap_or(0);
-        let at =
-            |column: usize| ranks.iter().filter_map(move |depths| depths.get(column)).map(|&d| f64::from(d));
+        let at = |column: usize| {
+            ranks.iter().filter_map(move |depths| depths.get(column)).map(|&d| f64::from(d))
+        };
         let x = |column: usize| column as f64 * 100.0 / columns.max(1) as f64;
         let most = (0..columns).map(|column| (x(column), at(column).fold(0.0, f64::max)));
-        let mean =
-            (0..columns).map(|column| (x(column), at(column).sum::<f64>() / ranks.len().max(1) as f64));
+        let mean = (0..columns)
+            .map(|column| (x(column), at(column).sum::<f64>() / ranks.len().max(1) as f64));
         Lines::new(title, Axis::linear("% of the run"), Axis::linear("entries"))
             .with(Series::new("highest rank", Style::Steps, most))
             .with(Series::new("mean over ranks", Style::Steps, mean))
@@ -162,14 +183,16 @@ fn ranks(report: &Report) -> Figure {
     let group = report.ranks.len().div_ceil(HEAT_ROWS).max(1);
     let panel = |title: &str, of: fn(&Totals) -> &Vec<u32>| {
         let columns = (1..=HEAT_COLUMNS).map(|column| (column * 100 / HEAT_COLUMNS).to_string());
-        let mut heat = Heat::new(title, "% of the run", "rank", "entries at most").with_columns(columns);
+        let mut heat =
+            Heat::new(title, "% of the run", "rank", "entries at most").with_columns(columns);
         for ranks in report.ranks.chunks(group) {
             let (first, last) = (ranks[0].rank, ranks[ranks.len() - 1].rank);
             let name = if first == last { first.to_string() } else { format!("{first}-{last}") };
             let value = |column: usize| {
                 let most = ranks.iter().flat_map(|rank| {
                     let depths = of(&rank.totals);
-                    let [from, to] = [column, column + 1].map(|column| column * depths.len() / HEAT_COLUMNS);
+                    let [from, to] =
+                        [column, column + 1].map(|column| column * depths.len() / HEAT_COLUMNS);
                     &depths[from..to]
                 });
                 f64::from(most.copied().max().unwrap_or(0))
@@ -186,8 +209,9 @@ fn ranks(report: &Report) -> Figure {
 }
 
 fn messages(report: &Report) -> Figure {
-    let share =
-        |part: u64, totals: &Totals| percent(part, totals.traffic.expected + totals.traffic.unexpected);
+    let share = |part: u64, totals: &Totals| {
+        percent(part, totals.traffic.expected + totals.traffic.unexpected)
+    };
     let all = &report.application;
     let bars = Bars::new("All ranks", "", Axis::linear("% of messages"), [printable(&report.name)])
         .stacked()
@@ -197,11 +221,8 @@ fn messages(report: &Report) -> Figure {
         .ranks
         .iter()
         .map(|rank| (f64::from(rank.rank), share(rank.totals.traffic.unexpected, &rank.totals)));
-    let lines = Lines::new("By rank", Axis::linear("rank"), Axis::linear("% of messages")).with(Series::new(
-        "unexpected",
-        Style::Points,
-        by_rank,
-    ));
+    let lines = Lines::new("By rank", Axis::linear("rank"), Axis::linear("% of messages"))
+        .with(Series::new("unexpected", Style::Points, by_rank));
     Figure::new("Expected and unexpected messages").with(bars).with(lines)
 }
 
@@ -211,12 +232,16 @@ fn paths(report: &Report) -> Figure {
     let share = |of: fn(&super::stats::BlockStats) -> u64| {
         blocks.iter().map(move |block| percent(of(block), block.messages))
     };
-    let bars = Bars::new("Paths of the messages", "handlers", Axis::linear("% of messages"), groups)
-        .stacked()
-        .with("clean", share(|block| block.clean))
-        .with("fast", share(|block| block.fast))
-        .with("slow", share(|block| block.slow))
-        // Of the slow some find no receive in the end, so the unexpected are more than these.
-        .with("no candidate", share(|block| block.messages - block.clean - block.fast - block.slow));
+    let bars =
+        Bars::new("Paths of the messages", "handlers", Axis::linear("% of messages"), groups)
+            .stacked()
+            .with("clean", share(|block| block.clean))
+            .with("fast", share(|block| block.fast))
+            .with("slow", share(|block| block.slow))
+            // Of the slow some find no receive in the end, so the unexpected are more than these.
+            .with(
+                "no candidate",
+                share(|block| block.messages - block.clean - block.fast - block.slow),
+            );
     Figure::new("Optimistic matching by number of handlers").with(bars)
 }

@@ -7,7 +7,8 @@ use super::figures::printable;
 use super::report::Report;
 use crate::figure::Figure;
 
-/// Narrow screens scroll wide tables and pictures and stack the advice; paper breaks neither a picture nor a row.
+/// Narrow screens scroll wide tables and pictures and stack the advice; paper breaks neither a
+/// picture nor a row.
 const STYLE: &str = "\
 body{font:16px/1.45 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:0 1rem;color:#222;background:#fff}
 h1,h2,h3{line-height:1.2;overflow-wrap:anywhere}
@@ -23,8 +24,8 @@ svg{max-width:100%;height:auto}
 .advice td{border:0;padding:.1rem 0}.advice tr{border-bottom:1px solid #ccc;padding:.4rem 0}.advice td:first-child{font-weight:bold}}
 @media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}.wide{overflow:visible}}";
 
-/// Files that are shown as tables: name, heading, and whether it is words rather than numbers. Of files with lines for
-/// all ranks and each rank the former are shown.
+/// Files that are shown as tables: name, heading, and whether it is words rather than numbers. Of
+/// files with lines for all ranks and each rank the former are shown.
 const TABLES: [(&str, &str, bool); 12] = [
     ("calls.csv", "Calls by class", false),
     ("traffic.csv", "Messages and receives", false),
@@ -60,8 +61,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The page of an application. `summary` is the report in words, `command` what made it. The same report gives the same
-/// bytes.
+/// The page of an application. `summary` is the report in words, `command` what made it. The same
+/// report gives the same bytes.
 pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command: &str) -> String {
     let name = escaped(&report.name);
     let mut out = format!(
@@ -73,7 +74,8 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
     let _ = write!(out, "<h2 id=\"summary\">Summary</h2>\n<pre>{}</pre>\n", escaped(summary));
     out += "<h2 id=\"advice\">Advice</h2>\n";
     let files = csv::files(report);
-    let file = |name: &str| files.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
+    let file =
+        |name: &str| files.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
     out += &table(file("advice.csv"), "words advice");
     out += "<h2 id=\"figures\">Figures</h2>\n";
     for (name, figure) in figures {
@@ -124,8 +126,8 @@ fn table(text: &str, class: &str) -> String {
     out + "</tbody></table></div>\n"
 }
 
-/// A picture as part of a page: it shrinks with the page, its clip paths have names of their own, and the name space,
-/// which looks like an address, goes, as pages do not need it.
+/// A picture as part of a page: it shrinks with the page, its clip paths have names of their own,
+/// and the name space, which looks like an address, goes, as pages do not need it.
 fn inline(svg: &str, name: &str) -> String {
     let Some((tag, rest)) = svg.split_once('>') else { return String::new() };
     let value = |attribute: &str| {
@@ -133,8 +135,10 @@ fn inline(svg: &str, name: &str) -> String {
         from.split('"').next().unwrap_or_default().to_owned()
     };
     let (width, height) = (value("width"), value("height"));
-    let tag =
-        tag.replace(" xmlns=\"http://www.w3.org/2000/svg\"", &format!(" viewBox=\"0 0 {width} {height}\""));
+    let tag = tag.replace(
+        " xmlns=\"http://www.w3.org/2000/svg\"",
+        &format!(" viewBox=\"0 0 {width} {height}\""),
+    );
     let rest = rest.replace("\"kuva-clip-", &format!("\"{name}-clip-"));
     let rest = rest.replace("url(#kuva-clip-", &format!("url(#{name}-clip-"));
     format!("{tag}>{rest}")
@@ -161,7 +165,9 @@ mod tests {
     fn totals_stand_for_their_ranks() {
         let all = table("rank,sends\nall,3\n0,1\n1,2\n", "numbers");
         assert!(
-            all.contains("<th>sends</th>") && all.contains("<td>3</td>") && !all.contains("<td>1</td>"),
+            all.contains("<th>sends</th>")
+                && all.contains("<td>3</td>")
+                && !all.contains("<td>1</td>"),
             "{all}"
         );
         assert_eq!(table("engine,counter,value\n", "words"), "");
@@ -174,6 +180,9 @@ mod tests {
         let inlined = inline(&svg, "figure-x");
         assert!(inlined.contains(" viewBox=\"0 0 ") && !inlined.contains("http"), "{inlined}");
         assert!(!inlined.contains("<g><") && inlined.contains("&lt;g&gt;"), "{inlined}");
-        assert!(!inlined.contains("kuva-clip-") && inlined.contains("url(#figure-x-clip-0)"), "{inlined}");
+        assert!(
+            !inlined.contains("kuva-clip-") && inlined.contains("url(#figure-x-clip-0)"),
+            "{inlined}"
+        );
     }
 }

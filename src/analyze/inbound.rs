@@ -8,7 +8,8 @@ use super::program::{Kind, Program, UNKNOWN};
 pub struct Inbound {
     /// The sender's rank in the world; [`UNKNOWN`] if it cannot be told.
     pub sender: u32,
-    /// Its transfer there; [`UNKNOWN`] if the send is in no trace: then a receive's status tells that there was one.
+    /// Its transfer there; [`UNKNOWN`] if the send is in no trace: then a receive's status tells
+    /// that there was one.
     pub op: u32,
     /// The communicator.
     pub comm: u32,
@@ -18,8 +19,8 @@ pub struct Inbound {
     pub tag: u32,
     /// Bytes sent; [`UNKNOWN`] if the trace does not tell.
     pub bytes: u32,
-    /// The receive that really got it, as a transfer of the receiver; [`UNKNOWN`] if none did or the trace does not
-    /// tell.
+    /// The receive that really got it, as a transfer of the receiver; [`UNKNOWN`] if none did or
+    /// the trace does not tell.
     pub receive: u32,
 }
 
@@ -47,7 +48,9 @@ pub(super) fn route(programs: &[Program], comms: &Communicators) -> (Vec<Vec<Inb
     each_send(programs, comms, &index, &mut lost, |receiver, _| count[receiver] += 1);
     let mut inbound: Vec<Vec<Inbound>> = count.into_iter().map(Vec::with_capacity).collect();
     let mut again = Lost::default();
-    each_send(programs, comms, &index, &mut again, |receiver, message| inbound[receiver].push(message));
+    each_send(programs, comms, &index, &mut again, |receiver, message| {
+        inbound[receiver].push(message)
+    });
     (inbound, lost)
 }
 

@@ -1,8 +1,9 @@
 //! Whether a matching obeys MPI, given the order: independent of any engine.
 //!
-//! Checked in one walk: a receive got a message that it accepts and that was there when they met; when they met, no
-//! earlier posted receive that accepts the message was waiting (C1 of G3), no earlier message that the receive accepts was
-//! waiting (C2, here for all senders: G4), and neither waits on beside a partner.
+//! Checked in one walk: a receive got a message that it accepts and that was there when they met;
+//! when they met, no earlier posted receive that accepts the message was waiting (C1 of G3), no
+//! earlier message that the receive accepts was waiting (C2, here for all senders: G4), and neither
+//! waits on beside a partner.
 
 use std::collections::VecDeque;
 
@@ -72,7 +73,8 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
     }
     let accepts = |receive: u32, message: u32| {
         let inbound = &view.inbound[message as usize];
-        view.comm(receive) == inbound.comm && transfers[receive as usize].accepts(inbound.source, inbound.tag)
+        view.comm(receive) == inbound.comm
+            && transfers[receive as usize].accepts(inbound.source, inbound.tag)
     };
     // Each queue in its order. What has a partner leaves when both are there.
     let (mut posted, mut arrived) = (VecDeque::new(), VecDeque::new());
@@ -89,7 +91,9 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
                             earlier: arrived[first],
                         });
                     }
-                    None if arrived.contains(&got) => return Err(Illegal::Refused { receive, message: got }),
+                    None if arrived.contains(&got) => {
+                        return Err(Illegal::Refused { receive, message: got });
+                    }
                     None => posted.push_back(receive),
                 }
             }
@@ -98,9 +102,15 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
                 match posted.iter().position(|&receive| accepts(receive, message)) {
                     Some(first) if posted[first] == receive => _ = posted.remove(first),
                     Some(first) => {
-                        return Err(Illegal::ReceiveOvertaken { receive, message, earlier: posted[first] });
+                        return Err(Illegal::ReceiveOvertaken {
+                            receive,
+                            message,
+                            earlier: posted[first],
+                        });
                     }
-                    None if posted.contains(&receive) => return Err(Illegal::Refused { receive, message }),
+                    None if posted.contains(&receive) => {
+                        return Err(Illegal::Refused { receive, message });
+                    }
                     None => arrived.push_back(message),
                 }
             }
@@ -118,8 +128,8 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
     }
 }
 
-/// Whether each sender's messages arrive in the order in which they were sent. Holds for all orders but the guided ones,
-/// which keep it only within a tag.
+/// Whether each sender's messages arrive in the order in which they were sent. Holds for all orders
+/// but the guided ones, which keep it only within a tag.
 pub fn keeps_senders_order(view: RankView<'_>, order: &Order) -> bool {
     let mut last = std::collections::HashMap::new();
     order.iter().all(|happening| {

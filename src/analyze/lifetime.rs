@@ -1,9 +1,9 @@
-//! The published analyzer's view, for comparison: nothing is matched, a receive waits from its posting to the call that
-//! completes it (P1 to P3).
+//! The published analyzer's view, for comparison: nothing is matched, a receive waits from its
+//! posting to the call that completes it (P1 to P3).
 //!
-//! So its depth is an upper estimate, and there is no unexpected queue. Test families, `MPI_PROC_NULL` and receives with
-//! both wildcards are followed like all others (P4). Bins come from the hash of the engine `bins`, not from the published
-//! one of 8 bits.
+//! So its depth is an upper estimate, and there is no unexpected queue. Test families,
+//! `MPI_PROC_NULL` and receives with both wildcards are followed like all others (P4). Bins come
+//! from the hash of the engine `bins`, not from the published one of 8 bits.
 
 use dpa_model::WildcardClass;
 use rayon::prelude::*;
@@ -21,7 +21,8 @@ const OPERATIONS_MAX: u32 = 4000;
 pub struct Lifetime {
     /// Bins of each table.
     pub bins: u32,
-    /// Depth of the table without wildcards: greatest, over the data points, of the mean over the ranks (P2).
+    /// Depth of the table without wildcards: greatest, over the data points, of the mean over the
+    /// ranks (P2).
     pub depth_average: f64,
     /// Greatest of all.
     pub depth_max: u32,
@@ -51,7 +52,8 @@ pub fn lifetime(views: &[RankView<'_>], bins: &[BinCount]) -> Vec<Lifetime> {
             here.iter().map(|&&depth| f64::from(depth)).sum::<f64>() / here.len().max(1) as f64
         };
         let points = of_ranks().map(|rank| rank.points.len()).sum::<usize>();
-        let sum: u64 = of_ranks().flat_map(|rank| &rank.points).map(|&depth| u64::from(depth)).sum();
+        let sum: u64 =
+            of_ranks().flat_map(|rank| &rank.points).map(|&depth| u64::from(depth)).sum();
         let mut tables = OccupancyStats::default();
         for (number, rank) in of_ranks().enumerate() {
             if number == 0 { tables = rank.tables } else { tables.add(&rank.tables) }
@@ -88,7 +90,11 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
                 let selector = transfer.selector();
                 let (class, hash) = (selector.class(), hash_of(view.comm(at), selector));
                 for tables in &mut tables {
-                    if transfer.blocking { tables.touch(class, hash) } else { tables.insert(class, hash) }
+                    if transfer.blocking {
+                        tables.touch(class, hash)
+                    } else {
+                        tables.insert(class, hash)
+                    }
                 }
                 if class == WildcardClass::Both && !transfer.blocking {
                     list += 1;
@@ -111,7 +117,10 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
         }
         if is_point {
             operations = 0;
-            points.iter_mut().zip(&mut depths).for_each(|(points, depth)| points.push(std::mem::take(depth)));
+            points
+                .iter_mut()
+                .zip(&mut depths)
+                .for_each(|(points, depth)| points.push(std::mem::take(depth)));
         }
     }
     let ranks = points.into_iter().zip(tables).map(|(points, tables)| RankDepths {
@@ -142,8 +151,8 @@ mod tests {
         lifetime(&views, &[BinCount::new(bins).expect("a number")]).remove(0)
     }
 
-    /// Three receives wait for one call, whether their messages are there or not (P1); in the replay in which all messages
-    /// come first, none waits at all.
+    /// Three receives wait for one call, whether their messages are there or not (P1); in the
+    /// replay in which all messages come first, none waits at all.
     #[test]
     fn nothing_is_matched() {
         let tags = [1, 2, 3];
@@ -166,11 +175,15 @@ mod tests {
 
         let early = report(&run, OrderChoice::ArrivalsFirst);
         let replayed = &early.application.bins[0];
-        assert_eq!((replayed.bins, replayed.tables.depth_max, early.application.traffic.expected), (1, 0, 0));
+        assert_eq!(
+            (replayed.bins, replayed.tables.depth_max, early.application.traffic.expected),
+            (1, 0, 0)
+        );
         assert_eq!(early.lifetime[0], life, "one view whatever the order");
     }
 
-    /// What the published analyzer stops at (P4): tests, receives with both wildcards, `MPI_PROC_NULL`.
+    /// What the published analyzer stops at (P4): tests, receives with both wildcards,
+    /// `MPI_PROC_NULL`.
     #[test]
     fn every_trace_is_followed() {
         let nobody = Transfer { kind: Kind::Null, ..receive(NOBODY, 0, End::Ignored) };
@@ -191,17 +204,23 @@ mod tests {
             life.list_max, 1,
             "the first receive with both wildcards has gone before the second comes"
         );
-        assert_eq!(life.tables.tables.map(|table| table.inserted), [0, 1, 1], "nobody is no wildcard");
+        assert_eq!(
+            life.tables.tables.map(|table| table.inserted),
+            [0, 1, 1],
+            "nobody is no wildcard"
+        );
         assert_eq!(life.depth_max, 0, "only the table without wildcards counts (P2)");
     }
 
-    /// Without a wait a data point is made after 4,000 operations (P3), and the average is that over the ranks.
+    /// Without a wait a data point is made after 4,000 operations (P3), and the average is that
+    /// over the ranks.
     #[test]
     fn data_points_are_made_without_waits() {
         let receives: Vec<_> = (0..4001).map(|tag| receive(0, tag, End::Pending)).collect();
         let run = Run::new(vec![program(0, &[]), program(1, &receives)], Some(2));
         let life = of(&run, 1);
-        // The look at the 4,000th sees 3,999 receives, and the later one is in no data point any more.
+        // The look at the 4,000th sees 3,999 receives, and the later one is in no data point any
+        // more.
         assert_eq!((life.depth_max, life.depth_average), (3998, 3998.0));
         let mut idle = Run::new(vec![program(0, &receives[..2]), program(1, &receives)], Some(2));
         finish(&mut idle, 0, 2, &[]);

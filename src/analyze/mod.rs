@@ -1,7 +1,8 @@
 //! From recorded MPI calls to what the matching of a program looks like.
 //!
 //! - [`Run`]: all ranks as operations ([`Program`]), communicators with one identity on all ranks
-//!   ([`Communicators`]), the messages that each rank got ([`Inbound`]), and who really got them ([`Truth`]).
+//!   ([`Communicators`]), the messages that each rank got ([`Inbound`]), and who really got them
+//!   ([`Truth`]).
 //! - [`order`]: in which order posts and arrivals come to each rank.
 //! - [`RankView`]: replays a rank through any engine; [`legality`] checks the result without one.
 
@@ -36,7 +37,8 @@ pub use engines::EngineReport;
 pub use inbound::{Inbound, Lost};
 pub use origin::{How, LocalId, Members, Origin};
 pub use program::{
-    ANY, Action, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Step, Sync, Transfer, UNKNOWN,
+    ANY, Action, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Step, Sync, Transfer,
+    UNKNOWN,
 };
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};

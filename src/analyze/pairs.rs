@@ -3,18 +3,24 @@
 use super::program::UNKNOWN;
 use super::run::Run;
 
-/// The matching of a replay, ordered by communicator, sender, receiver, tag and posting: one line per pair.
+/// The matching of a replay, ordered by communicator, sender, receiver, tag and posting: one line
+/// per pair.
 ///
-/// Columns: number of the communicator in the receiver's trace, receiver and its operation, sender and its operation,
-/// tag, bytes (of the status, else as sent), source and tag as posted. Ranks are those of the world, as posted those of
-/// the communicator; operations count a rank's sends, receives and successful probes in posting order. Pairs whose
-/// send is in no trace are left out.
-pub fn pairs(run: &Run, receives: &[Vec<u32>], out: &mut dyn std::io::Write) -> std::io::Result<()> {
+/// Columns: number of the communicator in the receiver's trace, receiver and its operation, sender
+/// and its operation, tag, bytes (of the status, else as sent), source and tag as posted. Ranks are
+/// those of the world, as posted those of the communicator; operations count a rank's sends,
+/// receives and successful probes in posting order. Pairs whose send is in no trace are left out.
+pub fn pairs(
+    run: &Run,
+    receives: &[Vec<u32>],
+    out: &mut dyn std::io::Write,
+) -> std::io::Result<()> {
     let mut rows = Vec::new();
     for (view, receives) in run.views().zip(receives) {
         for (message, &receive) in view.inbound.iter().zip(receives) {
             if receive != UNKNOWN && message.op != UNKNOWN {
-                let number = view.program.comm_number(view.program.transfers[receive as usize].comm);
+                let number =
+                    view.program.comm_number(view.program.transfers[receive as usize].comm);
                 rows.push((
                     number,
                     message.sender,

@@ -1,12 +1,15 @@
-//! What one rank did, as far as matching is concerned, in arrays: made once from its calls, read by every replay.
+//! What one rank did, as far as matching is concerned, in arrays: made once from its calls, read by
+//! every replay.
 //!
-//! A run of 300,000 calls is some 20 MB of this, and nothing is taken per call besides the growth of the arrays.
+//! A run of 300,000 calls is some 20 MB of this, and nothing is taken per call besides the growth
+//! of the arrays.
 
 use dpa_model::{Rank, Selector, SourceSel, Tag, TagSel};
 
 use crate::trace::{CollectiveKind, Counts, Function};
 
-/// A number of bytes that the trace does not tell; also of a transfer, message or rank that is not there.
+/// A number of bytes that the trace does not tell; also of a transfer, message or rank that is not
+/// there.
 pub const UNKNOWN: u32 = u32::MAX;
 
 /// In place of a [`Transfer`]'s peer or tag: any.
@@ -75,7 +78,8 @@ pub struct Transfer {
     pub blocking: bool,
     /// A synchronous send: complete when matched.
     pub synchronous: bool,
-    /// What is written as any source may be `MPI_PROC_NULL` (see [`Source::AnyOrNull`](crate::trace::Source)).
+    /// What is written as any source may be `MPI_PROC_NULL` (see
+    /// [`Source::AnyOrNull`](crate::trace::Source)).
     pub unsure_null: bool,
 }
 
@@ -96,8 +100,8 @@ impl Transfer {
         (self.peer < 0 || self.peer as u32 == source) && (self.tag < 0 || self.tag as u32 == tag)
     }
 
-    /// Source and tag of the message that the receive got, if the trace tells: from the status, or from the posting
-    /// where nothing was wild.
+    /// Source and tag of the message that the receive got, if the trace tells: from the status, or
+    /// from the posting where nothing was wild.
     pub fn envelope(&self) -> Option<(u32, u32)> {
         let pair = match self.end {
             End::Known => (self.got_source, self.got_tag),
@@ -168,7 +172,8 @@ pub enum Action {
 /// One action and when. 24 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Wall time of the call's entry in nanoseconds, on the node's clock; of the return for a successful probe.
+    /// Wall time of the call's entry in nanoseconds, on the node's clock; of the return for a
+    /// successful probe.
     pub at_ns: i64,
     /// Processor time since the call before returned, up to 4 s.
     pub gap_ns: u32,
@@ -189,7 +194,8 @@ pub struct LocalComm {
     pub made: bool,
 }
 
-/// Probes of one kind that found nothing: no step of the program, but hints may forbid their wildcards.
+/// Probes of one kind that found nothing: no step of the program, but hints may forbid their
+/// wildcards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmptyPolls {
     /// The communicator, as an index into [`Program::comms`].
@@ -209,7 +215,8 @@ pub struct EmptyPolls {
 /// What was odd in a rank's trace, each counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Oddities {
-    /// Completions of requests that no recorded call posted (non-blocking collectives, for instance).
+    /// Completions of requests that no recorded call posted (non-blocking collectives, for
+    /// instance).
     pub unknown_requests: u64,
     /// Starts of persistent requests that no recorded call made.
     pub unknown_starts: u64,

@@ -38,8 +38,8 @@ impl<'a> RankView<'a> {
         Envelope { comm: CommId(comm), source, tag: Tag::new(tag).unwrap_or_default() }
     }
 
-    /// The order as an event stream: receives are named by their transfer, messages by their number, probes by their
-    /// transfer, communicators by their number in the run.
+    /// The order as an event stream: receives are named by their transfer, messages by their
+    /// number, probes by their transfer, communicators by their number in the run.
     pub fn events(self, order: &'a Order) -> impl Iterator<Item = Event> + 'a {
         let known = |bytes: u32| (bytes != UNKNOWN).then_some(u64::from(bytes));
         order.iter().map(move |happening| match happening {
@@ -68,7 +68,8 @@ impl<'a> RankView<'a> {
         })
     }
 
-    /// Runs the order through a matcher with empty queues: the receive of each message, [`UNKNOWN`] for one without.
+    /// Runs the order through a matcher with empty queues: the receive of each message, [`UNKNOWN`]
+    /// for one without.
     ///
     /// # Errors
     /// The matcher cannot go on.

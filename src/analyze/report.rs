@@ -162,11 +162,16 @@ impl Report {
     ///
     /// # Errors
     /// [`ReportError`].
-    pub fn make(run: &Run, question: &Question, done: impl Fn(u32) + Sync) -> Result<Self, ReportError> {
+    pub fn make(
+        run: &Run,
+        question: &Question,
+        done: impl Fn(u32) + Sync,
+    ) -> Result<Self, ReportError> {
         let (orders, stalls, first_stalls) =
             run.orders(question.order, question.network).ok_or(ReportError::NoTimes)?;
-        let end =
-            |order: &Order| order.len().checked_sub(1).and_then(|last| order.time_ns(last)).unwrap_or(0);
+        let end = |order: &Order| {
+            order.len().checked_sub(1).and_then(|last| order.time_ns(last)).unwrap_or(0)
+        };
         let end_ns = orders.iter().map(end).max().unwrap_or(0);
         let calls = |message: &Inbound| sending_call(run, message);
         let walks: Vec<_> = orders
@@ -182,11 +187,13 @@ impl Report {
         let mut application = Totals { tag_max: -1, ..Totals::default() };
         ranks.iter().for_each(|rank| application.add(&rank.totals));
         let checked = question.check.then(|| illegal(run, &orders, question.order, &pairs));
-        let engines = question.engines.iter().map(|entry| replay(run, &orders, entry, question, &pairs));
+        let engines =
+            question.engines.iter().map(|entry| replay(run, &orders, entry, question, &pairs));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
         drop(orders);
         let views: Vec<_> = run.views().collect();
-        let unmatched = ranks.iter().flat_map(|rank| &rank.unmatched).take(UNMATCHED_TOLD).cloned().collect();
+        let unmatched =
+            ranks.iter().flat_map(|rank| &rank.unmatched).take(UNMATCHED_TOLD).cloned().collect();
         let mut report = Self {
             name: question.name.clone(),
             processes: run.processes,
@@ -212,7 +219,12 @@ impl Report {
 }
 
 /// What is illegal about the pairs, by rank.
-fn illegal(run: &Run, orders: &[Order], choice: OrderChoice, pairs: &[Vec<u32>]) -> Vec<(u32, String)> {
+fn illegal(
+    run: &Run,
+    orders: &[Order],
+    choice: OrderChoice,
+    pairs: &[Vec<u32>],
+) -> Vec<(u32, String)> {
     // Guided orders keep the order of a sender only within a tag.
     let keeps_order = matches!(choice, OrderChoice::Causal | OrderChoice::Time);
     let check = |(at, order): (usize, &Order)| {

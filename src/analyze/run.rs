@@ -98,14 +98,20 @@ impl Run {
         (0..self.programs.len()).into_par_iter().map(order).collect()
     }
 
-    /// The order that comes about when the ranks run, how often one had to be let go, and the first of these times.
+    /// The order that comes about when the ranks run, how often one had to be let go, and the first
+    /// of these times.
     pub fn causal(&self, network: Network) -> (Vec<Order>, u64, Vec<Stall>) {
         Causal::new(&self.programs, &self.comms, &self.inbound, network).run()
     }
 
-    /// Orders as chosen, how often a rank had to be let go, and the first of these times; `network` counts for
-    /// [`OrderChoice::Causal`]. `None`: [`OrderChoice::Time`], but not all ranks have wall times.
-    pub fn orders(&self, choice: OrderChoice, network: Network) -> Option<(Vec<Order>, u64, Vec<Stall>)> {
+    /// Orders as chosen, how often a rank had to be let go, and the first of these times; `network`
+    /// counts for [`OrderChoice::Causal`]. `None`: [`OrderChoice::Time`], but not all ranks have
+    /// wall times.
+    pub fn orders(
+        &self,
+        choice: OrderChoice,
+        network: Network,
+    ) -> Option<(Vec<Order>, u64, Vec<Stall>)> {
         let guided = |interleaving| Some((self.guided(interleaving), 0, Vec::new()));
         match choice {
             OrderChoice::Causal => Some(self.causal(network)),
@@ -122,7 +128,8 @@ impl Run {
     }
 }
 
-/// One more than the highest rank that anybody sends to or receives from: the size of a world that nobody told.
+/// One more than the highest rank that anybody sends to or receives from: the size of a world that
+/// nobody told.
 fn addressed(programs: &[Program]) -> u32 {
     let transfers = programs.iter().flat_map(|program| &program.transfers);
     transfers.map(|transfer| (transfer.peer.saturating_add(1)).max(0) as u32).max().unwrap_or(0)
@@ -158,7 +165,10 @@ mod tests {
     #[test]
     fn a_message_comes_after_the_cancel_of_a_receive_that_would_have_taken_it() {
         for (peer, tag) in [(0, 5), (-1, 5), (0, -1), (-1, -1)] {
-            let run = run(&[send(1, 5)], &[receive(peer, tag, End::Cancelled), receive(0, 5, End::Ignored)]);
+            let run = run(
+                &[send(1, 5)],
+                &[receive(peer, tag, End::Cancelled), receive(0, 5, End::Ignored)],
+            );
             assert_eq!(replayed(&run), [1]);
             let early = run.guided(Interleaving::ArrivalsFirst);
             let last = early[1].iter().skip(2).collect::<Vec<_>>();
@@ -168,7 +178,8 @@ mod tests {
 
     #[test]
     fn receives_without_status_get_what_is_left() {
-        let known = Transfer { got_source: 0, got_tag: 7, got_bytes: 4, ..receive(-1, -1, End::Known) };
+        let known =
+            Transfer { got_source: 0, got_tag: 7, got_bytes: 4, ..receive(-1, -1, End::Known) };
         let run = run(&[send(1, 7), send(1, 8)], &[receive(-1, -1, End::Ignored), known]);
         let truth = run.truth[1];
         assert_eq!((truth.pairs, truth.eliminated, truth.bytes_equal), (1, 1, 1));
@@ -186,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_send_that_is_in_no_trace_is_made_up() {
-        let known = Transfer { got_source: 0, got_tag: 9, got_bytes: 2, ..receive(0, -1, End::Known) };
+        let known =
+            Transfer { got_source: 0, got_tag: 9, got_bytes: 2, ..receive(0, -1, End::Known) };
         let run = run(&[send(1, 4), send(5, 0)], &[known, receive(0, 4, End::Ignored)]);
         assert_eq!((run.truth[1].assumed, run.lost.to_no_rank), (1, 1));
         assert_eq!(run.inbound[1][1].op, UNKNOWN);
@@ -194,16 +206,19 @@ mod tests {
         assert_eq!(replayed(&run), [1, 0]);
     }
 
-    /// In reality the first receive got the second sender's message; in a causal order it may get the first one's, and
-    /// the second receive waits for ever.
+    /// In reality the first receive got the second sender's message; in a causal order it may get
+    /// the first one's, and the second receive waits for ever.
     #[test]
     fn a_causal_order_that_cannot_go_on_lets_go() {
-        let wild = Transfer { blocking: true, got_source: 2, got_tag: 0, ..receive(-1, 0, End::Known) };
-        let exact = Transfer { blocking: true, got_source: 0, got_tag: 0, ..receive(0, 0, End::Known) };
+        let wild =
+            Transfer { blocking: true, got_source: 2, got_tag: 0, ..receive(-1, 0, End::Known) };
+        let exact =
+            Transfer { blocking: true, got_source: 0, got_tag: 0, ..receive(0, 0, End::Known) };
         let late = Step { at_ns: 0, gap_ns: 1_000_000, action: Action::Begin(0) };
         let mut slow = program(2, &[send(1, 0)]);
         slow.steps = vec![late];
-        let run = Run::new(vec![program(0, &[send(1, 0)]), program(1, &[wild, exact]), slow], Some(3));
+        let run =
+            Run::new(vec![program(0, &[send(1, 0)]), program(1, &[wild, exact]), slow], Some(3));
         let (orders, stalls, told) = run.causal(Network::default());
         assert_eq!((stalls, told.len(), told[0].rank), (1, 1, 1));
         let receives = run.view(1).run(&mut Oracle::new(), &orders[1]).expect("an engine");

@@ -1,9 +1,10 @@
 //! Which receive really got which message.
 //!
-//! A status names source and tag of the message that a receive got. On one communicator the k-th receive of a rank, in
-//! posting order, whose message was (s, t) got the k-th message (s, t) that s sent it: all those receives accept
-//! (s, t), and messages of one sender with one tag do not overtake each other (C2 of G3). So the very message is known,
-//! wildcards or not, and the bytes that the status tells prove it.
+//! A status names source and tag of the message that a receive got. On one communicator the k-th
+//! receive of a rank, in posting order, whose message was (s, t) got the k-th message (s, t) that s
+//! sent it: all those receives accept (s, t), and messages of one sender with one tag do not
+//! overtake each other (C2 of G3). So the very message is known, wildcards or not, and the bytes
+//! that the status tells prove it.
 
 use super::communicators::Communicators;
 use super::inbound::Inbound;
@@ -17,7 +18,8 @@ const ELIMINATION_STEPS_MAX: u64 = 20_000_000;
 pub struct Truth {
     /// Pairs known from a status or from a posting without wildcard.
     pub pairs: u64,
-    /// Pairs found by elimination: the status was ignored and something was wild, but a message was left over.
+    /// Pairs found by elimination: the status was ignored and something was wild, but a message was
+    /// left over.
     pub eliminated: u64,
     /// Pairs whose status tells as many bytes as were sent.
     pub bytes_equal: u64,
@@ -55,9 +57,9 @@ struct Known {
     receive: u32,
 }
 
-/// Pairs one rank's receives with its messages: sets [`Inbound::receive`], and adds messages whose sends are not in the
-/// trace. Receives from `MPI_PROC_NULL` that were not told as such are dropped from the program. `ranks` are those that
-/// have a trace, ascending.
+/// Pairs one rank's receives with its messages: sets [`Inbound::receive`], and adds messages whose
+/// sends are not in the trace. Receives from `MPI_PROC_NULL` that were not told as such are dropped
+/// from the program. `ranks` are those that have a trace, ascending.
 ///
 /// # Complexity
 /// Sorts receives and messages once: n log n.
@@ -77,7 +79,9 @@ pub(super) fn pair(
         }
         let comm = comms.global(at, transfer.comm);
         match transfer.envelope() {
-            Some((source, tag)) => known.push(Known { key: (comm, source, tag), receive: receive as u32 }),
+            Some((source, tag)) => {
+                known.push(Known { key: (comm, source, tag), receive: receive as u32 })
+            }
             None => open.push(receive as u32),
         }
     }
@@ -127,8 +131,8 @@ pub(super) fn pair(
     truth
 }
 
-/// Gives receives of which only the pattern is known a message that nobody else can have got: of a key with more
-/// messages than known receives.
+/// Gives receives of which only the pattern is known a message that nobody else can have got: of a
+/// key with more messages than known receives.
 #[allow(clippy::too_many_arguments, reason = "one step of `pair`, on its variables")]
 fn eliminate(
     at: usize,

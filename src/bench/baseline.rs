@@ -79,7 +79,13 @@ pub(super) struct Sequential<E> {
 }
 
 impl<E: Engine> Sequential<E> {
-    pub(super) fn new(drain: Drain, engine: E, slots: usize, unexpected: usize, size: usize) -> Self {
+    pub(super) fn new(
+        drain: Drain,
+        engine: E,
+        slots: usize,
+        unexpected: usize,
+        size: usize,
+    ) -> Self {
         Self {
             drain,
             engine,

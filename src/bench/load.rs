@@ -1,4 +1,5 @@
-//! A scenario at one window size, spelled out: which receives, which messages, and what each receive must get.
+//! A scenario at one window size, spelled out: which receives, which messages, and what each
+//! receive must get.
 
 use std::ops::Range;
 
@@ -55,7 +56,8 @@ fn choose(percent: usize, count: usize, random: &mut ChaCha8Rng) -> Vec<bool> {
 }
 
 impl Window {
-    /// `count` messages of `size` bytes; `seed` decides a random order and what is chosen for set shares.
+    /// `count` messages of `size` bytes; `seed` decides a random order and what is chosen for set
+    /// shares.
     pub(super) fn new(scenario: &Scenario, count: usize, size: usize, seed: u64) -> Self {
         let comm = CommId(0);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -65,25 +67,31 @@ impl Window {
             Posting::Reverse => order.reverse(),
             Posting::Random => order.shuffle(&mut random),
         }
-        let [hot, wild, late] =
-            [scenario.hot, scenario.wild, scenario.late].map(|share| choose(share, count, &mut random));
+        let [hot, wild, late] = [scenario.hot, scenario.wild, scenario.late]
+            .map(|share| choose(share, count, &mut random));
         // Stable: inside either part the order of posting stays.
         order.sort_by_key(|&message| late[message]);
-        let early =
-            if scenario.unexpected { 0 } else { order.iter().filter(|&&message| !late[message]).count() };
+        let early = if scenario.unexpected {
+            0
+        } else {
+            order.iter().filter(|&&message| !late[message]).count()
+        };
 
         // The hot key is number 0, so the others begin behind it.
         let cold = usize::from(scenario.hot > 0);
-        let number = |message: usize| if scenario.same || hot[message] { 0 } else { message + cold };
+        let number =
+            |message: usize| if scenario.same || hot[message] { 0 } else { message + cold };
         let tag_of = |message: usize| tag(FIRST_TAG + number(message) as u32 * scenario.stride);
-        // Among wildcards each key has a source of its own: what accepts any source or any tag then accepts no other
-        // key, so every receive gets a message whatever the shares.
+        // Among wildcards each key has a source of its own: what accepts any source or any tag then
+        // accepts no other key, so every receive gets a message whatever the shares.
         let source_of = |message: usize| {
             rank(if scenario.wild > 0 { number(message) } else { message % scenario.senders })
         };
         let selector = |message: usize| {
-            let (any_source, any_tag) =
-                (wild[message] && message.is_multiple_of(2), wild[message] && !message.is_multiple_of(2));
+            let (any_source, any_tag) = (
+                wild[message] && message.is_multiple_of(2),
+                wild[message] && !message.is_multiple_of(2),
+            );
             Selector {
                 source: if scenario.any_source || any_source {
                     SourceSel::Any
@@ -98,14 +106,19 @@ impl Window {
             tag: tag(STANDING_TAG + i as u32).into(),
         };
         let in_order = scenario.same || scenario.any_tag;
-        let envelope = |message| Envelope { comm, source: source_of(message), tag: tag_of(message) };
+        let envelope =
+            |message| Envelope { comm, source: source_of(message), tag: tag_of(message) };
         let mut window = Self {
             standing: (0..scenario.standing).map(standing).collect(),
             receives: order.iter().map(|&message| selector(message)).collect(),
             early,
             messages: (0..count).map(envelope).collect(),
             senders: scenario.senders,
-            expected: order.iter().enumerate().map(|(i, &own)| if in_order { i } else { own }).collect(),
+            expected: order
+                .iter()
+                .enumerate()
+                .map(|(i, &own)| if in_order { i } else { own })
+                .collect(),
             done: Envelope { comm, source: rank(0), tag: tag(DONE_TAG) },
             size,
         };
@@ -125,8 +138,9 @@ impl Window {
         self.early..self.receives.len()
     }
 
-    /// What the specification gives each receive. Of several senders it sees one interleaving: their receives
-    /// name the source, so all interleavings give the same. Its queues are linear, so this may take quadratic time.
+    /// What the specification gives each receive. Of several senders it sees one interleaving:
+    /// their receives name the source, so all interleavings give the same. Its queues are linear,
+    /// so this may take quadratic time.
     fn by_oracle(&self) -> Vec<usize> {
         let mut oracle = Oracle::new();
         let comm = CommId(0);
@@ -147,7 +161,11 @@ impl Window {
             let message = oracle.post(RecvId(slot as u64), comm, self.receives[slot]);
             matched[slot] = message.map(|MsgId(number)| number as usize);
         }
-        assert_eq!(oracle.posted().len(), self.standing.len(), "every receive of a window has a message");
+        assert_eq!(
+            oracle.posted().len(),
+            self.standing.len(),
+            "every receive of a window has a message"
+        );
         matched.into_iter().flatten().collect()
     }
 }
@@ -173,7 +191,8 @@ mod tests {
     #[test]
     fn shares_are_kept_and_seeded() {
         let mixed = window("MIX-30-20-10", 1000, 1);
-        let wild = |receive: &&Selector| receive.source == SourceSel::Any || receive.tag == TagSel::Any;
+        let wild =
+            |receive: &&Selector| receive.source == SourceSel::Any || receive.tag == TagSel::Any;
         let hot = |message: &&Envelope| message.tag.get() == FIRST_TAG;
         assert_eq!(mixed.receives.iter().filter(wild).count(), 300);
         assert_eq!(mixed.messages.iter().filter(hot).count(), 200);
@@ -187,12 +206,15 @@ mod tests {
         assert_eq!(hot_keys.messages.iter().filter(hot).count(), 250);
         assert_eq!(hot_keys.receives.iter().filter(wild).count(), 0);
         assert!(!hot_keys.has_late());
-        assert!(window("MIX-0-0-100", 10, 1).early == 0 && window("MIX-100-100-100", 10, 1).early == 0);
+        assert!(
+            window("MIX-0-0-100", 10, 1).early == 0 && window("MIX-100-100-100", 10, 1).early == 0
+        );
     }
 
     #[test]
     fn a_late_hot_receive_gets_what_the_early_ones_leave() {
-        // Every key is the same, so the early receives get the first messages in order, and the late ones the rest.
+        // Every key is the same, so the early receives get the first messages in order, and the
+        // late ones the rest.
         let all_hot = window("MIX-0-100-40", 10, 3);
         assert_eq!((all_hot.early, all_hot.expected), (6, (0..10).collect::<Vec<_>>()));
     }

@@ -57,8 +57,8 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The processors that threads are pinned to: the receiver to the first, the sender to the second, workers to
-/// the rest.
+/// The processors that threads are pinned to: the receiver to the first, the sender to the second,
+/// workers to the rest.
 #[derive(Clone, Debug)]
 pub(super) struct Processors {
     allowed: Vec<usize>,
@@ -90,7 +90,8 @@ impl Processors {
         self.pin(1)
     }
 
-    /// Pins the calling thread, sender `number` > 0, far from the workers; if need be beside the first sender.
+    /// Pins the calling thread, sender `number` > 0, far from the workers; if need be beside the
+    /// first sender.
     pub(super) fn pin_other_sender(&self, number: usize) {
         self.pin(self.allowed.len().saturating_sub(number).max(1));
     }
@@ -107,9 +108,9 @@ const TRIPS_AT_ONCE: u64 = 250;
 /// Time after which it ends all the same: with one processor every trip takes long.
 const TRIPS_BUDGET: Duration = Duration::from_millis(20);
 
-/// How long a word of memory takes from one processor to the other and back, in nanoseconds: the median of
-/// short runs. It says how near the two are, which on a virtual machine changes by itself. `None` if no
-/// thread could be started.
+/// How long a word of memory takes from one processor to the other and back, in nanoseconds: the
+/// median of short runs. It says how near the two are, which on a virtual machine changes by
+/// itself. `None` if no thread could be started.
 pub(super) fn hand_over_ns(processors: &Processors) -> Option<f64> {
     let (ping, pong) = (Word::default(), Word::default());
     std::thread::scope(|scope| {

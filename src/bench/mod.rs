@@ -1,10 +1,10 @@
-//! Message rates in windows, as the paper measures them (O38-O41), on the emulated NIC and, in the same run,
-//! on the same wire without it.
+//! Message rates in windows, as the paper measures them (O38-O41), on the emulated NIC and, in the
+//! same run, on the same wire without it.
 //!
-//! [`measure`] runs one [`Point`]: a sending thread and a receiving thread, pinned apart. The receiving
-//! thread drives the NIC itself unless threads of its own are asked for, so two processors carry a whole
-//! measurement. [`Report`] holds what a list of points gave over several rounds, with the ratios between
-//! them.
+//! [`measure`] runs one [`Point`]: a sending thread and a receiving thread, pinned apart. The
+//! receiving thread drives the NIC itself unless threads of its own are asked for, so two
+//! processors carry a whole measurement. [`Report`] holds what a list of points gave over several
+//! rounds, with the ratios between them.
 
 mod baseline;
 mod copy;

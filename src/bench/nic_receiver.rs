@@ -1,7 +1,8 @@
 //! The emulated NIC as the receiving end, used at its lowest level: host port and leader.
 
 use dpa_model::{
-    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Selector, Worker,
+    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Selector,
+    Worker,
 };
 
 use super::machine::Processors;
@@ -66,7 +67,8 @@ impl NicReceiver {
         processors: &Processors,
     ) -> Result<Self, BenchError> {
         let bins = options.nic.bins as u32;
-        host.create(CommId(0), bins, options.hints, 0).map_err(|CommandQueueFull| BenchError::NoTables)?;
+        host.create(CommId(0), bins, options.hints, 0)
+            .map_err(|CommandQueueFull| BenchError::NoTables)?;
         let monitor = leader.monitor();
         let runner = if options.threads {
             let processors = processors.clone();
@@ -79,7 +81,11 @@ impl NicReceiver {
             runner,
             port: host,
             monitor,
-            slots: Slots { buffers: payload::buffers(slots, size), slot_of: vec![0; slots], completed: 0 },
+            slots: Slots {
+                buffers: payload::buffers(slots, size),
+                slot_of: vec![0; slots],
+                completed: 0,
+            },
             commands: 1,
         })
     }
@@ -89,7 +95,8 @@ impl NicReceiver {
         self.monitor.clone()
     }
 
-    /// Lets the NIC work, if that is this thread's job, and takes what it reports. Whether there was anything.
+    /// Lets the NIC work, if that is this thread's job, and takes what it reports. Whether there
+    /// was anything.
     #[inline]
     fn progress(&mut self) -> Result<bool, BenchError> {
         let mut worked = match &mut self.runner {
@@ -115,7 +122,8 @@ impl NicReceiver {
     }
 }
 
-/// Two threads on two processors may spin; where the NIC has threads of its own, this one must give way early.
+/// Two threads on two processors may spin; where the NIC has threads of its own, this one must give
+/// way early.
 fn patience(runner: &Runner) -> Spin {
     match runner {
         Runner::Inline(_) => Spin::new(),

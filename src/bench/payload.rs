@@ -1,5 +1,5 @@
-//! What a message carries: its number, at its start and at its end, so that a wrong, a late or a short copy
-//! is seen.
+//! What a message carries: its number, at its start and at its end, so that a wrong, a late or a
+//! short copy is seen.
 
 /// Receives' and messages' buffers are at least a line apart.
 const STRIDE_MIN: usize = 64;

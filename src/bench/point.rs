@@ -32,15 +32,16 @@ pub enum Peer {
     Bins,
     /// The sequential engine with linked lists does.
     List,
-    /// Nobody: the bytes of a window are copied from buffers to buffers by the one thread that does nothing else.
+    /// Nobody: the bytes of a window are copied from buffers to buffers by the one thread that does
+    /// nothing else.
     Copy,
     /// UCX's tag matching between two processes.
     Ucx,
 }
 
 impl Peer {
-    /// Whether the scenario makes sense for it. Without matching, every window is like NC; the program that
-    /// measures UCX has one sender and no shares.
+    /// Whether the scenario makes sense for it. Without matching, every window is like NC; the
+    /// program that measures UCX has one sender and no shares.
     pub fn takes(self, scenario: &Scenario) -> bool {
         match self {
             Self::NoMatching | Self::Copy => scenario.name() == "NC",
@@ -86,11 +87,11 @@ impl fmt::Display for Point {
 /// How it is measured.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The NIC. `threads`: by threads of its own, otherwise by the receiving thread. Tables that are too
-    /// small for a window are made larger.
+    /// The NIC. `threads`: by threads of its own, otherwise by the receiving thread. Tables that
+    /// are too small for a window are made larger.
     pub nic: EngineOptions,
-    /// Where more receives are posted at a time than a hash table has bins, it gets as many bins. A search otherwise
-    /// walks over several receives whatever the hash.
+    /// Where more receives are posted at a time than a hash table has bins, it gets as many bins. A
+    /// search otherwise walks over several receives whatever the hash.
     pub grow_bins: bool,
     /// Measured windows at most.
     pub repetitions: usize,
@@ -107,13 +108,13 @@ pub struct Settings {
 pub struct Sample {
     /// Time of a window in nanoseconds.
     pub time_ns: Summary,
-    /// Median time to post a receive, in nanoseconds: host side, and (inline) until it stands in the posted
-    /// queue.
+    /// Median time to post a receive, in nanoseconds: host side, and (inline) until it stands in
+    /// the posted queue.
     pub post_ns: f64,
     /// The part of it after the host's side.
     pub admit_ns: f64,
-    /// Windows with late receives: median time from the first of these posts to the last completion, divided by
-    /// their number.
+    /// Windows with late receives: median time from the first of these posts to the last
+    /// completion, divided by their number.
     pub receive_ns: f64,
     /// Payloads that were compared with what they must be.
     pub checked: u64,
@@ -142,7 +143,9 @@ pub enum BenchError {
     )]
     MessageSize,
     /// A receive got another message than the order demands (C1, C2), or wrong bytes.
-    #[error("receive {receive} did not get message {message} of the window: wrong order or wrong bytes")]
+    #[error(
+        "receive {receive} did not get message {message} of the window: wrong order or wrong bytes"
+    )]
     WrongMessage {
         /// Which receive, in the order of posting.
         receive: usize,
@@ -206,7 +209,8 @@ impl Settings {
     }
 }
 
-/// Measures a point once: warm-up windows whose payloads and order are checked, then the measured ones.
+/// Measures a point once: warm-up windows whose payloads and order are checked, then the measured
+/// ones.
 ///
 /// # Errors
 /// [`BenchError`]; a wrong match is one.
@@ -234,8 +238,10 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         return Err(BenchError::NotTaken(point.peer));
     }
     if point.peer == Peer::Ucx {
-        let ucx =
-            settings.ucx.as_ref().ok_or_else(|| UcxError::Missing("it was not looked for".to_owned()))?;
+        let ucx = settings
+            .ucx
+            .as_ref()
+            .ok_or_else(|| UcxError::Missing("it was not looked for".to_owned()))?;
         return Ok(ucx.measure(point, settings)?);
     }
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
@@ -252,8 +258,14 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     match point.peer {
         Peer::Nic { .. } => {
             let options = EngineOptions { nic: config, ..settings.nic.clone() };
-            let receiver =
-                NicReceiver::new((leader, workers), host, &options, slots, point.size, &run.processors)?;
+            let receiver = NicReceiver::new(
+                (leader, workers),
+                host,
+                &options,
+                slots,
+                point.size,
+                &run.processors,
+            )?;
             let monitor = receiver.monitor();
             let sample = run.pair(receiver)?;
             Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
@@ -325,8 +337,9 @@ fn sample(
     window: &Window,
     pinned: bool,
 ) -> Result<Sample, BenchError> {
-    let share =
-        |times: &[f64], count: usize| Summary::of(times).map_or(0.0, |summary| summary.median / count as f64);
+    let share = |times: &[f64], count: usize| {
+        Summary::of(times).map_or(0.0, |summary| summary.median / count as f64)
+    };
     let each = |times: &[f64]| share(times, window.receives.len());
     let admit_ns = each(&received.settle);
     Ok(Sample {
@@ -346,7 +359,14 @@ mod tests {
 
     fn settings(threads: bool) -> Settings {
         let nic = EngineOptions { threads, ..EngineOptions::default() };
-        Settings { nic, grow_bins: true, repetitions: 3, budget: Duration::ZERO, seed: 7, ucx: None }
+        Settings {
+            nic,
+            grow_bins: true,
+            repetitions: 3,
+            budget: Duration::ZERO,
+            seed: 7,
+            ucx: None,
+        }
     }
 
     fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {
@@ -372,7 +392,8 @@ mod tests {
     fn sizes_take_every_protocol() {
         for size in [0, 1, 24, 25, 4096, 4097, 70_000] {
             for peer in [Peer::Nic { handlers: 32 }, Peer::NoMatching, Peer::Bins] {
-                let sample = measure(&point(peer, "NC", 20, size), &settings(false)).expect("a sample");
+                let sample =
+                    measure(&point(peer, "NC", 20, size), &settings(false)).expect("a sample");
                 assert!(sample.time_ns.median > 0.0);
             }
             measure(&point(Peer::Nic { handlers: 32 }, "UNEXP", 20, size), &settings(false))
@@ -386,20 +407,25 @@ mod tests {
             for scenario in ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"] {
                 for peer in [Peer::Nic { handlers: 32 }, Peer::Bins] {
                     let sample = measure(&point(peer, scenario, 20, size), &settings(false));
-                    let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario} {size}: {error}"));
+                    let sample =
+                        sample.unwrap_or_else(|error| panic!("{peer} {scenario} {size}: {error}"));
                     assert_eq!(sample.receive_ns > 0.0, scenario.starts_with("MIX"));
                 }
             }
         }
-        let copied = measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
+        let copied =
+            measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
         assert!(copied.time_ns.count == 3 && copied.time_ns.min > 0.0 && copied.checked == 0);
         // More senders than messages.
-        measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false)).expect("a sample");
+        measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false))
+            .expect("a sample");
     }
 
     #[test]
     fn what_a_peer_does_not_take_is_refused() {
-        for (peer, scenario) in [(Peer::Ucx, "HOT-10"), (Peer::Ucx, "MANY-2"), (Peer::NoMatching, "WC")] {
+        for (peer, scenario) in
+            [(Peer::Ucx, "HOT-10"), (Peer::Ucx, "MANY-2"), (Peer::NoMatching, "WC")]
+        {
             let refused = measure(&point(peer, scenario, 10, 8), &settings(false));
             assert!(
                 matches!(refused, Err(BenchError::NotTaken(named)) if named == peer),
@@ -436,7 +462,8 @@ mod tests {
         for workers in [1, 2] {
             settings.nic.nic.workers = workers;
             for scenario in ["NC-RND", "WC", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30"] {
-                measure(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8), &settings).expect("a sample");
+                measure(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8), &settings)
+                    .expect("a sample");
             }
         }
     }

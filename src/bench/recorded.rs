@@ -1,16 +1,17 @@
-//! A rank's recorded sequence of posts and arrivals as a load: how fast the emulated NIC and sequential engines match
-//! it.
+//! A rank's recorded sequence of posts and arrivals as a load: how fast the emulated NIC and
+//! sequential engines match it.
 //!
-//! There is no wire and no second thread: one thread feeds the NIC's two queues in the order of the sequence, and runs
-//! the NIC unless threads of its own do. Engines are called in the same order. So a rate is that of matching alone, with
-//! the queue depths, blocks and wildcards of a real program.
+//! There is no wire and no second thread: one thread feeds the NIC's two queues in the order of the
+//! sequence, and runs the NIC unless threads of its own do. Engines are called in the same order.
+//! So a rate is that of matching alone, with the queue depths, blocks and wildcards of a real
+//! program.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use dpa_model::{
-    CommId, CommandQueueFull, Counts, Envelope, HostPort, Leader, Nic, NicConfig, Order, Pool, Rank,
-    RequestId, Selector, SendError, Sender, Tag, UnexpectedFull,
+    CommId, CommandQueueFull, Counts, Envelope, HostPort, Leader, Nic, NicConfig, Order, Pool,
+    Rank, RequestId, Selector, SendError, Sender, Tag, UnexpectedFull,
 };
 
 use super::{BenchError, Summary};
@@ -39,7 +40,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// From an event stream. All messages have `size` bytes, receives room for as many; matched probes are left out.
+    /// From an event stream. All messages have `size` bytes, receives room for as many; matched
+    /// probes are left out.
     pub fn new(events: impl Iterator<Item = Event>, size: usize) -> Self {
         let mut comms = HashMap::new();
         let mut dense = |comm: CommId| {
@@ -81,11 +83,12 @@ impl Recorded {
         self.acts.len() as u64
     }
 
-    /// Measures the emulated NIC and the software engines of these names in turn, so many rounds; in each the sequence
-    /// runs for at least `budget`.
+    /// Measures the emulated NIC and the software engines of these names in turn, so many rounds;
+    /// in each the sequence runs for at least `budget`.
     ///
     /// # Errors
-    /// The NIC cannot be built, a thread not be started, or a hint forbids a wildcard of the sequence.
+    /// The NIC cannot be built, a thread not be started, or a hint forbids a wildcard of the
+    /// sequence.
     pub fn measure(
         &self,
         options: &EngineOptions,
@@ -114,12 +117,18 @@ impl Recorded {
                     runs += 1;
                     matched[peer] = pairs;
                 }
-                rates[peer].push(self.messages as f64 * f64::from(runs) / time.as_secs_f64().max(1e-9));
+                rates[peer]
+                    .push(self.messages as f64 * f64::from(runs) / time.as_secs_f64().max(1e-9));
             }
         }
         let rows = peers.iter().enumerate().filter_map(|(peer, entry)| {
             let rate = Summary::of(&rates[peer])?;
-            Some(RecordedRow { engine: entry.name, rate, matched: matched[peer], counts: counts[peer] })
+            Some(RecordedRow {
+                engine: entry.name,
+                rate,
+                matched: matched[peer],
+                counts: counts[peer],
+            })
         });
         Ok(rows.collect())
     }
@@ -317,13 +326,15 @@ mod tests {
                 .collect();
             let mut oracle = crate::engine::Oracle::new();
             let mut matched = 0;
-            let mut count = |outcome| matched += u64::from(matches!(outcome, Outcome::Matched { .. }));
+            let mut count =
+                |outcome| matched += u64::from(matches!(outcome, Outcome::Matched { .. }));
             oracle.run(&mut events.iter().copied(), &mut count).expect("an engine");
             assert!(matched > 300, "{matched} pairs");
             let mut options = EngineOptions { threads: false, ..EngineOptions::default() };
             options.nic.receives = receives;
             let recorded = Recorded::new(events.into_iter(), 8);
-            let rows = recorded.measure(&options, &["optimistic", "bins", "list"], 1, Duration::ZERO);
+            let rows =
+                recorded.measure(&options, &["optimistic", "bins", "list"], 1, Duration::ZERO);
             let rows = rows.expect("a NIC");
             assert_eq!(rows.len(), 3);
             for row in rows {

@@ -18,8 +18,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Median and extremes of the rounds' rates, in messages per second; each round's rate comes from its
-    /// median time.
+    /// Median and extremes of the rounds' rates, in messages per second; each round's rate comes
+    /// from its median time.
     pub fn rate(&self) -> Option<Summary> {
         Summary::of(&self.rates.iter().flatten().copied().collect::<Vec<_>>())
     }
@@ -53,13 +53,14 @@ pub struct PointError {
 pub struct Report {
     /// In the order of the points; a calibrated row follows the longer of its windows.
     pub rows: Vec<Row>,
-    /// Time of a word of memory from one processor to the other and back before each round, in nanoseconds.
+    /// Time of a word of memory from one processor to the other and back before each round, in
+    /// nanoseconds.
     pub hand_over_ns: Vec<f64>,
 }
 
 impl Report {
-    /// Measures every point in each round, so that a disturbance of the machine meets all alike. `progress`
-    /// is told of every point before it is measured.
+    /// Measures every point in each round, so that a disturbance of the machine meets all alike.
+    /// `progress` is told of every point before it is measured.
     ///
     /// # Errors
     /// The first point that cannot be measured.

@@ -1,4 +1,5 @@
-//! What the receives of a window look like and how they are ordered against the messages (O39, O41).
+//! What the receives of a window look like and how they are ordered against the messages (O39,
+//! O41).
 
 use std::fmt;
 use std::str::FromStr;
@@ -96,14 +97,19 @@ impl Scenario {
         "MIX-<wild>-<conflicts>-<unexpected>",
     ];
 
-    /// All scenarios of the peers' measurements, with the depths used there; then those with several senders or
-    /// set shares.
+    /// All scenarios of the peers' measurements, with the depths used there; then those with
+    /// several senders or set shares.
     pub fn all() -> Vec<Self> {
         let depths = ["DEPTH-0", "DEPTH-64", "DEPTH-1024", "DEPTH-8192"];
         let wild_depths = ["WDEPTH-64", "WDEPTH-1024", "WDEPTH-8192"];
         let plain = Self::NAMES.iter().copied().filter(|name| !name.contains('<'));
         let mixed = ["MANY-4", "HOT-10", "HOT-50", "MIX-20-20-20"];
-        plain.chain(depths).chain(wild_depths).chain(mixed).filter_map(|name| name.parse().ok()).collect()
+        plain
+            .chain(depths)
+            .chain(wild_depths)
+            .chain(mixed)
+            .filter_map(|name| name.parse().ok())
+            .collect()
     }
 
     /// Its name.
@@ -193,7 +199,8 @@ impl FromStr for Scenario {
                 } else if let Some(shares) = name.strip_prefix("MIX-") {
                     let shares: Vec<&str> = shares.split('-').collect();
                     let &[wild, hot, late] = shares.as_slice() else { return Err(unknown()) };
-                    let [wild, hot, late] = [number(wild, 100)?, number(hot, 100)?, number(late, 100)?];
+                    let [wild, hot, late] =
+                        [number(wild, 100)?, number(hot, 100)?, number(late, 100)?];
                     Self { wild, hot, late, ..base }
                 } else {
                     return Err(unknown());
@@ -214,8 +221,16 @@ mod tests {
         }
         assert_eq!(Scenario::all().len(), 26);
         let wrong = ["", "nc", "DEPTH-", "DEPTH-65537", "WDEPTH--1", "NC-REV-Sx", "NC-REV-S16001"];
-        let wrong_shares =
-            ["MANY-65", "MANY-x", "HOT-101", "HOT-", "MIX", "MIX-1-2", "MIX-1-2-101", "MIX-1-2-3-4"];
+        let wrong_shares = [
+            "MANY-65",
+            "MANY-x",
+            "HOT-101",
+            "HOT-",
+            "MIX",
+            "MIX-1-2",
+            "MIX-1-2-101",
+            "MIX-1-2-3-4",
+        ];
         for wrong in wrong.into_iter().chain(wrong_shares) {
             assert!(wrong.parse::<Scenario>().is_err(), "{wrong}");
         }

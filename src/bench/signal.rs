@@ -1,7 +1,8 @@
-//! How the two ends of a window talk about it, outside the wire that is measured: go, ready, acknowledgement.
+//! How the two ends of a window talk about it, outside the wire that is measured: go, ready,
+//! acknowledgement.
 //!
-//! Each word is on a line of its own and has one writer. Its value is the number of the window it speaks of,
-//! counted from 1, so a word that is behind means "not yet".
+//! Each word is on a line of its own and has one writer. Its value is the number of the window it
+//! speaks of, counted from 1, so a word that is behind means "not yet".
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +19,9 @@ const GONE: u64 = u64::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Word(CachePadded<AtomicU64>);
 
-/// Failed polls before the first yield: about a millisecond, longer than any wait of a window that goes well.
-/// A yield would hand the processor to another program in the middle of a window. With a single processor the
-/// other end cannot move before this one gives way.
+/// Failed polls before the first yield: about a millisecond, longer than any wait of a window that
+/// goes well. A yield would hand the processor to another program in the middle of a window. With a
+/// single processor the other end cannot move before this one gives way.
 static PATIENCE: LazyLock<u32> = LazyLock::new(|| match std::thread::available_parallelism() {
     Ok(processors) if processors.get() > 1 => 1 << 16,
     _ => PATIENCE_SHORT,

@@ -20,14 +20,17 @@ impl Summary {
         sorted.sort_unstable_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let half = sorted.len() / 2;
-        let median =
-            if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) };
+        let median = if sorted.len() % 2 == 1 {
+            sorted[half]
+        } else {
+            f64::midpoint(sorted[half - 1], sorted[half])
+        };
         Some(Self { median, min, max, count: sorted.len() })
     }
 }
 
-/// Messages per second of a window (O38): all messages, divided by the time from the first send to the
-/// acknowledgement.
+/// Messages per second of a window (O38): all messages, divided by the time from the first send to
+/// the acknowledgement.
 pub fn window_rate(window: usize, time_ns: f64) -> f64 {
     window as f64 * 1e9 / time_ns
 }
@@ -35,8 +38,8 @@ pub fn window_rate(window: usize, time_ns: f64) -> f64 {
 /// The two windows of the calibrated rate (O40).
 pub const CALIBRATION: [usize; 2] = [1, 128];
 
-/// Messages per second by the formula of the published script (O40): 127 / (t128 - t1), where t1 is the
-/// median time of a window of one message. `None` if the longer window was not slower.
+/// Messages per second by the formula of the published script (O40): 127 / (t128 - t1), where t1 is
+/// the median time of a window of one message. `None` if the longer window was not slower.
 pub fn calibrated_rate(t1_ns: f64, t128_ns: f64) -> Option<f64> {
     let [one, many] = CALIBRATION;
     (t128_ns > t1_ns).then(|| (many - one) as f64 * 1e9 / (t128_ns - t1_ns))

@@ -1,8 +1,9 @@
-//! UCX's tag matching as a peer: the same windows on a production library, by a small C program (its source
-//! is `benches/peers/ucx.c`) that is compiled when it is asked for.
+//! UCX's tag matching as a peer: the same windows on a production library, by a small C program
+//! (its source is `benches/peers/ucx.c`) that is compiled when it is asked for.
 //!
-//! UCX is not needed for anything else. It is looked for in the folder that the variable [`VARIABLE`] names, where
-//! the compiler looks by itself (Debian's `libucx-dev`), and as Python's package `libucx-cu12`.
+//! UCX is not needed for anything else. It is looked for in the folder that the variable
+//! [`VARIABLE`] names, where the compiler looks by itself (Debian's `libucx-dev`), and as Python's
+//! package `libucx-cu12`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -70,20 +71,29 @@ impl Program {
     fn build(prefix: Option<&Path>) -> Result<Self, UcxError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("dpamatch-ucx-{}-{number}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("dpamatch-ucx-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let program = Self { folder, libraries: prefix.map(|prefix| prefix.join("lib")) };
         let source = program.folder.join("ucx.c");
         fs::write(&source, SOURCE)?;
         let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
         let mut command = Command::new(&compiler);
-        command.args([OsStr::new("-O2"), OsStr::new("-o"), program.path().as_os_str(), source.as_os_str()]);
+        command.args([
+            OsStr::new("-O2"),
+            OsStr::new("-o"),
+            program.path().as_os_str(),
+            source.as_os_str(),
+        ]);
         if let (Some(prefix), Some(libraries)) = (prefix, &program.libraries) {
             command.arg("-I").arg(prefix.join("include")).arg("-L").arg(libraries);
         }
         let built = command.args(["-lucp", "-lucs"]).output();
         let Output { status, stderr, .. } = built.map_err(|error| {
-            UcxError::Missing(format!("cannot run the compiler {}: {error}", compiler.to_string_lossy()))
+            UcxError::Missing(format!(
+                "cannot run the compiler {}: {error}",
+                compiler.to_string_lossy()
+            ))
         })?;
         if status.success() { Ok(program) } else { Err(UcxError::Missing(first_line(&stderr))) }
     }
@@ -130,12 +140,18 @@ impl Measured {
         let &[version, median, min, max, count, post, receive, checked] = words.as_slice() else {
             return None;
         };
-        let number =
-            |word: &str| word.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+        let number = |word: &str| {
+            word.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
+        };
         let [median, min, max] = [number(median)?, number(min)?, number(max)?];
         Some(Self {
             version: version.to_owned(),
-            time_ns: Summary { median, min, max, count: count.parse().ok().filter(|&count| count > 0)? },
+            time_ns: Summary {
+                median,
+                min,
+                max,
+                count: count.parse().ok().filter(|&count| count > 0)?,
+            },
             post_ns: number(post)?,
             receive_ns: number(receive)?,
             checked: checked.parse().ok()?,
@@ -224,13 +240,18 @@ mod tests {
 
     #[test]
     fn the_programs_line_is_read() {
-        let measured = Measured::read("1.13.1 2849.0 2363.0 3114.0 50 11.88 0.00 320\n").expect("a line");
+        let measured =
+            Measured::read("1.13.1 2849.0 2363.0 3114.0 50 11.88 0.00 320\n").expect("a line");
         assert_eq!(measured.version, "1.13.1");
         assert_eq!(measured.time_ns.median, 2849.0);
         assert_eq!((measured.time_ns.count, measured.checked), (50, 320));
-        for wrong in
-            ["", "1.13.1 2849.0", "1.13.1 x 2 3 4 5 6 7", "1.13.1 1 1 1 0 0 0 0", "1 nan 1 1 1 0 0 0"]
-        {
+        for wrong in [
+            "",
+            "1.13.1 2849.0",
+            "1.13.1 x 2 3 4 5 6 7",
+            "1.13.1 1 1 1 0 0 0 0",
+            "1 nan 1 1 1 0 0 0",
+        ] {
             assert_eq!(Measured::read(wrong), None, "{wrong}");
         }
     }
@@ -248,7 +269,10 @@ mod tests {
     fn the_reason_is_the_line_that_tells_it() {
         let said =
             b"ucx.c: In function\nucx.c:20:10: fatal error: ucp/api/ucp.h: No such file or directory\n more";
-        assert_eq!(first_line(said), "ucx.c:20:10: fatal error: ucp/api/ucp.h: No such file or directory");
+        assert_eq!(
+            first_line(said),
+            "ucx.c:20:10: fatal error: ucp/api/ucp.h: No such file or directory"
+        );
         assert_eq!(first_line(b""), "no message");
     }
 

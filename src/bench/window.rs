@@ -1,10 +1,11 @@
-//! The two ends of a repetition (O38): the receiver posts k receives and says so; the sender starts the
-//! clock, sends k messages and waits for the acknowledgement that follows the last completion.
+//! The two ends of a repetition (O38): the receiver posts k receives and says so; the sender starts
+//! the clock, sends k messages and waits for the acknowledgement that follows the last completion.
 //!
-//! Where receives are late, the messages come first, and behind them one that says so; these receives are posted
-//! when that one has been received, so inside the clock.
+//! Where receives are late, the messages come first, and behind them one that says so; these
+//! receives are posted when that one has been received, so inside the clock.
 //!
-//! Of several senders the first does all this; the others wait for its windows and send their messages.
+//! Of several senders the first does all this; the others wait for its windows and send their
+//! messages.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -98,8 +99,8 @@ pub(super) fn receive(
         let early = post(&mut receiver, window, 0..window.early)?;
         signals.ready.say(number);
         receiver.complete(window.early + usize::from(window.has_late()))?;
-        // No clock is read between the last completion and the acknowledgement: two looks take as long as half the way of
-        // a single message.
+        // No clock is read between the last completion and the acknowledgement: two looks take as
+        // long as half the way of a single message.
         let start = window.has_late().then(Instant::now);
         let mut late = [Duration::ZERO; 2];
         if window.has_late() {
@@ -120,7 +121,8 @@ pub(super) fn receive(
     Ok(times)
 }
 
-/// Posts these receives; how long handing them over took, and from then until they stand in the posted queue.
+/// Posts these receives; how long handing them over took, and from then until they stand in the
+/// posted queue.
 #[inline]
 fn post(
     receiver: &mut impl Receiver,
@@ -158,9 +160,14 @@ pub(super) struct Limits {
     pub(super) budget: Duration,
 }
 
-/// Runs the first sender; returns the time of each window after the warm-up in nanoseconds. An early end means that
-/// the receiver has gone, and knows why.
-pub(super) fn send(mut sender: Sender, window: &Window, limits: Limits, signals: &Signals) -> Vec<f64> {
+/// Runs the first sender; returns the time of each window after the warm-up in nanoseconds. An
+/// early end means that the receiver has gone, and knows why.
+pub(super) fn send(
+    mut sender: Sender,
+    window: &Window,
+    limits: Limits,
+    signals: &Signals,
+) -> Vec<f64> {
     let _farewell = Farewell(&[&signals.go]);
     let mut times = Vec::with_capacity(limits.repetitions);
     let mut outbox = Outbox::new(window, 0, sender.eager_limit());
@@ -186,7 +193,8 @@ pub(super) fn send_along(mut sender: Sender, window: &Window, number: usize, sig
     let mut outbox = Outbox::new(window, number, sender.eager_limit());
     for number in 1.. {
         let ready = signals.ready.wait_with(number, patience(window));
-        let sent = ready.and_then(|()| outbox.send(&mut sender, window)).and_then(|()| outbox.take_back());
+        let sent =
+            ready.and_then(|()| outbox.send(&mut sender, window)).and_then(|()| outbox.take_back());
         if sent.is_err() {
             break;
         }
@@ -273,7 +281,8 @@ impl Outbox {
     /// What sender number `sender` sends of a window. A message carries its number in the window.
     fn new(window: &Window, sender: usize, eager_limit: usize) -> Self {
         let numbers = (sender..window.messages.len()).step_by(window.senders);
-        let envelopes: Vec<Envelope> = numbers.clone().map(|number| window.messages[number]).collect();
+        let envelopes: Vec<Envelope> =
+            numbers.clone().map(|number| window.messages[number]).collect();
         let count = envelopes.len();
         let payloads = if window.size <= eager_limit {
             let stride = window.size.max(64);
@@ -284,7 +293,10 @@ impl Outbox {
             Payloads::Eager { bytes, stride }
         } else {
             let mut buffers = payload::buffers(count, window.size);
-            buffers.iter_mut().zip(numbers).for_each(|(buffer, number)| payload::stamp(buffer, number));
+            buffers
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(buffer, number)| payload::stamp(buffer, number));
             Payloads::Rendezvous { buffers, requests: Vec::with_capacity(count) }
         };
         Self { envelopes, payloads }

@@ -2,8 +2,8 @@
 
 use super::policy::Channel;
 
-/// Published costs where there are any; the others are ours and say so. Whole nanoseconds, so that virtual
-/// time is exact.
+/// Published costs where there are any; the others are ours and say so. Whole nanoseconds, so that
+/// virtual time is exact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollCosts {
     /// Processes on a node (L11: dual processors).
@@ -14,11 +14,11 @@ pub struct PollCosts {
     pub rdma_ns: u64,
     /// Looking at the completion queue, whatever the connections (L2).
     pub completion_queue_ns: u64,
-    /// Looking at the counter of one peer in shared memory (L1, L2: with `turn_ns` the published 60 ns for the one
-    /// peer of L11; that it grows in proportion is ours).
+    /// Looking at the counter of one peer in shared memory (L1, L2: with `turn_ns` the published 60
+    /// ns for the one peer of L11; that it grows in proportion is ours).
     pub shared_per_peer_ns: u64,
-    /// A turn of the loop over the peers that finds nobody to look at: what is left of a poll of shared memory for a
-    /// process alone on its node (ours: a dozen cycles).
+    /// A turn of the loop over the peers that finds nobody to look at: what is left of a poll of
+    /// shared memory for a process alone on its node (ours: a dozen cycles).
     pub turn_ns: u64,
     /// Asking the kernel module (L2).
     pub kernel_ns: u64,
@@ -32,8 +32,8 @@ pub struct PollCosts {
     pub page_map_ns: u64,
     /// Processor's time to give the NIC a message (ours).
     pub network_post_ns: u64,
-    /// Copying by the processor, bytes per microsecond (ours; chosen so that kernel module and shared memory
-    /// break even near the published 4 KiB, L9).
+    /// Copying by the processor, bytes per microsecond (ours; chosen so that kernel module and
+    /// shared memory break even near the published 4 KiB, L9).
     pub copy_bytes_per_us: u64,
     /// Moving by the NIC, bytes per microsecond (ours: the testbed's bus).
     pub network_bytes_per_us: u64,
@@ -64,8 +64,8 @@ impl Default for PollCosts {
 }
 
 impl PollCosts {
-    /// An empty poll of everything that belongs to the channel: network connections grow with the processes of
-    /// all other nodes, shared memory with the others of this one (L2).
+    /// An empty poll of everything that belongs to the channel: network connections grow with the
+    /// processes of all other nodes, shared memory with the others of this one (L2).
     pub fn poll_ns(&self, channel: Channel) -> u64 {
         let Self { processes_per_node, nodes, .. } = *self;
         match channel {
@@ -79,8 +79,8 @@ impl PollCosts {
         }
     }
 
-    /// From send to receive of a message, polling left out: shared memory copies twice, the network's DMA
-    /// engines work in a row.
+    /// From send to receive of a message, polling left out: shared memory copies twice, the
+    /// network's DMA engines work in a row.
     pub fn moving_ns(&self, channel: Channel, bytes: u64) -> u64 {
         match channel {
             Channel::Network => self.network_start_ns + bytes * 1000 / self.network_bytes_per_us,

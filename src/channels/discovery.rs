@@ -1,5 +1,5 @@
-//! The message-discovery benchmark in virtual time (L7): one peer on the node, one on another node, bursts from
-//! each in turn, and the time until the root has found each message.
+//! The message-discovery benchmark in virtual time (L7): one peer on the node, one on another node,
+//! bursts from each in turn, and the time until the root has found each message.
 
 use std::collections::VecDeque;
 
@@ -29,32 +29,29 @@ pub enum Bursts {
 impl Bursts {
     /// The length of the n-th burst of a channel.
     fn draw(self, burst: u32, random: &mut ChaCha8Rng) -> u32 {
-        let length = match self {
-            Self::Constant(length) => length,
-            Self::Uniform(mean) => random.random_range(1..mean.max(1).saturating_mul(2)),
-            Self::Geometric(mean) => {
-                let mut length = 1_u32;
-                while random.random_range(0..mean.max(1)) > 0 {
-                    length = length.saturating_add(1);
+        let length =
+            match self {
+                Self::Constant(length) => length,
+                Self::Uniform(mean) => random.random_range(1..mean.max(1).saturating_mul(2)),
+                Self::Geometric(mean) => {
+                    let mut length = 1_u32;
+                    while random.random_range(0..mean.max(1)) > 0 {
+                        length = length.saturating_add(1);
+                    }
+                    length
                 }
-                length
-            }
-            Self::HeavyTailed(most) => most / random.random_range(1..=most.max(1)),
-            Self::InTurn(first, second) => {
-                if burst.is_multiple_of(2) {
-                    first
-                } else {
-                    second
+                Self::HeavyTailed(most) => most / random.random_range(1..=most.max(1)),
+                Self::InTurn(first, second) => {
+                    if burst.is_multiple_of(2) {
+                        first
+                    } else {
+                        second
+                    }
                 }
-            }
-            Self::Switching(first, second, bursts) => {
-                if (burst / bursts.max(1)).is_multiple_of(2) {
-                    first
-                } else {
-                    second
+                Self::Switching(first, second, bursts) => {
+                    if (burst / bursts.max(1)).is_multiple_of(2) { first } else { second }
                 }
-            }
-        };
+            };
         length.max(1)
     }
 }
@@ -97,7 +94,14 @@ pub struct Discovery {
 impl Default for Discovery {
     fn default() -> Self {
         let bursts = Bursts::Constant(200);
-        Self { shared: bursts, network: bursts, pairs: 50, gap: Gap::Constant(0), handle_ns: 0, seed: 1 }
+        Self {
+            shared: bursts,
+            network: bursts,
+            pairs: 50,
+            gap: Gap::Constant(0),
+            handle_ns: 0,
+            seed: 1,
+        }
     }
 }
 
@@ -116,12 +120,17 @@ pub struct Discovered {
     pub empty_polls: u64,
 }
 
-/// Runs the benchmark. A burst begins some time after the one before was found: between nothing and twice the
-/// time in which the channel moves a short message, at random, so that nothing keeps step with the polls.
+/// Runs the benchmark. A burst begins some time after the one before was found: between nothing and
+/// twice the time in which the channel moves a short message, at random, so that nothing keeps step
+/// with the polls.
 ///
 /// # Complexity
 /// O(polls).
-pub fn discover(policy: &mut dyn PollingPolicy, costs: &PollCosts, bench: &Discovery) -> Discovered {
+pub fn discover(
+    policy: &mut dyn PollingPolicy,
+    costs: &PollCosts,
+    bench: &Discovery,
+) -> Discovered {
     let mut random = ChaCha8Rng::seed_from_u64(bench.seed);
     let mut now = 0;
     let mut sums = [0_u64; 2];
@@ -186,17 +195,19 @@ mod tests {
 
     #[test]
     fn taking_turns_costs_both_polls_for_each_message() {
-        // All 200 are there at once: the k-th is found after k rounds of 60 + 720 ns, 100.5 on average.
+        // All 200 are there at once: the k-th is found after k rounds of 60 + 720 ns, 100.5 on
+        // average.
         let mean = mean_ns(PolicySpec::RoundRobin, &bursts(200));
         assert!((mean / (100.5 * 780.0) - 1.0).abs() < 0.01, "{mean}");
     }
 
     #[test]
     fn the_dynamic_scheme_gains_what_was_published() {
-        // L7: up to -45 % at a burst of 200; ours -35 %, since the first h messages of a burst from the network
-        // are still looked for at the ratio of the burst before.
+        // L7: up to -45 % at a burst of 200; ours -35 %, since the first h messages of a burst from
+        // the network are still looked for at the ratio of the burst before.
         let gain = 1.0
-            - mean_ns(PolicySpec::Dynamic(10), &bursts(200)) / mean_ns(PolicySpec::RoundRobin, &bursts(200));
+            - mean_ns(PolicySpec::Dynamic(10), &bursts(200))
+                / mean_ns(PolicySpec::RoundRobin, &bursts(200));
         assert!((0.33..0.45).contains(&gain), "{gain}");
     }
 
@@ -218,7 +229,8 @@ mod tests {
         mean(PolicySpec::RunLength) / PUBLISHED.map(mean).into_iter().fold(f64::INFINITY, f64::min)
     }
 
-    /// The claim about our policy: on any burst length at most 5 % behind the best of the three, constant or random.
+    /// The claim about our policy: on any burst length at most 5 % behind the best of the three,
+    /// constant or random.
     #[test]
     fn run_length_is_never_far_behind_the_best() {
         let costs = PollCosts::default();
@@ -251,14 +263,15 @@ mod tests {
         }
     }
 
-    /// The same on workloads made up at random: each channel has bursts of its own kind, and polls and handling cost
-    /// anything.
+    /// The same on workloads made up at random: each channel has bursts of its own kind, and polls
+    /// and handling cost anything.
     #[test]
     fn run_length_is_never_far_behind_the_best_of_random_workloads() {
         for seed in 0..40 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let length =
-                |random: &mut ChaCha8Rng| 1 << random.random_range(0..9) | random.random_range(0..4_u32);
+            let length = |random: &mut ChaCha8Rng| {
+                1 << random.random_range(0..9) | random.random_range(0..4_u32)
+            };
             let kind = |random: &mut ChaCha8Rng| match random.random_range(0..6) {
                 0 => Bursts::Constant(length(random)),
                 1 => Bursts::Uniform(length(random)),
@@ -269,9 +282,11 @@ mod tests {
             };
             let shared = kind(&mut random);
             let network = if random.random() { shared } else { kind(&mut random) };
-            let gap = random.random_range(10..10_000) * u64::from(random.random_range(0..3_u32) > 0);
+            let gap =
+                random.random_range(10..10_000) * u64::from(random.random_range(0..3_u32) > 0);
             let handle_ns = random.random_range(0..2000) * u64::from(random.random::<bool>());
-            let bench = Discovery { shared, network, pairs: 200, gap: Gap::Random(gap), handle_ns, seed };
+            let bench =
+                Discovery { shared, network, pairs: 200, gap: Gap::Random(gap), handle_ns, seed };
             let costs = PollCosts {
                 rdma_ns: random.random_range(1..100),
                 shared_per_peer_ns: random.random_range(10..200),
@@ -286,7 +301,8 @@ mod tests {
     fn random_lengths_have_their_means() {
         let mut random = ChaCha8Rng::seed_from_u64(5);
         let mut mean = |bursts: Bursts| {
-            (0..20_000).map(|burst| f64::from(bursts.draw(burst, &mut random))).sum::<f64>() / 20_000.0
+            (0..20_000).map(|burst| f64::from(bursts.draw(burst, &mut random))).sum::<f64>()
+                / 20_000.0
         };
         assert!((mean(Bursts::Uniform(30)) / 30.0 - 1.0).abs() < 0.02);
         assert!((mean(Bursts::Geometric(30)) / 30.0 - 1.0).abs() < 0.04);
@@ -300,8 +316,13 @@ mod tests {
     fn the_same_seed_gives_the_same_and_every_message_is_found() {
         let costs = PollCosts::default();
         let bench = Discovery { pairs: 20, ..both(Bursts::Uniform(30)) };
-        let run =
-            |seed| discover(&mut *PolicySpec::RunLength.build(&costs), &costs, &Discovery { seed, ..bench });
+        let run = |seed| {
+            discover(
+                &mut *PolicySpec::RunLength.build(&costs),
+                &costs,
+                &Discovery { seed, ..bench },
+            )
+        };
         assert_eq!(run(3), run(3));
         assert_ne!(run(3), run(4));
         assert!(run(3).messages >= 40 && run(3).messages <= 40 * 59);

@@ -9,12 +9,13 @@ use super::policy::{Channel, PollingPolicy};
 /// Ratios of the figure.
 pub const RATIOS: [u32; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/// Change of latency within a node that was published for ratio, bytes: relative to taking turns (L4).
+/// Change of latency within a node that was published for ratio, bytes: relative to taking turns
+/// (L4).
 pub const PUBLISHED: [(u32, u64, f64); 3] = [(50, 4, -0.12), (50, 2048, -0.09), (1000, 4, -0.37)];
 
-/// Mean time from send to discovery of single messages that arrive by this channel while nothing else does:
-/// moving, and waiting for the poll that finds the message. `rounds` messages, each at a random moment of the
-/// polls.
+/// Mean time from send to discovery of single messages that arrive by this channel while nothing
+/// else does: moving, and waiting for the poll that finds the message. `rounds` messages, each at a
+/// random moment of the polls.
 ///
 /// # Complexity
 /// O(polls).
@@ -28,7 +29,8 @@ pub fn latency_ns(
 ) -> f64 {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let moving = costs.moving_ns(channel, bytes);
-    // Twice the longest round of polls, so that a message meets each moment of it about equally often.
+    // Twice the longest round of polls, so that a message meets each moment of it about equally
+    // often.
     let longest = u64::from(RATIOS[RATIOS.len() - 1]) * costs.poll_ns(Channel::SharedMemory);
     let quiet = 2 * (longest + costs.poll_ns(Channel::Network));
     let (mut now, mut sum) = (0, 0);
@@ -61,7 +63,8 @@ mod tests {
 
     #[test]
     fn taking_turns_waits_half_a_round() {
-        // A message waits for the end of the poll that comes next: on average half a round of 780 ns.
+        // A message waits for the end of the poll that comes next: on average half a round of 780
+        // ns.
         let shared = latency(PolicySpec::RoundRobin, Channel::SharedMemory, 4);
         assert!((shared - (1200.0 + 4.0 + 390.0)).abs() < 15.0, "{shared}");
         let network = latency(PolicySpec::RoundRobin, Channel::Network, 4);

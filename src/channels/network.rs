@@ -1,5 +1,5 @@
-//! The network channel: the emulated NIC's completion queue and bounce buffers, without its matching: here all
-//! channels share one matcher on the host.
+//! The network channel: the emulated NIC's completion queue and bounce buffers, without its
+//! matching: here all channels share one matcher on the host.
 
 use dpa_model::{CommId, ConfigError, Data, Drain, Nic, NicConfig, Rank, Sender};
 

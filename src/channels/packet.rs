@@ -16,8 +16,8 @@ pub struct Packet {
     pub payload: Vec<u8>,
 }
 
-/// A process of the receiver's node: short messages go through shared memory, longer ones through the kernel
-/// module (L9).
+/// A process of the receiver's node: short messages go through shared memory, longer ones through
+/// the kernel module (L9).
 #[derive(Debug)]
 pub struct LocalPeer {
     rank: Rank,
@@ -30,7 +30,13 @@ pub struct LocalPeer {
 
 impl LocalPeer {
     /// A peer whose messages of `threshold` bytes and more take the kernel module.
-    pub fn new(rank: Rank, comm: CommId, threshold: usize, fifo: FifoSender, kernel: KernelSender) -> Self {
+    pub fn new(
+        rank: Rank,
+        comm: CommId,
+        threshold: usize,
+        fifo: FifoSender,
+        kernel: KernelSender,
+    ) -> Self {
         Self { rank, comm, sequence: 0, threshold, fifo, kernel }
     }
 

@@ -25,7 +25,8 @@ impl Channel {
     }
 }
 
-/// Decides which channel is polled next. The same objects serve the real progress engine and virtual time.
+/// Decides which channel is polled next. The same objects serve the real progress engine and
+/// virtual time.
 pub trait PollingPolicy: fmt::Debug + Send {
     /// The channel to poll now.
     fn next(&mut self) -> Channel;
@@ -68,8 +69,8 @@ impl PollingPolicy for StaticRatio {
     fn polled(&mut self, _: Channel, _: bool) {}
 }
 
-/// The ratio follows the last h messages (L5): of m from shared memory and n from the network it becomes
-/// m / max(n, 1) + 1, rounded down.
+/// The ratio follows the last h messages (L5): of m from shared memory and n from the network it
+/// becomes m / max(n, 1) + 1, rounded down.
 #[derive(Clone, Debug)]
 pub struct Dynamic {
     history: u32,
@@ -84,7 +85,14 @@ impl Dynamic {
     /// With this h, at least 1, and no ratio above `ratio_max`. The first ratio is 1.
     pub fn new(history: u32, ratio_max: u32) -> Self {
         let history = history.max(1);
-        Self { history, ratio_max: ratio_max.max(1), shared: 0, network: 0, ratio: 1, turn: Ratio::default() }
+        Self {
+            history,
+            ratio_max: ratio_max.max(1),
+            shared: 0,
+            network: 0,
+            ratio: 1,
+            turn: Ratio::default(),
+        }
     }
 
     /// The ratio now.
@@ -147,7 +155,8 @@ const RATIO_MAX: u32 = 1000;
 
 impl PolicySpec {
     /// The published policies with their best parameters (L4, L6), and ours.
-    pub const USUAL: [Self; 4] = [Self::RoundRobin, Self::Static(50), Self::Dynamic(10), Self::RunLength];
+    pub const USUAL: [Self; 4] =
+        [Self::RoundRobin, Self::Static(50), Self::Dynamic(10), Self::RunLength];
 
     /// A new policy; some know what polls cost.
     pub fn build(self, costs: &PollCosts) -> Box<dyn PollingPolicy> {
@@ -249,9 +258,16 @@ mod tests {
         for spec in PolicySpec::USUAL {
             assert_eq!(spec.to_string().parse(), Ok(spec));
         }
-        for wrong in
-            ["", "static", "static:0", "static:x", "dynamic:-1", "fast", "round-robin:2", "dynamic:1000001"]
-        {
+        for wrong in [
+            "",
+            "static",
+            "static:0",
+            "static:x",
+            "dynamic:-1",
+            "fast",
+            "round-robin:2",
+            "dynamic:1000001",
+        ] {
             assert!(wrong.parse::<PolicySpec>().is_err(), "{wrong}");
         }
     }

@@ -1,8 +1,9 @@
 //! The real progress engine: three channels, one matcher, one polling policy.
 //!
-//! `progress` polls what the policy says. The kernel module is polled outside that loop, and only when a message
-//! may be expected from it (L3): when a receive is posted that a process of the node could send to, or when a
-//! message of such a process waits for one before it. Until then what lies in the module stays there.
+//! `progress` polls what the policy says. The kernel module is polled outside that loop, and only
+//! when a message may be expected from it (L3): when a receive is posted that a process of the node
+//! could send to, or when a message of such a process waits for one before it. Until then what lies
+//! in the module stays there.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -150,16 +151,18 @@ impl<'a> ProgressEngine<'a> {
         };
         matcher.from_node += usize::from(from_node);
         matcher.posted.insert(recv, Posted { length, from_node });
-        if let Some(packet) =
-            matcher.engine.post(recv, comm, selector).and_then(|msg| matcher.unexpected.remove(&msg))
+        if let Some(packet) = matcher
+            .engine
+            .post(recv, comm, selector)
+            .and_then(|msg| matcher.unexpected.remove(&msg))
         {
             matcher.complete(recv, packet);
         }
         recv
     }
 
-    /// Polls once, and the kernel module as well if that found nothing and a message may be expected from it.
-    /// Returns whether a message was found.
+    /// Polls once, and the kernel module as well if that found nothing and a message may be
+    /// expected from it. Returns whether a message was found.
     pub fn progress(&mut self) -> bool {
         let channel = self.policy.next();
         let packet = match channel {
@@ -245,18 +248,26 @@ mod tests {
 
     fn local(engine: &mut ProgressEngine<'_>, number: u32) -> LocalPeer {
         engine.add_local(rank(number));
-        LocalPeer::new(rank(number), COMM, THRESHOLD, engine.shared.connect(64), engine.kernel.connect())
+        LocalPeer::new(
+            rank(number),
+            COMM,
+            THRESHOLD,
+            engine.shared.connect(64),
+            engine.kernel.connect(),
+        )
     }
 
     /// Length and bytes of the message that a sender sends as its i-th.
     fn payload(sender: u32, i: u32) -> Vec<u8> {
         // Every third message of a process of the node takes the kernel module.
-        let length = if i.is_multiple_of(3) { THRESHOLD + i as usize % 100 } else { 8 + i as usize % 50 };
+        let length =
+            if i.is_multiple_of(3) { THRESHOLD + i as usize % 100 } else { 8 + i as usize % 50 };
         vec![(sender + i) as u8; length]
     }
 
-    /// Four threads send by three channels, with every policy: each message is received once, whole, and those
-    /// of a sender in the order sent (C2), although a third of them took another channel.
+    /// Four threads send by three channels, with every policy: each message is received once,
+    /// whole, and those of a sender in the order sent (C2), although a third of them took another
+    /// channel.
     #[test]
     fn one_matcher_gets_everything_in_order_per_sender() {
         const MESSAGES: u32 = 600;
@@ -267,12 +278,15 @@ mod tests {
             let mut next = [0_u32; 5];
             std::thread::scope(|scope| {
                 for (number, mut peer) in locals {
-                    scope
-                        .spawn(move || (0..MESSAGES).for_each(|i| peer.send(tag(i % 4), payload(number, i))));
+                    scope.spawn(move || {
+                        (0..MESSAGES).for_each(|i| peer.send(tag(i % 4), payload(number, i)))
+                    });
                 }
                 for (number, mut peer) in remotes {
                     scope.spawn(move || {
-                        (0..MESSAGES).for_each(|i| peer.send(tag(i % 4), &payload(number, i)).expect("sent"));
+                        (0..MESSAGES).for_each(|i| {
+                            peer.send(tag(i % 4), &payload(number, i)).expect("sent")
+                        });
                     });
                 }
                 let any = Selector::new(SourceSel::Any, TagSel::Any);
@@ -286,7 +300,11 @@ mod tests {
                     while let Some(Completed { packet, .. }) = engine.completed() {
                         let number = packet.envelope.source.get();
                         let i = &mut next[number as usize];
-                        assert_eq!(packet.sequence, u64::from(*i), "{spec}: order of sender {number}");
+                        assert_eq!(
+                            packet.sequence,
+                            u64::from(*i),
+                            "{spec}: order of sender {number}"
+                        );
                         assert_eq!(packet.envelope.tag, tag(*i % 4));
                         assert_eq!(packet.payload, payload(number, *i));
                         *i += 1;

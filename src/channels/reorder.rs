@@ -1,4 +1,5 @@
-//! Puts the messages of each sender back into the order sent (L12, C2): they may have taken different channels.
+//! Puts the messages of each sender back into the order sent (L12, C2): they may have taken
+//! different channels.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,24 +1,26 @@
 //! Our own policy: it learns how runs of messages go on, and shares the polls accordingly.
 //!
-//! A *run* is a stretch of messages from one channel, the *current* one. The policy knows what an empty poll of
-//! each channel costs and keeps four rules:
+//! A *run* is a stretch of messages from one channel, the *current* one. The policy knows what an
+//! empty poll of each channel costs and keeps four rules:
 //!
-//! 1. It counts what came next, the current channel again or the other one, in each of twelve situations: by the
-//!    current channel; whether its run is shorter than, as long as, or longer than its last one; and whether it
-//!    was polled in vain since the last message. The counts give the odds that the run goes on. They age, so that
-//!    other habits are learnt.
-//! 2. Right after a message the current channel is polled if the odds of finding the next one there, for the time
-//!    that the poll takes, are better than those of the other channel.
-//! 3. After that nobody knows when the next message comes, only from where, and polls are shared by the
-//!    square-root law: the likelier channel is polled as often between two polls of the other as makes the mean
-//!    wait shortest (`polls_between`). With even odds that is taking turns. The law is that of visit frequencies
-//!    in polling systems (Boxma, Levy and Weststrate, 1991). A channel whose messages are found in batches counts
-//!    by their mean length: what delays the first message of a batch delays all of them.
-//! 4. No channel is left alone for longer than [`PATIENCE`] of its own polls cost: a stream without end on one
-//!    channel delays the other by that much at most, and costs the stream a share of 1 / `PATIENCE` at most.
+//! 1. It counts what came next, the current channel again or the other one, in each of twelve
+//!    situations: by the current channel; whether its run is shorter than, as long as, or longer
+//!    than its last one; and whether it was polled in vain since the last message. The counts give
+//!    the odds that the run goes on. They age, so that other habits are learnt.
+//! 2. Right after a message the current channel is polled if the odds of finding the next one
+//!    there, for the time that the poll takes, are better than those of the other channel.
+//! 3. After that nobody knows when the next message comes, only from where, and polls are shared by
+//!    the square-root law: the likelier channel is polled as often between two polls of the other
+//!    as makes the mean wait shortest (`polls_between`). With even odds that is taking turns. The
+//!    law is that of visit frequencies in polling systems (Boxma, Levy and Weststrate, 1991). A
+//!    channel whose messages are found in batches counts by their mean length: what delays the
+//!    first message of a batch delays all of them.
+//! 4. No channel is left alone for longer than [`PATIENCE`] of its own polls cost: a stream without
+//!    end on one channel delays the other by that much at most, and costs the stream a share of 1 /
+//!    `PATIENCE` at most.
 //!
-//! Bursts of constant length are found nearly without an empty poll once the odds are learnt; where lengths vary
-//! at random, the odds are what is to be known about them.
+//! Bursts of constant length are found nearly without an empty poll once the odds are learnt; where
+//! lengths vary at random, the odds are what is to be known about them.
 
 use super::policy::{Channel, PollingPolicy};
 
@@ -31,8 +33,8 @@ const MEMORY: u32 = 128;
 /// Batches of a channel after which their counts are halved.
 const BATCH_MEMORY: u64 = 32;
 
-/// Times that each way counts as seen before the first message: for rule 2, which risks one poll, and for rule 3,
-/// which lays down the polls of a whole wait.
+/// Times that each way counts as seen before the first message: for rule 2, which risks one poll,
+/// and for rule 3, which lays down the polls of a whole wait.
 const SEEN_BEFORE: [u32; 2] = [1, 4];
 
 /// How often the run went on, and how often it did not.
@@ -55,14 +57,15 @@ impl Odds {
         }
     }
 
-    /// The odds that the run goes on. Each way counts as seen `before` times before the first message, so nothing is
-    /// ever impossible, and few messages prove little.
+    /// The odds that the run goes on. Each way counts as seen `before` times before the first
+    /// message, so nothing is ever impossible, and few messages prove little.
     fn of_same(self, before: u32) -> f64 {
         f64::from(self.same + before) / f64::from(self.other + before)
     }
 }
 
-/// Messages found one after the other, without a poll of their channel in vain between them: they waited together.
+/// Messages found one after the other, without a poll of their channel in vain between them: they
+/// waited together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batches {
     messages: u64,
@@ -149,13 +152,14 @@ impl RunLength {
     }
 }
 
-/// Rule 3: how often a channel is polled between two polls of the other, if the odds are `odds` to 1 that the next
-/// message comes from it; its polls cost `cost`, those of the other `rare_cost`.
+/// Rule 3: how often a channel is polled between two polls of the other, if the odds are `odds` to
+/// 1 that the next message comes from it; its polls cost `cost`, those of the other `rare_cost`.
 ///
-/// A round of k polls and one of the other takes T = k cost + rare_cost. A message of the other channel waits T / 2
-/// on average. A message of this one waits for no more than its own channel's polls, unless it arrives during the
-/// other's: then for the rest of that and one more, rare_cost / 2 + cost, with probability rare_cost / T. The mean of
-/// both, weighted by the odds, is least at T = sqrt(2 odds rare_cost (rare_cost / 2 + cost)).
+/// A round of k polls and one of the other takes T = k cost + rare_cost. A message of the other
+/// channel waits T / 2 on average. A message of this one waits for no more than its own channel's
+/// polls, unless it arrives during the other's: then for the rest of that and one more, rare_cost /
+/// 2 + cost, with probability rare_cost / T. The mean of both, weighted by the odds, is least at T
+/// = sqrt(2 odds rare_cost (rare_cost / 2 + cost)).
 fn polls_between(odds: f64, cost: f64, rare_cost: f64) -> u64 {
     let round = (2.0 * odds * rare_cost * (rare_cost / 2.0 + cost)).sqrt();
     ((round - rare_cost) / cost).round().max(1.0) as u64
@@ -175,7 +179,8 @@ impl PollingPolicy for RunLength {
         }
         let batch = |channel| self.batches[channel as usize].mean();
         let odds = odds.of_same(SEEN_BEFORE[1]) * batch(current) / batch(current.other());
-        let (likely, odds) = if odds >= 1.0 { (current, odds) } else { (current.other(), 1.0 / odds) };
+        let (likely, odds) =
+            if odds >= 1.0 { (current, odds) } else { (current.other(), 1.0 / odds) };
         let in_a_row = if last == likely { polls } else { 0 };
         if in_a_row < polls_between(odds, cost(likely), cost(likely.other())) {
             likely
@@ -240,7 +245,9 @@ mod tests {
     fn equal_bursts_are_found_without_an_empty_poll() {
         for burst in [1, 2, 3, 7] {
             let mut policy = RunLength::new(720, 60);
-            let runs = |count| (0..count).flat_map(|_| [(SharedMemory, burst), (Network, burst)]).collect();
+            let runs = |count| {
+                (0..count).flat_map(|_| [(SharedMemory, burst), (Network, burst)]).collect()
+            };
             polls(&mut policy, runs(30));
             // Rule 4 makes it look at shared memory after every third poll of the network in a row.
             let in_vain = polls(&mut policy, runs(10)) - 20 * burst;
@@ -278,15 +285,20 @@ mod tests {
     fn the_square_root_law_waits_least() {
         let wait = |polls: u64, odds: f64, cost: f64, rare_cost: f64| {
             let round = polls as f64 * cost + rare_cost;
-            let likely = (polls as f64 * cost * cost / 2.0 + rare_cost * (rare_cost / 2.0 + cost)) / round;
+            let likely =
+                (polls as f64 * cost * cost / 2.0 + rare_cost * (rare_cost / 2.0 + cost)) / round;
             (odds * likely + round / 2.0) / (odds + 1.0)
         };
         for (cost, rare_cost) in [(60.0, 720.0), (720.0, 60.0), (100.0, 100.0)] {
             for odds in [1.0, 1.5, 3.0, 10.0, 40.0, 129.0] {
-                let best =
-                    (1..1000).map(|polls| wait(polls, odds, cost, rare_cost)).fold(f64::INFINITY, f64::min);
+                let best = (1..1000)
+                    .map(|polls| wait(polls, odds, cost, rare_cost))
+                    .fold(f64::INFINITY, f64::min);
                 let ours = wait(polls_between(odds, cost, rare_cost), odds, cost, rare_cost);
-                assert!(ours <= best * 1.01, "{odds} to 1 at {cost}, {rare_cost}: {ours} against {best}");
+                assert!(
+                    ours <= best * 1.01,
+                    "{odds} to 1 at {cost}, {rare_cost}: {ours} against {best}"
+                );
             }
         }
         assert_eq!(polls_between(1.0, 60.0, 720.0), 1, "even odds: in turn");

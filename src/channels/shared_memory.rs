@@ -1,11 +1,12 @@
 //! The shared-memory channel: for each process of the node a FIFO and a counter (L1).
 //!
-//! The counter says how many messages were ever put in. An empty poll reads it and nothing else, which is what
-//! makes this channel cheap to poll; the FIFO's lock is taken only when there is something.
+//! The counter says how many messages were ever put in. An empty poll reads it and nothing else,
+//! which is what makes this channel cheap to poll; the FIFO's lock is taken only when there is
+//! something.
 //!
-//! One pair of orderings: the sender's `Release` increment after the FIFO's lock is released, and the
-//! receiver's `Acquire` load: who sees the counter sees the message. The lock alone would order the message,
-//! but a receiver that saw the count too early would find the FIFO empty.
+//! One pair of orderings: the sender's `Release` increment after the FIFO's lock is released, and
+//! the receiver's `Acquire` load: who sees the counter sees the message. The lock alone would order
+//! the message, but a receiver that saw the count too early would find the FIFO empty.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{

@@ -1,5 +1,5 @@
-//! From which length on a message takes another channel: by micro-benchmark (L9) and by the overlap metric
-//! (L10), in virtual time.
+//! From which length on a message takes another channel: by micro-benchmark (L9) and by the overlap
+//! metric (L10), in virtual time.
 
 use super::costs::PollCosts;
 use super::policy::Channel;
@@ -33,8 +33,8 @@ impl Way {
         }
     }
 
-    /// What of it the processor of one side does itself while it sends one message and receives one: copies,
-    /// traps, descriptors. The rest is DMA.
+    /// What of it the processor of one side does itself while it sends one message and receives
+    /// one: copies, traps, descriptors. The rest is DMA.
     pub fn processor_ns(self, costs: &PollCosts, bytes: u64) -> u64 {
         match self {
             // A copy in and a copy out.
@@ -46,8 +46,8 @@ impl Way {
     }
 }
 
-/// The smallest power of two in `sizes` from which on `second` is at least as fast for all larger ones; `None`
-/// if it never is (L9).
+/// The smallest power of two in `sizes` from which on `second` is at least as fast for all larger
+/// ones; `None` if it never is (L9).
 pub fn threshold(costs: &PollCosts, first: Way, second: Way, sizes: &[u64]) -> Option<u64> {
     let faster = |bytes: &u64| second.moving_ns(costs, *bytes) <= first.moving_ns(costs, *bytes);
     let last_slower = sizes.iter().rposition(|bytes| !faster(bytes));
@@ -57,19 +57,23 @@ pub fn threshold(costs: &PollCosts, first: Way, second: Way, sizes: &[u64]) -> O
 /// Time between two looks at the messages during the computation (L10: Iprobe every 100 us).
 pub const PROBE_NS: u64 = 100_000;
 
-/// The overlap metric (L10): total time over time of computation, 1 at best. Two processes of a node send to
-/// each other (Isend, Irecv), compute for `compute_ns` with a look at the messages every [`PROBE_NS`], and wait
-/// (Waitall).
+/// The overlap metric (L10): total time over time of computation, 1 at best. Two processes of a
+/// node send to each other (Isend, Irecv), compute for `compute_ns` with a look at the messages
+/// every [`PROBE_NS`], and wait (Waitall).
 ///
-/// What the processor does itself is added to the computation. What the NIC does overlaps it; a message longer
-/// than `eager_max` must first be announced, and the NIC starts at the first look after that.
+/// What the processor does itself is added to the computation. What the NIC does overlaps it; a
+/// message longer than `eager_max` must first be announced, and the NIC starts at the first look
+/// after that.
 pub fn overlap(costs: &PollCosts, way: Way, bytes: u64, eager_max: u64, compute_ns: u64) -> f64 {
     let processor = way.processor_ns(costs, bytes);
     let total = match way {
         Way::SharedMemory | Way::Kernel => compute_ns + processor,
         Way::Network => {
-            let announced =
-                if bytes > eager_max { PROBE_NS.min(compute_ns) + costs.network_start_ns } else { 0 };
+            let announced = if bytes > eager_max {
+                PROBE_NS.min(compute_ns) + costs.network_start_ns
+            } else {
+                0
+            };
             let there = announced + way.moving_ns(costs, bytes);
             processor + compute_ns.max(there)
         }
@@ -105,7 +109,10 @@ mod tests {
         let [shared, kernel, network] = Way::ALL.map(|way| at(way, 4));
         assert!(shared < network && network < kernel, "{shared} {network} {kernel}");
         let [shared, kernel, network] = Way::ALL.map(|way| at(way, 128 << 10));
-        assert!(network < 1.01 && network < kernel && kernel < shared, "{shared} {network} {kernel}");
+        assert!(
+            network < 1.01 && network < kernel && kernel < shared,
+            "{shared} {network} {kernel}"
+        );
         // Too little computation to hide behind.
         assert!(overlap(&costs, Way::Network, 128 << 10, 8192, 10_000) > 10.0);
     }

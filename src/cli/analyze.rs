@@ -73,7 +73,8 @@ pub(super) struct Args {
     /// Write the matching into this file, in world ranks
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
-    /// Write all numbers into this folder as CSV files, figures as SVG, and the report as HTML and JSON
+    /// Write all numbers into this folder as CSV files, figures as SVG, and the report as HTML and
+    /// JSON
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Form of the report
@@ -245,10 +246,18 @@ fn bar(count: u64, what: &'static str) -> ProgressBar {
 }
 
 fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Report> {
-    let rank = args.rank.map(Rank::new).transpose().map_err(|error| BadInput(format!("--rank: {error}")))?;
+    let rank = args
+        .rank
+        .map(Rank::new)
+        .transpose()
+        .map_err(|error| BadInput(format!("--rank: {error}")))?;
     let question = args.question(name_of(path))?;
-    let options =
-        OpenOptions { salvage: args.salvage, rank, cache: args.cache.clone(), ..OpenOptions::default() };
+    let options = OpenOptions {
+        salvage: args.salvage,
+        rank,
+        cache: args.cache.clone(),
+        ..OpenOptions::default()
+    };
     let source = open(path, options, interrupt)?;
     let progress = bar(source.ranks().len() as u64, "ranks read");
     let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
@@ -265,16 +274,17 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Re
 
 /// What `--out` and `--pairs` ask for: all of it, or nothing if the user wants to stop.
 fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
-    let folder = args
-        .out
-        .as_ref()
-        .map(|folder| if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() });
-    let in_folder = || format!("cannot write into {}", folder.as_deref().unwrap_or(Path::new("")).display());
+    let folder = args.out.as_ref().map(|folder| {
+        if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() }
+    });
+    let in_folder =
+        || format!("cannot write into {}", folder.as_deref().unwrap_or(Path::new("")).display());
     let staged = folder.as_deref().map(StagedFolder::new).transpose().with_context(in_folder)?;
     if let Some(staged) = &staged {
         write_folder(staged.path(), report, wanted).with_context(in_folder)?;
     }
-    let in_file = || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
+    let in_file =
+        || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
     let mut pairs = args.pairs.as_deref().map(StagedFile::new).transpose().with_context(in_file)?;
     if let Some(pairs) = &mut pairs {
         pairs.fill(|out| csv::pairs(run, &report.pairs, out)).with_context(in_file)?;
@@ -317,7 +327,11 @@ fn command_line() -> String {
     std::iter::once("dpamatch".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn write_figures(folder: &Path, figures: &[(&str, Figure)], wanted: &AtomicBool) -> anyhow::Result<()> {
+fn write_figures(
+    folder: &Path,
+    figures: &[(&str, Figure)],
+    wanted: &AtomicBool,
+) -> anyhow::Result<()> {
     for (name, figure) in figures {
         go_on(wanted)?;
         figure.write(folder, name)?;

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::bench::{
-    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, Summary, Ucx, WINDOW_MAX,
+    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, Summary, Ucx,
+    WINDOW_MAX,
 };
 use dpamatch::engine::BinCount;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -53,8 +54,8 @@ Examples:
   dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
   dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
 
-/// Measure message rates of the emulated NIC, beside the same wire without matching and with sequential
-/// engines.
+/// Measure message rates of the emulated NIC, beside the same wire without matching and with
+/// sequential engines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {
@@ -103,13 +104,15 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
-    /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of scenarios
+    /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of
+    /// scenarios
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "late"])]
     trace: Option<PathBuf>,
     /// The rank; without it the one with the most messages
     #[arg(long, value_name = "R", requires = "trace")]
     rank: Option<u32>,
-    /// Bins of each hash table, 1 to 65536 [default: 2048, or as many as receives are posted at a time]
+    /// Bins of each hash table, 1 to 65536 [default: 2048, or as many as receives are posted at a
+    /// time]
     #[arg(long, value_name = "B")]
     bins: Option<BinCount>,
     #[command(flatten)]
@@ -191,8 +194,9 @@ impl Args {
             } else {
                 name.parse()
             };
-            let wrong =
-                |error| BadInput(format!("{error}; known: {}, {MIX}, all", Scenario::NAMES.join(", ")));
+            let wrong = |error| {
+                BadInput(format!("{error}; known: {}, {MIX}, all", Scenario::NAMES.join(", ")))
+            };
             scenarios.push(parsed.map_err(wrong)?);
         }
         Ok(scenarios)
@@ -335,11 +339,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Table => {
             writeln!(out, "{}", header.text(&report))?;
             if args.is_overview() {
-                writeln!(out, "\n{}", tables::paper(&report, PAPER_SWEEP, args.sizes.first().copied()))?;
+                writeln!(
+                    out,
+                    "\n{}",
+                    tables::paper(&report, PAPER_SWEEP, args.sizes.first().copied())
+                )?;
             }
             writeln!(out, "\n{}", tables::overview(&report, nic, args.is_overview()))?;
         }
-        Format::Csv => machine_readable::csv(&mut *out, &report, nic, header.settings.ucx.as_ref())?,
+        Format::Csv => {
+            machine_readable::csv(&mut *out, &report, nic, header.settings.ucx.as_ref())?
+        }
         Format::Json => machine_readable::json(&mut *out, &report, &header)?,
     }
     Ok(out.flush()?)
@@ -372,9 +382,10 @@ fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Resu
     });
     bar.finish_and_clear();
     report.map_err(|error| match error.source {
-        BenchError::Config(_) | BenchError::MessageSize | BenchError::Hint | BenchError::NoTables => {
-            BadInput(format!("{}: {}", error.point, error.source)).into()
-        }
+        BenchError::Config(_)
+        | BenchError::MessageSize
+        | BenchError::Hint
+        | BenchError::NoTables => BadInput(format!("{}: {}", error.point, error.source)).into(),
         _ => error.into(),
     })
 }
@@ -404,8 +415,10 @@ impl Header {
         let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
             format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
         });
-        let beside =
-            settings.ucx.as_ref().map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
+        let beside = settings
+            .ucx
+            .as_ref()
+            .map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
         format!(
             "dpamatch {version}{beside} on {machine}\n\
              {command}\n\

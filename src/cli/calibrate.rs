@@ -46,7 +46,8 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
         read(&name, BufReader::new(File::open(&args.file).with_context(|| name.clone())?))?
     };
     let (text, setup) = args.common.text_and_setup()?;
-    let (profile, fits) = calibrate(&setup, &measured).map_err(|error| BadInput(error.to_string()))?;
+    let (profile, fits) =
+        calibrate(&setup, &measured).map_err(|error| BadInput(error.to_string()))?;
     let columns = ["parameter", "value", "fitted to", "threads", "measured", "predicted"];
     let mut table = Table::new("fits", format!("Free parameters of {}.", profile.name), columns);
     for fit in &fits {
@@ -102,7 +103,9 @@ fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
         }
         if !seen_header {
             if line != "series,threads,rate" {
-                return Err(bad(number, "the first line must be series,threads,rate".to_owned()).into());
+                return Err(
+                    bad(number, "the first line must be series,threads,rate".to_owned()).into()
+                );
             }
             seen_header = true;
             continue;
@@ -111,14 +114,16 @@ fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
         let &[series, threads, rate] = fields.as_slice() else {
             return Err(bad(number, format!("has {} fields, must have 3", fields.len())).into());
         };
-        let series = Series::ALL
-            .into_iter()
-            .find(|known| known.name() == series)
-            .ok_or_else(|| bad(number, format!("unknown series {series}; known: NC, WC-FP, WC-SP")))?;
+        let series =
+            Series::ALL.into_iter().find(|known| known.name() == series).ok_or_else(|| {
+                bad(number, format!("unknown series {series}; known: NC, WC-FP, WC-SP"))
+            })?;
         let threads = threads.parse().map_err(|error| bad(number, format!("threads: {error}")))?;
         let rate: f64 = rate.parse().map_err(|error| bad(number, format!("rate: {error}")))?;
         if !(1e-6..=1e6).contains(&rate) {
-            return Err(bad(number, format!("rate is {rate}, must be 1e-6 to 1e6 messages/us")).into());
+            return Err(
+                bad(number, format!("rate is {rate}, must be 1e-6 to 1e6 messages/us")).into()
+            );
         }
         measured.push(Measured { series, threads, rate });
     }

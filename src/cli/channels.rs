@@ -176,7 +176,8 @@ fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
     let mut costs = PollCosts::default();
     for text in overrides {
         let wrong = |what: String| BadInput(format!("--set {text}: {what}"));
-        let (key, value) = text.split_once('=').ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
+        let (key, value) =
+            text.split_once('=').ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
         let place = match key.trim() {
             "processes_per_node" => &mut costs.processes_per_node,
             "nodes" => &mut costs.nodes,
@@ -194,7 +195,8 @@ fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
             "network_bytes_per_us" => &mut costs.network_bytes_per_us,
             _ => return Err(wrong(format!("there is no cost {key}"))),
         };
-        // A poll that took no time would never let virtual time go on; a millisecond keeps all sums exact.
+        // A poll that took no time would never let virtual time go on; a millisecond keeps all sums
+        // exact.
         *place = value
             .trim()
             .parse()

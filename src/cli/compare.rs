@@ -62,10 +62,12 @@ pub(super) struct Args {
     /// Entries that stay in 'depth'
     #[arg(long, value_name = "D,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     depths: Vec<u32>,
-    /// Bins of each hash table of engines that have them, 1 to 65536 [default: 256; 'bins' grows from there]
+    /// Bins of each hash table of engines that have them, 1 to 65536 [default: 256; 'bins' grows
+    /// from there]
     #[arg(long, value_name = "B")]
     bins: Option<BinCount>,
-    /// Parts of the cap on dedicated queues in 'queues'; engines with such queues take the largest [default: 1,2,4,8]
+    /// Parts of the cap on dedicated queues in 'queues'; engines with such queues take the largest
+    /// [default: 1,2,4,8]
     #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
     k: Vec<u32>,
     /// Length of a queue at which engines with dedicated queues look for partners
@@ -157,7 +159,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let plan = args.plan();
     let reports = run_all(&args.experiments(), &plan)?;
     if let Some(folder) = &args.out {
-        write_folder(folder, &reports).with_context(|| format!("cannot write into {}", folder.display()))?;
+        write_folder(folder, &reports)
+            .with_context(|| format!("cannot write into {}", folder.display()))?;
     }
     let mut out = output::stdout();
     match args.format {

@@ -9,7 +9,9 @@ use clap::ValueEnum;
 use dpa_model::{SourceSel, TagSel};
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
-use dpamatch_explore::{Ending, FastPath, Report, Setup, Violation, break_rule, explore, faults, tell};
+use dpamatch_explore::{
+    Ending, FastPath, Report, Setup, Violation, break_rule, explore, faults, tell,
+};
 
 use super::{BadInput, output};
 
@@ -63,8 +65,8 @@ pub(super) struct Args {
     /// Remove consumed receives at once, waiting for the bin's lock
     #[arg(long)]
     eager_removal: bool,
-    /// Take a rule out of the handlers first; stops at the first schedule that breaks C1 or C2. `list` names
-    /// the rules and what each is about
+    /// Take a rule out of the handlers first; stops at the first schedule that breaks C1 or C2.
+    /// `list` names the rules and what each is about
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,
     /// A worked example in place of a stream
@@ -120,7 +122,9 @@ impl Example {
                 "post,0,0,0,7\npost,1,0,1,9\npost,2,0,*,*\n\
                  arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,9\narrive,3,0,0,7\n"
             }
-            Self::X5 => "post,0,0,0,7\npost,1,0,*,7\narrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,7\n",
+            Self::X5 => {
+                "post,0,0,0,7\npost,1,0,*,7\narrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,7\n"
+            }
         }
     }
 }
@@ -192,9 +196,12 @@ fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
         match event {
             Ok(event) => events.push(event),
             Err(ReadError::Line(at)) => {
-                return Err(
-                    BadInput(format!("{name}:{line}: {error}", line = at.line, error = at.error)).into()
-                );
+                return Err(BadInput(format!(
+                    "{name}:{line}: {error}",
+                    line = at.line,
+                    error = at.error
+                ))
+                .into());
             }
             Err(error) => return Err(error).context(name.to_owned()),
         }
@@ -266,7 +273,11 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> anyhow::Result
     paths.sort_by_key(|&(path, &count)| (std::cmp::Reverse(count), path));
     const SHOWN: usize = 20;
     for (path, count) in paths.iter().take(SHOWN) {
-        writeln!(out, "{count:>10}  {:>5.1} %  {path}", **count as f64 * 100.0 / report.schedules as f64)?;
+        writeln!(
+            out,
+            "{count:>10}  {:>5.1} %  {path}",
+            **count as f64 * 100.0 / report.schedules as f64
+        )?;
     }
     if let Some(more) = paths.len().checked_sub(SHOWN).filter(|&more| more > 0) {
         writeln!(out, "            and {more} more combinations")?;

@@ -39,8 +39,8 @@ Examples:
   dpamatch gen --pattern senders --ranks 64 --pending 10 --order reverse
   dpamatch gen --pattern ring --ranks 1048576 --rounds 1 | head";
 
-/// Print a random stream of events, or that of a communication pattern; the same arguments give the same
-/// stream on every machine.
+/// Print a random stream of events, or that of a communication pattern; the same arguments give the
+/// same stream on every machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -112,8 +112,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let Args { seed, events, profile, .. } = args;
     if let Some(pattern) = args.pattern {
         let workload = args.numbers.workload(pattern, *seed);
-        let events = workload.events().map_err(|error| BadInput(error.to_string())).context(pattern)?;
-        let Workload { ranks, rounds, pending, comms, any, early, order, bytes, seed, .. } = workload;
+        let events =
+            workload.events().map_err(|error| BadInput(error.to_string())).context(pattern)?;
+        let Workload { ranks, rounds, pending, comms, any, early, order, bytes, seed, .. } =
+            workload;
         writeln!(
             out,
             "# dpamatch gen --pattern {pattern} --ranks {ranks} --rounds {rounds} --pending {pending} \

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The user wanted to stop while something was being written: exit code 130, as shells have it for a process that the
-/// signal ended.
+/// The user wanted to stop while something was being written: exit code 130, as shells have it for
+/// a process that the signal ended.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub(super) struct Interrupted;
@@ -32,8 +32,8 @@ impl Interrupt {
         Ok(this)
     }
 
-    /// Does work that must not end in its middle. It is given a flag that is set when the user wants to stop, and cleans
-    /// up after itself; then the command stops, whatever the work says.
+    /// Does work that must not end in its middle. It is given a flag that is set when the user
+    /// wants to stop, and cleans up after itself; then the command stops, whatever the work says.
     ///
     /// # Errors
     /// [`Interrupted`], or the work's.

@@ -43,7 +43,8 @@ pub(super) struct Args {
     /// The matching engine
     #[arg(long, value_name = "NAME", default_value = "optimistic", value_parser = engine_names())]
     engine: String,
-    /// Bins of each hash table, 1 to 65536; engines without tables ignore it [default: 256; 'bins' grows from there]
+    /// Bins of each hash table, 1 to 65536; engines without tables ignore it [default: 256; 'bins'
+    /// grows from there]
     #[arg(long, value_name = "B")]
     bins: Option<BinCount>,
     /// Processes in each communicator, if known: rank-array and 4d size their structures by it
@@ -75,13 +76,15 @@ fn engine_names() -> PossibleValuesParser {
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let entry = registry::find(&args.engine).context("unknown engine")?;
     let options = args.nic.options(args.bins.unwrap_or_default());
-    let options = EngineOptions { comm_size: args.comm_size, grow_bins: args.bins.is_none(), ..options };
+    let options =
+        EngineOptions { comm_size: args.comm_size, grow_bins: args.bins.is_none(), ..options };
     let mut matcher = entry.build(&options)?;
     let (name, input) = open(&args.file)?;
     let mut out = output::stdout();
     match run_stream(matcher.as_mut(), input, args.format, &mut *out)? {
         Some(ReadError::Line(at)) => {
-            Err(BadInput(format!("{name}:{line}: {error}", line = at.line, error = at.error)).into())
+            Err(BadInput(format!("{name}:{line}: {error}", line = at.line, error = at.error))
+                .into())
         }
         Some(error) => Err(error).context(name),
         None if args.stats => print_counters(matcher.as_ref()),
@@ -99,9 +102,9 @@ fn open(file: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
     Ok((name, Box::new(BufReader::with_capacity(256 * 1024, input))))
 }
 
-/// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early; the results of
-/// what came before are printed then, but not what is left in the queues: that is no result of a stream cut
-/// off.
+/// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early; the
+/// results of what came before are printed then, but not what is left in the queues: that is no
+/// result of a stream cut off.
 fn run_stream(
     matcher: &mut dyn StreamMatcher,
     input: impl BufRead,

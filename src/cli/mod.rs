@@ -1,8 +1,9 @@
 //! The command line: arguments, exit codes, messages.
 //!
-//! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1 something
-//! failed (input that cannot be read, an engine that cannot go on), 2 the arguments or the input are wrong, 3
-//! an explored schedule broke the rules, 130 the user wanted to stop while something was being written.
+//! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1
+//! something failed (input that cannot be read, an engine that cannot go on), 2 the arguments or
+//! the input are wrong, 3 an explored schedule broke the rules, 130 the user wanted to stop while
+//! something was being written.
 
 mod analyze;
 mod bench;
@@ -75,7 +76,8 @@ enum Command {
 #[error("{0}")]
 struct BadInput(String);
 
-/// A schedule gave another result than the oracle: exit code 3. Everything about it has been printed.
+/// A schedule gave another result than the oracle: exit code 3. Everything about it has been
+/// printed.
 #[derive(Debug, thiserror::Error)]
 #[error("a schedule gave another result than the oracle")]
 struct Violated;

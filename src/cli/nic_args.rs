@@ -27,7 +27,8 @@ pub(super) struct NicArgs {
     /// Unexpected messages that fit on the NIC
     #[arg(long, value_name = "U", default_value_t = 4096)]
     unexpected: usize,
-    /// Of these, with a payload that needs a buffer of the eager limit; 1024 or as many as fit if not given
+    /// Of these, with a payload that needs a buffer of the eager limit; 1024 or as many as fit if
+    /// not given
     #[arg(long, value_name = "B")]
     unexpected_buffers: Option<usize>,
     /// Largest eager message in bytes; longer ones use rendezvous

@@ -17,7 +17,9 @@ pub(super) fn stdout() -> Box<dyn Write> {
 /// Whether the cause is that whoever read our output has seen enough.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io_error = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     };
     error.chain().any(io_error)
 }

@@ -9,8 +9,8 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 /// Begins the names of what is not whole yet.
 const HIDDEN: &str = ".dpamatch-";
 
-/// Files of a folder: written into a hidden folder in it, and moved when all are there. Dropped before that, nothing of
-/// them stays, not even the folder if it is new.
+/// Files of a folder: written into a hidden folder in it, and moved when all are there. Dropped
+/// before that, nothing of them stays, not even the folder if it is new.
 #[derive(Debug)]
 pub(super) struct StagedFolder {
     target: PathBuf,
@@ -37,7 +37,8 @@ impl StagedFolder {
     /// The folder cannot be made or written to.
     pub(super) fn new(target: &Path) -> io::Result<Self> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-        let made = MadeFolders(target.ancestors().take_while(missing).map(Path::to_owned).collect());
+        let made =
+            MadeFolders(target.ancestors().take_while(missing).map(Path::to_owned).collect());
         fs::create_dir_all(target)?;
         let hidden = Builder::new().prefix(HIDDEN).tempdir_in(target)?;
         Ok(Self { target: target.to_owned(), hidden, made })
@@ -66,8 +67,8 @@ fn move_into(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// One file; dropped before it is whole, an older one of its name stays as it was. What is no ordinary file, such as a
-/// pipe, is written to as it is.
+/// One file; dropped before it is whole, an older one of its name stays as it was. What is no
+/// ordinary file, such as a pipe, is written to as it is.
 #[derive(Debug)]
 pub(super) enum StagedFile {
     /// Has a hidden name for now.
@@ -95,7 +96,8 @@ impl StagedFile {
         builder.prefix(HIDDEN);
         // As of any new file; those of temporary ones are stricter.
         #[cfg(unix)]
-        builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        builder
+            .permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
         let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
         Ok(Self::Hidden { target, file })
     }
@@ -104,7 +106,10 @@ impl StagedFile {
     ///
     /// # Errors
     /// It cannot be written.
-    pub(super) fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    pub(super) fn fill(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         let file = match self {
             Self::Hidden { file, .. } => file.as_file_mut(),
             Self::Named(file) => file,
@@ -120,7 +125,9 @@ impl StagedFile {
     /// It cannot be renamed.
     pub(super) fn commit(self) -> io::Result<()> {
         match self {
-            Self::Hidden { target, file } => file.persist(target).map(|_| ()).map_err(|error| error.error),
+            Self::Hidden { target, file } => {
+                file.persist(target).map(|_| ()).map_err(|error| error.error)
+            }
             Self::Named(_) => Ok(()),
         }
     }
@@ -193,7 +200,10 @@ mod tests {
             };
             assert_eq!(mode("pairs.csv"), mode("usual"));
         }
-        assert_eq!(fs::read_to_string(&target).expect("a file"), if cfg!(unix) { "third" } else { "first" });
+        assert_eq!(
+            fs::read_to_string(&target).expect("a file"),
+            if cfg!(unix) { "third" } else { "first" }
+        );
     }
 
     #[test]

@@ -219,8 +219,12 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits() {
-        let texts = [0.0, 1.0, 1234.56, 0.012345, 9_999_999.0, 1e7, -2.5e-9, f64::INFINITY].map(significant);
-        assert_eq!(texts, ["0", "1.000", "1235", "0.01235", "9999999", "1.000e7", "-2.500e-9", "inf"]);
+        let texts = [0.0, 1.0, 1234.56, 0.012345, 9_999_999.0, 1e7, -2.5e-9, f64::INFINITY]
+            .map(significant);
+        assert_eq!(
+            texts,
+            ["0", "1.000", "1235", "0.01235", "9999999", "1.000e7", "-2.500e-9", "inf"]
+        );
     }
 
     #[test]
@@ -228,7 +232,10 @@ mod tests {
         assert_eq!(example().csv(), "what,count,seconds\n\"a, b\",7,8.4e-9\nc,,0.5\n");
         let text = example().text();
         assert_eq!(text.lines().next(), Some("Times."));
-        assert!(text.lines().any(|line| line.split_whitespace().eq(["c", "-", "0.5000"])), "{text}");
+        assert!(
+            text.lines().any(|line| line.split_whitespace().eq(["c", "-", "0.5000"])),
+            "{text}"
+        );
         let mut json = Vec::new();
         write(&mut json, &[example()], Format::Json).expect("a vector takes it");
         let value: Value = serde_json::from_slice(&json).expect("JSON");

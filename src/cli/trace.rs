@@ -76,15 +76,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 impl TraceArgs {
     fn open(&self) -> anyhow::Result<Box<dyn TraceSource>> {
-        let rank = self.as_rank.map(Rank::new).transpose().map_err(|error| BadInput(error.to_string()))?;
-        let options =
-            OpenOptions { salvage: self.salvage, rank, cache: self.cache.clone(), ..OpenOptions::default() };
+        let rank =
+            self.as_rank.map(Rank::new).transpose().map_err(|error| BadInput(error.to_string()))?;
+        let options = OpenOptions {
+            salvage: self.salvage,
+            rank,
+            cache: self.cache.clone(),
+            ..OpenOptions::default()
+        };
         open(&self.path, options, &Interrupt::catch()?)
     }
 }
 
-/// Opens a trace, and tells what its user should know about it. A cache that is half written goes away when the user
-/// wants to stop; without a cache there is nothing to clean up.
+/// Opens a trace, and tells what its user should know about it. A cache that is half written goes
+/// away when the user wants to stop; without a cache there is nothing to clean up.
 pub(super) fn open(
     path: &Path,
     options: OpenOptions,
@@ -109,7 +114,9 @@ pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
     match error.kind() {
         TraceErrorKind::Io(_) => error.into(),
         TraceErrorKind::Interrupted => Interrupted.into(),
-        TraceErrorKind::Truncated(_) => BadInput(format!("{error}; --salvage reads what is there")).into(),
+        TraceErrorKind::Truncated(_) => {
+            BadInput(format!("{error}; --salvage reads what is there")).into()
+        }
         _ => BadInput(error.to_string()).into(),
     }
 }

@@ -29,7 +29,8 @@ pub(super) const STEPS: Metric = |own, _| own.steps_per_match();
 pub(super) const FEWER_STEPS: Metric = |own, list| own.fewer_steps_than(list);
 pub(super) const FASTER: Metric = |own, list| own.faster_than(list);
 pub(super) const NANOSECONDS: Metric = |own, _| own.ns_per_match();
-pub(super) const MEMORY: Metric = |own, _| own.counter("memory_bytes_max").map(|bytes| bytes as f64);
+pub(super) const MEMORY: Metric =
+    |own, _| own.counter("memory_bytes_max").map(|bytes| bytes as f64);
 
 impl Sheet {
     /// An empty one.
@@ -115,8 +116,9 @@ impl Sheet {
     /// One line for each engine over the cases that `x` has a place for.
     pub(super) fn series(&self, x: impl Fn(&Case) -> Option<f64>, metric: Metric) -> Vec<Series> {
         let line = |i: usize, name: &str| {
-            let point =
-                |(case, all): &(Case, Vec<Measurement>)| Some((x(case)?, metric(all.get(i)?, &all[0])?));
+            let point = |(case, all): &(Case, Vec<Measurement>)| {
+                Some((x(case)?, metric(all.get(i)?, &all[0])?))
+            };
             Series::line(name, self.rows.iter().filter_map(point))
         };
         let lines = self.engines().into_iter().enumerate().map(|(i, name)| line(i, name));

@@ -1,8 +1,8 @@
 //! Counted steps against the papers' formulas.
 //!
-//! Each case grows one queue from 256 to 4,096 entries and consumes it whole. The exponent is the slope of the
-//! steps per message on logarithmic axes, between the last two sizes: 1 for a walk over the queue, 0 for
-//! a search that does not feel its length.
+//! Each case grows one queue from 256 to 4,096 entries and consumes it whole. The exponent is the
+//! slope of the steps per message on logarithmic axes, between the last two sizes: 1 for a walk
+//! over the queue, 0 for a search that does not feel its length.
 
 use super::experiment::{Plan, Progress, Report, run_cases};
 use super::{Case, CompareError, Table, Value};
@@ -27,11 +27,41 @@ struct Growth {
 }
 
 const GROWTHS: [Growth; 5] = [
-    Growth { name: "PRQ, many senders, forward", many: true, order: Order::Forward, any: 0, early: 0 },
-    Growth { name: "PRQ, many senders, reverse", many: true, order: Order::Reverse, any: 0, early: 0 },
-    Growth { name: "PRQ, one sender, reverse", many: false, order: Order::Reverse, any: 0, early: 0 },
-    Growth { name: "PRQ, any source, reverse", many: true, order: Order::Reverse, any: 100, early: 0 },
-    Growth { name: "UMQ, any source, reverse", many: true, order: Order::Reverse, any: 100, early: 100 },
+    Growth {
+        name: "PRQ, many senders, forward",
+        many: true,
+        order: Order::Forward,
+        any: 0,
+        early: 0,
+    },
+    Growth {
+        name: "PRQ, many senders, reverse",
+        many: true,
+        order: Order::Reverse,
+        any: 0,
+        early: 0,
+    },
+    Growth {
+        name: "PRQ, one sender, reverse",
+        many: false,
+        order: Order::Reverse,
+        any: 0,
+        early: 0,
+    },
+    Growth {
+        name: "PRQ, any source, reverse",
+        many: true,
+        order: Order::Reverse,
+        any: 100,
+        early: 0,
+    },
+    Growth {
+        name: "UMQ, any source, reverse",
+        many: true,
+        order: Order::Reverse,
+        any: 100,
+        early: 100,
+    },
 ];
 
 impl Growth {
@@ -41,8 +71,14 @@ impl Growth {
         Workload { ranks, pending, order, any, early, seed, ..Pattern::Senders.usual() }
     }
 
-    /// Compares per message by the papers' formula for this engine, if it gives a number; and the formula.
-    fn formula(&self, engine: &str, entries: u32, options: &EngineOptions) -> Option<(f64, &'static str)> {
+    /// Compares per message by the papers' formula for this engine, if it gives a number; and the
+    /// formula.
+    fn formula(
+        &self,
+        engine: &str,
+        entries: u32,
+        options: &EngineOptions,
+    ) -> Option<(f64, &'static str)> {
         let n = f64::from(entries);
         let by_key = self.any == 0;
         let reverse = self.order == Order::Reverse;
@@ -58,25 +94,32 @@ impl Growth {
                 let of_source = if self.many { 1.0 } else { n };
                 Some((queue(of_source), "entries of the source (F14)"))
             }
-            // Ranks 1 to n: the first segment has one rank less, what is beyond the last full one another few.
+            // Ranks 1 to n: the first segment has one rank less, what is beyond the last full one
+            // another few.
             "4d" if by_key && self.many && options.grid == GridThreshold::Span => {
                 let span = dimension_span(entries + 1);
-                let sum: f64 = segments(entries, span).map(|m| f64::from(m) * queue(f64::from(m))).sum();
+                let sum: f64 =
+                    segments(entries, span).map(|m| f64::from(m) * queue(f64::from(m))).sum();
                 Some((sum / n, "entries of the segment (F14)"))
             }
             "4d" if by_key => Some((queue(n), "entries of the segment (F14)")),
-            // Of n entries in b bins, each has on average (n - 1) / b others in its bin, half of them still there.
-            "bins" if by_key && reverse && !options.grow_bins => {
-                Some((1.0 + (n - 1.0) / f64::from(options.bins.get()) / 2.0, "1 + (n - 1) / 2 bins (O3)"))
-            }
+            // Of n entries in b bins, each has on average (n - 1) / b others in its bin, half of
+            // them still there.
+            "bins" if by_key && reverse && !options.grow_bins => Some((
+                1.0 + (n - 1.0) / f64::from(options.bins.get()) / 2.0,
+                "1 + (n - 1) / 2 bins (O3)",
+            )),
             // Tables double when there are half as many entries as bins.
             "bins" if by_key && reverse => doubling,
             "optimistic-seq" if reverse => doubling,
             // Its hash spreads keys that follow one another evenly.
-            "ucx" if by_key => Some((queue((n / UCX_BUCKETS).max(1.0)), "n / buckets entries (O3)")),
+            "ucx" if by_key => {
+                Some((queue((n / UCX_BUCKETS).max(1.0)), "n / buckets entries (O3)"))
+            }
             // The wildcard queue of receives, the global list of messages.
             "ucx" if reverse => Some((queue(n), "all (wildcard queue, global list)")),
-            // One queue for receives from any source; all heads or segments, older entries, for messages (F14).
+            // One queue for receives from any source; all heads or segments, older entries, for
+            // messages (F14).
             "rank-array" | "4d" if reverse && self.early == 0 => {
                 Some((queue(n), "receives from any source (F14)"))
             }
@@ -103,10 +146,19 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
         }
     }
     // Steps do not need rounds.
-    let untimed =
-        Plan { engines: plan.engines.clone(), options: plan.options.clone(), ..Plan::usual(Vec::new()) };
-    let sheet = run_cases(&Plan { rounds: 0, seed: plan.seed, ..untimed }, &["case", "n"], cases, progress)?;
-    let columns = ["case", "engine", "compares", "formula", "ratio", "hops", "exponent", "formula is"];
+    let untimed = Plan {
+        engines: plan.engines.clone(),
+        options: plan.options.clone(),
+        ..Plan::usual(Vec::new())
+    };
+    let sheet = run_cases(
+        &Plan { rounds: 0, seed: plan.seed, ..untimed },
+        &["case", "n"],
+        cases,
+        progress,
+    )?;
+    let columns =
+        ["case", "engine", "compares", "formula", "ratio", "hops", "exponent", "formula is"];
     let title = format!(
         "Compares and hops per message at n = {}, against the papers' formulas",
         SIZES[SIZES.len() - 1]
@@ -118,12 +170,14 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
     for (growth, rows) in GROWTHS.iter().zip(sheet.rows.chunks(SIZES.len())) {
         let [.., (_, before), (_, last)] = rows else { continue };
         for (own, smaller) in last.iter().zip(before) {
-            let (Some(steps), Some(less)) = (own.steps_per_match(), smaller.steps_per_match()) else {
+            let (Some(steps), Some(less)) = (own.steps_per_match(), smaller.steps_per_match())
+            else {
                 continue;
             };
             let queue = if growth.early == 0 { "prq" } else { "umq" };
             let per_match = |name: &str| {
-                own.rise(&format!("{queue}_{name}")).map(|count| count as f64 / own.matches.max(1) as f64)
+                own.rise(&format!("{queue}_{name}"))
+                    .map(|count| count as f64 / own.matches.max(1) as f64)
             };
             let compares = per_match("attempts").unwrap_or(steps);
             let formula = growth.formula(&own.engine, SIZES[SIZES.len() - 1], &plan.options);
@@ -139,10 +193,12 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
             ]);
         }
         let x = |case: &Case| (case.keys[0] == Value::from(growth.name)).then(|| entries(case));
-        let panel = Lines::new(growth.name, Axis::powers("entries"), Axis::log("steps per message"));
+        let panel =
+            Lines::new(growth.name, Axis::powers("entries"), Axis::log("steps per message"));
         figure = figure.with(Lines { series: sheet.series(x, super::case::STEPS), ..panel });
     }
-    let data = vec![table.clone(), sheet.data("complexity-data", "Steps over the length of the queue")];
+    let data =
+        vec![table.clone(), sheet.data("complexity-data", "Steps over the length of the queue")];
     Ok(Report { summary: vec![table], data, figures: vec![("complexity".to_owned(), figure)] })
 }
 

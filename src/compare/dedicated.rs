@@ -1,4 +1,5 @@
-//! Dedicated queues of collectives: how many there are, what they bring, what they cost (C9, C23, C28).
+//! Dedicated queues of collectives: how many there are, what they bring, what they cost (C9, C23,
+//! C28).
 
 use super::experiment::{Plan, Progress, Report};
 use super::{Candidate, CompareError, Measurement, Table, measure};
@@ -9,7 +10,8 @@ use crate::workload::{Order, Pattern, Workload};
 
 /// Job sizes.
 const RANKS: [u32; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
-/// Calls of a collective operation: the first is profiled. An allreduce has so few elements that it takes many.
+/// Calls of a collective operation: the first is profiled. An allreduce has so few elements that it
+/// takes many.
 const CALLS: u64 = 4;
 const ALLREDUCE_CALLS: u64 = 128;
 /// Queue counts that the paper prints: k, processes, queues (C9).
@@ -18,8 +20,8 @@ const PRINTED: [(u32, u32, u64); 6] =
 /// Printed speed-ups of MPI_Gather at k = 1 (C23).
 const PRINTED_GATHER: [(u32, f64); 3] = [(1024, 1.5), (2048, 2.4), (4096, 5.4)];
 
-/// Overhead to search time that the paper prints for an application at three job sizes (C28), and the pattern it is
-/// known by (C22, C27).
+/// Overhead to search time that the paper prints for an application at three job sizes (C28), and
+/// the pattern it is known by (C22, C27).
 struct Overhead {
     application: &'static str,
     pattern: Pattern,
@@ -98,7 +100,8 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
                 let steps = all[i].steps()? - first[i].steps()?;
                 Some(steps as f64 / (all[i].matches - first[i].matches) as f64)
             };
-            for (((i, &k), own), series) in (1..).zip(&plan.k).zip(&all[1..]).zip(&mut panel.series) {
+            for (((i, &k), own), series) in (1..).zip(&plan.k).zip(&all[1..]).zip(&mut panel.series)
+            {
                 let printed = PRINTED.into_iter().find(|(of, n, _)| (*of, *n) == (k, ranks));
                 let speedup = PRINTED_GATHER.into_iter().find(|(n, _)| *n == ranks);
                 let speedup = speedup.filter(|_| k == 1 && pattern == Pattern::CollGather);
@@ -132,14 +135,18 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
 
 /// Both queues' counters of a name.
 fn both(measurement: &Measurement, name: &str) -> u64 {
-    ["prq", "umq"].into_iter().filter_map(|queue| measurement.counter(&format!("{queue}_{name}"))).sum()
+    ["prq", "umq"]
+        .into_iter()
+        .filter_map(|queue| measurement.counter(&format!("{queue}_{name}")))
+        .sum()
 }
 
 /// What profiling, extraction and choosing queues cost, beside the searches (C28).
 pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let EngineOptions { k, theta, .. } = plan.options;
     let (k_collective, k_partner) = (Some(k), Some(k));
-    let config = DedicatedConfig { k_collective, k_partner, theta, timed: true, ..DedicatedConfig::COL_PNP };
+    let config =
+        DedicatedConfig { k_collective, k_partner, theta, timed: true, ..DedicatedConfig::COL_PNP };
     let candidates = [Candidate::new("col-pnp", move || Box::new(DedicatedEngine::new(config)))];
     let columns = [
         "application",
@@ -156,7 +163,8 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
     for (i, Overhead { application, pattern, sizes }) in PRINTED_OVERHEADS.into_iter().enumerate() {
         progress(i as f64 / PRINTED_OVERHEADS.len() as f64, application);
         for ranks in plan.ranks_or(&sizes.map(|(ranks, _)| ranks)) {
-            let printed = sizes.into_iter().find(|(size, _)| *size == ranks).map(|(_, ratio)| ratio);
+            let printed =
+                sizes.into_iter().find(|(size, _)| *size == ranks).map(|(_, ratio)| ratio);
             let workload = Workload { ranks, seed: plan.seed, ..pattern.usual() };
             let all = measure(&candidates, &workload, None, 0, application)?;
             let own = &all[0];

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    Candidate, Case, CompareError, Sheet, Table, complexity, dedicated, measure, memory, senders, traffic,
+    Candidate, Case, CompareError, Sheet, Table, complexity, dedicated, measure, memory, senders,
+    traffic,
 };
 use crate::figure::Figure;
 use crate::registry::{EngineEntry, EngineOptions};
@@ -12,7 +13,8 @@ use crate::registry::{EngineEntry, EngineOptions};
 /// An experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Experiment {
-    /// 4D's micro-benchmark: forward and reverse search, few and many messages of each sender (F19, F20).
+    /// 4D's micro-benchmark: forward and reverse search, few and many messages of each sender (F19,
+    /// F20).
     Search,
     /// The same with a growing share of ANY_SOURCE.
     Any,
@@ -46,8 +48,8 @@ pub struct Plan {
     pub engines: Vec<&'static EngineEntry>,
     /// How they are built.
     pub options: EngineOptions,
-    /// Job sizes; none: each experiment's usual ones. `memory`, `spans`, `any`, `rate`, `depth` and `complexity` have
-    /// their own in any case.
+    /// Job sizes; none: each experiment's usual ones. `memory`, `spans`, `any`, `rate`, `depth` and
+    /// `complexity` have their own in any case.
     pub ranks: Vec<u32>,
     /// Messages of each sender.
     pub pending: Vec<u32>,
@@ -135,7 +137,8 @@ impl Experiment {
     /// Runs it.
     ///
     /// # Errors
-    /// [`CompareError`], of an engine that cannot be built or gives other results than the list as well.
+    /// [`CompareError`], of an engine that cannot be built or gives other results than the list as
+    /// well.
     pub fn run(self, plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
         match self {
             Self::Search => senders::search(plan, progress),

@@ -12,8 +12,9 @@ use crate::workload::Workload;
 
 /// What an engine has spent in a case before its rounds are cut short.
 const BUDGET: Duration = Duration::from_millis(700);
-/// Rounds go on until the engines have spent so much altogether, for each of them, or are ten times as many:
-/// a median of three short rounds would say little on a machine that does other things as well.
+/// Rounds go on until the engines have spent so much altogether, for each of them, or are ten times
+/// as many: a median of three short rounds would say little on a machine that does other things as
+/// well.
 const LEAST: Duration = Duration::from_millis(15);
 const MORE_ROUNDS: usize = 10;
 /// Longest stream that is kept for timing.
@@ -100,19 +101,20 @@ impl Measurement {
         Some(self.counter(name)? - find(&self.filling, name).unwrap_or(0))
     }
 
-    /// Compares and hops of the searches of one queue, `prq` or `umq`, after the queues were filled; `None` if the
-    /// engine does not count them.
+    /// Compares and hops of the searches of one queue, `prq` or `umq`, after the queues were
+    /// filled; `None` if the engine does not count them.
     pub fn steps_of(&self, queue: &str) -> Option<u64> {
         Some(self.rise(&format!("{queue}_attempts"))? + self.rise(&format!("{queue}_hops"))?)
     }
 
-    /// Compares and hops of all searches. The emulated NIC counts those of its own posted receives, so it has an
-    /// answer only if nothing was unexpected or fell back to the host.
+    /// Compares and hops of all searches. The emulated NIC counts those of its own posted receives,
+    /// so it has an answer only if nothing was unexpected or fell back to the host.
     pub fn steps(&self) -> Option<u64> {
         if let Some(posted) = self.steps_of("prq") {
             return Some(posted + self.steps_of("umq")?);
         }
-        let elsewhere = ["unexpected", "fallback_receives", "fallback_unexpected", "fallback_tables"];
+        let elsewhere =
+            ["unexpected", "fallback_receives", "fallback_unexpected", "fallback_tables"];
         if elsewhere.iter().any(|name| self.counter(name) != Some(0)) {
             return None;
         }
@@ -139,16 +141,19 @@ impl Measurement {
 
     /// How many times faster than another engine: median of the rounds that both made.
     pub fn faster_than(&self, other: &Self) -> Option<f64> {
-        let ratios: Vec<f64> = self.ns.iter().zip(&other.ns).map(|(own, other)| other / own).collect();
+        let ratios: Vec<f64> =
+            self.ns.iter().zip(&other.ns).map(|(own, other)| other / own).collect();
         Summary::of(&ratios).map(|summary| summary.median)
     }
 }
 
-/// Runs the workload's first `limit` events through all candidates, the first of which is the baseline.
+/// Runs the workload's first `limit` events through all candidates, the first of which is the
+/// baseline.
 ///
-/// The counting run also compares the results. Then come `rounds` timed rounds over all candidates, or more if they
-/// are short; one that has spent more than 0.7 s sits the later rounds out, and streams of more than four million events are not timed.
-/// What fills the queues before the first search that can find something is not timed.
+/// The counting run also compares the results. Then come `rounds` timed rounds over all candidates,
+/// or more if they are short; one that has spent more than 0.7 s sits the later rounds out, and
+/// streams of more than four million events are not timed. What fills the queues before the first
+/// search that can find something is not timed.
 ///
 /// # Errors
 /// [`CompareError`]; `case` names the case in it.
@@ -159,12 +164,16 @@ pub fn measure(
     rounds: usize,
     case: &str,
 ) -> Result<Vec<Measurement>, CompareError> {
-    let events =
-        || workload.events().map(|events| events.take(limit.map_or(usize::MAX, |limit| limit as usize)));
+    let events = || {
+        workload
+            .events()
+            .map(|events| events.take(limit.map_or(usize::MAX, |limit| limit as usize)))
+    };
     let mut all: Vec<Measurement> = Vec::new();
     for candidate in candidates {
         let measurement = count(candidate, workload, &mut events()?)?;
-        if let Some(baseline) = all.first().filter(|baseline| baseline.digest != measurement.digest) {
+        if let Some(baseline) = all.first().filter(|baseline| baseline.digest != measurement.digest)
+        {
             let (engine, baseline) = (measurement.engine, baseline.engine.clone());
             return Err(CompareError::Differs { engine, baseline, case: case.to_owned() });
         }
@@ -231,7 +240,14 @@ fn count(
             matcher.counters()
         }
     };
-    Ok(Measurement { engine: candidate.name.clone(), counters, filling, matches, digest, ns: Vec::new() })
+    Ok(Measurement {
+        engine: candidate.name.clone(),
+        counters,
+        filling,
+        matches,
+        digest,
+        ns: Vec::new(),
+    })
 }
 
 /// The time of the searching part alone. The emulated NIC runs whole streams only.
@@ -307,10 +323,15 @@ mod tests {
         let entry = registry::find("optimistic").expect("a known name");
         let options = EngineOptions { threads: false, ..EngineOptions::default() };
         let steps = |workload| {
-            let all = measure(&[Candidate::registered(entry, &options)], &workload, None, 0, "a case");
+            let all =
+                measure(&[Candidate::registered(entry, &options)], &workload, None, 0, "a case");
             all.expect("a measurement")[0].steps()
         };
         assert!(steps(depth()) >= Some(5));
-        assert_eq!(steps(Workload { early: 100, ..depth() }), None, "searches for unexpected messages");
+        assert_eq!(
+            steps(Workload { early: 100, ..depth() }),
+            None,
+            "searches for unexpected messages"
+        );
     }
 }

@@ -5,12 +5,13 @@ use dpa_model::{CommId, Rank, Selector, Tag};
 use super::experiment::{Plan, Progress, Report};
 use super::{CompareError, Table, Value};
 use crate::engine::{
-    Engine, FourDEngine, GridThreshold, RecvId, dimension_span, paper_overhead_array, paper_overhead_four_d,
+    Engine, FourDEngine, GridThreshold, RecvId, dimension_span, paper_overhead_array,
+    paper_overhead_four_d,
 };
 use crate::figure::{Axis, Figure, Lines, Series};
 
-/// Printed cells of the table: size of the communicator; array; 4D with 1, 100, 1,000 requests and with one of
-/// every rank (F16).
+/// Printed cells of the table: size of the communicator; array; 4D with 1, 100, 1,000 requests and
+/// with one of every rank (F16).
 const PRINTED: [(u32, [&str; 5]); 3] = [
     (4_096, ["96.05KB", "176B", "752B", "6.06KB", "26.67KB"]),
     (65_536, ["1.5MB", "240B", "528B", "3.14KB", "194.3KB"]),
@@ -57,9 +58,12 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
             ]);
         }
     }
-    let engines: Vec<_> = plan.engines.iter().filter(|entry| entry.engine(&plan.options).is_some()).collect();
-    let columns = ["communicator", "requests"].into_iter().chain(engines.iter().map(|entry| entry.name));
-    let title = "Real bytes of this project's engines: entries, tables and what is kept for cancels";
+    let engines: Vec<_> =
+        plan.engines.iter().filter(|entry| entry.engine(&plan.options).is_some()).collect();
+    let columns =
+        ["communicator", "requests"].into_iter().chain(engines.iter().map(|entry| entry.name));
+    let title =
+        "Real bytes of this project's engines: entries, tables and what is kept for cancels";
     let mut real = Table::new("memory-real", title, columns);
     let columns = ["communicator", "requests", "engine", "bytes", "bytes_over_list"];
     let mut data = Table::new("memory", title, columns);
@@ -67,7 +71,8 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     for (done, (size, _)) in PRINTED.into_iter().enumerate() {
         progress(done as f64 / PRINTED.len() as f64, &format!("memory of {size} ranks"));
         let title = format!("communicator of {size}");
-        let mut panel = Lines::new(title, Axis::log("requests, one of each rank"), Axis::log("bytes"));
+        let mut panel =
+            Lines::new(title, Axis::log("requests, one of each rank"), Axis::log("bytes"));
         panel.series = engines.iter().map(|entry| Series::line(entry.name, [])).collect();
         for requests in requests(size) {
             let built = engines.iter().filter_map(|entry| entry.engine(&plan.options));
@@ -77,14 +82,25 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
             for ((entry, &bytes), series) in engines.iter().zip(&bytes).zip(&mut panel.series) {
                 series.points.push((f64::from(requests), bytes as f64));
                 let over_list = list.map(|list| bytes as f64 - list as f64);
-                data.push([size.into(), requests.into(), entry.name.into(), bytes.into(), over_list.into()]);
+                data.push([
+                    size.into(),
+                    requests.into(),
+                    entry.name.into(),
+                    bytes.into(),
+                    over_list.into(),
+                ]);
             }
-            real.push([size.into(), requests.into()].into_iter().chain(bytes.into_iter().map(Value::from)));
+            real.push(
+                [size.into(), requests.into()]
+                    .into_iter()
+                    .chain(bytes.into_iter().map(Value::from)),
+            );
         }
         panels.push(panel);
     }
-    let figure =
-        panels.into_iter().fold(Figure::new("Real memory, one posted receive of each rank"), Figure::with);
+    let figure = panels
+        .into_iter()
+        .fold(Figure::new("Real memory, one posted receive of each rank"), Figure::with);
     Ok(Report {
         summary: vec![paper.clone(), real],
         data: vec![paper, data],
@@ -92,7 +108,8 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     })
 }
 
-/// Entries that a queue of a communicator holds when it becomes a grid: one more than the threshold.
+/// Entries that a queue of a communicator holds when it becomes a grid: one more than the
+/// threshold.
 fn threshold(size: u32) -> u64 {
     let mut engine = FourDEngine::new(GridThreshold::default(), Some(size));
     let mut entries = 0_u64;
@@ -106,14 +123,19 @@ fn threshold(size: u32) -> u64 {
 
 /// Spans and thresholds at the ends of the paper's intervals, and the paper's example.
 pub(super) fn spans() -> Report {
-    let columns = ["size", "span", "threshold", "interval, printed", "span, printed", "threshold, printed"];
+    let columns =
+        ["size", "span", "threshold", "interval, printed", "span, printed", "threshold, printed"];
     let mut table = Table::new("spans", "4D's spans and thresholds (F5 to F7)", columns)
         .note("The threshold is seen in an engine: entries of the queue before it became a grid.")
         .note(
             "The printed formula with floor instead of ceil would give span 4 for 257 ranks and 8 for 4,097.",
         );
-    let intervals =
-        [((1, 256), 4, 26), ((257, 4_096), 8, 50), ((4_097, 65_536), 16, 98), ((65_537, 1_048_576), 32, 194)];
+    let intervals = [
+        ((1, 256), 4, 26),
+        ((257, 4_096), 8, 50),
+        ((4_097, 65_536), 16, 98),
+        ((65_537, 1_048_576), 32, 194),
+    ];
     for ((first, last), span, printed_threshold) in intervals {
         for size in [first, last] {
             table.push([
@@ -129,12 +151,29 @@ pub(super) fn spans() -> Report {
     let (size, rank) = (1_048_576, 80_000_u32);
     let span = dimension_span(size);
     let columns = ["rank", "plane", "x", "y", "in segment", "skipped when full"];
-    let mut example = Table::new("spans-example", "4D's example (F10): rank 80,000 of 1,048,576", columns)
-        .note("Printed: 2, 14, 4, 0; 1,048,544 skipped: 31 planes, 31 elements of an array, 31 segments.");
+    let mut example = Table::new(
+        "spans-example",
+        "4D's example (F10): rank 80,000 of 1,048,576",
+        columns,
+    )
+    .note(
+        "Printed: 2, 14, 4, 0; 1,048,544 skipped: 31 planes, 31 elements of an array, 31 segments.",
+    );
     let skipped = (span - 1) * (span.pow(3) + span.pow(2) + span);
     example.push(
-        [rank, rank / span.pow(3), rank / span.pow(2) % span, rank / span % span, rank % span, skipped]
-            .map(Value::from),
+        [
+            rank,
+            rank / span.pow(3),
+            rank / span.pow(2) % span,
+            rank / span % span,
+            rank % span,
+            skipped,
+        ]
+        .map(Value::from),
     );
-    Report { summary: vec![table.clone(), example.clone()], data: vec![table, example], figures: Vec::new() }
+    Report {
+        summary: vec![table.clone(), example.clone()],
+        data: vec![table, example],
+        figures: Vec::new(),
+    }
 }

@@ -1,9 +1,10 @@
 //! The papers' experiments, on every engine of the registry side by side.
 //!
-//! What is compared first is *steps*: full compares plus hops over inner nodes (S28). They are counted, so they are
-//! the same on every machine. Times come second: nanoseconds per matched message, median over the rounds, and the
-//! median of each round's ratio to the list engine, which runs in the same round. In every case all engines run
-//! the same stream, and one whose results differ from the list's ends the comparison.
+//! What is compared first is *steps*: full compares plus hops over inner nodes (S28). They are
+//! counted, so they are the same on every machine. Times come second: nanoseconds per matched
+//! message, median over the rounds, and the median of each round's ratio to the list engine, which
+//! runs in the same round. In every case all engines run the same stream, and one whose results
+//! differ from the list's ends the comparison.
 //!
 //! | experiment | source |
 //! |---|---|

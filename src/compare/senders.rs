@@ -40,7 +40,8 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
                     let seed = plan.seed;
                     let workload =
                         Workload { ranks, pending, order, early, seed, ..Pattern::Senders.usual() };
-                    let keys = vec![queue.into(), order.name().into(), pending.into(), ranks.into()];
+                    let keys =
+                        vec![queue.into(), order.name().into(), pending.into(), ranks.into()];
                     cases.push(Case { keys, workload });
                 }
             }
@@ -49,13 +50,15 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     let sheet = run_cases(plan, &["queue", "order", "pending", "ranks"], cases, progress)?;
     let most = plan.pending.iter().copied().max().unwrap_or(0);
     // Forward search hardly depends on how many are pending.
-    let shown = sheet.filtered(|case| case.workload.order == Order::Reverse || case.workload.pending == most);
+    let shown = sheet
+        .filtered(|case| case.workload.order == Order::Reverse || case.workload.pending == most);
     let steps = shown
         .pivot("search-steps", "4D's micro-benchmark: times fewer steps than the list", FEWER_STEPS)
         .note("Steps are compares and hops, counted; in reverse order the list makes n(n+1)/2 of them (V7).");
     let mut summary = vec![steps];
     if sheet.timed() {
-        let times = shown.pivot("search-times", "4D's micro-benchmark: times faster than the list", FASTER);
+        let times =
+            shown.pivot("search-times", "4D's micro-benchmark: times faster than the list", FASTER);
         summary.push(times.note("Times depend on the machine and on what else runs on it."));
     }
     let paper = beside_paper(&sheet);
@@ -67,7 +70,11 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     if sheet.timed() {
         figures.push(("search-times".to_owned(), search_figure(&sheet, plan, "less time", FASTER)));
     }
-    Ok(Report { summary, data: vec![sheet.data("search", "4D's micro-benchmark (F19, F20)")], figures })
+    Ok(Report {
+        summary,
+        data: vec![sheet.data("search", "4D's micro-benchmark (F19, F20)")],
+        figures,
+    })
 }
 
 /// Ours beside the paper's numbers, at the paper's job size.
@@ -93,16 +100,21 @@ fn beside_paper(sheet: &Sheet) -> Table {
     table
 }
 
-/// Speed-up in reverse order over the job size at the largest number of pending messages, the paper's beside it.
+/// Speed-up in reverse order over the job size at the largest number of pending messages, the
+/// paper's beside it.
 fn search_figure(sheet: &Sheet, plan: &Plan, what: &str, metric: Metric) -> Figure {
     let pending = plan.pending.iter().copied().max().unwrap_or(0).to_string();
-    let mut figure = Figure::new(format!("4D's micro-benchmark: {what} than the list, {pending} pending"));
+    let mut figure =
+        Figure::new(format!("4D's micro-benchmark: {what} than the list, {pending} pending"));
     for (queue, [array, four_d]) in PAPER {
         for order in [Order::Reverse, Order::Forward] {
             let title = format!("{queue}, {order}");
-            let mut panel = Lines::new(title, Axis::powers("ranks"), Axis::log(format!("times {what}")));
+            let mut panel =
+                Lines::new(title, Axis::powers("ranks"), Axis::log(format!("times {what}")));
             let x = |case: &Case| {
-                let fits = key(case, 0) == queue && key(case, 1) == order.name() && key(case, 2) == pending;
+                let fits = key(case, 0) == queue
+                    && key(case, 1) == order.name()
+                    && key(case, 2) == pending;
                 fits.then_some(f64::from(case.workload.ranks))
             };
             panel.series = sheet.series(x, metric);
@@ -126,13 +138,20 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
     for (queue, early) in QUEUES {
         for any in ANY_SHARES {
             let seed = plan.seed;
-            let workload =
-                Workload { ranks: ANY_RANKS, pending, any, early, seed, ..Pattern::Senders.usual() };
+            let workload = Workload {
+                ranks: ANY_RANKS,
+                pending,
+                any,
+                early,
+                seed,
+                ..Pattern::Senders.usual()
+            };
             cases.push(Case { keys: vec![queue.into(), any.into()], workload });
         }
     }
     let sheet = run_cases(plan, &["queue", "any_percent"], cases, progress)?;
-    let title = format!("{ANY_RANKS} ranks, {pending} pending, reverse, receives from any source: ");
+    let title =
+        format!("{ANY_RANKS} ranks, {pending} pending, reverse, receives from any source: ");
     let mut summary = vec![
         sheet
             .pivot("any-steps", title.clone() + "times fewer steps than the list", FEWER_STEPS)
@@ -161,8 +180,12 @@ pub(super) fn rate(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compar
         for (queue, early) in QUEUES {
             for order in [Order::Forward, Order::Reverse] {
                 let seed = plan.seed;
-                let workload = Workload { ranks, pending, order, early, seed, ..Pattern::Senders.usual() };
-                cases.push(Case { keys: vec![senders.into(), queue.into(), order.name().into()], workload });
+                let workload =
+                    Workload { ranks, pending, order, early, seed, ..Pattern::Senders.usual() };
+                cases.push(Case {
+                    keys: vec![senders.into(), queue.into(), order.name().into()],
+                    workload,
+                });
             }
         }
     }
@@ -171,7 +194,9 @@ pub(super) fn rate(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compar
     let mut summary = vec![sheet.pivot("rate-steps", title.clone() + "steps per message", STEPS)];
     if sheet.timed() {
         let times = sheet.pivot("rate-times", title + "nanoseconds per message", NANOSECONDS);
-        summary.push(times.note("The queue is filled before the clock starts, but for the emulated NIC."));
+        summary.push(
+            times.note("The queue is filled before the clock starts, but for the emulated NIC."),
+        );
     }
     Ok(Report { summary, data: vec![sheet.data("rate", "One depth")], figures: Vec::new() })
 }

@@ -168,8 +168,10 @@ impl Table {
 
     /// For programs: RFC 4180, with a header.
     pub fn csv(&self) -> String {
-        let header: Vec<String> = self.columns.iter().map(|name| Value::from(name.as_str()).csv()).collect();
-        let rows = self.rows.iter().map(|row| row.iter().map(Value::csv).collect::<Vec<_>>().join(","));
+        let header: Vec<String> =
+            self.columns.iter().map(|name| Value::from(name.as_str()).csv()).collect();
+        let rows =
+            self.rows.iter().map(|row| row.iter().map(Value::csv).collect::<Vec<_>>().join(","));
         let mut out = header.join(",") + "\n";
         rows.for_each(|row| out += &(row + "\n"));
         out
@@ -209,6 +211,9 @@ mod tests {
         assert_eq!((lines[0], lines[4]), ("Title", "  counted"), "{text}");
         assert!(lines[2].starts_with("list") && lines[2].ends_with("1.25"), "{text}");
         assert!(lines[3].contains(" - ") && lines[3].ends_with("123"), "{text}");
-        assert_eq!(table.json()["rows"][1], json!({"engine": "a, b", "steps": null, "ratio": 123.456}));
+        assert_eq!(
+            table.json()["rows"][1],
+            json!({"engine": "a, b", "steps": null, "ratio": 123.456})
+        );
     }
 }

@@ -25,7 +25,10 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
                     seed: plan.seed,
                     ..Pattern::Depth.usual()
                 };
-                cases.push(Case { keys: vec![queue.into(), senders.into(), depth.into()], workload });
+                cases.push(Case {
+                    keys: vec![queue.into(), senders.into(), depth.into()],
+                    workload,
+                });
             }
         }
     }
@@ -39,11 +42,14 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
     for queue in ["PRQ", "UMQ"] {
         for senders in ["one", "many"] {
             let x = |case: &Case| {
-                let fits = case.keys[0] == Value::from(queue) && case.keys[1] == Value::from(senders);
+                let fits =
+                    case.keys[0] == Value::from(queue) && case.keys[1] == Value::from(senders);
                 fits.then_some(f64::from(case.workload.pending))
             };
-            let title = format!("{queue}, {senders} sender{}", if senders == "one" { "" } else { "s" });
-            let panel = Lines::new(title, Axis::powers("entries in front"), Axis::log("steps per message"));
+            let title =
+                format!("{queue}, {senders} sender{}", if senders == "one" { "" } else { "s" });
+            let panel =
+                Lines::new(title, Axis::powers("entries in front"), Axis::log("steps per message"));
             figure = figure.with(Lines { series: sheet.series(x, STEPS), ..panel });
         }
     }
@@ -74,10 +80,11 @@ pub(super) fn patterns(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
             FASTER,
         ));
     }
-    let name = |Case { workload: Workload { pattern, ranks, .. }, .. }: &Case| match plan.ranks.len() {
-        0 | 1 => pattern.name().to_owned(),
-        _ => format!("{pattern}, {ranks}"),
-    };
+    let name =
+        |Case { workload: Workload { pattern, ranks, .. }, .. }: &Case| match plan.ranks.len() {
+            0 | 1 => pattern.name().to_owned(),
+            _ => format!("{pattern}, {ranks}"),
+        };
     let names: Vec<String> = sheet.rows.iter().map(|(case, _)| name(case)).collect();
     let mut heat = crate::figure::Heat::new("Application patterns", "", "", "steps per message")
         .with_columns(names)

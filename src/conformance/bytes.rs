@@ -1,4 +1,5 @@
-//! Calls from bytes: every sequence of bytes is a sequence of calls, and neighbouring bytes give similar ones.
+//! Calls from bytes: every sequence of bytes is a sequence of calls, and neighbouring bytes give
+//! similar ones.
 
 use dpa_model::{CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel};
 
@@ -6,10 +7,26 @@ use super::Call;
 use crate::engine::{CollName, Collective, MsgId, RecvId};
 use crate::stream::{Event, ProbeId};
 
-/// Numbers at which structures change: few, neighbours, ends of intervals, multiples of a number of buckets,
-/// high bits only.
-const NUMBERS: [u32; 16] =
-    [0, 1, 2, 3, 4, 255, 256, 1021, 2042, 4095, 4096, 65_536, 1 << 20, 1 << 24, 1 << 30, i32::MAX as u32];
+/// Numbers at which structures change: few, neighbours, ends of intervals, multiples of a number of
+/// buckets, high bits only.
+const NUMBERS: [u32; 16] = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    255,
+    256,
+    1021,
+    2042,
+    4095,
+    4096,
+    65_536,
+    1 << 20,
+    1 << 24,
+    1 << 30,
+    i32::MAX as u32,
+];
 
 /// Communicators.
 const COMMS: [u32; 4] = [0, 1, 4096, u32::MAX];
@@ -17,11 +34,12 @@ const COMMS: [u32; 4] = [0, 1, 4096, u32::MAX];
 /// Names of collective operations.
 const NAMES: [&str; 4] = ["gather", "allreduce", "bcast", "alltoall"];
 
-/// The calls of some bytes, three bytes each; what is left over says nothing. A call may be repeated with
-/// rising sources or tags, so that short inputs make long queues: at most 16 calls for three bytes.
+/// The calls of some bytes, three bytes each; what is left over says nothing. A call may be
+/// repeated with rising sources or tags, so that short inputs make long queues: at most 16 calls
+/// for three bytes.
 ///
-/// The first byte chooses the call and its mark, the other two its key: communicator (2 bits), source (4), tag
-/// (4), repetitions (4), wildcards (2), from the lowest bit on.
+/// The first byte chooses the call and its mark, the other two its key: communicator (2 bits),
+/// source (4), tag (4), repetitions (4), wildcards (2), from the lowest bit on.
 pub fn calls_from_bytes(bytes: &[u8]) -> Vec<Call> {
     let mut decoder = Decoder::default();
     for chunk in bytes.chunks_exact(3) {
@@ -64,7 +82,13 @@ impl Decoder {
                 let recv = RecvId(self.posts);
                 self.posts += 1;
                 let selector = selector_at(step);
-                self.calls.push(Call::Event(Event::Post { recv, comm, selector, size: None, coll }));
+                self.calls.push(Call::Event(Event::Post {
+                    recv,
+                    comm,
+                    selector,
+                    size: None,
+                    coll,
+                }));
             }),
             5..=9 => (0..times).for_each(|step| {
                 let msg = MsgId(self.arrivals);
@@ -78,8 +102,14 @@ impl Decoder {
                 let recv = RecvId(self.posts.wrapping_sub(u64::from(key & 0xff)));
                 self.calls.push(Call::Event(Event::Cancel { recv }));
             }
-            12 => self.calls.push(Call::Event(Event::Probe { probe, comm, selector: selector_at(0) })),
-            13 => self.calls.push(Call::Event(Event::Mprobe { probe, comm, selector: selector_at(0) })),
+            12 => {
+                self.calls.push(Call::Event(Event::Probe { probe, comm, selector: selector_at(0) }))
+            }
+            13 => self.calls.push(Call::Event(Event::Mprobe {
+                probe,
+                comm,
+                selector: selector_at(0),
+            })),
             14 => self.calls.push(Call::Free(comm)),
             // Large sizes would do nothing but make large arrays.
             _ => self.calls.push(Call::Size(comm, u32::from(key >> 2))),

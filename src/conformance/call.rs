@@ -33,14 +33,16 @@ impl fmt::Display for Call {
 /// The communicator that an event names.
 pub(super) fn comm_of(event: &Event) -> Option<CommId> {
     match *event {
-        Event::Post { comm, .. } | Event::Probe { comm, .. } | Event::Mprobe { comm, .. } => Some(comm),
+        Event::Post { comm, .. } | Event::Probe { comm, .. } | Event::Mprobe { comm, .. } => {
+            Some(comm)
+        }
         Event::Arrive { envelope, .. } => Some(envelope.comm),
         Event::Cancel { .. } => None,
     }
 }
 
-/// A random stream of `events` events, the same for the same arguments, with communicators of late freed and
-/// sizes told in between.
+/// A random stream of `events` events, the same for the same arguments, with communicators of late
+/// freed and sizes told in between.
 pub fn random_calls(seed: u64, events: u64, profile: Profile) -> Vec<Call> {
     // Other numbers than the stream's.
     let mut random = ChaCha8Rng::seed_from_u64(!seed);

@@ -1,10 +1,12 @@
 //! The conformance suite: does an engine give the oracle's result (G4, V8), whatever it is asked?
 //!
-//! - [`Pair`]: an engine and the oracle side by side, call by call; a [`Difference`] says where they part.
-//! - [`Call`]: what can be asked of an engine, freed communicators and told sizes included; from a random
-//!   stream ([`random_calls`]) or from bytes ([`calls_from_bytes`]), as a fuzzer invents them.
-//! - [`check_engine`] runs calls through a pair; [`check_stream`] a stream through anything that runs streams;
-//!   [`check_calls`] and [`check_seed`] go through every engine of the registry.
+//! - [`Pair`]: an engine and the oracle side by side, call by call; a [`Difference`] says where
+//!   they part.
+//! - [`Call`]: what can be asked of an engine, freed communicators and told sizes included; from a
+//!   random stream ([`random_calls`]) or from bytes ([`calls_from_bytes`]), as a fuzzer invents
+//!   them.
+//! - [`check_engine`] runs calls through a pair; [`check_stream`] a stream through anything that
+//!   runs streams; [`check_calls`] and [`check_seed`] go through every engine of the registry.
 //!
 //! Tests, the fuzz target and examples use it; so can the author of an engine elsewhere.
 //!

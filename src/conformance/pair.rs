@@ -41,7 +41,11 @@ impl std::fmt::Debug for Pair {
 
 /// `Err` if the two differ; `what` names them.
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, engine: T, oracle: T) -> Result<(), String> {
-    if engine == oracle { Ok(()) } else { Err(format!("{what}: {engine:?}, the oracle {oracle:?}")) }
+    if engine == oracle {
+        Ok(())
+    } else {
+        Err(format!("{what}: {engine:?}, the oracle {oracle:?}"))
+    }
 }
 
 fn holds(what: &str, condition: bool) -> Result<(), String> {
@@ -126,8 +130,9 @@ impl Pair {
         }
     }
 
-    /// Compares what can be seen between two calls: both queues in their order, which communicators have
-    /// entries, and the statistics that no structure can change. Costs the length of the queues.
+    /// Compares what can be seen between two calls: both queues in their order, which communicators
+    /// have entries, and the statistics that no structure can change. Costs the length of the
+    /// queues.
     ///
     /// # Errors
     /// The [`Difference`]; its call is the one made last.
@@ -152,12 +157,17 @@ impl Pair {
 
     /// S28: what no structure can change is equal, the rest is possible, and nothing is lost.
     fn compare_stats(&mut self) -> Result<(), String> {
-        let common =
-            |queue: &QueueStats| (queue.hits, queue.misses, queue.length, queue.length_max, queue.length_sum);
+        let common = |queue: &QueueStats| {
+            (queue.hits, queue.misses, queue.length, queue.length_max, queue.length_sum)
+        };
         let (stats, expected) = (self.engine.stats(), self.oracle.stats());
         same("PRQ hits, misses, lengths", common(&stats.prq), common(&expected.prq))?;
         same("UMQ hits, misses, lengths", common(&stats.umq), common(&expected.umq))?;
-        same("cancels", (stats.cancelled, stats.too_late), (expected.cancelled, expected.too_late))?;
+        same(
+            "cancels",
+            (stats.cancelled, stats.too_late),
+            (expected.cancelled, expected.too_late),
+        )?;
         for (name, queue) in [("PRQ", &stats.prq), ("UMQ", &stats.umq)] {
             // One search compares an entry at most once.
             holds(&format!("{name}: depth above length"), queue.depth_max <= queue.length_max)?;
@@ -174,18 +184,24 @@ impl Pair {
         let bound = self.engine.memory_bound(&self.load);
         holds("memory above its maximum", stats.memory_bytes <= stats.memory_bytes_max)?;
         holds(
-            &format!("memory {} above the bound {bound} for {:?}", stats.memory_bytes_max, self.load),
+            &format!(
+                "memory {} above the bound {bound} for {:?}",
+                stats.memory_bytes_max, self.load
+            ),
             stats.memory_bytes_max <= bound,
         )
     }
 }
 
-/// Makes the calls on an engine, which must be empty, and on the oracle; compares every return, and now and
-/// then and at the end everything that can be seen.
+/// Makes the calls on an engine, which must be empty, and on the oracle; compares every return, and
+/// now and then and at the end everything that can be seen.
 ///
 /// # Errors
 /// The first [`Difference`].
-pub fn check_engine(engine: Box<dyn Engine>, calls: impl Iterator<Item = Call>) -> Result<(), Difference> {
+pub fn check_engine(
+    engine: Box<dyn Engine>,
+    calls: impl Iterator<Item = Call>,
+) -> Result<(), Difference> {
     let mut pair = Pair::new(engine);
     for (number, call) in calls.enumerate() {
         pair.apply(call)?;
@@ -259,9 +275,14 @@ mod tests {
         let probes = differs(|list, comm, selector| list.probe(comm, selector), u64::MAX);
         assert!(probes.is_some(), "a matched probe that leaves the message");
 
-        let wild =
-            differs(|list, comm, _| list.mprobe(comm, Selector::new(SourceSel::Any, TagSel::Any)), u64::MAX);
-        assert!(wild.is_some_and(|difference| difference.call.starts_with("mprobe")), "a wrong message");
+        let wild = differs(
+            |list, comm, _| list.mprobe(comm, Selector::new(SourceSel::Any, TagSel::Any)),
+            u64::MAX,
+        );
+        assert!(
+            wild.is_some_and(|difference| difference.call.starts_with("mprobe")),
+            "a wrong message"
+        );
 
         let memory = differs(|list, comm, selector| list.mprobe(comm, selector), 500);
         assert!(memory.is_some_and(|difference| difference.what.contains("above the bound 500")));

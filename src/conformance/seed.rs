@@ -16,8 +16,9 @@ fn pick<T: Copy>(random: &mut ChaCha8Rng, choices: &[T]) -> T {
     choices[random.random_range(0..choices.len() as u64) as usize]
 }
 
-/// Options of engines, the same for the same number: few and many bins, low and high thresholds, sizes of communicators right, wrong and
-/// untold, and an emulated NIC that is run by the calling thread and so small that it falls back now and then.
+/// Options of engines, the same for the same number: few and many bins, low and high thresholds,
+/// sizes of communicators right, wrong and untold, and an emulated NIC that is run by the calling
+/// thread and so small that it falls back now and then.
 pub fn seed_options(seed: u64) -> EngineOptions {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let bins = BinCount::new(pick(&mut random, &BINS)).unwrap_or_default();
@@ -40,8 +41,10 @@ pub fn seed_options(seed: u64) -> EngineOptions {
     let comm_size = pick(&mut random, &[None, Some(1), Some(64), Some(300), Some(5000)]);
     let grow_bins = pick(&mut random, &[false, false, true]);
     let (k, theta) = (pick(&mut random, &[0, 1, 8]), pick(&mut random, &[1, 5, 20, 100]));
-    let grid =
-        pick(&mut random, &[GridThreshold::Span, GridThreshold::Entries(0), GridThreshold::Entries(4)]);
+    let grid = pick(
+        &mut random,
+        &[GridThreshold::Span, GridThreshold::Entries(0), GridThreshold::Entries(4)],
+    );
     EngineOptions {
         bins,
         grow_bins,
@@ -55,8 +58,8 @@ pub fn seed_options(seed: u64) -> EngineOptions {
     }
 }
 
-/// Runs a stream through a matcher and through the oracle and compares the results, one by one, what is left
-/// included.
+/// Runs a stream through a matcher and through the oracle and compares the results, one by one,
+/// what is left included.
 ///
 /// # Errors
 /// What differs first, or that the matcher gave up.
@@ -72,12 +75,13 @@ pub fn check_stream(matcher: &mut dyn StreamMatcher, events: &[Event]) -> Result
         return Ok(());
     }
     let first = got.iter().zip(&wanted).take_while(|(got, wanted)| got == wanted).count();
-    let word = |results: &[Outcome]| results.get(first).map_or("nothing".to_owned(), Outcome::to_string);
+    let word =
+        |results: &[Outcome]| results.get(first).map_or("nothing".to_owned(), Outcome::to_string);
     Err(format!("result {first} is {}, the oracle's {}", word(&got), word(&wanted)))
 }
 
-/// A random stream, its length, profile and options fixed by the seed, through every engine of the registry:
-/// call by call where it can be called, and as a stream.
+/// A random stream, its length, profile and options fixed by the seed, through every engine of the
+/// registry: call by call where it can be called, and as a stream.
 ///
 /// # Errors
 /// The engine's name, how to make the stream, and the difference.
@@ -94,8 +98,8 @@ pub fn check_seed(seed: u64) -> Result<(), String> {
     })
 }
 
-/// The calls through every engine of the registry; through those that only run streams without those calls that
-/// no stream has.
+/// The calls through every engine of the registry; through those that only run streams without
+/// those calls that no stream has.
 ///
 /// # Errors
 /// The engine's name and the difference.
@@ -111,7 +115,8 @@ pub fn check_calls(calls: &[Call], options: &EngineOptions) -> Result<(), String
         let named = |what: String| format!("{}: {what}", entry.name);
         match entry.engine(options) {
             Some(engine) => {
-                check_engine(engine, calls.iter().copied()).map_err(|error| named(error.to_string()))?;
+                check_engine(engine, calls.iter().copied())
+                    .map_err(|error| named(error.to_string()))?;
             }
             None => {
                 let mut matcher = entry.build(options).map_err(|error| error.to_string())?;

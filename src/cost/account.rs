@@ -102,10 +102,10 @@ impl Split {
 impl PhaseCost {
     /// The cost of messages that `ranks` processes send at the same time.
     ///
-    /// A rank pays for the messages that it sends, one after the other, and for searching among the receives
-    /// of those that it gets. ppn of M2 counts the processes of the sender's node that send to other nodes in
-    /// this phase. `hops` replaces the average over the smallest torus that holds the job. `steps`: counted
-    /// steps of each receiving rank.
+    /// A rank pays for the messages that it sends, one after the other, and for searching among the
+    /// receives of those that it gets. ppn of M2 counts the processes of the sender's node that
+    /// send to other nodes in this phase. `hops` replaces the average over the smallest torus that
+    /// holds the job. `steps`: counted steps of each receiving rank.
     ///
     /// # Complexity
     /// O(messages log messages).
@@ -119,7 +119,9 @@ impl PhaseCost {
         let layout = &profile.layout;
         let far = |message: &Message| layout.node(message.src) != layout.node(message.dst);
         let mut senders: BTreeMap<u32, u32> = BTreeMap::new();
-        for rank in messages.iter().filter(|message| far(message)).map(|m| m.src).collect::<BTreeSet<_>>() {
+        for rank in
+            messages.iter().filter(|message| far(message)).map(|m| m.src).collect::<BTreeSet<_>>()
+        {
             *senders.entry(layout.node(rank)).or_default() += 1;
         }
         let torus = Torus::holding(ranks, layout);
@@ -138,7 +140,8 @@ impl PhaseCost {
             by_rank.entry(dst).or_default().received += 1;
             if far(message) {
                 far_bytes += bytes as f64;
-                byte_hops += bytes as f64 * f64::from(torus.hops(layout.node(src), layout.node(dst)));
+                byte_hops +=
+                    bytes as f64 * f64::from(torus.hops(layout.node(src), layout.node(dst)));
             }
         }
         for (&rank, cost) in &mut by_rank {
@@ -208,9 +211,10 @@ mod tests {
     #[test]
     fn parts_add_up_by_hand() {
         let profile = Profile::blue_waters();
-        // Ranks 0 and 1 of node 0 send to node 1 (the same router) and node 2 (one hop); 0 sends to its
-        // neighbour as well.
-        let messages = [message(0, 16, 8), message(1, 32, 8), message(0, 1, 1 << 20), message(2, 1, 8)];
+        // Ranks 0 and 1 of node 0 send to node 1 (the same router) and node 2 (one hop); 0 sends to
+        // its neighbour as well.
+        let messages =
+            [message(0, 16, 8), message(1, 32, 8), message(0, 1, 1 << 20), message(2, 1, 8)];
         let steps = BTreeMap::from([(1, 3)]);
         let cost = PhaseCost::of(&profile, 48, &messages, None, Some(&steps));
         assert_eq!(cost.ranks.iter().map(|cost| cost.rank).collect::<Vec<_>>(), [0, 1, 2, 16, 32]);
@@ -236,7 +240,8 @@ mod tests {
     fn a_full_node_is_limited_and_given_hops_replace_the_torus() {
         let profile = Profile::blue_waters();
         // M11: 16 senders of 1 MiB each take 2.5450e-3 s; l(h = 2, b = 1 MiB, ppn = 16).
-        let messages: Vec<Message> = (0..16).map(|rank| message(rank, 16 + rank, 1 << 20)).collect();
+        let messages: Vec<Message> =
+            (0..16).map(|rank| message(rank, 16 + rank, 1 << 20)).collect();
         let cost = PhaseCost::of(&profile, 16, &messages, Some(2.0), None);
         assert_eq!(format!("{:.4e}", cost.ranks[0].transfer_s), "2.5450e-3");
         assert_eq!(cost.link_bytes, 2.0 * 8.0 * f64::from(1 << 20) * 16.0);

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::message_list::Message;
 use super::profile::Layout;
 
-/// Bytes on the busiest link if the job is a perfect cube of the torus: l = 2 h^3 b ppn (M6), where h is the
-/// average of hops per byte and b the average of bytes that a process sends to other nodes. h^3 routers lie
-/// within h hops, and each of them has the bytes of two nodes.
+/// Bytes on the busiest link if the job is a perfect cube of the torus: l = 2 h^3 b ppn (M6), where
+/// h is the average of hops per byte and b the average of bytes that a process sends to other
+/// nodes. h^3 routers lie within h hops, and each of them has the bytes of two nodes.
 pub fn link_bytes(hops: f64, bytes_per_process: f64, processes_per_node: u32) -> f64 {
     2.0 * hops.powi(3) * bytes_per_process * f64::from(processes_per_node)
 }
@@ -17,8 +17,8 @@ pub fn contention_s(delta_s_per_byte: f64, link_bytes: f64) -> f64 {
     delta_s_per_byte * link_bytes
 }
 
-/// Routers in a torus of three directions, a message's bytes going along the first direction, then the second, then
-/// the third, each by the shorter way.
+/// Routers in a torus of three directions, a message's bytes going along the first direction, then
+/// the second, then the third, each by the shorter way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Torus {
     extents: [u32; 3],
@@ -37,7 +37,8 @@ pub struct LinkId {
 }
 
 impl Torus {
-    /// The smallest cube that holds the nodes of so many ranks; used where the real place of a job is not known.
+    /// The smallest cube that holds the nodes of so many ranks; used where the real place of a job
+    /// is not known.
     pub fn holding(ranks: u32, layout: &Layout) -> Self {
         let nodes = ranks.div_ceil(layout.processes_per_node).max(1);
         let routers = u64::from(nodes.div_ceil(layout.nodes_per_router));
@@ -80,17 +81,23 @@ impl Torus {
             let extent = self.extents[axis];
             let ahead = (to[axis] + extent - here[axis]) % extent;
             // Of two equal ways the upper one.
-            let (up, count) = if 2 * ahead <= extent { (true, ahead) } else { (false, extent - ahead) };
+            let (up, count) =
+                if 2 * ahead <= extent { (true, ahead) } else { (false, extent - ahead) };
             for _ in 0..count {
                 let [x, y, z] = here;
-                links.push(LinkId { router: x + self.extents[0] * (y + self.extents[1] * z), axis, up });
+                links.push(LinkId {
+                    router: x + self.extents[0] * (y + self.extents[1] * z),
+                    axis,
+                    up,
+                });
                 here[axis] = (here[axis] + if up { 1 } else { extent - 1 }) % extent;
             }
         }
         links
     }
 
-    /// Bytes of these messages on each link that any of them passes; the most of them is l of M6 without a guess.
+    /// Bytes of these messages on each link that any of them passes; the most of them is l of M6
+    /// without a guess.
     ///
     /// # Complexity
     /// O(messages * hops * log links).
@@ -106,9 +113,9 @@ impl Torus {
     }
 }
 
-/// The contention test (M9): `routers` in a line, and each process of a node in the first half sends to its like half
-/// a line further. With four routers 0 sends to 2 and 1 to 3, so that the link from 1 to 2 carries everything. Of
-/// each node `senders` processes send.
+/// The contention test (M9): `routers` in a line, and each process of a node in the first half
+/// sends to its like half a line further. With four routers 0 sends to 2 and 1 to 3, so that the
+/// link from 1 to 2 carries everything. Of each node `senders` processes send.
 ///
 /// # Panics
 /// When a rank is beyond 32 bits.
@@ -172,12 +179,14 @@ mod tests {
 
     #[test]
     fn one_link_of_the_line_carries_everything() {
-        // M9: 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by delta of M6.
+        // M9: 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by
+        // delta of M6.
         let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
         let messages = line_test(4, 16, 1_000_000, &layout);
         assert_eq!(messages.len(), 64);
         let loads = Torus::line(4, &layout).loads(&layout, &messages);
-        let loads: Vec<_> = loads.into_iter().map(|(link, bytes)| (link.router, link.up, bytes)).collect();
+        let loads: Vec<_> =
+            loads.into_iter().map(|(link, bytes)| (link.router, link.up, bytes)).collect();
         assert_eq!(loads, [(0, true, 32_000_000), (1, true, 64_000_000), (2, true, 32_000_000)]);
         assert!((contention_s(1.0e-10, 64e6) - 6.4e-3).abs() < 1e-15);
         // A longer line: half of the routers' bytes meet on its middle link.

@@ -1,8 +1,9 @@
-//! Predicted against measured: HighVolumePingPong (M8) on every engine of the registry and on whole endpoints.
+//! Predicted against measured: HighVolumePingPong (M8) on every engine of the registry and on whole
+//! endpoints.
 //!
-//! Per engine a set-up time, a time per message and a gamma are fitted to the runs in the best and in the worst
-//! order; the runs in random order are then predicted, unseen, from their steps (M12), by the bound gamma n^2 (M4)
-//! and by gamma n^2 / 3 (M5).
+//! Per engine a set-up time, a time per message and a gamma are fitted to the runs in the best and
+//! in the worst order; the runs in random order are then predicted, unseen, from their steps (M12),
+//! by the bound gamma n^2 (M4) and by gamma n^2 / 3 (M5).
 
 use std::time::Instant;
 
@@ -22,7 +23,8 @@ pub struct Settings {
     pub sizes: Vec<u32>,
     /// Bytes each way.
     pub total_bytes: u64,
-    /// Times that everything is measured; the shortest counts, because other programs only ever add to it.
+    /// Times that everything is measured; the shortest counts, because other programs only ever add
+    /// to it.
     pub rounds: u32,
     /// Decides the random orders.
     pub seed: u64,
@@ -63,8 +65,8 @@ pub enum MeasureError {
 /// A timing is the shortest of runs that together last at least this long.
 const TIMED_S: f64 = 1e-3;
 
-/// Measures all engines given, and endpoints if asked for. `progress` hears of every timing done; there are
-/// `rounds` of them for each engine, size and order.
+/// Measures all engines given, and endpoints if asked for. `progress` hears of every timing done;
+/// there are `rounds` of them for each engine, size and order.
 ///
 /// # Errors
 /// [`MeasureError`].
@@ -103,8 +105,9 @@ pub fn measure(
 fn tests(settings: &Settings) -> impl Iterator<Item = HighVolumePingPong> {
     let total_bytes = settings.total_bytes;
     let orders = [Posting::InOrder, Posting::Random(settings.seed), Posting::Reverse];
-    let of_size =
-        move |&messages: &u32| orders.map(|posting| HighVolumePingPong { messages, total_bytes, posting });
+    let of_size = move |&messages: &u32| {
+        orders.map(|posting| HighVolumePingPong { messages, total_bytes, posting })
+    };
     settings.sizes.iter().flat_map(of_size)
 }
 
@@ -142,7 +145,10 @@ fn time_engine(
     Ok((steps.ok_or(StepsError::Uncounted(entry.name))?, shortest))
 }
 
-fn time_endpoints(options: &EngineOptions, test: &HighVolumePingPong) -> Result<Timing, PingPongError> {
+fn time_endpoints(
+    options: &EngineOptions,
+    test: &HighVolumePingPong,
+) -> Result<Timing, PingPongError> {
     let nic = roomy(options, test.messages as usize, 1).nic;
     let config = EndpointConfig { nic, drive: Drive::Caller, fallback: options.fallback };
     let side = || Side::new(Endpoint::new(&config)?, Rank::default());
@@ -278,7 +284,8 @@ impl Line {
     fn at(&self, run: &Measured, search: f64) -> f64 {
         let value = |estimate: Option<Estimate>| estimate.map_or(0.0, |estimate| estimate.value);
         value(self.set_up)
-            + WAYS * (value(self.per_message) * f64::from(run.messages) + value(self.gamma) * search)
+            + WAYS
+                * (value(self.per_message) * f64::from(run.messages) + value(self.gamma) * search)
     }
 }
 
@@ -293,7 +300,8 @@ mod tests {
         let mut runs = Vec::new();
         for messages in [10_u32, 100, 1000, 5000] {
             let n = u64::from(messages);
-            for (order, steps) in [("best", n), ("random", n * n / 4), ("worst", steps_reverse(n))] {
+            for (order, steps) in [("best", n), ("random", n * n / 4), ("worst", steps_reverse(n))]
+            {
                 let seconds = 1e-6 + 2.0 * (20e-9 * n as f64 + 3e-9 * steps as f64);
                 runs.push(Measured { engine: "list", order, messages, steps, seconds });
             }
@@ -302,7 +310,8 @@ mod tests {
         assert!((list.gamma_step_s.expect("told").value / 3e-9 - 1.0).abs() < 1e-6);
         assert!((list.message_s.expect("told").value / 20e-9 - 1.0).abs() < 1e-4);
         assert!(list.error_steps < 1e-6);
-        // A random order takes half of the worst order's steps: the bound says nearly twice, a third too little.
+        // A random order takes half of the worst order's steps: the bound says nearly twice, a
+        // third too little.
         assert!(list.error_bound > 0.3 && list.error_third > 0.1, "{list:?}");
         // n (n + 1) / 2 steps of 3 ns each are 1.5 ns n^2 and a little per message.
         assert!((list.gamma_s.expect("told").value / 1.5e-9 - 1.0).abs() < 0.01);

@@ -1,5 +1,5 @@
-//! Parameters from measured runs: alpha, R_b and R_N of each place and protocol, gamma and delta, in one least-squares
-//! fit.
+//! Parameters from measured runs: alpha, R_b and R_N of each place and protocol, gamma and delta,
+//! in one least-squares fit.
 //!
 //! A run is modelled as
 //!
@@ -8,10 +8,11 @@
 //!         = alpha * messages + ppn * bytes / R_N    + gamma * search + delta * link_bytes     from some ppn on (M2)
 //! ```
 //!
-//! which is linear in alpha, 1 / R_b, 1 / R_N, gamma and delta once it is known which runs the node limited. Those are
-//! the ones with many processes, so every ppn is tried as the first of them, and what fits best is kept. Errors
-//! of measurement grow with the time measured: each run counts with weight 1 / seconds. `search` is the number
-//! of steps (M12), or n^2 for runs in the worst order and 0 for runs in the best (M4, M8).
+//! which is linear in alpha, 1 / R_b, 1 / R_N, gamma and delta once it is known which runs the node
+//! limited. Those are the ones with many processes, so every ppn is tried as the first of them, and
+//! what fits best is kept. Errors of measurement grow with the time measured: each run counts with
+//! weight 1 / seconds. `search` is the number of steps (M12), or n^2 for runs in the worst order
+//! and 0 for runs in the best (M4, M8).
 
 use std::io::BufRead;
 
@@ -42,7 +43,8 @@ fn one() -> u32 {
     1
 }
 
-/// A measured run: each of `ppn` processes of a node sends `messages` messages, `bytes` in total, to a partner.
+/// A measured run: each of `ppn` processes of a node sends `messages` messages, `bytes` in total,
+/// to a partner.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 pub struct Run {
     /// How long it took.
@@ -71,8 +73,9 @@ pub struct Run {
     pub link_bytes: Option<u64>,
 }
 
-/// Reads measured runs: CSV with the columns `seconds`, `messages`, `bytes`, and if wanted `ppn` (1), `place`
-/// (network), `protocol` (by length), `steps`, `order` (best, worst, random) and `link_bytes`. `seconds` must be above 0.
+/// Reads measured runs: CSV with the columns `seconds`, `messages`, `bytes`, and if wanted `ppn`
+/// (1), `place` (network), `protocol` (by length), `steps`, `order` (best, worst, random) and
+/// `link_bytes`. `seconds` must be above 0.
 ///
 /// # Errors
 /// [`InputError`] with the line.
@@ -153,8 +156,8 @@ pub enum FitError {
     },
 }
 
-/// Fits all runs that tell something about `search`. Runs without protocol get the one that `profile` gives
-/// messages of their length.
+/// Fits all runs that tell something about `search`. Runs without protocol get the one that
+/// `profile` gives messages of their length.
 ///
 /// # Errors
 /// [`FitError`].
@@ -166,7 +169,9 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
         .iter()
         .filter(|run| search == Search::Steps || run.order != Some(Order::Random))
         .map(|run| Run {
-            protocol: Some(run.protocol.unwrap_or_else(|| profile.protocol(run.bytes / run.messages.max(1)))),
+            protocol: Some(
+                run.protocol.unwrap_or_else(|| profile.protocol(run.bytes / run.messages.max(1))),
+            ),
             ..*run
         })
         .collect();
@@ -180,7 +185,8 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
     }
     groups.sort_by_key(|group| group.key);
     let mut best = system(&runs, &groups, search);
-    // A few passes over the groups: they share gamma only, so the choice of one hardly moves that of another.
+    // A few passes over the groups: they share gamma only, so the choice of one hardly moves that
+    // of another.
     for _ in 0..4 {
         let before = groups.clone();
         for place in 0..groups.len() {
@@ -188,7 +194,8 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
                 let mut trial = groups.clone();
                 trial[place].limited_from = Some(first);
                 let solution = system(&runs, &trial, search);
-                if solution.is_physical() && is_worth(best.residual, solution.residual, runs.len()) {
+                if solution.is_physical() && is_worth(best.residual, solution.residual, runs.len())
+                {
                     (best, groups) = (solution, trial);
                 }
             }
@@ -200,8 +207,8 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
     best.finish(&runs, &groups, search)
 }
 
-/// Whether a limit and its place, two parameters more, fit so much better that they are worth it (Bayesian
-/// information criterion). Relative errors below a millionth are none.
+/// Whether a limit and its place, two parameters more, fit so much better that they are worth it
+/// (Bayesian information criterion). Relative errors below a millionth are none.
 fn is_worth(before: f64, after: f64, runs: usize) -> bool {
     let runs = runs as f64;
     before > runs * 1e-12 && runs * (before / after).ln() > 2.0 * runs.ln()
@@ -216,8 +223,8 @@ struct Group {
 }
 
 impl Group {
-    /// Numbers of processes from which on the node may limit; the fewest processes are never limited, or R_b
-    /// could not be told.
+    /// Numbers of processes from which on the node may limit; the fewest processes are never
+    /// limited, or R_b could not be told.
     fn candidates(&self) -> Vec<u32> {
         let mut distinct = self.ppn.clone();
         distinct.sort_unstable();
@@ -258,8 +265,9 @@ impl Solution {
     /// No rate is negative.
     fn is_physical(&self) -> bool {
         let groups = self.estimates.len() / OF_GROUP * OF_GROUP;
-        let mut rates =
-            self.estimates[..groups].chunks(OF_GROUP).flat_map(|group| group.iter().skip(1).flatten());
+        let mut rates = self.estimates[..groups]
+            .chunks(OF_GROUP)
+            .flat_map(|group| group.iter().skip(1).flatten());
         rates.all(|rate| rate.value > 0.0)
     }
 
@@ -293,14 +301,16 @@ impl Solution {
 }
 
 impl Fit {
-    /// Puts what was fitted into a profile. A start-up, gamma or delta below 0 becomes 0; what the runs do not tell
-    /// stays.
+    /// Puts what was fitted into a profile. A start-up, gamma or delta below 0 becomes 0; what the
+    /// runs do not tell stays.
     pub fn apply(&self, profile: &mut Profile) {
         for fitted in &self.links {
             let old = profile.link(fitted.place, fitted.protocol);
             let link = Link {
                 alpha_s: fitted.alpha_s.map_or(old.alpha_s, |alpha| alpha.value.max(0.0)),
-                rate_bytes_per_s: fitted.rate_bytes_per_s.map_or(old.rate_bytes_per_s, |rate| rate.value),
+                rate_bytes_per_s: fitted
+                    .rate_bytes_per_s
+                    .map_or(old.rate_bytes_per_s, |rate| rate.value),
                 node_rate_bytes_per_s: fitted
                     .node_rate_bytes_per_s
                     .map_or(old.node_rate_bytes_per_s, |rate| Some(rate.value)),
@@ -339,10 +349,14 @@ mod tests {
                 for ppn in [1, 2, 3, 4, 8, 16] {
                     for messages in [1_u64, 10, 300] {
                         for order in [Order::Best, Order::Worst] {
-                            let steps =
-                                if order == Order::Worst { steps_reverse(messages) } else { messages };
+                            let steps = if order == Order::Worst {
+                                steps_reverse(messages)
+                            } else {
+                                messages
+                            };
                             let one = node_aware_s(&profile, place, bytes, ppn);
-                            let exact = one * messages as f64 + profile.queue.gamma_step_s * steps as f64;
+                            let exact =
+                                one * messages as f64 + profile.queue.gamma_step_s * steps as f64;
                             let seconds = exact * (1.0 + noise * random.random_range(-1.0..1.0));
                             runs.push(Run {
                                 seconds,
@@ -389,7 +403,8 @@ mod tests {
         other.queue.gamma_step_s = 0.0;
         fit.apply(&mut other);
         assert!(
-            (other.network.rendezvous.node_rate_bytes_per_s.expect("a limit") / 6.6e9 - 1.0).abs() < 1e-6
+            (other.network.rendezvous.node_rate_bytes_per_s.expect("a limit") / 6.6e9 - 1.0).abs()
+                < 1e-6
         );
         assert!(other.queue.gamma_step_s > 0.0);
     }
@@ -418,8 +433,10 @@ mod tests {
 
     #[test]
     fn gamma_of_the_bound_comes_from_worst_and_best_orders() {
-        // M8: worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half of that of a step.
-        let runs: Vec<Run> = synthetic(0.01, 3).into_iter().filter(|run| run.messages >= 10).collect();
+        // M8: worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half of that of a
+        // step.
+        let runs: Vec<Run> =
+            synthetic(0.01, 3).into_iter().filter(|run| run.messages >= 10).collect();
         let fit = fit(&runs, &Profile::blue_waters(), Search::Square).expect("enough runs");
         let gamma = fit.gamma_s.expect("worst orders").value;
         assert!((gamma / 8.4e-9 - 1.0).abs() < 0.05, "{gamma}");
@@ -427,8 +444,8 @@ mod tests {
 
     #[test]
     fn the_line_of_routers_gives_delta() {
-        // M9: ping-pongs with the link that carries everything, and the same without it; both are needed, since
-        // delta and R_N act alike on a full node.
+        // M9: ping-pongs with the link that carries everything, and the same without it; both are
+        // needed, since delta and R_N act alike on a full node.
         let profile = Profile::blue_waters();
         let mut runs = Vec::new();
         for (bytes, ppn) in
@@ -469,7 +486,10 @@ mod tests {
         let fit = fit(&runs, &Profile::blue_waters(), Search::Steps).expect("enough runs");
         // Bytes are always eight times the messages, and nothing was searched.
         assert!(fit.links[0].alpha_s.is_some());
-        assert_eq!((fit.links[0].rate_bytes_per_s, fit.gamma_s, fit.delta_s_per_byte), (None, None, None));
+        assert_eq!(
+            (fit.links[0].rate_bytes_per_s, fit.gamma_s, fit.delta_s_per_byte),
+            (None, None, None)
+        );
         let error = super::fit(&runs[..1], &Profile::blue_waters(), Search::Steps);
         assert_eq!(error, Err(FitError::TooFew { runs: 1, parameters: 1 }));
         assert!(super::fit(&[], &Profile::blue_waters(), Search::Steps).is_err());

@@ -1,8 +1,9 @@
 //! The messages of a recorded run.
 //!
-//! Phases are cut where all processes take part in a collective operation, whatever the communicator: nobody's
-//! message of the phase before is sent after it. Creating a communicator out of one of all processes counts, too.
-//! A message belongs to the phase in which it is sent, and its name is the number of such operations before it.
+//! Phases are cut where all processes take part in a collective operation, whatever the
+//! communicator: nobody's message of the phase before is sent after it. Creating a communicator out
+//! of one of all processes counts, too. A message belongs to the phase in which it is sent, and its
+//! name is the number of such operations before it.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,15 @@ use crate::trace::{TraceError, TraceSource};
 /// What was found. Ranks are those of the world, whatever communicator a message was sent in.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceMessages {
-    /// The messages. Within a phase, the k-th messages of all senders come before the next ones: a trace does not
-    /// say in which order messages of different senders arrived.
+    /// The messages. Within a phase, the k-th messages of all senders come before the next ones: a
+    /// trace does not say in which order messages of different senders arrived.
     pub list: MessageList,
     /// Communicators that messages were sent in.
     pub communicators: usize,
     /// Messages left out.
     pub left_out: LeftOut,
-    /// Messages of communicators whose creation was not recorded: their ranks are taken to be those of the parent.
+    /// Messages of communicators whose creation was not recorded: their ranks are taken to be those
+    /// of the parent.
     pub assumed_ranks: u64,
 }
 
@@ -33,8 +35,8 @@ pub struct LeftOut {
     pub to_no_rank: u64,
 }
 
-/// Takes the messages out of a trace. Nothing is sent by collective operations: what a library sends for them is
-/// not recorded.
+/// Takes the messages out of a trace. Nothing is sent by collective operations: what a library
+/// sends for them is not recorded.
 ///
 /// # Errors
 /// The trace cannot be read.
@@ -94,8 +96,8 @@ pub fn of_run(run: &Run) -> TraceMessages {
     found
 }
 
-/// The receive that each program's sends really met, by transfer; the receives of a rank are numbered as they were
-/// posted.
+/// The receive that each program's sends really met, by transfer; the receives of a rank are
+/// numbered as they were posted.
 fn posts(run: &Run) -> Vec<Vec<u32>> {
     let mut posts: Vec<Vec<u32>> =
         run.programs.iter().map(|program| vec![UNKNOWN; program.transfers.len()]).collect();
@@ -110,7 +112,11 @@ fn posts(run: &Run) -> Vec<Vec<u32>> {
 }
 
 /// The transfers that a program begins, in order, and the phase of each.
-fn begun<'a>(run: &'a Run, at: usize, program: &'a Program) -> impl Iterator<Item = (u32, u32)> + 'a {
+fn begun<'a>(
+    run: &'a Run,
+    at: usize,
+    program: &'a Program,
+) -> impl Iterator<Item = (u32, u32)> + 'a {
     let of_all = move |local| {
         let comm = &run.comms.all[run.comms.global(at, local) as usize];
         comm.remote.is_none()
@@ -132,8 +138,9 @@ fn begun<'a>(run: &'a Run, at: usize, program: &'a Program) -> impl Iterator<Ite
 mod tests {
     use super::*;
     use crate::trace::{
-        Call, Collective, CollectiveKind, Comm, CommHow, CommNew, Datatype, DatatypeSizes, Dest, Function,
-        Op, Payload, Rank, RankInfo, RankReader, RecvSpec, Request, RunInfo, SendMode, SendSpec, Source, Tag,
+        Call, Collective, CollectiveKind, Comm, CommHow, CommNew, Datatype, DatatypeSizes, Dest,
+        Function, Op, Payload, Rank, RankInfo, RankReader, RecvSpec, Request, RunInfo, SendMode,
+        SendSpec, Source, Tag,
     };
 
     /// A run of calls that the test makes up.
@@ -180,8 +187,15 @@ mod tests {
 
         fn next_call(&mut self) -> Result<Option<Call<'_>>, TraceError> {
             let function = Function::from_name("MPI_Send").expect("a known function");
-            let call =
-                |op| Call { sequence: 0, offset: 0, function, thread: None, cpu: None, wall: None, op };
+            let call = |op| Call {
+                sequence: 0,
+                offset: 0,
+                function,
+                thread: None,
+                cpu: None,
+                wall: None,
+                op,
+            };
             Ok(self.ops.next().map(call))
         }
     }
@@ -243,7 +257,10 @@ mod tests {
                     }),
                     Op::Send(SendSpec { dest: Dest::Null, ..send(1, 0, 1, world) }),
                 ],
-                vec![Op::Isend { send: send(0, 1, 0, world), request: Request(3) }, collective(world)],
+                vec![
+                    Op::Isend { send: send(0, 1, 0, world), request: Request(3) },
+                    collective(world),
+                ],
             ],
         );
         assert_eq!((found.list.ranks, found.communicators, found.assumed_ranks), (4, 1, 0));
@@ -276,7 +293,11 @@ mod tests {
         };
         let found = recorded(4, (0..4).map(ops).collect());
         let [before, after] = &found.list.phases[..] else { panic!("two phases") };
-        assert_eq!((before.name.as_str(), after.name.as_str()), ("2", "3"), "two creations are two cuts");
+        assert_eq!(
+            (before.name.as_str(), after.name.as_str()),
+            ("2", "3"),
+            "two creations are two cuts"
+        );
         let to_first = (0..4).map(|rank| (rank, 3, rank, 8));
         let in_pairs = [(0, 1), (1, 1), (2, 3), (3, 3)].map(|(src, dst)| (src, dst, src, 16));
         assert_eq!(envelopes(before), to_first.chain(in_pairs).collect::<Vec<_>>());
@@ -294,7 +315,8 @@ mod tests {
         let world = Comm::WORLD;
         let sends = (0..3).map(|tag| Op::Send(send(1, tag, 1, world))).collect();
         let found = recorded(2, vec![sends, vec![recv(2), recv(0), recv(1)]]);
-        let posts: Vec<u32> = found.list.phases[0].messages.iter().map(|message| message.post).collect();
+        let posts: Vec<u32> =
+            found.list.phases[0].messages.iter().map(|message| message.post).collect();
         assert_eq!(posts, [1, 2, 0]);
     }
 }

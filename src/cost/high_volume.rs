@@ -1,8 +1,8 @@
 //! HighVolumePingPong (M8): n messages at once to a partner, n messages back.
 //!
-//! The published algorithm sends first and receives afterwards on one side and the other way round on the
-//! other. Here the receiver has always posted before the sender starts, so that every message searches the
-//! posted receives, which is what the test is for.
+//! The published algorithm sends first and receives afterwards on one side and the other way round
+//! on the other. Here the receiver has always posted before the sender starts, so that every
+//! message searches the posted receives, which is what the test is for.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,9 @@ use dpa_model::{Rank, SendError, Tag};
 
 use super::message_list::Message;
 use super::steps::{Posting, events};
-use crate::endpoint::{CommSender, Communicator, Endpoint, EndpointError, PostError, RecvError, Stopped};
+use crate::endpoint::{
+    CommSender, Communicator, Endpoint, EndpointError, PostError, RecvError, Stopped,
+};
 use crate::stream::Event;
 
 /// A test: so many messages with tags `0..messages`, received in some order.
@@ -67,8 +69,8 @@ impl HighVolumePingPong {
         events(&self.messages(), self.posting)
     }
 
-    /// Runs it between two endpoints that the calling thread drives; returns how long it took. Every
-    /// message's tag and bytes are checked.
+    /// Runs it between two endpoints that the calling thread drives; returns how long it took.
+    /// Every message's tag and bytes are checked.
     ///
     /// # Errors
     /// [`PingPongError`].
@@ -93,7 +95,8 @@ impl HighVolumePingPong {
         }
         for (request, &index) in requests.into_iter().zip(order) {
             let received = endpoint.wait(request)?;
-            let right = received.bytes().len() == bytes && received.bytes().iter().all(|&b| b == index as u8);
+            let right = received.bytes().len() == bytes
+                && received.bytes().iter().all(|&b| b == index as u8);
             if received.status.tag != tag(index) || !right {
                 return Err(PingPongError::WrongMessage { tag: index });
             }
@@ -139,8 +142,8 @@ mod tests {
 
     fn side(bins: usize) -> Side {
         let nic = NicConfig { bins, ..NicConfig::default() };
-        let endpoint =
-            Endpoint::new(&EndpointConfig { nic, ..EndpointConfig::default() }).expect("an endpoint");
+        let endpoint = Endpoint::new(&EndpointConfig { nic, ..EndpointConfig::default() })
+            .expect("an endpoint");
         Side::new(endpoint, Rank::default()).expect("a communicator")
     }
 
@@ -163,7 +166,8 @@ mod tests {
     #[test]
     fn total_bytes_stay_the_same() {
         let sizes = [1, 10, 1000, 10_000_000].map(|messages| {
-            HighVolumePingPong { messages, total_bytes: 1_000_000, posting: Posting::InOrder }.message_bytes()
+            HighVolumePingPong { messages, total_bytes: 1_000_000, posting: Posting::InOrder }
+                .message_bytes()
         });
         assert_eq!(sizes, [1_000_000, 100_000, 1000, 1]);
     }

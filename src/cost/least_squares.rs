@@ -1,8 +1,8 @@
 //! Weighted linear least squares with confidence intervals.
 //!
-//! Columns are made orthogonal one after the other (modified Gram-Schmidt, each column twice, which is as good
-//! as Householder's method). A column that depends on earlier ones cannot be told apart from them: it gets no
-//! estimate, and the fit goes on without it.
+//! Columns are made orthogonal one after the other (modified Gram-Schmidt, each column twice, which
+//! is as good as Householder's method). A column that depends on earlier ones cannot be told apart
+//! from them: it gets no estimate, and the fit goes on without it.
 
 use serde::Serialize;
 
@@ -21,7 +21,11 @@ impl Estimate {
     /// Of 1 / parameter, if the parameter is above 0; ends that are not become infinite.
     pub fn inverse(self) -> Option<Self> {
         let end = |end: f64| if end > 0.0 { 1.0 / end } else { f64::INFINITY };
-        (self.value > 0.0).then(|| Self { value: 1.0 / self.value, low: end(self.high), high: end(self.low) })
+        (self.value > 0.0).then(|| Self {
+            value: 1.0 / self.value,
+            low: end(self.high),
+            high: end(self.low),
+        })
     }
 }
 
@@ -45,8 +49,9 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Fits `values` by the sum of `columns`, each row counted by its weight.
 pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> Solution {
-    let weighted =
-        |column: &Vec<f64>| -> Vec<f64> { column.iter().zip(weights).map(|(x, w)| x * w).collect() };
+    let weighted = |column: &Vec<f64>| -> Vec<f64> {
+        column.iter().zip(weights).map(|(x, w)| x * w).collect()
+    };
     let mut rest = weighted(&values.to_vec());
     // Orthonormal columns, and for each the row of the triangle that it was made by.
     let mut basis: Vec<Vec<f64>> = Vec::new();
@@ -106,14 +111,15 @@ fn inverse(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
     inverse
 }
 
-/// The value below which Student's t with `freedom` degrees of freedom lies with this probability, for
-/// `0.5 < probability < 1`.
+/// The value below which Student's t with `freedom` degrees of freedom lies with this probability,
+/// for `0.5 < probability < 1`.
 ///
 /// # Panics
 /// When `freedom` is 0.
 pub fn student_t_quantile(probability: f64, freedom: usize) -> f64 {
     assert!(freedom > 0, "Student's t has at least one degree of freedom");
-    // P(t) = 1 - I_x(freedom / 2, 1 / 2) / 2 with x = freedom / (freedom + t^2), which falls with t.
+    // P(t) = 1 - I_x(freedom / 2, 1 / 2) / 2 with x = freedom / (freedom + t^2), which falls with
+    // t.
     let freedom = freedom as f64;
     let above = |t: f64| incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0;
     let (mut low, mut high) = (0.0, 1.0);
@@ -131,7 +137,8 @@ pub fn student_t_quantile(probability: f64, freedom: usize) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The regularised incomplete beta function by its continued fraction (Abramowitz and Stegun 26.5.8).
+/// The regularised incomplete beta function by its continued fraction (Abramowitz and Stegun
+/// 26.5.8).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -139,7 +146,8 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, 1.0 - x);
     }
-    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
+    let front =
+        (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
     // From the inside out: enough terms for any a that a fit can have.
     let terms = 200 + (4.0 * a.sqrt()) as usize;
     let fraction = (1..=terms).rev().fold(1.0, |inner, term| {

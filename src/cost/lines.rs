@@ -56,7 +56,9 @@ impl<R: BufRead> Lines<R> {
         }
         match std::str::from_utf8(&self.buffer) {
             Ok(text) => Ok(Some(text.trim_end_matches(['\r', '\n']))),
-            Err(_) => Err(InputError { line: self.line.max(1), what: "is not valid UTF-8".to_owned() }),
+            Err(_) => {
+                Err(InputError { line: self.line.max(1), what: "is not valid UTF-8".to_owned() })
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! Reads the pattern of a sparse matrix from a Matrix Market file.
 //!
-//! The format (NIST, *The Matrix Market exchange formats*): a line `%%MatrixMarket matrix coordinate FIELD
-//! SYMMETRY`, comment lines with `%`, a line `ROWS COLUMNS ENTRIES`, and one line `ROW COLUMN [VALUES]` for
-//! each entry, counted from 1. Of a symmetric matrix only one triangle is stored.
+//! The format (NIST, *The Matrix Market exchange formats*): a line
+//! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comment lines with `%`, a line
+//! `ROWS COLUMNS ENTRIES`, and one line `ROW COLUMN [VALUES]` for each entry, counted from 1. Of a
+//! symmetric matrix only one triangle is stored.
 
 use std::io::BufRead;
 
@@ -45,7 +46,9 @@ pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
     };
     let sizes: Vec<u64> = numbers(&sizes).map_err(|what| lines.fail(what))?;
     let &[rows, columns, count] = &sizes[..] else {
-        return Err(lines.fail(format!("has {} numbers, ROWS COLUMNS ENTRIES are three", sizes.len())));
+        return Err(
+            lines.fail(format!("has {} numbers, ROWS COLUMNS ENTRIES are three", sizes.len()))
+        );
     };
     for (name, size) in [("rows", rows), ("columns", columns)] {
         if size > u64::from(u32::MAX) {
@@ -113,7 +116,8 @@ fn entry(text: &str, values: usize, rows: u64, columns: u64) -> Result<(u32, u32
     let mut words = text.split_whitespace();
     let mut place = |name: &str, size: u64| {
         let word = words.next().ok_or_else(|| format!("the {name} is missing"))?;
-        let number: u64 = word.parse().map_err(|_| format!("{name} is {word:?}, must be a number"))?;
+        let number: u64 =
+            word.parse().map_err(|_| format!("{name} is {word:?}, must be a number"))?;
         if (1..=size).contains(&number) {
             Ok((number - 1) as u32)
         } else {
@@ -123,7 +127,10 @@ fn entry(text: &str, values: usize, rows: u64, columns: u64) -> Result<(u32, u32
     let at = (place("row", rows)?, place("column", columns)?);
     let given: Vec<&str> = words.collect();
     if given.len() != values {
-        return Err(format!("has {} values after row and column, the field needs {values}", given.len()));
+        return Err(format!(
+            "has {} values after row and column, the field needs {values}",
+            given.len()
+        ));
     }
     match given.into_iter().find(|word| word.parse::<f64>().is_err()) {
         Some(word) => Err(format!("value is {word:?}, must be a number")),
@@ -162,7 +169,11 @@ mod tests {
             ("2 2 2", "2 2", "line 3: has 2 numbers"),
             ("2 2 2", "2 x 2", "line 3: \"x\" is no number from 0 up"),
             ("2 2 2", "2 5000000000 2", "line 3: columns is 5000000000"),
-            ("2 2 2", "2 2 99999999999999", "line 5: the file ends after 2 of 99999999999999 entries"),
+            (
+                "2 2 2",
+                "2 2 99999999999999",
+                "line 5: the file ends after 2 of 99999999999999 entries",
+            ),
             ("2 2 2", "2 2 1", "line 5: more entries than the 1 announced"),
             ("1 1 1", "0 1 1", "line 4: row is 0, must be from 1 to 2"),
             ("1 1 1", "1 3 1", "line 4: column is 3, must be from 1 to 2"),
@@ -183,6 +194,11 @@ mod tests {
         }
         assert_eq!(read(&b""[..]).expect_err("empty").to_string(), "line 1: the file is empty");
         let long = format!("{good}{}", "1".repeat(70_000));
-        assert!(read(long.as_bytes()).expect_err("long").to_string().starts_with("line 6: is longer than"));
+        assert!(
+            read(long.as_bytes())
+                .expect_err("long")
+                .to_string()
+                .starts_with("line 6: is longer than")
+        );
     }
 }

@@ -23,8 +23,8 @@ pub struct Message {
     pub bytes: u64,
     /// Its communicator; `src` and `dst` are ranks of the world all the same.
     pub comm: u32,
-    /// Place of its receive in the order in which `dst` posts them; receives with the same place are posted in the
-    /// order of the messages.
+    /// Place of its receive in the order in which `dst` posts them; receives with the same place
+    /// are posted in the order of the messages.
     pub post: u32,
 }
 
@@ -70,7 +70,8 @@ pub(super) fn rows<T: for<'a> Deserialize<'a>>(
     input: impl BufRead,
     mut each: impl FnMut(T) -> Result<(), String>,
 ) -> Result<(), InputError> {
-    let split = |line: String| StringRecord::from(line.split(',').map(str::trim).collect::<Vec<_>>());
+    let split =
+        |line: String| StringRecord::from(line.split(',').map(str::trim).collect::<Vec<_>>());
     let mut lines = Lines::new(input, '#');
     let Some(header) = lines.next_content()?.map(split) else {
         return Err(lines.fail("the header line is missing"));
@@ -84,7 +85,8 @@ pub(super) fn rows<T: for<'a> Deserialize<'a>>(
             csv::ErrorKind::Deserialize { err, .. } => {
                 let column = err.field().and_then(|field| header.get(field as usize));
                 lines.fail(
-                    column.map_or(String::new(), |column| format!("{column}: ")) + &err.kind().to_string(),
+                    column.map_or(String::new(), |column| format!("{column}: "))
+                        + &err.kind().to_string(),
                 )
             }
             _ => lines.fail(error.to_string()),
@@ -95,9 +97,9 @@ pub(super) fn rows<T: for<'a> Deserialize<'a>>(
 }
 
 impl MessageList {
-    /// Reads a CSV text with a header line. Columns, in any order: `src`, `dst` (ranks), `bytes`, and if
-    /// wanted `tag`, `comm`, `post` and `phase`. Phases are numbered by their first line; messages of a phase are
-    /// sent and arrive in the order of the lines.
+    /// Reads a CSV text with a header line. Columns, in any order: `src`, `dst` (ranks), `bytes`,
+    /// and if wanted `tag`, `comm`, `post` and `phase`. Phases are numbered by their first line;
+    /// messages of a phase are sent and arrive in the order of the lines.
     ///
     /// # Errors
     /// [`InputError`] with the line.
@@ -159,7 +161,10 @@ mod tests {
             (b"src,dst,bytes\n0,1,8\n0,1\n", "line 3: has 2 fields, the header has 3"),
             (b"src,dst,bytes\n# c\n0,-1,8\n", "line 3: dst: invalid digit found in string"),
             (b"src,dst\n0,1\n", "line 2: missing field `bytes`"),
-            (b"src,dst,bytes\n2147483647,1,8\n", "line 2: src is 2147483647, must be below 2147483647"),
+            (
+                b"src,dst,bytes\n2147483647,1,8\n",
+                "line 2: src is 2147483647, must be below 2147483647",
+            ),
             (
                 b"src,dst,bytes,tag\n0,1,8,2147483648\n",
                 "line 2: tag is 2147483648, must be at most 2147483647",

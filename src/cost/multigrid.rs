@@ -1,9 +1,10 @@
 //! A multigrid hierarchy of the 3-D Poisson problem, as a source of irregular messages (M10).
 //!
-//! The finest matrix is the 7-point stencil on a box of cells. Cells are numbered along a Morton curve, so that
-//! any stretch of numbers is a compact lump. Each coarser level joins cells two by two by two and is made by
-//! Galerkin's product with a prolongation smoothed by one weighted Jacobi step. Smoothing is what makes
-//! algebraic multigrid work and what makes its coarse levels dense: fewer rows, more neighbours.
+//! The finest matrix is the 7-point stencil on a box of cells. Cells are numbered along a Morton
+//! curve, so that any stretch of numbers is a compact lump. Each coarser level joins cells two by
+//! two by two and is made by Galerkin's product with a prolongation smoothed by one weighted Jacobi
+//! step. Smoothing is what makes algebraic multigrid work and what makes its coarse levels dense:
+//! fewer rows, more neighbours.
 
 use super::sparse::Csr;
 use super::spmv::Partition;
@@ -32,8 +33,9 @@ fn key([x, y, z]: [u32; 3]) -> u64 {
     spread(x) | spread(y) << 1 | spread(z) << 2
 }
 
-/// The hierarchy over a box of these edges, for `processes` processes with equally many of the finest rows,
-/// down to `rows_min` rows or fewer. A coarse row is where the first of its fine rows is.
+/// The hierarchy over a box of these edges, for `processes` processes with equally many of the
+/// finest rows, down to `rows_min` rows or fewer. A coarse row is where the first of its fine rows
+/// is.
 ///
 /// # Panics
 /// When an edge is 0 or above [`EDGE_MAX`].
@@ -41,7 +43,10 @@ fn key([x, y, z]: [u32; 3]) -> u64 {
 /// # Complexity
 /// Dominated by the products of the second level.
 pub fn poisson(edges: [u32; 3], processes: u32, rows_min: usize) -> Vec<Level> {
-    assert!(edges.iter().all(|edge| (1..=EDGE_MAX).contains(edge)), "an edge of the box is out of range");
+    assert!(
+        edges.iter().all(|edge| (1..=EDGE_MAX).contains(edge)),
+        "an edge of the box is out of range"
+    );
     let [nx, ny, nz] = edges;
     let mut cells: Vec<[u32; 3]> =
         (0..nx).flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z]))).collect();
@@ -72,7 +77,8 @@ fn seven_points(cells: &[[u32; 3]], keys: &[u64], edges: [u32; 3]) -> Csr {
         entries.push((row as u32, 6.0));
         for axis in 0..3 {
             for neighbour in [cells[row][axis].checked_sub(1), Some(cells[row][axis] + 1)] {
-                let Some(coordinate) = neighbour.filter(|&coordinate| coordinate < edges[axis]) else {
+                let Some(coordinate) = neighbour.filter(|&coordinate| coordinate < edges[axis])
+                else {
                     continue;
                 };
                 let mut cell = cells[row];
@@ -85,8 +91,8 @@ fn seven_points(cells: &[[u32; 3]], keys: &[u64], edges: [u32; 3]) -> Csr {
     })
 }
 
-/// Keys of the cells twice as large, and for each cell the number of the one it is in. Since a key's last
-/// three bits are the place within the larger cell, both stay sorted.
+/// Keys of the cells twice as large, and for each cell the number of the one it is in. Since a
+/// key's last three bits are the place within the larger cell, both stay sorted.
 fn join(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
     let mut coarse: Vec<u64> = Vec::new();
     let mut aggregates = Vec::with_capacity(keys.len());
@@ -101,7 +107,8 @@ fn join(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
 
 /// P^T A P with P = (I - weight D^-1 A) P0, where P0 is 1 for every row in its aggregate's column.
 fn galerkin(matrix: &Csr, aggregates: &[u32], coarse: usize) -> Csr {
-    let constant = Csr::by_rows(matrix.rows(), coarse, |row, entries| entries.push((aggregates[row], 1.0)));
+    let constant =
+        Csr::by_rows(matrix.rows(), coarse, |row, entries| entries.push((aggregates[row], 1.0)));
     let smoother = Csr::by_rows(matrix.rows(), matrix.rows(), |row, entries| {
         let scale = WEIGHT / matrix.diagonal(row);
         entries.extend(matrix.row(row).map(|(column, value)| {
@@ -125,8 +132,9 @@ mod tests {
         // 64 cells, and two entries for each of the 3 * 3 * 16 faces between cells.
         assert_eq!((matrix.rows(), matrix.entries()), (64, 64 + 2 * 144));
         // Eight inner cells have six neighbours.
-        let inner =
-            (0..64).filter(|&row| matrix.row(row).map(|(_, value)| value).sum::<f64>() == 0.0).count();
+        let inner = (0..64)
+            .filter(|&row| matrix.row(row).map(|(_, value)| value).sum::<f64>() == 0.0)
+            .count();
         assert_eq!(inner, 8);
         assert_eq!(*matrix, matrix.transposed());
         // Along the curve, eight cells in a row are a cube of two.
@@ -145,7 +153,8 @@ mod tests {
             assert_eq!(matrix.pattern(), mirrored.pattern());
             for row in 0..matrix.rows() {
                 assert!(matrix.diagonal(row) > 0.0);
-                let differ = matrix.row(row).zip(mirrored.row(row)).any(|(a, b)| (a.1 - b.1).abs() > 1e-9);
+                let differ =
+                    matrix.row(row).zip(mirrored.row(row)).any(|(a, b)| (a.1 - b.1).abs() > 1e-9);
                 assert!(!differ, "row {row}");
             }
         }

@@ -169,7 +169,8 @@ impl Profile {
     /// # Errors
     /// [`ProfileError`].
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
-        let syntax = |error: toml::de::Error| ProfileError::Syntax(error.to_string().trim_end().to_owned());
+        let syntax =
+            |error: toml::de::Error| ProfileError::Syntax(error.to_string().trim_end().to_owned());
         let profile: Self = toml::from_str(text).map_err(syntax)?;
         profile.validate()?;
         Ok(profile)
@@ -185,7 +186,8 @@ impl Profile {
     /// # Errors
     /// [`ProfileError::Value`] for the first that cannot be.
     pub fn validate(&self) -> Result<(), ProfileError> {
-        let wrong = |key: String, value: String, must| Err(ProfileError::Value { key, value, must });
+        let wrong =
+            |key: String, value: String, must| Err(ProfileError::Value { key, value, must });
         let Layout { processes_per_node, sockets_per_node, nodes_per_router } = self.layout;
         for (key, value) in [
             ("processes_per_node", processes_per_node),
@@ -216,7 +218,11 @@ impl Profile {
                 let key = |name| format!("{}.{}.{name}", place.name(), protocol.name());
                 let link = self.link(place, protocol);
                 if !(link.alpha_s.is_finite() && link.alpha_s >= 0.0) {
-                    return wrong(key("alpha_s"), link.alpha_s.to_string(), "finite and not negative");
+                    return wrong(
+                        key("alpha_s"),
+                        link.alpha_s.to_string(),
+                        "finite and not negative",
+                    );
                 }
                 let rates = [
                     ("rate_bytes_per_s", Some(link.rate_bytes_per_s)),
@@ -313,7 +319,11 @@ mod tests {
         for (protocol, row) in Protocol::ALL.into_iter().zip(published) {
             for (place, (alpha, rate)) in Place::ALL.into_iter().zip(row) {
                 let link = profile.link(place, protocol);
-                assert_eq!((link.alpha_s, link.rate_bytes_per_s), (alpha, rate), "{place:?} {protocol:?}");
+                assert_eq!(
+                    (link.alpha_s, link.rate_bytes_per_s),
+                    (alpha, rate),
+                    "{place:?} {protocol:?}"
+                );
                 let limited = place == Place::Network && protocol == Protocol::Rendezvous;
                 assert_eq!(link.node_rate_bytes_per_s, limited.then_some(6.6e9));
             }
@@ -332,7 +342,11 @@ mod tests {
     fn wrong_profiles_are_named_with_key_or_line() {
         let text = BUILT_IN[0].1;
         let cases = [
-            ("gamma_s = 8.4e-9", "gamma_s = -1.0", "queue.gamma_s is -1, must be finite and not negative"),
+            (
+                "gamma_s = 8.4e-9",
+                "gamma_s = -1.0",
+                "queue.gamma_s is -1, must be finite and not negative",
+            ),
             ("alpha_s = 1.2e-6", "alpha_s = nan", "node.eager.alpha_s is NaN"),
             ("= 6.6e9", "= 0.0", "network.rendezvous.node_rate_bytes_per_s is 0, must be above 0"),
             ("sockets_per_node = 2", "sockets_per_node = 0", "layout.sockets_per_node is 0"),

@@ -15,7 +15,8 @@ pub fn steps_s(gamma_step_s: f64, steps: u64) -> f64 {
     gamma_step_s * steps as f64
 }
 
-/// Steps of one list if receives are posted in reverse order of arrival: n (n + 1) / 2 (M5). Saturates.
+/// Steps of one list if receives are posted in reverse order of arrival: n (n + 1) / 2 (M5).
+/// Saturates.
 pub fn steps_reverse(messages: u64) -> u64 {
     let n = u128::from(messages);
     u64::try_from(n * (n + 1) / 2).unwrap_or(u64::MAX)
@@ -33,7 +34,8 @@ mod tests {
     #[test]
     fn vectors_of_the_published_gamma() {
         // M11.
-        let close = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-12, "{value}");
+        let close =
+            |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-12, "{value}");
         close(bound_s(8.4e-9, 1_000), 8.4e-3);
         close(bound_s(8.4e-9, 10_000), 0.84);
         close(third_s(8.4e-9, 1_000), 2.8e-3);

@@ -17,7 +17,10 @@ impl Pattern {
     /// # Panics
     /// When an entry lies outside.
     pub fn new(rows: u32, columns: u32, mut entries: Vec<(u32, u32)>) -> Self {
-        assert!(entries.iter().all(|&(row, column)| row < rows && column < columns), "an entry lies outside");
+        assert!(
+            entries.iter().all(|&(row, column)| row < rows && column < columns),
+            "an entry lies outside"
+        );
         entries.sort_unstable();
         entries.dedup();
         Self { rows, columns, entries }
@@ -40,8 +43,13 @@ pub struct Csr {
 }
 
 impl Csr {
-    /// A matrix built row by row: `fill` adds the entries of a row, columns in any order but each once.
-    pub fn by_rows(rows: usize, columns: usize, mut fill: impl FnMut(usize, &mut Vec<(u32, f64)>)) -> Self {
+    /// A matrix built row by row: `fill` adds the entries of a row, columns in any order but each
+    /// once.
+    pub fn by_rows(
+        rows: usize,
+        columns: usize,
+        mut fill: impl FnMut(usize, &mut Vec<(u32, f64)>),
+    ) -> Self {
         let mut matrix = Self { columns_total: columns, starts: vec![0], ..Self::default() };
         let mut entries = Vec::new();
         for row in 0..rows {
@@ -104,7 +112,8 @@ impl Csr {
         Self { columns_total: self.rows(), starts, columns, values }
     }
 
-    /// The product with another matrix, row by row (Gustavson's method). Entries that cancel stay stored.
+    /// The product with another matrix, row by row (Gustavson's method). Entries that cancel stay
+    /// stored.
     ///
     /// # Panics
     /// When the sizes do not fit.

@@ -39,7 +39,8 @@ impl Partition {
     /// # Complexity
     /// O(log processes).
     pub fn owner(&self, row: u32) -> u32 {
-        // The last process that starts at or before the row: processes without rows start where the next does.
+        // The last process that starts at or before the row: processes without rows start where the
+        // next does.
         (self.starts.partition_point(|&start| start <= row) - 1) as u32
     }
 
@@ -53,13 +54,13 @@ impl Partition {
 pub enum Product {
     /// Matrix times vector: 8 bytes for each element of the vector that another process has.
     Vector,
-    /// Matrix times itself: the whole row of the right matrix for each column of the left, 12 bytes an entry
-    /// and 4 for their number.
+    /// Matrix times itself: the whole row of the right matrix for each column of the left, 12 bytes
+    /// an entry and 4 for their number.
     Matrix,
 }
 
-/// The messages with which processes fetch from each other what they lack: one for each pair, in the order of
-/// receiver and sender. The vector is spread like the rows.
+/// The messages with which processes fetch from each other what they lack: one for each pair, in
+/// the order of receiver and sender. The vector is spread like the rows.
 ///
 /// # Panics
 /// When the matrix is not square, or the partition has other rows.
@@ -82,7 +83,8 @@ pub fn messages(pattern: &Pattern, partition: &Partition, product: Product) -> V
         let (mine, others) = rest.split_at(rest.partition_point(|&(row, _)| row < rows.end));
         rest = others;
         wanted.clear();
-        wanted.extend(mine.iter().map(|&(_, column)| column).filter(|column| !rows.contains(column)));
+        wanted
+            .extend(mine.iter().map(|&(_, column)| column).filter(|column| !rows.contains(column)));
         wanted.sort_unstable();
         wanted.dedup();
         let mut last: Option<Message> = None;
@@ -94,9 +96,12 @@ pub fn messages(pattern: &Pattern, partition: &Partition, product: Product) -> V
             };
             match &mut last {
                 Some(message) if message.src == src => message.bytes += bytes,
-                _ => {
-                    messages.extend(last.replace(Message { src, dst: process, bytes, ..Message::default() }))
-                }
+                _ => messages.extend(last.replace(Message {
+                    src,
+                    dst: process,
+                    bytes,
+                    ..Message::default()
+                })),
             }
         }
         messages.extend(last);

@@ -64,8 +64,8 @@ pub enum StepsError {
     Uncounted(&'static str),
 }
 
-/// What happens at the process that receives these messages: a post for each, then the arrivals in the order
-/// given.
+/// What happens at the process that receives these messages: a post for each, then the arrivals in
+/// the order given.
 ///
 /// Communicators are numbered by their first message: a NIC has room for few at a time.
 pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
@@ -119,8 +119,8 @@ pub fn steps_by_rank(
     received.into_iter().map(of_rank).collect()
 }
 
-/// Options with room on the emulated NIC for this many receives and communicators, so that software matches none of
-/// them.
+/// Options with room on the emulated NIC for this many receives and communicators, so that software
+/// matches none of them.
 pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> EngineOptions {
     let nic = NicConfig {
         receives: options.nic.receives.max(receives + 1),
@@ -134,22 +134,28 @@ pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> 
 ///
 /// # Errors
 /// [`StepsError`].
-pub fn steps(entry: &EngineEntry, options: &EngineOptions, events: &[Event]) -> Result<u64, StepsError> {
+pub fn steps(
+    entry: &EngineEntry,
+    options: &EngineOptions,
+    events: &[Event],
+) -> Result<u64, StepsError> {
     let comms = events.iter().filter_map(|event| match event {
         Event::Post { comm, .. } => Some(comm.0 as usize + 1),
         _ => None,
     });
-    let (posts, communicators) = comms.fold((0, 0), |(posts, most), comm| (posts + 1, most.max(comm)));
+    let (posts, communicators) =
+        comms.fold((0, 0), |(posts, most), comm| (posts + 1, most.max(comm)));
     let mut matcher = entry.build(&roomy(options, posts, communicators))?;
     matcher.run(&mut events.iter().copied(), &mut |_| ())?;
     counted_steps(&matcher.counters()).ok_or(StepsError::Uncounted(entry.name))
 }
 
-/// The steps among an engine's counters: compares of a software engine, visited descriptors of the emulated
-/// NIC. `None` if some searches are not in the counters.
+/// The steps among an engine's counters: compares of a software engine, visited descriptors of the
+/// emulated NIC. `None` if some searches are not in the counters.
 pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
-    let value =
-        |name: &str| counters.iter().find(|counter| counter.name == name).map(|counter| counter.value);
+    let value = |name: &str| {
+        counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
+    };
     if let (Some(posted), Some(unexpected)) = (value("prq_attempts"), value("umq_attempts")) {
         return Some(posted + unexpected);
     }
@@ -214,8 +220,10 @@ mod tests {
         let mut messages: Vec<Message> = (0..).zip(posts).map(message).collect();
         assert_eq!(steps_of("list", &messages, Posting::Given), 5);
         assert_eq!(steps_of("list", &messages, Posting::Reverse), 6);
-        // A communicator for each of 40 messages: the list passes those of the others, a NIC with room for all does not.
-        messages = (0..40).map(|comm| Message { dst: 1, comm: comm * 7, ..Message::default() }).collect();
+        // A communicator for each of 40 messages: the list passes those of the others, a NIC with
+        // room for all does not.
+        messages =
+            (0..40).map(|comm| Message { dst: 1, comm: comm * 7, ..Message::default() }).collect();
         assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(40));
         assert_eq!(steps_of("optimistic", &messages, Posting::Reverse), 40);
     }

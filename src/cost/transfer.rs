@@ -15,25 +15,28 @@ pub fn postal_s(link: Link, bytes: u64) -> f64 {
     link.alpha_s + bytes as f64 / link.rate_bytes_per_s
 }
 
-/// Max-rate (M2): alpha + ppn s / min(R_N, ppn R_b), in seconds. With a node rate that is not reached it is
-/// the postal time.
+/// Max-rate (M2): alpha + ppn s / min(R_N, ppn R_b), in seconds. With a node rate that is not
+/// reached it is the postal time.
 pub fn max_rate_s(link: Link, bytes: u64, senders: u32) -> f64 {
     let senders = f64::from(senders.max(1));
     let together = senders * link.rate_bytes_per_s;
     match link.node_rate_bytes_per_s {
-        Some(node_rate) if node_rate < together => link.alpha_s + senders * bytes as f64 / node_rate,
+        Some(node_rate) if node_rate < together => {
+            link.alpha_s + senders * bytes as f64 / node_rate
+        }
         _ => postal_s(link, bytes),
     }
 }
 
-/// Node-aware (M3): the max-rate time with the parameters of place and protocol; inside a node nothing is
-/// injected, so the postal time.
+/// Node-aware (M3): the max-rate time with the parameters of place and protocol; inside a node
+/// nothing is injected, so the postal time.
 pub fn node_aware_s(profile: &Profile, place: Place, bytes: u64, senders: u32) -> f64 {
     let link = profile.link(place, profile.protocol(bytes));
     if place == Place::Network { max_rate_s(link, bytes, senders) } else { postal_s(link, bytes) }
 }
 
-/// R_N / R_b: with more sending processes than this the node limits them. `None` without a node limit.
+/// R_N / R_b: with more sending processes than this the node limits them. `None` without a node
+/// limit.
 pub fn senders_at_limit(link: Link) -> Option<f64> {
     Some(link.node_rate_bytes_per_s? / link.rate_bytes_per_s)
 }
@@ -58,7 +61,10 @@ mod tests {
         assert_printed(max_rate_s(network(Protocol::Rendezvous), MIB, 16), "2.5450e-3");
         assert_printed(max_rate_s(network(Protocol::Short), 8, 16), "2.3062e-6");
         assert_printed(max_rate_s(network(Protocol::Eager), 1024, 16), "8.3653e-6");
-        assert_printed(postal_s(profile.link(Place::Socket, Protocol::Rendezvous), MIB), "1.7083e-4");
+        assert_printed(
+            postal_s(profile.link(Place::Socket, Protocol::Rendezvous), MIB),
+            "1.7083e-4",
+        );
         // The same by length and place.
         assert_printed(node_aware_s(&profile, Place::Network, MIB, 16), "2.5450e-3");
         assert_printed(node_aware_s(&profile, Place::Network, 1024, 1), "8.3653e-6");
@@ -72,6 +78,9 @@ mod tests {
         assert!((senders_at_limit(link).expect("a limit") - 2.28).abs() < 0.005);
         assert_eq!(max_rate_s(link, 1 << 20, 2), postal_s(link, 1 << 20));
         assert!(max_rate_s(link, 1 << 20, 3) > postal_s(link, 1 << 20));
-        assert_eq!(senders_at_limit(Profile::blue_waters().link(Place::Network, Protocol::Short)), None);
+        assert_eq!(
+            senders_at_limit(Profile::blue_waters().link(Place::Network, Protocol::Short)),
+            None
+        );
     }
 }

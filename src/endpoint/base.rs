@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use dpa_model::{
-    CommId, CommandQueueFull, Counts, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order, RequestId,
-    Selector, Sender, Wait, Worker,
+    CommId, CommandQueueFull, Counts, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order,
+    RequestId, Selector, Sender, Wait, Worker,
 };
 
 use super::communicator::CommIds;
@@ -29,11 +29,12 @@ pub(super) enum Answer {
 
 /// A process's receiving side with an emulated NIC of its own.
 ///
-/// Dropped, it ends the NIC after the current block and joins its threads: receives that are still posted end
-/// with their buffers, senders get [`SendError::Stopped`](crate::SendError::Stopped).
+/// Dropped, it ends the NIC after the current block and joins its threads: receives that are still
+/// posted end with their buffers, senders get [`SendError::Stopped`](crate::SendError::Stopped).
 #[derive(Debug)]
 pub struct Endpoint {
-    // First, so that it is dropped first: once nobody runs the NIC, the port may free the buffers it lent.
+    // First, so that it is dropped first: once nobody runs the NIC, the port may free the buffers
+    // it lent.
     runner: Runner,
     pub(super) port: HostPort,
     pub(super) software: Software,
@@ -116,8 +117,8 @@ impl Endpoint {
         self.port.is_stopped()
     }
 
-    /// Moves the order log so far to the end of `into`. Empty unless `options.log_order` is set. To be called
-    /// now and then, because the log only grows; the space is kept.
+    /// Moves the order log so far to the end of `into`. Empty unless `options.log_order` is set. To
+    /// be called now and then, because the log only grows; the space is kept.
     pub fn drain_order_log(&mut self, into: &mut Vec<LogEntry>) {
         if let Some(log) = &mut self.log {
             into.append(log);
@@ -125,8 +126,8 @@ impl Endpoint {
     }
 
     /// Lets things go on without waiting: runs a round of the NIC with
-    /// [`Drive::Caller`](super::Drive::Caller), and takes in what has become known. Returns whether anything
-    /// happened.
+    /// [`Drive::Caller`](super::Drive::Caller), and takes in what has become known. Returns whether
+    /// anything happened.
     pub fn progress(&mut self) -> bool {
         let mut worked = self.runner.drive();
         for _ in 0..EVENTS_MAX {
@@ -187,9 +188,13 @@ impl Endpoint {
             Done::Received { request, buffer, message, .. } => {
                 self.requests.end(request, Ended::Received(buffer, message));
             }
-            Done::Cancelled { request, buffer } => self.requests.end(request, Ended::Cancelled(buffer)),
+            Done::Cancelled { request, buffer } => {
+                self.requests.end(request, Ended::Cancelled(buffer))
+            }
             Done::Refused { request, buffer } => self.requests.end(request, Ended::Refused(buffer)),
-            Done::Probed { found, taken, .. } => self.answer = Some(Answer::Probed { found, taken }),
+            Done::Probed { found, taken, .. } => {
+                self.answer = Some(Answer::Probed { found, taken })
+            }
             Done::Created { offloaded, .. } => self.answer = Some(Answer::Created { offloaded }),
             Done::Freed { busy, .. } => self.answer = Some(Answer::Freed { busy }),
             Done::TooLate { request: RequestId::NONE } => self.answer = Some(Answer::Flushed),
@@ -206,24 +211,39 @@ impl Endpoint {
                 envelope: message.envelope,
                 matched: Some(recv(request)),
             },
-            Done::Unexpected { message } => {
-                LogEntry::Arrive { msg: MsgId(message.arrival), envelope: message.envelope, matched: None }
-            }
+            Done::Unexpected { message } => LogEntry::Arrive {
+                msg: MsgId(message.arrival),
+                envelope: message.envelope,
+                matched: None,
+            },
             Done::Received { request, message, late: true, .. } => {
-                // Without a selector it received what a matched probe had taken: no event of matching.
+                // Without a selector it received what a matched probe had taken: no event of
+                // matching.
                 let Some((comm, selector)) = self.requests.describe(request) else { return };
-                LogEntry::Post { recv: recv(request), comm, selector, matched: Some(MsgId(message.arrival)) }
+                LogEntry::Post {
+                    recv: recv(request),
+                    comm,
+                    selector,
+                    matched: Some(MsgId(message.arrival)),
+                }
             }
             Done::Posted { request } => {
                 let Some((comm, selector)) = self.requests.describe(request) else { return };
                 LogEntry::Post { recv: recv(request), comm, selector, matched: None }
             }
-            Done::Cancelled { request, .. } => LogEntry::Cancel { recv: recv(request), cancelled: true },
+            Done::Cancelled { request, .. } => {
+                LogEntry::Cancel { recv: recv(request), cancelled: true }
+            }
             Done::TooLate { request: RequestId::NONE } => return,
             Done::TooLate { request } => LogEntry::Cancel { recv: recv(request), cancelled: false },
             Done::Probed { found, .. } => {
                 let Some((comm, selector, take)) = self.probing else { return };
-                LogEntry::Probe { comm, selector, take, found: found.map(|message| MsgId(message.arrival)) }
+                LogEntry::Probe {
+                    comm,
+                    selector,
+                    take,
+                    found: found.map(|message| MsgId(message.arrival)),
+                }
             }
             Done::Refused { .. } | Done::Created { .. } | Done::Freed { .. } => return,
         };
@@ -277,7 +297,8 @@ mod tests {
         let post = |endpoint: &mut Endpoint| {
             endpoint.post_recv(&comm, SourceSel::Any, Tag::new(5).expect("small"), vec![1])
         };
-        let (first, second) = (post(&mut endpoint).expect("posted"), post(&mut endpoint).expect("posted"));
+        let (first, second) =
+            (post(&mut endpoint).expect("posted"), post(&mut endpoint).expect("posted"));
         let third = post(&mut endpoint).expect("posted");
         drop(die);
         assert_eq!(endpoint.wait(first), Err(RecvError::Stopped));
@@ -301,7 +322,10 @@ mod tests {
         let other = endpoint.create_comm(Hints::default());
         assert!(other.is_err());
         drop(peer);
-        assert!(matches!(endpoint.free_comm(comm), Err(FreeError::Busy { .. })), "a receive is left");
+        assert!(
+            matches!(endpoint.free_comm(comm), Err(FreeError::Busy { .. })),
+            "a receive is left"
+        );
     }
 
     #[test]

@@ -5,9 +5,10 @@ use super::error::Stopped;
 use super::request::RecvRequest;
 
 impl Endpoint {
-    /// Asks for a receive to be cancelled: `MPI_Cancel` (MPI 4.1, section 3.8.4). Either the receive ends as
-    /// [`Cancelled`](super::RecvError::Cancelled), or a message had come first and it ends with that one,
-    /// never both; waiting for it tells which. A receive that has ended stays as it is.
+    /// Asks for a receive to be cancelled: `MPI_Cancel` (MPI 4.1, section 3.8.4). Either the
+    /// receive ends as [`Cancelled`](super::RecvError::Cancelled), or a message had come first and
+    /// it ends with that one, never both; waiting for it tells which. A receive that has ended
+    /// stays as it is.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -26,8 +27,8 @@ impl Endpoint {
         })
     }
 
-    /// Gives a request up: `MPI_Request_free` (MPI 4.1, section 3.7.3). The receive stays posted and will
-    /// take a message; then its buffer is freed.
+    /// Gives a request up: `MPI_Request_free` (MPI 4.1, section 3.7.3). The receive stays posted
+    /// and will take a message; then its buffer is freed.
     ///
     /// # Panics
     /// When the request belongs to another endpoint.

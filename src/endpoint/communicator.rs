@@ -1,4 +1,5 @@
-//! Communicators: created with hints, on the NIC where they fit, and freed when nothing of them is left.
+//! Communicators: created with hints, on the NIC where they fit, and freed when nothing of them is
+//! left.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,8 +33,9 @@ impl Communicator {
         self.hints
     }
 
-    /// Whether the NIC has tables for it; otherwise software matches it on the host (O24). A communicator on
-    /// the NIC may still be matched by software now and then, when the NIC's other resources run out (S20).
+    /// Whether the NIC has tables for it; otherwise software matches it on the host (O24). A
+    /// communicator on the NIC may still be matched by software now and then, when the NIC's other
+    /// resources run out (S20).
     pub fn is_offloaded(&self) -> bool {
         self.offloaded
     }
@@ -45,7 +47,8 @@ impl Communicator {
     }
 }
 
-/// Numbers for communicators: the smallest free one first, because the NIC has tables for small numbers only.
+/// Numbers for communicators: the smallest free one first, because the NIC has tables for small
+/// numbers only.
 #[derive(Debug, Default)]
 pub(super) struct CommIds {
     free: BinaryHeap<Reverse<u32>>,
@@ -67,8 +70,9 @@ impl CommIds {
 }
 
 impl Endpoint {
-    /// Creates a communicator with hints: `MPI_Comm_dup_with_info` (MPI 4.1, sections 7.4.2 and 7.4.4). Its
-    /// tables have `NicConfig::bins` bins; if the NIC has no room for them, software matches it.
+    /// Creates a communicator with hints: `MPI_Comm_dup_with_info` (MPI 4.1, sections 7.4.2 and
+    /// 7.4.4). Its tables have `NicConfig::bins` bins; if the NIC has no room for them, software
+    /// matches it.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -79,12 +83,16 @@ impl Endpoint {
         self.create_comm_with_bins(hints, self.bins)
     }
 
-    /// As [`create_comm`](Self::create_comm), with this many bins in each of its three hash tables. More than
-    /// the NIC can have is no error: software then matches the communicator.
+    /// As [`create_comm`](Self::create_comm), with this many bins in each of its three hash tables.
+    /// More than the NIC can have is no error: software then matches the communicator.
     ///
     /// # Errors
     /// [`Stopped`].
-    pub fn create_comm_with_bins(&mut self, hints: Hints, bins: u32) -> Result<Communicator, Stopped> {
+    pub fn create_comm_with_bins(
+        &mut self,
+        hints: Hints,
+        bins: u32,
+    ) -> Result<Communicator, Stopped> {
         let id = self.comm_ids.take();
         self.command(|port| port.create(id, bins, hints, 0))?;
         let offloaded = matches!(self.answer()?, Answer::Created { offloaded: true });
@@ -103,11 +111,12 @@ impl Endpoint {
         CommSender::new(self.sender.clone(), comm, source)
     }
 
-    /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI lets pending operations end first;
-    /// here the communicator comes back as busy instead.
+    /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI lets pending operations
+    /// end first; here the communicator comes back as busy instead.
     ///
     /// # Errors
-    /// [`FreeError::Busy`] while senders, receives or messages of it are left; [`FreeError::Stopped`].
+    /// [`FreeError::Busy`] while senders, receives or messages of it are left;
+    /// [`FreeError::Stopped`].
     ///
     /// # Panics
     /// When the communicator belongs to another endpoint.
@@ -145,8 +154,8 @@ impl Endpoint {
         }
     }
 
-    /// Waits until everything sent so far has been matched or stored. `false` if the NIC does not get on,
-    /// because unexpected memory is full (back-pressure).
+    /// Waits until everything sent so far has been matched or stored. `false` if the NIC does not
+    /// get on, because unexpected memory is full (back-pressure).
     fn let_arrive(&mut self) -> bool {
         let (sent, mut arrived) = self.port.arrivals();
         let mut wait = Wait::new();

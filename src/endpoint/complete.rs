@@ -1,4 +1,5 @@
-//! Completion of several receives. A `None` among the requests is skipped, as `MPI_REQUEST_NULL` is.
+//! Completion of several receives. A `None` among the requests is skipped, as `MPI_REQUEST_NULL`
+//! is.
 
 use dpa_model::Wait;
 
@@ -8,7 +9,8 @@ use super::request::RecvRequest;
 use super::status::Received;
 
 impl Endpoint {
-    /// Waits for all receives: `MPI_Waitall` (MPI 4.1, section 3.7.5). Results in the order of the requests.
+    /// Waits for all receives: `MPI_Waitall` (MPI 4.1, section 3.7.5). Results in the order of the
+    /// requests.
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
@@ -22,9 +24,9 @@ impl Endpoint {
         requests.into_iter().map(|request| self.wait(request)).collect()
     }
 
-    /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Gives its place, which then
-    /// holds `None`, and its result. `None` if no request is left (`MPI_UNDEFINED`). Of several that have
-    /// ended it takes the first.
+    /// Waits for one of the receives: `MPI_Waitany` (MPI 4.1, section 3.7.5). Gives its place,
+    /// which then holds `None`, and its result. `None` if no request is left (`MPI_UNDEFINED`). Of
+    /// several that have ended it takes the first.
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
@@ -37,9 +39,13 @@ impl Endpoint {
     ) -> Option<(usize, Result<Received, RecvError>)> {
         let first = requests.iter().position(Option::is_some)?;
         let found = self.wait_until(|endpoint| {
-            let ended = |request: &Option<RecvRequest>| request.as_ref().is_some_and(|r| endpoint.ended(r));
-            let place =
-                if endpoint.requests.any_ended() { requests.iter().position(ended)? } else { return None };
+            let ended =
+                |request: &Option<RecvRequest>| request.as_ref().is_some_and(|r| endpoint.ended(r));
+            let place = if endpoint.requests.any_ended() {
+                requests.iter().position(ended)?
+            } else {
+                return None;
+            };
             let result = requests[place].take().and_then(|request| endpoint.take(&request))?;
             Some((place, result))
         });
@@ -49,14 +55,15 @@ impl Endpoint {
         }))
     }
 
-    /// Collects all receives that have ended, with their places: `MPI_Testsome` (MPI 4.1, section 3.7.5).
-    /// Appends to `results`, and returns how many.
+    /// Collects all receives that have ended, with their places: `MPI_Testsome` (MPI 4.1, section
+    /// 3.7.5). Appends to `results`, and returns how many.
     ///
     /// # Panics
     /// When a request belongs to another endpoint.
     ///
     /// # Complexity
-    /// O(requests), but O(1) if no receive of the endpoint has ended; no allocation if `results` has room.
+    /// O(requests), but O(1) if no receive of the endpoint has ended; no allocation if `results`
+    /// has room.
     pub fn test_some(
         &mut self,
         requests: &mut [Option<RecvRequest>],
@@ -83,9 +90,9 @@ impl Endpoint {
         results.len() - before
     }
 
-    /// Waits until at least one of the receives has ended and collects all that have: `MPI_Waitsome` (MPI
-    /// 4.1, section 3.7.5). Appends to `results`, and returns how many; 0 if no request is left
-    /// (`MPI_UNDEFINED`).
+    /// Waits until at least one of the receives has ended and collects all that have:
+    /// `MPI_Waitsome` (MPI 4.1, section 3.7.5). Appends to `results`, and returns how many; 0 if no
+    /// request is left (`MPI_UNDEFINED`).
     ///
     /// # Panics
     /// When a request belongs to another endpoint.

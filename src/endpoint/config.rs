@@ -7,14 +7,14 @@ use crate::registry::Fallback;
 /// Who runs the emulated NIC.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Drive {
-    /// The calling thread, inside the endpoint's calls: no other thread, and nothing happens between calls.
-    /// `NicConfig::workers` does not matter then.
+    /// The calling thread, inside the endpoint's calls: no other thread, and nothing happens
+    /// between calls. `NicConfig::workers` does not matter then.
     #[default]
     Caller,
     /// `NicConfig::workers` threads.
     Threads {
-        /// Processors for the workers, by number: worker w is pinned to entry w, round and round. Empty: not
-        /// pinned.
+        /// Processors for the workers, by number: worker w is pinned to entry w, round and round.
+        /// Empty: not pinned.
         pin_to: Vec<usize>,
     },
 }

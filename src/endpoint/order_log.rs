@@ -55,15 +55,15 @@ pub struct Mismatch {
     pub index: usize,
     /// The entry.
     pub entry: LogEntry,
-    /// The partner that the engine gives it: a message for a post or probe, a receive for an arrival, the
-    /// receive itself for a cancel that succeeds.
+    /// The partner that the engine gives it: a message for a post or probe, a receive for an
+    /// arrival, the receive itself for a cancel that succeeds.
     pub engine: Option<u64>,
 }
 
 /// Feeds the log's events to `engine` and compares every result.
 ///
-/// A log that begins with an endpoint, or at a moment when both its queues were empty, is followed by an
-/// empty engine.
+/// A log that begins with an endpoint, or at a moment when both its queues were empty, is followed
+/// by an empty engine.
 ///
 /// # Errors
 /// The first [`Mismatch`].
@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn a_wrong_match_is_found() {
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let post = |recv| LogEntry::Post { recv: RecvId(recv), comm: CommId(0), selector, matched: None };
+        let post =
+            |recv| LogEntry::Post { recv: RecvId(recv), comm: CommId(0), selector, matched: None };
         let arrive = |matched| LogEntry::Arrive {
             msg: MsgId(0),
             envelope: Envelope::default(),

@@ -10,9 +10,9 @@ use super::error::{PostError, RecvError, Stopped};
 use super::request::RecvRequest;
 use super::status::{Received, Status};
 
-/// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start (G5). Dropped
-/// while it is active, it leaves its receive posted, as a dropped [`RecvRequest`] does; dropped while
-/// inactive, it is simply gone (`MPI_Request_free`).
+/// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start
+/// (G5). Dropped while it is active, it leaves its receive posted, as a dropped [`RecvRequest`]
+/// does; dropped while inactive, it is simply gone (`MPI_Request_free`).
 #[derive(Debug)]
 pub struct PersistentRecv {
     endpoint: u32,
@@ -47,12 +47,20 @@ impl Endpoint {
             return Err(PostError::WildcardExcluded(buffer));
         }
         let _lease = comm.lease.clone();
-        Ok(PersistentRecv { endpoint: self.name, comm: comm.id, selector, buffer, request: None, _lease })
+        Ok(PersistentRecv {
+            endpoint: self.name,
+            comm: comm.id,
+            selector,
+            buffer,
+            request: None,
+            _lease,
+        })
     }
 }
 
 impl PersistentRecv {
-    /// Posts the receive: `MPI_Start` (MPI 4.1, section 3.9). One that is active already stays as it is.
+    /// Posts the receive: `MPI_Start` (MPI 4.1, section 3.9). One that is active already stays as
+    /// it is.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -88,11 +96,12 @@ impl PersistentRecv {
         all.iter_mut().try_for_each(|receive| receive.start(endpoint))
     }
 
-    /// The status, if the receive has ended since its start: `MPI_Test`. `None` while it runs, and when it is
-    /// inactive.
+    /// The status, if the receive has ended since its start: `MPI_Test`. `None` while it runs, and
+    /// when it is inactive.
     ///
     /// # Errors
-    /// [`RecvError`] inside the result, without the buffer: that is in [`buffer`](Self::buffer) again.
+    /// [`RecvError`] inside the result, without the buffer: that is in [`buffer`](Self::buffer)
+    /// again.
     pub fn test(&mut self, endpoint: &mut Endpoint) -> Option<Result<Status, RecvError>> {
         let result = endpoint.test(&mut self.request)?;
         Some(self.keep_buffer(result))
@@ -107,8 +116,8 @@ impl PersistentRecv {
         Some(self.keep_buffer(result))
     }
 
-    /// Asks for the started receive to be cancelled: `MPI_Cancel`; see [`Endpoint::cancel`]. Nothing happens
-    /// when it is inactive.
+    /// Asks for the started receive to be cancelled: `MPI_Cancel`; see [`Endpoint::cancel`].
+    /// Nothing happens when it is inactive.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -137,7 +146,10 @@ impl PersistentRecv {
         match error {
             RecvError::Truncated { received: Received { buffer, status }, sent } => {
                 self.buffer = buffer;
-                Err(RecvError::Truncated { received: Received { buffer: Vec::new(), status }, sent })
+                Err(RecvError::Truncated {
+                    received: Received { buffer: Vec::new(), status },
+                    sent,
+                })
             }
             RecvError::Cancelled(buffer) => {
                 self.buffer = buffer;

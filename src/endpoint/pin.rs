@@ -1,4 +1,5 @@
-//! A thread that could not be bound to its processor. Pinning is never needed, so a refusal is only reported.
+//! A thread that could not be bound to its processor. Pinning is never needed, so a refusal is only
+//! reported.
 
 use std::fmt;
 

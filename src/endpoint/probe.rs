@@ -9,8 +9,8 @@ use super::request::{Ended, RecvRequest};
 use super::status::{Received, Status};
 use crate::host::{Taken, fill};
 
-/// A message that a matched probe took out of matching (`MPI_Message`). It holds its place in memory until it
-/// is received, so it must be: with [`Endpoint::mrecv`] or [`Endpoint::imrecv`].
+/// A message that a matched probe took out of matching (`MPI_Message`). It holds its place in
+/// memory until it is received, so it must be: with [`Endpoint::mrecv`] or [`Endpoint::imrecv`].
 #[derive(Debug)]
 #[must_use = "a matched message must be received"]
 pub struct MatchedMessage {
@@ -30,12 +30,13 @@ fn whole(message: &Message) -> Status {
     Status::new(message, message.length as usize)
 }
 
-/// Rounds that a probe lets the NIC do first, so that it sees what was sent before, as far as the NIC keeps up.
+/// Rounds that a probe lets the NIC do first, so that it sees what was sent before, as far as the
+/// NIC keeps up.
 const ROUNDS_BEFORE: usize = 64;
 
 impl Endpoint {
-    /// The oldest unexpected message that a receive with this source and tag would take, if there is one:
-    /// `MPI_Iprobe` (MPI 4.1, section 3.8.1). The message stays.
+    /// The oldest unexpected message that a receive with this source and tag would take, if there
+    /// is one: `MPI_Iprobe` (MPI 4.1, section 3.8.1). The message stays.
     ///
     /// A message that was just sent may not be seen yet; if this is repeated, it will be.
     ///
@@ -58,8 +59,8 @@ impl Endpoint {
         Ok(self.look(comm, selector, false)?.map(|(message, _)| whole(&message)))
     }
 
-    /// Waits for an unexpected message with this source and tag: `MPI_Probe` (MPI 4.1, section 3.8.1). The
-    /// message stays.
+    /// Waits for an unexpected message with this source and tag: `MPI_Probe` (MPI 4.1, section
+    /// 3.8.1). The message stays.
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).
@@ -77,8 +78,8 @@ impl Endpoint {
         Ok(whole(&message))
     }
 
-    /// As [`iprobe`](Self::iprobe), but takes the message out of matching: `MPI_Improbe` (MPI 4.1, section
-    /// 3.8.2).
+    /// As [`iprobe`](Self::iprobe), but takes the message out of matching: `MPI_Improbe` (MPI 4.1,
+    /// section 3.8.2).
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).
@@ -97,7 +98,8 @@ impl Endpoint {
         Ok(found.and_then(|(message, taken)| self.matched(message, taken)))
     }
 
-    /// As [`probe`](Self::probe), but takes the message out of matching: `MPI_Mprobe` (MPI 4.1, section 3.8.2).
+    /// As [`probe`](Self::probe), but takes the message out of matching: `MPI_Mprobe` (MPI 4.1,
+    /// section 3.8.2).
     ///
     /// # Errors
     /// As [`iprobe`](Self::iprobe).
@@ -115,14 +117,19 @@ impl Endpoint {
         self.matched(message, taken).ok_or(RecvError::Stopped)
     }
 
-    /// Starts to receive a message that a matched probe took: `MPI_Imrecv` (MPI 4.1, section 3.8.3).
+    /// Starts to receive a message that a matched probe took: `MPI_Imrecv` (MPI 4.1, section
+    /// 3.8.3).
     ///
     /// # Errors
     /// [`PostError::Stopped`], with the buffer.
     ///
     /// # Panics
     /// When the message belongs to another endpoint.
-    pub fn imrecv(&mut self, matched: MatchedMessage, mut buffer: Vec<u8>) -> Result<RecvRequest, PostError> {
+    pub fn imrecv(
+        &mut self,
+        matched: MatchedMessage,
+        mut buffer: Vec<u8>,
+    ) -> Result<RecvRequest, PostError> {
         let MatchedMessage { endpoint, message, taken } = matched;
         self.check_own(endpoint);
         let comm: CommId = message.envelope.comm;
@@ -150,7 +157,9 @@ impl Endpoint {
                 let index = self.requests.insert(comm, None, id);
                 Ok(self.handle(index))
             }
-            Err(Stopped) => Err(PostError::Stopped(waiting.map(|(_, buffer)| buffer).unwrap_or_default())),
+            Err(Stopped) => {
+                Err(PostError::Stopped(waiting.map(|(_, buffer)| buffer).unwrap_or_default()))
+            }
         }
     }
 
@@ -161,7 +170,11 @@ impl Endpoint {
     ///
     /// # Panics
     /// When the message belongs to another endpoint.
-    pub fn mrecv(&mut self, matched: MatchedMessage, buffer: Vec<u8>) -> Result<Received, RecvError> {
+    pub fn mrecv(
+        &mut self,
+        matched: MatchedMessage,
+        buffer: Vec<u8>,
+    ) -> Result<Received, RecvError> {
         let request = self.imrecv(matched, buffer)?;
         self.wait(request)
     }

@@ -9,8 +9,8 @@ use super::request::{Ended, RecvRequest};
 use super::status::{Received, Status};
 
 impl Endpoint {
-    /// Posts a receive: `MPI_Irecv` (MPI 4.1, section 3.7.2). The buffer moves in; its length is the longest
-    /// message it takes.
+    /// Posts a receive: `MPI_Irecv` (MPI 4.1, section 3.7.2). The buffer moves in; its length is
+    /// the longest message it takes.
     ///
     /// Waits only while the NIC's command queue is full.
     ///
@@ -21,8 +21,8 @@ impl Endpoint {
     /// When the communicator belongs to another endpoint.
     ///
     /// # Complexity
-    /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a search of
-    /// one unexpected chain.
+    /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a
+    /// search of one unexpected chain.
     pub fn post_recv(
         &mut self,
         comm: &Communicator,
@@ -56,15 +56,18 @@ impl Endpoint {
         self.wait(request)
     }
 
-    /// The result of a receive if it has ended: `MPI_Test` (MPI 4.1, section 3.7.3). `request` is then
-    /// `None`, and a `None` never has a result. Makes progress if the receive has not ended.
+    /// The result of a receive if it has ended: `MPI_Test` (MPI 4.1, section 3.7.3). `request` is
+    /// then `None`, and a `None` never has a result. Makes progress if the receive has not ended.
     ///
     /// # Errors
     /// [`RecvError`], inside the result.
     ///
     /// # Panics
     /// When the request belongs to another endpoint.
-    pub fn test(&mut self, request: &mut Option<RecvRequest>) -> Option<Result<Received, RecvError>> {
+    pub fn test(
+        &mut self,
+        request: &mut Option<RecvRequest>,
+    ) -> Option<Result<Received, RecvError>> {
         let active = request.as_ref()?;
         self.check_own(active.endpoint);
         let result = match self.take(active) {
@@ -95,7 +98,8 @@ impl Endpoint {
         self.wait_until(|endpoint| endpoint.take(&request))?
     }
 
-    /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has stopped.
+    /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has
+    /// stopped.
     pub(super) fn post(
         &mut self,
         comm: CommId,
@@ -138,7 +142,11 @@ fn result(ended: Ended) -> Result<Received, RecvError> {
             let sent = message.length as usize;
             let status = Status::new(&message, sent.min(buffer.len()));
             let received = Received { buffer, status };
-            if sent > status.bytes { Err(RecvError::Truncated { received, sent }) } else { Ok(received) }
+            if sent > status.bytes {
+                Err(RecvError::Truncated { received, sent })
+            } else {
+                Ok(received)
+            }
         }
         Ended::Cancelled(buffer) => Err(RecvError::Cancelled(buffer)),
         Ended::Refused(buffer) => Err(RecvError::WildcardExcluded(buffer)),

@@ -4,10 +4,10 @@ use dpa_model::{CommId, Message, RequestId, Selector};
 
 /// A receive that was posted and whose result has not been collected (`MPI_Request`).
 ///
-/// There is one handle per receive. `test` and the calls for several requests take `Option<RecvRequest>` and
-/// leave `None`, the counterpart of `MPI_REQUEST_NULL`, when they hand out the result. A handle that is just
-/// dropped leaves the receive in place: it will still match, and its buffer is freed with the endpoint; see
-/// [`Endpoint::release`](super::Endpoint::release).
+/// There is one handle per receive. `test` and the calls for several requests take
+/// `Option<RecvRequest>` and leave `None`, the counterpart of `MPI_REQUEST_NULL`, when they hand
+/// out the result. A handle that is just dropped leaves the receive in place: it will still match,
+/// and its buffer is freed with the endpoint; see [`Endpoint::release`](super::Endpoint::release).
 #[derive(PartialEq, Eq, Hash, Debug)]
 #[must_use = "the receive's result and buffer are collected through its handle"]
 pub struct RecvRequest {
@@ -45,7 +45,8 @@ struct Row {
     id: RequestId,
 }
 
-/// All receives of an endpoint. Rows are used again, so a steady number of receives needs no allocation.
+/// All receives of an endpoint. Rows are used again, so a steady number of receives needs no
+/// allocation.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     rows: Vec<Row>,
@@ -60,7 +61,12 @@ pub(super) struct Requests {
 
 impl Requests {
     /// Enters a receive that the port knows as `id`.
-    pub(super) fn insert(&mut self, comm: CommId, selector: Option<Selector>, id: RequestId) -> u32 {
+    pub(super) fn insert(
+        &mut self,
+        comm: CommId,
+        selector: Option<Selector>,
+        id: RequestId,
+    ) -> u32 {
         let index = self.add(Row { state: State::Active, comm, selector, id });
         if self.by_slot.len() <= id.slot() {
             self.by_slot.resize(id.slot() + 1, 0);

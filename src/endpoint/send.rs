@@ -10,13 +10,14 @@ use super::error::Stopped;
 
 /// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
 ///
-/// Every clone may send from its own thread; the messages of one clone arrive in the order sent (C2).
-/// Messages up to [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the NIC. Longer ones
-/// go by rendezvous: the NIC reads the sender's buffer once a receive matches (O21).
+/// Every clone may send from its own thread; the messages of one clone arrive in the order sent
+/// (C2). Messages up to [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the
+/// NIC. Longer ones go by rendezvous: the NIC reads the sender's buffer once a receive matches
+/// (O21).
 ///
 /// `send`, `isend` and `issend` wait while the receiver is not ready. With
-/// [`Drive::Caller`](super::Drive::Caller) the endpoint's own thread must not wait for itself: it uses the
-/// calls of [`Endpoint`] or those named `try`.
+/// [`Drive::Caller`](super::Drive::Caller) the endpoint's own thread must not wait for itself: it
+/// uses the calls of [`Endpoint`] or those named `try`.
 #[derive(Clone, Debug)]
 pub struct CommSender {
     sender: Sender,
@@ -55,8 +56,8 @@ impl CommSender {
         Envelope { comm: self.comm, source: self.source, tag }
     }
 
-    /// Sends if the receiver is ready. The bytes may be used again at once: those of a message above the
-    /// eager limit are copied into a buffer of their own.
+    /// Sends if the receiver is ready. The bytes may be used again at once: those of a message
+    /// above the eager limit are copied into a buffer of their own.
     ///
     /// # Errors
     /// [`SendError`].
@@ -72,8 +73,8 @@ impl CommSender {
         self.try_issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error)
     }
 
-    /// Sends, and waits while the receiver is not ready: `MPI_Send` (MPI 4.1, section 3.2.1). Never waits for
-    /// a matching receive: a message above the eager limit is copied.
+    /// Sends, and waits while the receiver is not ready: `MPI_Send` (MPI 4.1, section 3.2.1). Never
+    /// waits for a matching receive: a message above the eager limit is copied.
     ///
     /// # Errors
     /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
@@ -88,7 +89,11 @@ impl CommSender {
     ///
     /// # Errors
     /// [`SendError`], with the buffer.
-    pub fn try_isend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+    pub fn try_isend(
+        &mut self,
+        tag: Tag,
+        buffer: Vec<u8>,
+    ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         if buffer.len() > self.eager_limit() {
             return self.try_issend(tag, buffer);
         }
@@ -98,13 +103,17 @@ impl CommSender {
         }
     }
 
-    /// Sends a buffer without copying it, unless it is small: `MPI_Isend` (MPI 4.1, section 3.7.2). The
-    /// buffer comes back through the request: at once if it was sent eagerly, else when the receiver has read
-    /// it.
+    /// Sends a buffer without copying it, unless it is small: `MPI_Isend` (MPI 4.1, section 3.7.2).
+    /// The buffer comes back through the request: at once if it was sent eagerly, else when the
+    /// receiver has read it.
     ///
     /// # Errors
     /// [`SendError::Stopped`], [`SendError::TooLong`] from 4 GiB on; with the buffer.
-    pub fn isend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+    pub fn isend(
+        &mut self,
+        tag: Tag,
+        buffer: Vec<u8>,
+    ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         self.until_ready(buffer, |sender, buffer| sender.try_isend(tag, buffer))
     }
 
@@ -112,18 +121,26 @@ impl CommSender {
     ///
     /// # Errors
     /// [`SendError`], with the buffer.
-    pub fn try_issend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+    pub fn try_issend(
+        &mut self,
+        tag: Tag,
+        buffer: Vec<u8>,
+    ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         let envelope = self.envelope(tag);
         let request = self.sender.try_send_rendezvous(envelope, buffer, 0)?;
         Ok(SendRequest(State::Exposed(request)))
     }
 
-    /// Sends by rendezvous whatever the length: `MPI_Issend` (MPI 4.1, section 3.7.2), since the request ends
-    /// only when a receive has matched and read the buffer.
+    /// Sends by rendezvous whatever the length: `MPI_Issend` (MPI 4.1, section 3.7.2), since the
+    /// request ends only when a receive has matched and read the buffer.
     ///
     /// # Errors
     /// As [`isend`](Self::isend).
-    pub fn issend(&mut self, tag: Tag, buffer: Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)> {
+    pub fn issend(
+        &mut self,
+        tag: Tag,
+        buffer: Vec<u8>,
+    ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         self.until_ready(buffer, |sender, buffer| sender.try_issend(tag, buffer))
     }
 
@@ -143,8 +160,8 @@ impl CommSender {
     }
 }
 
-/// A message whose buffer is on its way back to its sender. Dropped, the message is still delivered, and the
-/// buffer freed afterwards.
+/// A message whose buffer is on its way back to its sender. Dropped, the message is still
+/// delivered, and the buffer freed afterwards.
 #[derive(Debug)]
 pub struct SendRequest(State);
 
@@ -168,7 +185,8 @@ impl SendRequest {
         }
     }
 
-    /// Waits for the buffer: `MPI_Wait` (MPI 4.1, section 3.7.3). For other threads than the endpoint's own.
+    /// Waits for the buffer: `MPI_Wait` (MPI 4.1, section 3.7.3). For other threads than the
+    /// endpoint's own.
     ///
     /// # Errors
     /// [`SendError::Stopped`] if the endpoint went away first; with the buffer.
@@ -181,15 +199,20 @@ impl SendRequest {
 }
 
 impl Endpoint {
-    /// Sends to this endpoint from its own thread, making progress while the receiver is not ready; otherwise
-    /// as [`CommSender::send`].
+    /// Sends to this endpoint from its own thread, making progress while the receiver is not ready;
+    /// otherwise as [`CommSender::send`].
     ///
     /// If the NIC is held up by back-pressure, nobody else posts the receive that relieves it: use
     /// [`CommSender::try_send`] there.
     ///
     /// # Errors
     /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
-    pub fn send(&mut self, sender: &mut CommSender, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
+    pub fn send(
+        &mut self,
+        sender: &mut CommSender,
+        tag: Tag,
+        bytes: &[u8],
+    ) -> Result<(), SendError> {
         self.wait_until(|_| match sender.try_send(tag, bytes) {
             Err(SendError::ReceiverNotReady) => None,
             done => Some(done),
@@ -197,8 +220,8 @@ impl Endpoint {
         .unwrap_or(Err(SendError::Stopped))
     }
 
-    /// Waits for a sent buffer, making progress: `MPI_Wait` (MPI 4.1, section 3.7.3). For the endpoint's own
-    /// thread; other threads use [`SendRequest::wait`].
+    /// Waits for a sent buffer, making progress: `MPI_Wait` (MPI 4.1, section 3.7.3). For the
+    /// endpoint's own thread; other threads use [`SendRequest::wait`].
     ///
     /// # Errors
     /// [`Stopped`]: the NIC keeps the buffer.

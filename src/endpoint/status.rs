@@ -2,8 +2,8 @@
 
 use dpa_model::{Message, Rank, Tag};
 
-/// `MPI_Status` (MPI 4.1, section 3.2.5). Whether a message was truncated or its receive cancelled is told by
-/// the [`RecvError`](super::RecvError), not here.
+/// `MPI_Status` (MPI 4.1, section 3.2.5). Whether a message was truncated or its receive cancelled
+/// is told by the [`RecvError`](super::RecvError), not here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Status {
     /// `MPI_SOURCE`: who sent it.
@@ -12,7 +12,8 @@ pub struct Status {
     pub tag: Tag,
     /// `MPI_Get_count` in bytes: what the buffer got, or for a probe what was sent.
     pub bytes: usize,
-    /// How many messages arrived at this endpoint before it: its place in the order that the NIC chose.
+    /// How many messages arrived at this endpoint before it: its place in the order that the NIC
+    /// chose.
     pub arrival: u64,
 }
 
@@ -26,7 +27,8 @@ impl Status {
 /// A completed receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// The buffer that was posted, at its posted length; its first `status.bytes` bytes are the message.
+    /// The buffer that was posted, at its posted length; its first `status.bytes` bytes are the
+    /// message.
     pub buffer: Vec<u8>,
     /// What was received.
     pub status: Status,

@@ -1,9 +1,9 @@
-//! The hash-bin engine (Flajslik et al., O3), extended so that wildcards cost no more than full keys: the
-//! [`FourIndexes`] of optimistic matching (O5), with the communicator in every key, so that one set of tables serves
-//! all communicators: thousands of them cost no table each.
+//! The hash-bin engine (Flajslik et al., O3), extended so that wildcards cost no more than full
+//! keys: the [`FourIndexes`] of optimistic matching (O5), with the communicator in every key, so
+//! that one set of tables serves all communicators: thousands of them cost no table each.
 //!
-//! The number of bins is chosen, and then stays, or is left open: then tables double when they hold half as many
-//! entries as bins.
+//! The number of bins is chosen, and then stays, or is left open: then tables double when they hold
+//! half as many entries as bins.
 
 use dpa_model::{CommId, Envelope, Selector};
 
@@ -14,8 +14,8 @@ use super::indexed::{Entries, Index, Indexed, Steps};
 /// Most bins of one table.
 pub const BIN_COUNT_MAX: u32 = 65_536;
 
-/// Number of bins of each hash table, `1..=BIN_COUNT_MAX`; need not be a power of two. One bin is traditional
-/// matching (O34).
+/// Number of bins of each hash table, `1..=BIN_COUNT_MAX`; need not be a power of two. One bin is
+/// traditional matching (O34).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct BinCount(u32);
 
@@ -57,13 +57,15 @@ impl std::str::FromStr for BinCount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bins = text.parse().map_err(|_| format!("a number from 1 to {BIN_COUNT_MAX} is needed"))?;
+        let bins =
+            text.parse().map_err(|_| format!("a number from 1 to {BIN_COUNT_MAX} is needed"))?;
         Self::new(bins).map_err(|error| error.to_string())
     }
 }
 
-/// The index: tables of all communicators. Insertion and removal are O(1); a search costs the entries that share the
-/// bin and are older than the one it finds, in up to four bins for an arrival and in one for a post or probe.
+/// The index: tables of all communicators. Insertion and removal are O(1); a search costs the
+/// entries that share the bin and are older than the one it finds, in up to four bins for an
+/// arrival and in one for a post or probe.
 #[derive(Clone, Debug)]
 pub struct Bins {
     indexes: FourIndexes,
@@ -74,14 +76,14 @@ pub struct Bins {
 pub type BinEngine = Indexed<Bins, 1, 4>;
 
 impl BinEngine {
-    /// An engine with empty queues whose tables have `bins` bins of 8 bytes; there are up to eight tables, four for
-    /// each queue, each made when it is needed.
+    /// An engine with empty queues whose tables have `bins` bins of 8 bytes; there are up to eight
+    /// tables, four for each queue, each made when it is needed.
     pub fn new(bins: BinCount) -> Self {
         Self::with_index(Bins { indexes: FourIndexes::default(), growth: Growth::fixed(bins) })
     }
 
-    /// The same with tables that start with the usual number of bins and double, up to [`BIN_COUNT_MAX`], when they
-    /// hold half as many entries.
+    /// The same with tables that start with the usual number of bins and double, up to
+    /// [`BIN_COUNT_MAX`], when they hold half as many entries.
     pub fn growing() -> Self {
         let least = BinCount::default().get();
         let growth = Growth::doubling(least, BIN_COUNT_MAX, least);
@@ -217,11 +219,16 @@ mod tests {
         let mut engine = BinEngine::growing();
         let n = 10_000;
         for number in 0..n {
-            engine.post(RecvId(number.into()), CommId(number % 3), Selector::new(rank(number), tag(number)));
+            engine.post(
+                RecvId(number.into()),
+                CommId(number % 3),
+                Selector::new(rank(number), tag(number)),
+            );
         }
         assert_eq!(engine.index().bytes(), 32_768 * 8);
         for number in (0..n).rev() {
-            let envelope = Envelope { comm: CommId(number % 3), source: rank(number), tag: tag(number) };
+            let envelope =
+                Envelope { comm: CommId(number % 3), source: rank(number), tag: tag(number) };
             assert_eq!(engine.arrive(MsgId(number.into()), envelope), Some(RecvId(number.into())));
         }
         let attempts = engine.stats().prq.attempts;
@@ -238,12 +245,14 @@ mod tests {
         engine.post(RecvId(4), CommId(0), Selector::new(SourceSel::Any, TagSel::Any));
         assert_eq!(engine.stats().prq.collisions, 1);
         for number in 0..3 {
-            engine.arrive(MsgId(number), Envelope { comm: CommId(1), source: rank(1), tag: tag(1) });
+            engine
+                .arrive(MsgId(number), Envelope { comm: CommId(1), source: rank(1), tag: tag(1) });
         }
         assert_eq!(engine.stats().umq.collisions, 2);
     }
 
-    /// A thousand times as many communicators cost entries, not tables, and nothing once they are freed.
+    /// A thousand times as many communicators cost entries, not tables, and nothing once they are
+    /// freed.
     #[test]
     fn memory_of_many_communicators_is_given_back() {
         let mut engine = engine(128);

@@ -1,8 +1,8 @@
 //! Doubly linked first-in-first-out chains through the nodes of a slab.
 //!
-//! A node has one link per *lane*, so that it can stand in several chains at once (an unexpected message
-//! stands in four, O22). Freed nodes are kept and used again, so an engine whose queues stopped growing
-//! allocates no more.
+//! A node has one link per *lane*, so that it can stand in several chains at once (an unexpected
+//! message stands in four, O22). Freed nodes are kept and used again, so an engine whose queues
+//! stopped growing allocates no more.
 
 /// "No node".
 const NIL: u32 = u32::MAX;
@@ -34,8 +34,8 @@ impl Chain {
     }
 }
 
-/// Most bytes of a vector that grew to `items` elements of `size` bytes one by one: it doubles, and starts with
-/// 4 elements, or 8 of a single byte.
+/// Most bytes of a vector that grew to `items` elements of `size` bytes one by one: it doubles, and
+/// starts with 4 elements, or 8 of a single byte.
 pub const fn vec_bound(items: u64, size: usize) -> u64 {
     if items == 0 {
         return 0;

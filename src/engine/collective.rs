@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Longest name of a collective operation, in bytes. MPI's longest has 26 (`reduce_scatter_block_init` and
-/// relatives).
+/// Longest name of a collective operation, in bytes. MPI's longest has 26
+/// (`reduce_scatter_block_init` and relatives).
 pub const COLL_NAME_MAX: usize = 31;
 
 /// Name of a collective operation, kept in place so that events are plain values.
@@ -14,8 +14,8 @@ pub struct CollName {
 }
 
 impl CollName {
-    /// The name, or `None` if it is empty, longer than [`COLL_NAME_MAX`] or has other characters than ASCII
-    /// letters, digits, `_`, `-` and `.`.
+    /// The name, or `None` if it is empty, longer than [`COLL_NAME_MAX`] or has other characters
+    /// than ASCII letters, digits, `_`, `-` and `.`.
     pub fn new(name: &str) -> Option<Self> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if name.is_empty() || name.len() > COLL_NAME_MAX || !name.bytes().all(allowed) {
@@ -44,8 +44,8 @@ impl fmt::Display for CollName {
     }
 }
 
-/// The mark of a receive or message that belongs to a collective operation (C1), with what its queues are
-/// chosen by besides the communicator's size (C2).
+/// The mark of a receive or message that belongs to a collective operation (C1), with what its
+/// queues are chosen by besides the communicator's size (C2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Collective {
     /// Which operation.

@@ -14,8 +14,8 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// From communicator to `T`, for those in use. Thousands of them cost a probe of a hash table each; the one
-/// used last costs none.
+/// From communicator to `T`, for those in use. Thousands of them cost a probe of a hash table each;
+/// the one used last costs none.
 #[derive(Clone, Debug)]
 pub(super) struct Comms<T> {
     slots: Vec<Slot<T>>,
@@ -77,7 +77,8 @@ impl<T> Comms<T> {
         at
     }
 
-    /// One entry of the communicator less; returns what is kept for it and how many entries are left.
+    /// One entry of the communicator less; returns what is kept for it and how many entries are
+    /// left.
     #[inline]
     pub(super) fn leave(&mut self, comm: CommId) -> Option<(&mut T, u32)> {
         let at = self.place(comm)?;

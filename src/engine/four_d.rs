@@ -1,13 +1,15 @@
-//! The four-dimensional engine (F3): a communicator's queues are a list while they are short, and above a
-//! threshold a structure that is searched by the sender's rank.
+//! The four-dimensional engine (F3): a communicator's queues are a list while they are short, and
+//! above a threshold a structure that is searched by the sender's rank.
 //!
-//! The rank is cut into four slices of equal width (F5). From the top: the *plane*, in an ordered list; *x*, an
-//! array in the plane; *y*, an ordered list of *segments*; and the last slice, whose ranks share a segment with
-//! one PRQ and one UMQ list (F8). Planes and segments come and go with their entries. So a search costs two
-//! walks of at most span steps, one array access, and the entries of the at most span ranks of a segment (F14).
+//! The rank is cut into four slices of equal width (F5). From the top: the *plane*, in an ordered
+//! list; *x*, an array in the plane; *y*, an ordered list of *segments*; and the last slice, whose
+//! ranks share a segment with one PRQ and one UMQ list (F8). Planes and segments come and go with
+//! their entries. So a search costs two walks of at most span steps, one array access, and the
+//! entries of the at most span ranks of a segment (F14).
 //!
-//! Receives from any source stand in one list of the communicator; labels decide between it and the segment
-//! (F13). A search of the UMQ from any source visits every segment and takes the oldest (F12).
+//! Receives from any source stand in one list of the communicator; labels decide between it and the
+//! segment (F13). A search of the UMQ from any source visits every segment and takes the oldest
+//! (F12).
 
 use dpa_model::{CommId, Envelope, Selector, SourceSel};
 
@@ -18,7 +20,8 @@ use grid::{Grid, Place};
 
 mod grid;
 
-/// Span of the dimensions for a communicator of this size: 2^b, b = max(2, ceil(log2(size) / 4)) (F6).
+/// Span of the dimensions for a communicator of this size: 2^b, b = max(2, ceil(log2(size) / 4))
+/// (F6).
 ///
 /// # Examples
 /// ```
@@ -83,8 +86,8 @@ const PRQ: usize = 0;
 const UMQ: usize = 1;
 
 impl Lead {
-    /// The chain of a queue that holds a source's entries, and the steps to it. With a grid, remembers the
-    /// place.
+    /// The chain of a queue that holds a source's entries, and the steps to it. With a grid,
+    /// remembers the place.
     #[inline]
     fn find(&mut self, pools: &grid::Pools, queue: usize, source: u32, steps: &mut Steps) -> Chain {
         match &self.grid {
@@ -114,7 +117,8 @@ pub struct FourD {
 pub type FourDEngine = Indexed<FourD, 1, 1>;
 
 impl FourDEngine {
-    /// An engine with empty queues; `size` is the number of processes in communicators of which none was told.
+    /// An engine with empty queues; `size` is the number of processes in communicators of which
+    /// none was told.
     pub fn new(threshold: GridThreshold, size: Option<u32>) -> Self {
         let pools = grid::Pools::default();
         Self::with_index(FourD { threshold, default_size: size, pools, leads: 0, conversions: 0 })
@@ -122,8 +126,8 @@ impl FourDEngine {
 }
 
 impl FourD {
-    /// Bytes over a linked list that the structure takes now by the paper's accounting (F15): 48 for a lead,
-    /// 16 + 8 span for a plane, 48 for a segment.
+    /// Bytes over a linked list that the structure takes now by the paper's accounting (F15): 48
+    /// for a lead, 16 + 8 span for a plane, 48 for a segment.
     pub fn paper_overhead(&self) -> u64 {
         LEAD_BYTES * u64::from(self.leads) + self.pools.paper_bytes()
     }

@@ -1,16 +1,18 @@
-//! The four indexes of optimistic matching (O5), for receives and for messages: hash tables of chains for receives
-//! without wildcard (I0), with any source (I1), with any tag (I2) and with both (I3).
+//! The four indexes of optimistic matching (O5), for receives and for messages: hash tables of
+//! chains for receives without wildcard (I0), with any source (I1), with any tag (I2) and with both
+//! (I3).
 //!
-//! A receive stands in the index of its class, and an arrival takes the lowest label of up to four candidates (O8).
-//! A post searches the index of its class for messages, so a message could stand in all four (O22); but it stands in
-//! I0 only, until the first receive or probe with wildcards comes: then all messages are linked in the index that it
-//! asks for, and later ones at once. Many programs never ask, and each chain costs a message a line of memory when it
-//! comes and when it goes.
+//! A receive stands in the index of its class, and an arrival takes the lowest label of up to four
+//! candidates (O8). A post searches the index of its class for messages, so a message could stand
+//! in all four (O22); but it stands in I0 only, until the first receive or probe with wildcards
+//! comes: then all messages are linked in the index that it asks for, and later ones at once. Many
+//! programs never ask, and each chain costs a message a line of memory when it comes and when it
+//! goes.
 //!
-//! The communicator is in every key, so that the tables can serve one communicator or all of them. They have a fixed
-//! number of bins, or double when half as many entries as bins are in them ([`Growth`]): then a search in the
-//! worst order makes 1.25 compares on average, and its end can be foreseen by the processor more often than with
-//! full tables.
+//! The communicator is in every key, so that the tables can serve one communicator or all of them.
+//! They have a fixed number of bins, or double when half as many entries as bins are in them
+//! ([`Growth`]): then a search in the worst order makes 1.25 compares on average, and its end can
+//! be foreseen by the processor more often than with full tables.
 
 use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
 
@@ -40,7 +42,8 @@ impl Growth {
         Self { least: bins.get(), most: bins.get(), both: bins.get(), bytes: 0, doublings: 0 }
     }
 
-    /// Tables that double from `least` to `most` bins; those of I3 have `both`, 1 if they are one communicator's.
+    /// Tables that double from `least` to `most` bins; those of I3 have `both`, 1 if they are one
+    /// communicator's.
     pub(super) const fn doubling(least: u32, most: u32, both: u32) -> Self {
         Self { least, most, both, bytes: 0, doublings: 0 }
     }
@@ -58,7 +61,9 @@ impl Growth {
     pub(super) fn bytes_bound(&self, posted: u64, unexpected: u64) -> u64 {
         let bins = |entries: u64| match entries {
             0 => 0,
-            _ => 3 * (4 * entries).clamp(self.least.into(), self.most.into()) + u64::from(self.both),
+            _ => {
+                3 * (4 * entries).clamp(self.least.into(), self.most.into()) + u64::from(self.both)
+            }
         };
         (bins(posted) + bins(unexpected)) * size_of::<Chain>() as u64
     }
@@ -104,7 +109,8 @@ impl Table {
         self.bins.get(bin_of(hash, self.bins.len() as u32)).copied().unwrap_or(Chain::EMPTY)
     }
 
-    /// The same, to change it; the table has bins. One bin, as I3 of one communicator has, needs no hash.
+    /// The same, to change it; the table has bins. One bin, as I3 of one communicator has, needs no
+    /// hash.
     #[inline]
     fn chain_mut(&mut self, hash: impl FnOnce() -> u32) -> &mut Chain {
         let bin = match self.bins.len() as u32 {
@@ -118,7 +124,8 @@ impl Table {
         self.bins.capacity() * size_of::<Chain>()
     }
 
-    /// Links an entry; the table gets more bins if that calls for them. Returns whether its bin was in use.
+    /// Links an entry; the table gets more bins if that calls for them. Returns whether its bin was
+    /// in use.
     #[inline]
     fn link<T: Copy, const LANES: usize>(
         &mut self,
@@ -128,7 +135,9 @@ impl Table {
         hash: impl Fn(&T) -> u32,
         at: u32,
     ) -> bool {
-        if 2 * self.entries as usize >= self.bins.len() && self.bins.len() < growth.range(class).1 as usize {
+        if 2 * self.entries as usize >= self.bins.len()
+            && self.bins.len() < growth.range(class).1 as usize
+        {
             self.grow(growth, class, slab, lane, &hash);
         }
         self.entries += 1;
@@ -150,8 +159,8 @@ impl Table {
         slab.unlink(self.chain_mut(hash), lane, at);
     }
 
-    /// The first bins, or twice as many. Bin b becomes bins 2b and 2b + 1, and a chain is taken apart from its
-    /// front, so labels and arrival numbers go on rising along each chain.
+    /// The first bins, or twice as many. Bin b becomes bins 2b and 2b + 1, and a chain is taken
+    /// apart from its front, so labels and arrival numbers go on rising along each chain.
     #[cold]
     fn grow<T: Copy, const LANES: usize>(
         &mut self,
@@ -180,7 +189,8 @@ impl Table {
 pub struct FourIndexes {
     posted: [Table; 4],
     unexpected: [Table; 4],
-    /// Classes that asked for messages, whose indexes they stand in, too; that of no wildcard need not.
+    /// Classes that asked for messages, whose indexes they stand in, too; that of no wildcard need
+    /// not.
     asked: [bool; 4],
 }
 
@@ -239,8 +249,8 @@ impl FourIndexes {
         matches!(class, WildcardClass::None) || self.asked[class as usize]
     }
 
-    /// Links the messages in the index of a class, in arrival order, and from now on every message that comes. Takes
-    /// O(n log n) for n messages, once.
+    /// Links the messages in the index of a class, in arrival order, and from now on every message
+    /// that comes. Takes O(n log n) for n messages, once.
     #[cold]
     fn link_all(&mut self, growth: &mut Growth, entries: &mut Entries<1, 4>, class: WildcardClass) {
         self.asked[class as usize] = true;
@@ -269,18 +279,30 @@ impl FourIndexes {
         let slab = (&mut entries.unexpected, class as usize);
         match class {
             WildcardClass::None => table.link(growth, class, slab, |message| message.home, at),
-            _ => table.link(growth, class, slab, |message| hash_of_envelope(class, &message.envelope), at),
+            _ => table.link(
+                growth,
+                class,
+                slab,
+                |message| hash_of_envelope(class, &message.envelope),
+                at,
+            ),
         }
     }
 
     /// A receive enters; returns whether its bin was in use, which the list I3 is none of.
     #[inline]
-    pub(super) fn link_posted(&mut self, growth: &mut Growth, entries: &mut Entries<1, 4>, at: u32) -> bool {
+    pub(super) fn link_posted(
+        &mut self,
+        growth: &mut Growth,
+        entries: &mut Entries<1, 4>,
+        at: u32,
+    ) -> bool {
         let posted = entries.posted.get_mut(at);
         let class = posted.selector.class();
         posted.home = hash_of_selector(posted.comm, posted.selector);
         let table = &mut self.posted[class as usize];
-        let collided = table.link(growth, class, (&mut entries.posted, 0), |posted| posted.home, at);
+        let collided =
+            table.link(growth, class, (&mut entries.posted, 0), |posted| posted.home, at);
         collided && class != WildcardClass::Both
     }
 
@@ -323,7 +345,12 @@ impl FourIndexes {
                 WildcardClass::None => full,
                 _ => hash_of_envelope(class, &envelope),
             };
-            self.unexpected[class as usize].unlink(&mut entries.unexpected, class as usize, hash, at);
+            self.unexpected[class as usize].unlink(
+                &mut entries.unexpected,
+                class as usize,
+                hash,
+                at,
+            );
         }
     }
 }

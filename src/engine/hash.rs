@@ -1,4 +1,5 @@
-//! The hash of a key (communicator, source, tag). Bins show in the statistics, so it is the same everywhere.
+//! The hash of a key (communicator, source, tag). Bins show in the statistics, so it is the same
+//! everywhere.
 
 /// Both halves of the 128-bit product: every bit of the result depends on every bit of `a`.
 #[inline]
@@ -36,7 +37,8 @@ mod tests {
 
     #[test]
     fn spreads_the_keys_that_programs_use() {
-        // 4,096 keys in 1,024 bins: 4 each on average; a random function fills no bin with more than about 14.
+        // 4,096 keys in 1,024 bins: 4 each on average; a random function fills no bin with more
+        // than about 14.
         for bins in [1000, 1024] {
             assert!(fullest((0..4096).map(|i| (0, i, 7)), bins) <= 16, "sources, {bins}");
             assert!(fullest((0..4096).map(|i| (0, 3, i)), bins) <= 16, "tags, {bins}");

@@ -1,8 +1,8 @@
 //! From a 64-bit id to a small number: open addressing without tombstones.
 //!
-//! The standard map would do, but its deletions leave marks that force a reallocation now and then even when
-//! the number of entries stays the same; here a deletion moves the rest of its run back, so a table that
-//! stopped growing never allocates again.
+//! The standard map would do, but its deletions leave marks that force a reallocation now and then
+//! even when the number of entries stays the same; here a deletion moves the rest of its run back,
+//! so a table that stopped growing never allocates again.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -19,8 +19,8 @@ pub(super) struct IdTable {
     /// None, or a power of two of them, at most half in use.
     slots: Vec<(u64, u32)>,
     live: usize,
-    /// Differs from process to process, so that nobody can choose ids that meet in one run of slots. No
-    /// result and no statistic depends on it.
+    /// Differs from process to process, so that nobody can choose ids that meet in one run of
+    /// slots. No result and no statistic depends on it.
     seed: u64,
 }
 
@@ -138,8 +138,8 @@ impl IdTable {
         }
     }
 
-    /// Most bytes if never more than `ids` were kept at once: at most half of the slots are in use, and the
-    /// table doubles.
+    /// Most bytes if never more than `ids` were kept at once: at most half of the slots are in use,
+    /// and the table doubles.
     pub(super) const fn bytes_bound(ids: u64) -> u64 {
         let slots = if ids == 0 {
             0

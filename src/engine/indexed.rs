@@ -1,5 +1,5 @@
-//! What all engines with order labels have in common: entries, labels, statistics and the course of each call.
-//! What differs is the [`Index`]: where entries stand and how they are found.
+//! What all engines with order labels have in common: entries, labels, statistics and the course of
+//! each call. What differs is the [`Index`]: where entries stand and how they are found.
 
 use dpa_model::{CommId, Envelope, Selector};
 
@@ -63,8 +63,9 @@ pub struct Entries<const P: usize, const U: usize> {
 }
 
 impl<const P: usize, const U: usize> Entries<P, U> {
-    /// The first receive of a chain that accepts the message, if its label is below `limit`: labels rise along
-    /// a chain, so nothing behind such an entry can win against a candidate with that label.
+    /// The first receive of a chain that accepts the message, if its label is below `limit`: labels
+    /// rise along a chain, so nothing behind such an entry can win against a candidate with that
+    /// label.
     #[inline]
     pub fn first_accepting(
         &self,
@@ -86,7 +87,8 @@ impl<const P: usize, const U: usize> Entries<P, U> {
         None
     }
 
-    /// The first message of a chain that fits a selector in a communicator, if it arrived before `limit`.
+    /// The first message of a chain that fits a selector in a communicator, if it arrived before
+    /// `limit`.
     #[inline]
     pub fn first_fitting(
         &self,
@@ -136,23 +138,26 @@ pub struct Steps {
 
 /// Where the entries of an [`Indexed`] engine stand and how they are found.
 ///
-/// Entries are given by their number in the [`Entries`]. They are linked in the order of their labels and
-/// arrival numbers, which rise. Nothing is ever linked twice, and only what is linked is unlinked.
+/// Entries are given by their number in the [`Entries`]. They are linked in the order of their
+/// labels and arrival numbers, which rise. Nothing is ever linked twice, and only what is linked is
+/// unlinked.
 pub trait Index<const P: usize, const U: usize>: Send {
     /// What is kept for each communicator with entries.
     type Comm: Send;
 
-    /// A communicator without entries is taken into use; `size` is its number of processes, if it was told.
+    /// A communicator without entries is taken into use; `size` is its number of processes, if it
+    /// was told.
     fn new_comm(&mut self, size: Option<u32>) -> Self::Comm;
 
     /// A communicator without entries goes out of use.
     fn end_comm(&mut self, comm: Self::Comm);
 
-    /// Whether a communicator goes out of use when its last entry leaves, instead of when it is freed.
+    /// Whether a communicator goes out of use when its last entry leaves, instead of when it is
+    /// freed.
     fn ends_when_empty(&self) -> bool;
 
-    /// The earliest posted receive that accepts the message (C1). `comm` is `None` if the communicator is not
-    /// in use.
+    /// The earliest posted receive that accepts the message (C1). `comm` is `None` if the
+    /// communicator is not in use.
     fn earliest(
         &mut self,
         entries: &Entries<P, U>,
@@ -161,8 +166,8 @@ pub trait Index<const P: usize, const U: usize>: Send {
         steps: &mut Steps,
     ) -> Option<u32>;
 
-    /// The oldest unexpected message that a receive with this selector accepts. An index may link messages now
-    /// that it kept back until somebody asks for them.
+    /// The oldest unexpected message that a receive with this selector accepts. An index may link
+    /// messages now that it kept back until somebody asks for them.
     fn oldest(
         &mut self,
         entries: &mut Entries<P, U>,
@@ -171,16 +176,21 @@ pub trait Index<const P: usize, const U: usize>: Send {
         steps: &mut Steps,
     ) -> Option<u32>;
 
-    /// A receive enters the PRQ; its message has just been looked for in vain. Returns whether its bin was in
-    /// use (S28).
+    /// A receive enters the PRQ; its message has just been looked for in vain. Returns whether its
+    /// bin was in use (S28).
     fn link_posted(&mut self, entries: &mut Entries<P, U>, comm: &mut Self::Comm, at: u32) -> bool;
 
     /// A receive leaves the PRQ.
     fn unlink_posted(&mut self, entries: &mut Entries<P, U>, comm: &mut Self::Comm, at: u32);
 
-    /// A message enters the UMQ; its receive has just been looked for in vain. Returns whether its bin was in
-    /// use.
-    fn link_unexpected(&mut self, entries: &mut Entries<P, U>, comm: &mut Self::Comm, at: u32) -> bool;
+    /// A message enters the UMQ; its receive has just been looked for in vain. Returns whether its
+    /// bin was in use.
+    fn link_unexpected(
+        &mut self,
+        entries: &mut Entries<P, U>,
+        comm: &mut Self::Comm,
+        at: u32,
+    ) -> bool;
 
     /// A message leaves the UMQ.
     fn unlink_unexpected(&mut self, entries: &mut Entries<P, U>, comm: &mut Self::Comm, at: u32);
@@ -248,8 +258,12 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     #[inline]
     fn oldest(&mut self, comm: CommId, selector: Selector) -> Option<u32> {
         let mut steps = Steps::default();
-        let found =
-            self.index.oldest(&mut self.entries, self.comms.get_mut(comm), (comm, selector), &mut steps);
+        let found = self.index.oldest(
+            &mut self.entries,
+            self.comms.get_mut(comm),
+            (comm, selector),
+            &mut steps,
+        );
         self.stats.umq.searched(steps.compares, found.is_some());
         self.stats.umq.hops += steps.hops;
         self.note_if_changed();
@@ -259,8 +273,12 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     #[inline]
     fn earliest(&mut self, envelope: &Envelope) -> Option<u32> {
         let mut steps = Steps::default();
-        let found =
-            self.index.earliest(&self.entries, self.comms.get_mut(envelope.comm), envelope, &mut steps);
+        let found = self.index.earliest(
+            &self.entries,
+            self.comms.get_mut(envelope.comm),
+            envelope,
+            &mut steps,
+        );
         self.stats.prq.searched(steps.compares, found.is_some());
         self.stats.prq.hops += steps.hops;
         found
@@ -272,7 +290,13 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     }
 
     fn insert_posted(&mut self, recv: RecvId, comm: CommId, selector: Selector) {
-        let at = self.entries.posted.insert(Posted { recv, label: self.next_label, comm, selector, home: 0 });
+        let at = self.entries.posted.insert(Posted {
+            recv,
+            label: self.next_label,
+            comm,
+            selector,
+            home: 0,
+        });
         self.next_label += 1;
         self.places.set(&self.entries.posted, recv, at);
         let index = &mut self.index;
@@ -306,7 +330,8 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     }
 
     fn remove_unexpected(&mut self, at: u32) -> MsgId {
-        let Unexpected { msg, envelope: Envelope { comm, .. }, .. } = *self.entries.unexpected.get(at);
+        let Unexpected { msg, envelope: Envelope { comm, .. }, .. } =
+            *self.entries.unexpected.get(at);
         if let Some((per_comm, left)) = self.comms.leave(comm) {
             self.index.unlink_unexpected(&mut self.entries, per_comm, at);
             self.entries.unexpected.remove(at);
@@ -336,7 +361,9 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Indexed<I, P, U> {
     /// Takes over what the index changed where nothing entered.
     #[inline]
     fn note_if_changed(&mut self) {
-        if self.index.bytes() != self.index_bytes || self.index.conversions() != self.stats.conversions {
+        if self.index.bytes() != self.index_bytes
+            || self.index.conversions() != self.stats.conversions
+        {
             self.note_structure();
         }
     }
@@ -392,7 +419,8 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
         self.note_structure();
     }
 
-    /// Entries are shared by all communicators: only when none is in use their nodes are given back.
+    /// Entries are shared by all communicators: only when none is in use their nodes are given
+    /// back.
     fn free_comm(&mut self, comm: CommId) -> bool {
         if !self.is_empty(comm) {
             return false;
@@ -422,7 +450,8 @@ impl<I: Index<P, U>, const P: usize, const U: usize> Engine for Indexed<I, P, U>
 
     fn unexpected(&self) -> Vec<MsgId> {
         let live = self.entries.unexpected.live();
-        let mut messages: Vec<_> = live.map(|(_, message)| (message.arrival, message.msg)).collect();
+        let mut messages: Vec<_> =
+            live.map(|(_, message)| (message.arrival, message.msg)).collect();
         messages.sort_unstable();
         messages.into_iter().map(|(_, msg)| msg).collect()
     }

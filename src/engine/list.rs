@@ -1,6 +1,6 @@
-//! The traditional engine: one PRQ and one UMQ for all communicators, each a linked list searched from the
-//! front, as MPICH does it (F1). Entries are recycled nodes; a cancel finds its node through a table and
-//! unlinks it in O(1).
+//! The traditional engine: one PRQ and one UMQ for all communicators, each a linked list searched
+//! from the front, as MPICH does it (F1). Entries are recycled nodes; a cancel finds its node
+//! through a table and unlinks it in O(1).
 
 use dpa_model::{CommId, Envelope, Selector};
 
@@ -10,7 +10,8 @@ use super::entry::{PostedReceive, UnexpectedMessage};
 use super::places::Places;
 use super::{Engine, Load, MsgId, RecvId, Stats};
 
-/// Two linked lists. A search costs the entries before the one it finds, insertion and removal are O(1).
+/// Two linked lists. A search costs the entries before the one it finds, insertion and removal are
+/// O(1).
 #[derive(Clone, Debug)]
 pub struct ListEngine {
     posted: Slab<PostedReceive, 1>,
@@ -141,7 +142,8 @@ impl Engine for ListEngine {
         self.oldest(comm, selector).map(|at| self.remove_unexpected(at))
     }
 
-    /// The lists belong to all communicators: only when they hold nothing at all their nodes are given back.
+    /// The lists belong to all communicators: only when they hold nothing at all their nodes are
+    /// given back.
     fn free_comm(&mut self, comm: CommId) -> bool {
         if !self.is_empty(comm) {
             return false;
@@ -196,11 +198,16 @@ mod tests {
             let mut engine = ListEngine::new();
             let tag = |number| Tag::new(number).expect("a small tag");
             for number in 0..n {
-                engine.post(RecvId(u64::from(number)), CommId(0), Selector::new(SourceSel::Any, tag(number)));
+                engine.post(
+                    RecvId(u64::from(number)),
+                    CommId(0),
+                    Selector::new(SourceSel::Any, tag(number)),
+                );
             }
             for number in 0..n {
                 let wanted = if reverse { n - 1 - number } else { number };
-                let envelope = Envelope { comm: CommId(0), source: Rank::default(), tag: tag(wanted) };
+                let envelope =
+                    Envelope { comm: CommId(0), source: Rank::default(), tag: tag(wanted) };
                 assert_eq!(
                     engine.arrive(MsgId(u64::from(number)), envelope),
                     Some(RecvId(u64::from(wanted)))

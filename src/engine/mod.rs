@@ -1,9 +1,10 @@
 //! Software matching engines: one trait, one type of statistics, and the engines.
 //!
-//! Every engine keeps two queues (G1): the *posted receive queue* (PRQ) of receives without a message, and
-//! the *unexpected message queue* (UMQ) of messages without a receive. What an engine may choose is the
-//! structure of the queues, never the result: [`Oracle`] is the specification, and all others must give the
-//! same matches and leave the same queues for the same sequence of calls (G4).
+//! Every engine keeps two queues (G1): the *posted receive queue* (PRQ) of receives without a
+//! message, and the *unexpected message queue* (UMQ) of messages without a receive. What an engine
+//! may choose is the structure of the queues, never the result: [`Oracle`] is the specification,
+//! and all others must give the same matches and leave the same queues for the same sequence of
+//! calls (G4).
 
 mod adaptive;
 mod bins;
@@ -33,7 +34,8 @@ pub use collective::{COLL_NAME_MAX, CollName, Collective};
 pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
 use dpa_model::{CommId, Envelope, Selector};
 pub use four_d::{
-    FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array, paper_overhead_four_d,
+    FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array,
+    paper_overhead_four_d,
 };
 pub use four_indexes::FourIndexes;
 pub(crate) use hash::{bin_of, key_hash};
@@ -56,9 +58,9 @@ pub struct MsgId(pub u64);
 
 /// A sequential matching engine.
 ///
-/// The order of the calls is the order of posts and arrivals. A caller gives no receive an id that a receive
-/// in the PRQ has, and no message an id that a message in the UMQ has; ids of entries that left may come
-/// back.
+/// The order of the calls is the order of posts and arrivals. A caller gives no receive an id that
+/// a receive in the PRQ has, and no message an id that a message in the UMQ has; ids of entries
+/// that left may come back.
 ///
 /// # Examples
 /// ```
@@ -73,16 +75,16 @@ pub struct MsgId(pub u64);
 /// # Ok::<(), dpa_model::OutOfRange>(())
 /// ```
 pub trait Engine: Send {
-    /// Posts a receive: takes the oldest unexpected message that it accepts out of the UMQ and returns it, or
-    /// else puts the receive at the end of the PRQ.
+    /// Posts a receive: takes the oldest unexpected message that it accepts out of the UMQ and
+    /// returns it, or else puts the receive at the end of the PRQ.
     fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId>;
 
-    /// A message arrives: takes the earliest posted receive that accepts it out of the PRQ and returns it (C1
-    /// of G3), or else puts the message at the end of the UMQ.
+    /// A message arrives: takes the earliest posted receive that accepts it out of the PRQ and
+    /// returns it (C1 of G3), or else puts the message at the end of the UMQ.
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId>;
 
-    /// As [`post`](Self::post), for a receive of a collective operation (C1). The mark never decides a match;
-    /// an engine that keeps no queues for collectives posts it like any other.
+    /// As [`post`](Self::post), for a receive of a collective operation (C1). The mark never
+    /// decides a match; an engine that keeps no queues for collectives posts it like any other.
     fn post_collective(
         &mut self,
         recv: RecvId,
@@ -93,9 +95,14 @@ pub trait Engine: Send {
         self.post(recv, comm, selector)
     }
 
-    /// As [`arrive`](Self::arrive), for a message of a collective operation (C1). The mark never decides a
-    /// match.
-    fn arrive_collective(&mut self, msg: MsgId, envelope: Envelope, _coll: &Collective) -> Option<RecvId> {
+    /// As [`arrive`](Self::arrive), for a message of a collective operation (C1). The mark never
+    /// decides a match.
+    fn arrive_collective(
+        &mut self,
+        msg: MsgId,
+        envelope: Envelope,
+        _coll: &Collective,
+    ) -> Option<RecvId> {
         self.arrive(msg, envelope)
     }
 
@@ -108,15 +115,15 @@ pub trait Engine: Send {
     /// As [`probe`](Self::probe), but takes the message out of the UMQ (G5).
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId>;
 
-    /// Tells the number of processes in a communicator: sources will be below it. An engine whose structure
-    /// depends on it takes it into account from now on; it must do without, and match right if it was told a
-    /// wrong number. Forgotten when the communicator is freed.
+    /// Tells the number of processes in a communicator: sources will be below it. An engine whose
+    /// structure depends on it takes it into account from now on; it must do without, and match
+    /// right if it was told a wrong number. Forgotten when the communicator is freed.
     fn set_comm_size(&mut self, comm: CommId, size: u32) {
         let _ = (comm, size);
     }
 
-    /// The communicator will not be used for a while: what the engine keeps for it alone is given back.
-    /// Returns `false` and does nothing while the communicator still has entries in a queue.
+    /// The communicator will not be used for a while: what the engine keeps for it alone is given
+    /// back. Returns `false` and does nothing while the communicator still has entries in a queue.
     fn free_comm(&mut self, comm: CommId) -> bool;
 
     /// The PRQs of all communicators together, in posting order.
@@ -136,8 +143,8 @@ pub trait Engine: Send {
         Vec::new()
     }
 
-    /// The most bytes that the engine can hold if no more was asked of it than `load`: its own bound, which
-    /// [`Stats::memory_bytes_max`] never exceeds.
+    /// The most bytes that the engine can hold if no more was asked of it than `load`: its own
+    /// bound, which [`Stats::memory_bytes_max`] never exceeds.
     fn memory_bound(&self, load: &Load) -> u64;
 }
 

@@ -1,9 +1,9 @@
-//! The four indexes of optimistic matching (O5), sequential and on the host: what the emulated NIC searches,
-//! without blocks, bookings and barriers.
+//! The four indexes of optimistic matching (O5), sequential and on the host: what the emulated NIC
+//! searches, without blocks, bookings and barriers.
 //!
-//! Each communicator has its own [`FourIndexes`] (O24). Unlike those of the NIC, tables grow: one that has half as
-//! many entries as bins doubles, so that chains stay short unless keys are equal. They keep their size until the
-//! communicator is freed.
+//! Each communicator has its own [`FourIndexes`] (O24). Unlike those of the NIC, tables grow: one
+//! that has half as many entries as bins doubles, so that chains stay short unless keys are equal.
+//! They keep their size until the communicator is freed.
 
 use dpa_model::{CommId, Envelope, Selector};
 
@@ -75,7 +75,12 @@ impl Index<1, 4> for OptimisticSeq {
     }
 
     #[inline]
-    fn link_posted(&mut self, entries: &mut Entries<1, 4>, indexes: &mut FourIndexes, at: u32) -> bool {
+    fn link_posted(
+        &mut self,
+        entries: &mut Entries<1, 4>,
+        indexes: &mut FourIndexes,
+        at: u32,
+    ) -> bool {
         indexes.link_posted(&mut self.growth, entries, at)
     }
 
@@ -85,12 +90,22 @@ impl Index<1, 4> for OptimisticSeq {
     }
 
     #[inline]
-    fn link_unexpected(&mut self, entries: &mut Entries<1, 4>, indexes: &mut FourIndexes, at: u32) -> bool {
+    fn link_unexpected(
+        &mut self,
+        entries: &mut Entries<1, 4>,
+        indexes: &mut FourIndexes,
+        at: u32,
+    ) -> bool {
         indexes.link_unexpected(&mut self.growth, entries, at)
     }
 
     #[inline]
-    fn unlink_unexpected(&mut self, entries: &mut Entries<1, 4>, indexes: &mut FourIndexes, at: u32) {
+    fn unlink_unexpected(
+        &mut self,
+        entries: &mut Entries<1, 4>,
+        indexes: &mut FourIndexes,
+        at: u32,
+    ) {
         indexes.unlink_unexpected(entries, at);
     }
 
@@ -123,20 +138,29 @@ mod tests {
         Tag::new(number).expect("a small tag")
     }
 
-    /// Tables grow with their entries: thousands of keys in either order cost little more than one compare each.
+    /// Tables grow with their entries: thousands of keys in either order cost little more than one
+    /// compare each.
     #[test]
     fn chains_stay_short_however_many_keys() {
         for reverse in [false, true] {
             let n = 10_000;
             let mut engine = OptimisticSeqEngine::new();
             for number in 0..n {
-                engine.post(RecvId(number.into()), CommId(0), Selector::new(rank(number % 100), tag(number)));
+                engine.post(
+                    RecvId(number.into()),
+                    CommId(0),
+                    Selector::new(rank(number % 100), tag(number)),
+                );
             }
             assert!(engine.stats().conversions >= 10);
             for number in 0..n {
                 let wanted = if reverse { n - 1 - number } else { number };
-                let envelope = Envelope { comm: CommId(0), source: rank(wanted % 100), tag: tag(wanted) };
-                assert_eq!(engine.arrive(MsgId(number.into()), envelope), Some(RecvId(wanted.into())));
+                let envelope =
+                    Envelope { comm: CommId(0), source: rank(wanted % 100), tag: tag(wanted) };
+                assert_eq!(
+                    engine.arrive(MsgId(number.into()), envelope),
+                    Some(RecvId(wanted.into()))
+                );
             }
             let attempts = engine.stats().prq.attempts;
             assert!(attempts < 15_000, "{attempts} compares for {n} messages");
@@ -153,8 +177,13 @@ mod tests {
             let mut engine = OptimisticSeqEngine::new();
             for number in 0..300_u32 {
                 // Others in between make the table grow.
-                let other = Selector { source: rank(number + 2).into(), tag: tag(number + 2).into() };
-                engine.post(RecvId(u64::from(number)), CommId(0), Selector { source, tag: tag_sel });
+                let other =
+                    Selector { source: rank(number + 2).into(), tag: tag(number + 2).into() };
+                engine.post(
+                    RecvId(u64::from(number)),
+                    CommId(0),
+                    Selector { source, tag: tag_sel },
+                );
                 engine.post(RecvId(1000 + u64::from(number)), CommId(0), other);
                 engine.arrive(
                     MsgId(u64::from(number)),
@@ -181,7 +210,8 @@ mod tests {
     fn freed_communicators_give_their_tables_back() {
         let mut engine = OptimisticSeqEngine::new();
         for comm in 0..100 {
-            engine.arrive(MsgId(comm.into()), Envelope { comm: CommId(comm), ..Envelope::default() });
+            engine
+                .arrive(MsgId(comm.into()), Envelope { comm: CommId(comm), ..Envelope::default() });
         }
         // I0; nobody asked for wildcards.
         assert_eq!(engine.index().bytes(), 100 * BINS_MIN as usize * size_of::<Chain>());

@@ -1,4 +1,5 @@
-//! The specification: one linear PRQ and one linear UMQ for all communicators (G1 to G5), with nothing clever.
+//! The specification: one linear PRQ and one linear UMQ for all communicators (G1 to G5), with
+//! nothing clever.
 
 use dpa_model::{CommId, Envelope, Selector};
 

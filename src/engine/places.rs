@@ -1,12 +1,13 @@
 //! Where each posted receive stands, for cancels.
 //!
-//! Cancels are rare and matches are not, so a match leaves this table alone: what the table says of a receive that
-//! left is *stale* until its slot is needed again. Nobody is misled by that, since the entry itself says whose it is:
-//! an answer counts only if the receive asked for stands there.
+//! Cancels are rare and matches are not, so a match leaves this table alone: what the table says of
+//! a receive that left is *stale* until its slot is needed again. Nobody is misled by that, since
+//! the entry itself says whose it is: an answer counts only if the receive asked for stands there.
 //!
-//! When stale and true slots together fill half of the table, it is written anew from the receives that there are.
-//! It has four to eight slots of 8 bytes for each of the most receives ever, so that happens after as many posts
-//! at least: a post costs O(1) on average, a match nothing, and a table that stopped growing never allocates again.
+//! When stale and true slots together fill half of the table, it is written anew from the receives
+//! that there are. It has four to eight slots of 8 bytes for each of the most receives ever, so
+//! that happens after as many posts at least: a post costs O(1) on average, a match nothing, and a
+//! table that stopped growing never allocates again.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -47,8 +48,8 @@ pub(super) struct Places {
     slots: Vec<Slot>,
     /// Slots in use, stale ones included.
     used: usize,
-    /// Differs from process to process, so that nobody can choose ids that meet in one run of slots. No result and
-    /// no statistic depends on it.
+    /// Differs from process to process, so that nobody can choose ids that meet in one run of
+    /// slots. No result and no statistic depends on it.
     seed: u64,
 }
 
@@ -84,7 +85,8 @@ impl Places {
                 self.used += 1;
                 break;
             }
-            // A caller that uses ids again finds the stale slot of the same id, or the table would fill with them.
+            // A caller that uses ids again finds the stale slot of the same id, or the table would
+            // fill with them.
             if slot.check == check && !self.belongs_to_another(receives, slot, recv) {
                 break;
             }
@@ -93,13 +95,17 @@ impl Places {
         self.slots[place] = Slot { check, at };
     }
 
-    /// Whether the slot tells the truth about a receive other than `recv`, whose hash has the same check.
+    /// Whether the slot tells the truth about a receive other than `recv`, whose hash has the same
+    /// check.
     #[cold]
     fn belongs_to_another(&self, receives: &impl Receives, slot: Slot, recv: RecvId) -> bool {
-        receives.recv_at(slot.at).is_some_and(|there| there != recv && self.home(there).1 == slot.check)
+        receives
+            .recv_at(slot.at)
+            .is_some_and(|there| there != recv && self.home(there).1 == slot.check)
     }
 
-    /// Writes the table anew, in a larger one if there are many receives; also to be called when receives moved.
+    /// Writes the table anew, in a larger one if there are many receives; also to be called when
+    /// receives moved.
     #[cold]
     pub(super) fn renew(&mut self, receives: &impl Receives) {
         if receives.count() * 4 > self.slots.len() {
@@ -183,7 +189,8 @@ mod tests {
         }
     }
 
-    /// Ids that come back, at once and late, in the same node and in others; the table is told of no departure.
+    /// Ids that come back, at once and late, in the same node and in others; the table is told of
+    /// no departure.
     #[test]
     fn behaves_like_a_map_that_is_told_of_departures() {
         let (mut nodes, mut places, mut model) = (Nodes::default(), Places::new(), BTreeMap::new());
@@ -205,12 +212,20 @@ mod tests {
                 });
             }
             for asked in [recv, RecvId(random >> 57), RecvId(1000 + step / 2)] {
-                assert_eq!(places.find(&nodes, asked), model.get(&asked).copied(), "step {step}, {asked:?}");
+                assert_eq!(
+                    places.find(&nodes, asked),
+                    model.get(&asked).copied(),
+                    "step {step}, {asked:?}"
+                );
             }
         }
         let all: BTreeMap<_, _> = nodes.all().map(|(at, recv)| (recv, at)).collect();
         assert_eq!(all, model);
-        assert!(places.slots.len() <= 1024, "102 receives grew the table to {}", places.slots.len());
+        assert!(
+            places.slots.len() <= 1024,
+            "102 receives grew the table to {}",
+            places.slots.len()
+        );
     }
 
     /// One id again and again leaves one slot in use, whatever its node.

@@ -1,13 +1,13 @@
-//! The array-based engine (F2; ob1 of Open MPI): for each communicator an array with one head of lists for each
-//! source, in which only the tag varies, and one list of ANY_SOURCE receives.
+//! The array-based engine (F2; ob1 of Open MPI): for each communicator an array with one head of
+//! lists for each source, in which only the tag varies, and one list of ANY_SOURCE receives.
 //!
-//! All receives of a communicator carry labels, so that an arrival takes the older of two candidates: the one
-//! in its source's list and the one in the ANY_SOURCE list (F13). An ANY_SOURCE search of the UMQ has to look
-//! at every head and takes the oldest of what it finds (F12).
+//! All receives of a communicator carry labels, so that an arrival takes the older of two
+//! candidates: the one in its source's list and the one in the ANY_SOURCE list (F13). An ANY_SOURCE
+//! search of the UMQ has to look at every head and takes the oldest of what it finds (F12).
 //!
-//! A search costs the older entries of the same source (F14); the price is the array (F15). Its length is the
-//! communicator's size if that was told, else it grows with the sources seen. Sources at or above its limit
-//! share one more list: still right, but searched like a list.
+//! A search costs the older entries of the same source (F14); the price is the array (F15). Its
+//! length is the communicator's size if that was told, else it grows with the sources seen. Sources
+//! at or above its limit share one more list: still right, but searched like a list.
 
 use dpa_model::{CommId, Envelope, Selector, SourceSel};
 
@@ -88,7 +88,8 @@ pub struct RankArray {
 pub type RankArrayEngine = Indexed<RankArray, 1, 1>;
 
 impl RankArrayEngine {
-    /// An engine with empty queues; `size` is the number of processes in communicators of which none was told.
+    /// An engine with empty queues; `size` is the number of processes in communicators of which
+    /// none was told.
     pub fn new(life: ArrayLife, size: Option<u32>) -> Self {
         Self::with_index(RankArray { life, default_size: size, bytes: 0 })
     }
@@ -248,12 +249,18 @@ mod tests {
 
     const COMM: CommId = CommId(3);
 
-    fn arrive(engine: &mut RankArrayEngine, number: u64, source: u32, number_of_tag: u32) -> Option<RecvId> {
+    fn arrive(
+        engine: &mut RankArrayEngine,
+        number: u64,
+        source: u32,
+        number_of_tag: u32,
+    ) -> Option<RecvId> {
         let envelope = Envelope { comm: COMM, source: rank(source), tag: tag(number_of_tag) };
         engine.arrive(MsgId(number), envelope)
     }
 
-    /// F14: a PRQ search costs the head and the older entries of its source, the ANY_SOURCE list adds a.
+    /// F14: a PRQ search costs the head and the older entries of its source, the ANY_SOURCE list
+    /// adds a.
     #[test]
     fn steps_are_those_of_the_formula() {
         let (ranks, per_rank, any) = (50, 4_u32, 3);
@@ -267,10 +274,17 @@ mod tests {
             arrive(&mut engine, 0, 7, per_rank - 1),
             Some(RecvId(u64::from(ranks * (per_rank - 1) + 7)))
         );
-        assert_eq!((engine.stats().prq.attempts, engine.stats().prq.hops), (u64::from(per_rank), 1));
+        assert_eq!(
+            (engine.stats().prq.attempts, engine.stats().prq.hops),
+            (u64::from(per_rank), 1)
+        );
         // Younger ANY_SOURCE receives are not looked at, as their labels say; a miss looks at all.
         for number in 0..any {
-            engine.post(RecvId(1000 + u64::from(number)), COMM, Selector::new(SourceSel::Any, tag(99)));
+            engine.post(
+                RecvId(1000 + u64::from(number)),
+                COMM,
+                Selector::new(SourceSel::Any, tag(99)),
+            );
         }
         let before = engine.stats().prq.attempts;
         assert_eq!(arrive(&mut engine, 1, 8, 0), Some(RecvId(8)));
@@ -293,8 +307,8 @@ mod tests {
         assert_eq!(engine.post(RecvId(1), COMM, any), Some(MsgId(1)));
     }
 
-    /// F2: with the paper's life the array goes when the queues are empty and comes again; with Open MPI's it
-    /// stays until the communicator is freed.
+    /// F2: with the paper's life the array goes when the queues are empty and comes again; with
+    /// Open MPI's it stays until the communicator is freed.
     #[test]
     fn life_of_an_array() {
         for (life, while_idle) in [(ArrayLife::Entries, 0), (ArrayLife::Communicator, 1000)] {

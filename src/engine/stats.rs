@@ -25,26 +25,28 @@ pub struct QueueStats {
     pub hits: u64,
     /// Searches that found none.
     pub misses: u64,
-    /// Full envelope compares. More than [`depth_sum`](Self::depth_sum) only in an engine that searches twice
-    /// for one message.
+    /// Full envelope compares. More than [`depth_sum`](Self::depth_sum) only in an engine that
+    /// searches twice for one message.
     pub attempts: u64,
-    /// Sum of the search depths: compares until the hit, or all that a miss needed. Divided by the searches
-    /// this is the average search length (ASL, F23).
+    /// Sum of the search depths: compares until the hit, or all that a miss needed. Divided by the
+    /// searches this is the average search length (ASL, F23).
     pub depth_sum: u64,
     /// Greatest search depth.
     pub depth_max: u64,
-    /// Steps over inner nodes of the structure during searches, which are no compares: heads of arrays,
-    /// planes, segments, levels, dedicated queues. The cost of a search is `attempts + hops`.
+    /// Steps over inner nodes of the structure during searches, which are no compares: heads of
+    /// arrays, planes, segments, levels, dedicated queues. The cost of a search is
+    /// `attempts + hops`.
     pub hops: u64,
-    /// Insertions in a bin that was not empty. The list of both-wild receives (I3) is no bin; a message in
-    /// the UMQ is counted in the bin of its full key only, although all four indexes hold it.
+    /// Insertions in a bin that was not empty. The list of both-wild receives (I3) is no bin; a
+    /// message in the UMQ is counted in the bin of its full key only, although all four indexes
+    /// hold it.
     pub collisions: u64,
     /// Entries now.
     pub length: u64,
     /// Most entries ever (high-water mark; MQL, F23).
     pub length_max: u64,
-    /// Sum over all searches of the entries in the queue at that moment: divided by the searches this is the
-    /// average queue length (AQL, F23).
+    /// Sum over all searches of the entries in the queue at that moment: divided by the searches
+    /// this is the average queue length (AQL, F23).
     pub length_sum: u64,
 }
 
@@ -92,8 +94,8 @@ pub struct Stats {
     pub cancelled: u64,
     /// Cancels that came too late.
     pub too_late: u64,
-    /// Changes of structure: a list that became a table or a table that became a list, a level or dedicated
-    /// queue that was added.
+    /// Changes of structure: a list that became a table or a table that became a list, a level or
+    /// dedicated queue that was added.
     pub conversions: u64,
     /// Times that the engine's memory grew: a longer table, a larger pool of entries, a new array.
     pub allocations: u64,
@@ -138,7 +140,8 @@ impl Stats {
                 ("length_max", stats.length_max),
                 ("length_sum", stats.length_sum),
             ];
-            counters.extend(values.map(|(name, value)| Counter::new(format!("{queue}_{name}"), value)));
+            counters
+                .extend(values.map(|(name, value)| Counter::new(format!("{queue}_{name}"), value)));
         }
         counters.push(Counter::new("cancelled", self.cancelled));
         counters.push(Counter::new("too_late", self.too_late));

@@ -1,11 +1,11 @@
-//! The engine of UCX's tag matching (U1): one hash table of 1,021 buckets for full keys, one queue for
-//! receives with a wildcard, and a posting sequence number by which an arrival decides between the two.
-//! Unexpected messages stand in the bucket of their key and in one list of all: a full key searches the
-//! bucket, a wildcard the list.
+//! The engine of UCX's tag matching (U1): one hash table of 1,021 buckets for full keys, one queue
+//! for receives with a wildcard, and a posting sequence number by which an arrival decides between
+//! the two. Unexpected messages stand in the bucket of their key and in one list of all: a full key
+//! searches the bucket, a wildcard the list.
 //!
-//! The number of buckets is prime, so that keys at regular distances spread; the hash is the 64-bit tag folded
-//! to 32 bits, without mixing, so keys can be found that share a bucket (U2). While no receive with a wildcard
-//! is posted an arrival looks at one bucket only.
+//! The number of buckets is prime, so that keys at regular distances spread; the hash is the 64-bit
+//! tag folded to 32 bits, without mixing, so keys can be found that share a bucket (U2). While no
+//! receive with a wildcard is posted an arrival looks at one bucket only.
 
 use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel};
 
@@ -20,8 +20,9 @@ const BUCKETS: usize = 1021;
 const IN_BUCKET: usize = 0;
 const IN_ALL: usize = 1;
 
-/// Bucket of a full key. Open MPI packs it into UCX's 64-bit tag as tag (24 bits), source (20), context (20);
-/// here numbers may be larger, so that what sticks out at the top comes in again at the bottom.
+/// Bucket of a full key. Open MPI packs it into UCX's 64-bit tag as tag (24 bits), source (20),
+/// context (20); here numbers may be larger, so that what sticks out at the top comes in again at
+/// the bottom.
 #[inline]
 fn bucket_of(comm: u32, source: u32, tag: u32) -> usize {
     let packed = u64::from(tag).rotate_left(40) ^ (u64::from(source) << 20) ^ u64::from(comm);
@@ -32,7 +33,9 @@ fn bucket_of(comm: u32, source: u32, tag: u32) -> usize {
 #[inline]
 fn bucket_of_selector(comm: CommId, selector: Selector) -> Option<usize> {
     match (selector.source, selector.tag) {
-        (SourceSel::Rank(source), TagSel::Tag(tag)) => Some(bucket_of(comm.0, source.get(), tag.get())),
+        (SourceSel::Rank(source), TagSel::Tag(tag)) => {
+            Some(bucket_of(comm.0, source.get(), tag.get()))
+        }
         _ => None,
     }
 }
@@ -58,7 +61,12 @@ impl UcxEngine {
     /// An engine with empty queues and two tables for all communicators.
     pub fn new() -> Self {
         let table = || vec![Chain::EMPTY; BUCKETS];
-        let index = Ucx { expected: table(), wildcard: Chain::EMPTY, unexpected: table(), all: Chain::EMPTY };
+        let index = Ucx {
+            expected: table(),
+            wildcard: Chain::EMPTY,
+            unexpected: table(),
+            all: Chain::EMPTY,
+        };
         Self::with_index(index)
     }
 }
@@ -107,7 +115,9 @@ impl Index<1, 2> for Ucx {
         steps: &mut Steps,
     ) -> Option<u32> {
         match bucket_of_selector(key.0, key.1) {
-            Some(bucket) => entries.first_fitting(self.unexpected[bucket], IN_BUCKET, u64::MAX, key, steps),
+            Some(bucket) => {
+                entries.first_fitting(self.unexpected[bucket], IN_BUCKET, u64::MAX, key, steps)
+            }
             None => entries.first_fitting(self.all, IN_ALL, u64::MAX, key, steps),
         }
     }
@@ -180,8 +190,8 @@ mod tests {
         Selector::new(envelope.source, envelope.tag)
     }
 
-    /// Keys that programs use spread: 1,021 tags in a row all differ, and so do strides that are not multiples
-    /// of the prime.
+    /// Keys that programs use spread: 1,021 tags in a row all differ, and so do strides that are
+    /// not multiples of the prime.
     #[test]
     fn a_prime_number_of_buckets_spreads_strides() {
         for stride in [1, 2, 64, 1000, 1024, 4096] {
@@ -195,7 +205,8 @@ mod tests {
         assert!(counts.iter().all(|&count| count <= 20), "sources");
     }
 
-    /// U2: tags that are multiples of 1,021 share a bucket, which is then searched like a list (M5).
+    /// U2: tags that are multiples of 1,021 share a bucket, which is then searched like a list
+    /// (M5).
     #[test]
     fn chosen_keys_share_a_bucket() {
         let n = 64;
@@ -205,13 +216,16 @@ mod tests {
         }
         assert_eq!(engine.stats().prq.collisions, n - 1);
         for number in (0..n).rev() {
-            assert_eq!(engine.arrive(MsgId(number), envelope(0, number as u32 * 1021)), Some(RecvId(number)));
+            assert_eq!(
+                engine.arrive(MsgId(number), envelope(0, number as u32 * 1021)),
+                Some(RecvId(number))
+            );
         }
         assert_eq!(engine.stats().prq.attempts, n * (n + 1) / 2);
     }
 
-    /// The wildcard queue is looked at only while there is something in it, and no farther than the label of
-    /// the exact candidate.
+    /// The wildcard queue is looked at only while there is something in it, and no farther than the
+    /// label of the exact candidate.
     #[test]
     fn wildcards_cost_nothing_until_posted() {
         let mut engine = UcxEngine::new();
@@ -231,7 +245,8 @@ mod tests {
     fn wildcard_searches_walk_the_list_of_all() {
         let mut engine = UcxEngine::new();
         for number in 0..10 {
-            engine.arrive(MsgId(number), Envelope { comm: CommId(number as u32), ..envelope(3, 3) });
+            engine
+                .arrive(MsgId(number), Envelope { comm: CommId(number as u32), ..envelope(3, 3) });
         }
         let any = Selector::new(SourceSel::Any, TagSel::Any);
         assert_eq!(engine.probe(CommId(6), any), Some(MsgId(6)));

@@ -44,7 +44,8 @@ impl Axis {
 
 /// A tick's label: at most four digits, thousands as k, M and G.
 pub(super) fn label(value: f64) -> String {
-    let unit = [(1e9, "G"), (1e6, "M"), (1e4, "k")].into_iter().find(|(least, _)| value.abs() >= *least);
+    let unit =
+        [(1e9, "G"), (1e6, "M"), (1e4, "k")].into_iter().find(|(least, _)| value.abs() >= *least);
     match unit {
         Some((_, "k")) => plain(value / 1e3) + "k",
         Some((unit, letter)) => plain(value / unit) + letter,
@@ -75,7 +76,11 @@ fn plain(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let digits = usize::try_from(3 - magnitude).unwrap_or(0).min(12);
     let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -84,9 +89,11 @@ mod tests {
 
     #[test]
     fn labels_are_short_and_exact() {
-        let labels = [0.0, 0.1 + 0.2, 1.0, 2.5, 1000.0, 9999.0, 10_000.0, 125_000.0, 1e6, 2.5e9, -20_000.0];
+        let labels =
+            [0.0, 0.1 + 0.2, 1.0, 2.5, 1000.0, 9999.0, 10_000.0, 125_000.0, 1e6, 2.5e9, -20_000.0];
         let expected =
-            ["0", "0.3", "1", "2.5", "1000", "9999", "10k", "125k", "1M", "2.5G", "-20k"].map(str::to_owned);
+            ["0", "0.3", "1", "2.5", "1000", "9999", "10k", "125k", "1M", "2.5G", "-20k"]
+                .map(str::to_owned);
         assert_eq!(labels.map(label), expected);
         assert_eq!(
             [0.0, 0.12345, 8.687, 97.92, 255.4, 1234.0, 98_765.0].map(cell),

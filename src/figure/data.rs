@@ -20,7 +20,10 @@ pub(super) fn csv(figure: &Figure) -> String {
             }
             Panel::Bars(bars) => {
                 for (name, values) in &bars.series {
-                    bars.groups.iter().zip(values).for_each(|(group, &y)| row(&bars.title, name, group, y));
+                    bars.groups
+                        .iter()
+                        .zip(values)
+                        .for_each(|(group, &y)| row(&bars.title, name, group, y));
                 }
             }
             Panel::Heat(heat) => {
@@ -32,7 +35,8 @@ pub(super) fn csv(figure: &Figure) -> String {
             Panel::Boxes(boxes) => {
                 for (name, samples) in &boxes.groups {
                     let numbered = samples.iter().enumerate();
-                    numbered.for_each(|(i, &sample)| row(&boxes.title, name, &i.to_string(), sample));
+                    numbered
+                        .for_each(|(i, &sample)| row(&boxes.title, name, &i.to_string(), sample));
                 }
             }
         }

@@ -25,8 +25,8 @@ const LETTER: f64 = 7.0;
 const ROW_HEIGHT: f64 = 22.0;
 /// Dark enough for a white ground, and told apart by eyes that do not see red and green.
 const COLOURS: [&str; 12] = [
-    "#1b6ca8", "#d1495b", "#3c8d53", "#c98a1b", "#7b4fa3", "#444444", "#1f9aa0", "#b05c2e", "#c24d9c",
-    "#7a8b1e", "#5b7fd6", "#8c6d5a",
+    "#1b6ca8", "#d1495b", "#3c8d53", "#c98a1b", "#7b4fa3", "#444444", "#1f9aa0", "#b05c2e",
+    "#c24d9c", "#7a8b1e", "#5b7fd6", "#8c6d5a",
 ];
 const MARKERS: [MarkerShape; 7] = [
     MarkerShape::Circle,
@@ -43,7 +43,8 @@ const EDGE: f64 = 0.1;
 const DASHES: &str = "8 4";
 /// Most ticks on an axis in powers of two.
 const POWER_TICKS: f64 = 9.0;
-/// How far an annotation stands above its point, and the height of a heat map's panel without its cells.
+/// How far an annotation stands above its point, and the height of a heat map's panel without its
+/// cells.
 const ANNOTATION_RISE: f64 = 9.0;
 const HEAT_FRAME: f64 = 90.0;
 /// Most columns of a heat map with a number in each cell.
@@ -75,7 +76,8 @@ pub(super) fn svg(figure: &Figure) -> Option<String> {
     Some(renumbered(&SvgBackend.render_scene(&grid.render())))
 }
 
-/// kuva numbers clip paths through the life of the process; the same figure must be the same bytes each time.
+/// kuva numbers clip paths through the life of the process; the same figure must be the same bytes
+/// each time.
 fn renumbered(svg: &str) -> String {
     const PREFIX: &str = "kuva-clip-";
     let mut known: Vec<&str> = Vec::new();
@@ -96,7 +98,8 @@ fn renumbered(svg: &str) -> String {
 
 /// Width and height that a panel needs so that its labels do not meet.
 fn size(panel: &Panel) -> (f64, f64) {
-    let longest = |names: &[String]| names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
+    let longest =
+        |names: &[String]| names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
     let beside = |names: &[String]| names.len() as f64 * (longest(names) + 1.0).max(6.0) * LETTER;
     match panel {
         Panel::Lines(_) => (PANEL_WIDTH, PANEL_HEIGHT),
@@ -137,7 +140,10 @@ fn legend(panels: &[&Panel], names: &[&str]) -> Vec<LegendEntry> {
         let lines = panels
             .iter()
             .filter_map(|panel| if let Panel::Lines(lines) = panel { Some(lines) } else { None });
-        lines.flat_map(|lines| &lines.series).find(|series| series.name == name).map(|series| series.style)
+        lines
+            .flat_map(|lines| &lines.series)
+            .find(|series| series.name == name)
+            .map(|series| series.style)
     };
     let entry = |name: &&str| LegendEntry {
         label: text(name),
@@ -184,7 +190,8 @@ fn layout(plots: &[Plot], title: &str, x_title: &str, y_title: &str) -> Layout {
 }
 
 fn draw_lines(lines: &Lines, names: &[&str]) -> (Vec<Plot>, Layout) {
-    let place = |axis: &Axis, value: f64| if axis.scale == Scale::Powers { value.log2() } else { value };
+    let place =
+        |axis: &Axis, value: f64| if axis.scale == Scale::Powers { value.log2() } else { value };
     let mut plots: Vec<Plot> = Vec::new();
     let mut all: Vec<(f64, f64)> = Vec::new();
     for series in &lines.series {
@@ -221,7 +228,8 @@ fn draw_lines(lines: &Lines, names: &[&str]) -> (Vec<Plot>, Layout) {
         Scale::Log => layout.with_log_x().with_x_tick_format(TickFormat::Custom(Arc::new(label))),
         Scale::Powers => {
             let (low, high, step) = powers(least, most);
-            let layout = layout.with_x_axis_min(low - EDGE * step).with_x_axis_max(high + EDGE * step);
+            let layout =
+                layout.with_x_axis_min(low - EDGE * step).with_x_axis_max(high + EDGE * step);
             let layout = layout.with_x_tick_step(step);
             layout.with_x_tick_format(TickFormat::Custom(Arc::new(power_label)))
         }
@@ -233,7 +241,8 @@ fn draw_lines(lines: &Lines, names: &[&str]) -> (Vec<Plot>, Layout) {
         Scale::Log => layout.with_log_y(),
         Scale::Powers => {
             let (low, high, step) = powers(least, most);
-            let layout = layout.with_y_axis_min(low - EDGE * step).with_y_axis_max(high + EDGE * step);
+            let layout =
+                layout.with_y_axis_min(low - EDGE * step).with_y_axis_max(high + EDGE * step);
             let layout = layout.with_y_tick_step(step);
             layout.with_y_tick_format(TickFormat::Custom(Arc::new(power_label)))
         }
@@ -242,8 +251,9 @@ fn draw_lines(lines: &Lines, names: &[&str]) -> (Vec<Plot>, Layout) {
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+        (least.min(value), most.max(value))
+    })
 }
 
 /// From 0 to a little above the largest value, so that its marker is whole.
@@ -262,9 +272,11 @@ fn powers(least: f64, most: f64) -> (f64, f64, f64) {
 fn draw_bars(bars: &Bars, names: &[&str]) -> (Vec<Plot>, Layout) {
     let mut plot = BarPlot::new();
     for (i, group) in bars.groups.iter().enumerate() {
-        let value =
-            |values: &Vec<f64>| values.get(i).copied().filter(|value| value.is_finite()).unwrap_or(0.0);
-        let group_bars = bars.series.iter().map(|(name, values)| (value(values), colour(name, names)));
+        let value = |values: &Vec<f64>| {
+            values.get(i).copied().filter(|value| value.is_finite()).unwrap_or(0.0)
+        };
+        let group_bars =
+            bars.series.iter().map(|(name, values)| (value(values), colour(name, names)));
         plot = plot.with_group(text(group), group_bars.collect::<Vec<_>>());
     }
     if bars.stacked {
@@ -276,8 +288,10 @@ fn draw_bars(bars: &Bars, names: &[&str]) -> (Vec<Plot>, Layout) {
 }
 
 fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
-    // Shades are given as places between the least and the largest value; the lightest stands for none at all.
-    let finite = heat.rows.iter().flat_map(|(_, values)| values).copied().filter(|value| value.is_finite());
+    // Shades are given as places between the least and the largest value; the lightest stands for
+    // none at all.
+    let finite =
+        heat.rows.iter().flat_map(|(_, values)| values).copied().filter(|value| value.is_finite());
     let (least, most) = range(finite);
     let share = if heat.logarithmic || least < 0.0 || most <= 0.0 { 0.0 } else { least / most };
     // Light enough at both ends for black numbers in the cells.
@@ -294,9 +308,11 @@ fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
         true => f64::NAN,
         false => value,
     };
-    let cells = heat.rows.iter().rev().map(|(_, values)| values.iter().map(placed).collect::<Vec<_>>());
-    let plot =
-        Heatmap::new().with_data(cells.collect::<Vec<_>>()).with_color_map(ColorMap::Custom(Arc::new(shade)));
+    let cells =
+        heat.rows.iter().rev().map(|(_, values)| values.iter().map(placed).collect::<Vec<_>>());
+    let plot = Heatmap::new()
+        .with_data(cells.collect::<Vec<_>>())
+        .with_color_map(ColorMap::Custom(Arc::new(shade)));
     let plots = vec![Plot::Heatmap(plot)];
     let rows = heat.rows.iter().rev().map(|(name, _)| text(name)).collect();
     let title = format!("{}: {}", heat.title, heat.value_title);
@@ -310,11 +326,13 @@ fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
     if heat.columns.len() <= NUMBERED_COLUMNS {
         // Annotations stand above their point; in a cell they belong on it.
         let (_, height) = size(&Panel::Heat(heat.clone()));
-        let rise = ANNOTATION_RISE * heat.rows.len() as f64 / (height.max(PANEL_HEIGHT) - HEAT_FRAME);
+        let rise =
+            ANNOTATION_RISE * heat.rows.len() as f64 / (height.max(PANEL_HEIGHT) - HEAT_FRAME);
         for (i, (_, values)) in heat.rows.iter().rev().enumerate() {
             for (j, &value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
                 // Cells stand around the whole numbers from 1 on.
-                let number = TextAnnotation::new(cell(value), (j + 1) as f64, (i + 1) as f64 - rise);
+                let number =
+                    TextAnnotation::new(cell(value), (j + 1) as f64, (i + 1) as f64 - rise);
                 layout = layout.with_annotation(number.with_font_size(11));
             }
         }
@@ -325,7 +343,8 @@ fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
 fn draw_boxes(boxes: &Boxes) -> (Vec<Plot>, Layout) {
     let mut plot = BoxPlot::new().with_color(COLOURS[0]);
     for (name, samples) in &boxes.groups {
-        plot = plot.with_group(text(name), samples.iter().copied().filter(|sample| sample.is_finite()));
+        plot = plot
+            .with_group(text(name), samples.iter().copied().filter(|sample| sample.is_finite()));
     }
     let plots = vec![Plot::Box(plot)];
     let layout = layout(&plots, &boxes.title, "", &boxes.y.title);

@@ -1,20 +1,23 @@
-//! The figures of all commands: a picture as SVG and the numbers in it as CSV, from one description.
+//! The figures of all commands: a picture as SVG and the numbers in it as CSV, from one
+//! description.
 //!
-//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend on the right. A panel is one of
+//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend on the right. A
+//! panel is one of
 //!
-//! - [`Lines`]: lines with markers, dashed limits, steps; each axis linear, in powers of ten, or in powers of two;
+//! - [`Lines`]: lines with markers, dashed limits, steps; each axis linear, in powers of ten, or in
+//!   powers of two;
 //! - [`Bars`]: groups of bars, side by side or stacked;
 //! - [`Heat`]: a table of values as colours;
 //! - [`Boxes`]: spread of samples, as boxes.
 //!
-//! A series has the same colour and marker in every panel of its figure. Values that a scale cannot show (not
-//! finite; not above 0 on a logarithmic one) are left out of the picture, but stand in the CSV. Panels without
-//! a value are left out, and a figure without panels draws nothing.
+//! A series has the same colour and marker in every panel of its figure. Values that a scale cannot
+//! show (not finite; not above 0 on a logarithmic one) are left out of the picture, but stand in
+//! the CSV. Panels without a value are left out, and a figure without panels draws nothing.
 //!
-//! The same description gives the same bytes on every machine: no time, no random number, no font is asked
-//! for (text is laid out by the metrics of a wide font, so that narrower ones fit as well). The ground is white
-//! on every page, so the figure is as readable on a dark one. The drawing is [kuva](https://docs.rs/kuva)'s;
-//! nothing but `draw` knows that.
+//! The same description gives the same bytes on every machine: no time, no random number, no font
+//! is asked for (text is laid out by the metrics of a wide font, so that narrower ones fit as
+//! well). The ground is white on every page, so the figure is as readable on a dark one. The
+//! drawing is [kuva](https://docs.rs/kuva)'s; nothing but `draw` knows that.
 //!
 //! # Examples
 //! ```
@@ -69,13 +72,14 @@ impl Figure {
         draw::svg(self)
     }
 
-    /// The numbers, one a line: `panel,series,x,y`. What `series` and `x` are in each kind of panel is said
-    /// there.
+    /// The numbers, one a line: `panel,series,x,y`. What `series` and `x` are in each kind of panel
+    /// is said there.
     pub fn csv(&self) -> String {
         data::csv(self)
     }
 
-    /// Writes `NAME.svg` and `NAME.csv` into the folder; nothing, and `false`, if there is nothing to show.
+    /// Writes `NAME.svg` and `NAME.csv` into the folder; nothing, and `false`, if there is nothing
+    /// to show.
     ///
     /// # Errors
     /// Those of writing the files.
@@ -126,13 +130,18 @@ mod tests {
     #[test]
     fn what_cannot_be_shown_is_left_out_of_the_picture_only() {
         let points = [(1.0, 0.0), (2.0, f64::NAN), (4.0, -1.0)];
-        let panel = Lines::new("p", Axis::powers("x"), Axis::log("y")).with(Series::line("s", points));
+        let panel =
+            Lines::new("p", Axis::powers("x"), Axis::log("y")).with(Series::line("s", points));
         let empty = Figure::new("nothing").with(panel.clone());
         assert_eq!(empty.svg(), None);
         assert_eq!(empty.csv(), "panel,series,x,y\np,s,1,0\np,s,2,NaN\np,s,4,-1\n");
         let folder = Path::new("a folder that is not there");
         assert!(!empty.write(folder, "name").expect("nothing is written"));
-        let both = Figure::new("both").with(panel).with(lines("q", Axis::log("y"))).svg().expect("one panel");
+        let both = Figure::new("both")
+            .with(panel)
+            .with(lines("q", Axis::log("y")))
+            .svg()
+            .expect("one panel");
         assert!(both.contains(">q<") && !both.contains(">p<"));
     }
 

@@ -7,8 +7,8 @@ use super::Axis;
 pub enum Style {
     /// A line with a marker at each point.
     Line,
-    /// A dashed line without markers: not part of the comparison but a limit to it, a formula, or what somebody
-    /// else published.
+    /// A dashed line without markers: not part of the comparison but a limit to it, a formula, or
+    /// what somebody else published.
     Limit,
     /// Horizontal from each point to the next, then up or down.
     Steps,
@@ -29,7 +29,11 @@ pub struct Series {
 
 impl Series {
     /// A series of this style.
-    pub fn new(name: impl Into<String>, style: Style, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        style: Style,
+        points: impl IntoIterator<Item = (f64, f64)>,
+    ) -> Self {
         Self { name: name.into(), points: points.into_iter().collect(), style }
     }
 
@@ -96,7 +100,14 @@ impl Bars {
         groups: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         let groups = groups.into_iter().map(Into::into).collect();
-        Self { title: title.into(), x_title: x_title.into(), y, groups, series: Vec::new(), stacked: false }
+        Self {
+            title: title.into(),
+            x_title: x_title.into(),
+            y,
+            groups,
+            series: Vec::new(),
+            stacked: false,
+        }
     }
 
     /// The bars of a group on one another.
@@ -112,7 +123,8 @@ impl Bars {
     }
 }
 
-/// Values of a table as colours, light for little. In the CSV `series` is the row and `x` the column.
+/// Values of a table as colours, light for little. In the CSV `series` is the row and `x` the
+/// column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Heat {
     /// Above the panel.
@@ -163,7 +175,11 @@ impl Heat {
     }
 
     /// With one more row.
-    pub fn with_row(mut self, name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn with_row(
+        mut self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Self {
         self.rows.push((name.into(), values.into_iter().collect()));
         self
     }
@@ -209,7 +225,8 @@ pub enum Panel {
 impl Panel {
     /// Whether there is anything that can be shown.
     pub(super) fn has_value(&self) -> bool {
-        let finite = |(_, values): &(String, Vec<f64>)| values.iter().any(|value| value.is_finite());
+        let finite =
+            |(_, values): &(String, Vec<f64>)| values.iter().any(|value| value.is_finite());
         match self {
             Self::Lines(lines) => {
                 let shown = |&(x, y): &(f64, f64)| lines.x.shows(x) && lines.y.shows(y);

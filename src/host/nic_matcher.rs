@@ -47,9 +47,10 @@ pub enum NicRunError {
 }
 
 impl NicMatcher {
-    /// A NIC of this configuration with `hints` on every communicator, run by `config.workers` threads, or by
-    /// the calling thread if `threads` is false. The order is always the stream's, and exhausted unexpected
-    /// memory always demotes to the host: with a given order, waiting for room would be for ever.
+    /// A NIC of this configuration with `hints` on every communicator, run by `config.workers`
+    /// threads, or by the calling thread if `threads` is false. The order is always the stream's,
+    /// and exhausted unexpected memory always demotes to the host: with a given order, waiting for
+    /// room would be for ever.
     ///
     /// # Errors
     /// [`dpa_model::ConfigError`] for a configuration that no NIC can be built from.

@@ -1,18 +1,18 @@
 //! Fallback to software matching, and back (O7, O24, S20).
 //!
-//! When a receive or message does not fit on the NIC, the NIC sends it and all later ones of its communicator
-//! on to the host, in the order of matching; it still matches what it holds itself, which is older. So the
-//! host's queues are exactly the younger part of the communicator's queues, and an engine that sees the
-//! forwarded events in their order gives the oracle's result. Once those queues are empty the host offers the
-//! communicator back, naming how many events it has seen; the NIC accepts unless it has sent on more in the
-//! meantime.
+//! When a receive or message does not fit on the NIC, the NIC sends it and all later ones of its
+//! communicator on to the host, in the order of matching; it still matches what it holds itself,
+//! which is older. So the host's queues are exactly the younger part of the communicator's queues,
+//! and an engine that sees the forwarded events in their order gives the oracle's result. Once
+//! those queues are empty the host offers the communicator back, naming how many events it has
+//! seen; the NIC accepts unless it has sent on more in the meantime.
 
 use std::collections::HashMap;
 use std::time::Instant;
 
 use dpa_model::{
-    CommId, CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId, Selector,
-    TakenMessage,
+    CommId, CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId,
+    Selector, TakenMessage,
 };
 
 use crate::engine::{Engine, MsgId, RecvId};
@@ -41,7 +41,8 @@ pub enum Done {
         /// The message had been unexpected.
         late: bool,
     },
-    /// The receive stands in a posted queue (always told by the software, by the NIC only with the order log).
+    /// The receive stands in a posted queue (always told by the software, by the NIC only with the
+    /// order log).
     Posted {
         /// Which receive.
         request: RequestId,
@@ -109,8 +110,8 @@ pub struct SoftwareStats {
     pub offers: u64,
     /// Offers that the NIC accepted.
     pub resumed: u64,
-    /// Time that communicators spent in fallbacks that have ended, in nanoseconds, from the first event seen
-    /// here to the end.
+    /// Time that communicators spent in fallbacks that have ended, in nanoseconds, from the first
+    /// event seen here to the end.
     pub away_ns: u64,
 }
 
@@ -165,21 +166,21 @@ impl Software {
         self.engine.is_empty(comm)
     }
 
-    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if nothing of it is here. To be
-    /// called when a communicator was created anew: under its number earlier messages may have been sent on,
-    /// and then the NIC waits for the offer.
+    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if nothing of it is
+    /// here. To be called when a communicator was created anew: under its number earlier messages
+    /// may have been sent on, and then the NIC waits for the offer.
     pub fn offer(&mut self, comm: CommId) {
         self.note_if_drained(comm);
     }
 
-    /// The communicator has ended: gives back what was kept for it alone. `false`, and nothing done, if
-    /// something of it is here.
+    /// The communicator has ended: gives back what was kept for it alone. `false`, and nothing
+    /// done, if something of it is here.
     pub fn free_comm(&mut self, comm: CommId) -> bool {
         self.engine.free_comm(comm)
     }
 
-    /// The next thing that became known, or `None` if there is nothing now. To be called until then, since
-    /// communicators are handed back when the NIC has nothing more to tell.
+    /// The next thing that became known, or `None` if there is nothing now. To be called until
+    /// then, since communicators are handed back when the NIC has nothing more to tell.
     pub fn poll(&mut self, port: &mut HostPort) -> Option<Done> {
         while let Some(event) = port.poll() {
             if let Some(done) = self.digest(port, event) {
@@ -212,7 +213,8 @@ impl Software {
             Event::Resumed { comm } => {
                 self.stats.resumed += 1;
                 if let Some(since) = self.away.remove(&comm) {
-                    self.stats.away_ns += u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    self.stats.away_ns +=
+                        u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 }
                 return None;
             }
@@ -276,13 +278,22 @@ impl Software {
         Done::Cancelled { request, buffer: port.withdraw(forwarded) }
     }
 
-    fn probe(&mut self, port: &mut HostPort, request: ForwardedRequest, take: bool) -> Option<Done> {
+    fn probe(
+        &mut self,
+        port: &mut HostPort,
+        request: ForwardedRequest,
+        take: bool,
+    ) -> Option<Done> {
         let id = request.id();
         let (comm, selector): (CommId, Selector) = port.describe(id)?;
         port.withdraw(request);
         if !take {
             let found = self.engine.probe(comm, selector).and_then(|msg| self.messages.get(&msg.0));
-            return Some(Done::Probed { request: id, found: found.map(|held| held.0), taken: None });
+            return Some(Done::Probed {
+                request: id,
+                found: found.map(|held| held.0),
+                taken: None,
+            });
         }
         let found = self.engine.mprobe(comm, selector).and_then(|msg| self.messages.remove(&msg.0));
         self.note_if_drained(comm);

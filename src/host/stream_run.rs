@@ -1,4 +1,5 @@
-//! One stream on one emulated NIC: feeds both sides with stamps, and turns the answers into results.
+//! One stream on one emulated NIC: feeds both sides with stamps, and turns the answers into
+//! results.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -71,7 +72,8 @@ impl Run {
         let nic = Nic::new(&matcher.config).map_err(|_| NicRunError::Stopped)?;
         let monitor = nic.leader.monitor();
         let runner = if matcher.threads {
-            let pool = Pool::start(nic.leader, nic.workers, |_| ()).map_err(|_| NicRunError::Stopped)?;
+            let pool =
+                Pool::start(nic.leader, nic.workers, |_| ()).map_err(|_| NicRunError::Stopped)?;
             Runner::Pool(pool)
         } else {
             Runner::Caller(Box::new(nic.leader))
@@ -125,7 +127,10 @@ impl Run {
         let anything = Selector::new(Rank::default(), Tag::default());
         self.probe(None, CommId(0), anything, false, sink)?;
         self.until(sink, |run| {
-            run.probes.is_empty() && run.cancels.is_empty() && run.taken.is_empty() && run.held.is_empty()
+            run.probes.is_empty()
+                && run.cancels.is_empty()
+                && run.taken.is_empty()
+                && run.held.is_empty()
         })?;
         self.drain(sink)
     }
@@ -133,7 +138,8 @@ impl Run {
     /// Asks the NIC itself what its queues hold, in order, and compares with what its answers left.
     fn drain(&mut self, sink: &mut dyn FnMut(Outcome)) -> Result<(), NicRunError> {
         self.draining = true;
-        let mut left: Vec<_> = self.receives.values().map(|posted| (posted.order, posted.recv)).collect();
+        let mut left: Vec<_> =
+            self.receives.values().map(|posted| (posted.order, posted.recv)).collect();
         left.sort_unstable();
         for (_, recv) in left {
             sink(Outcome::Posted { recv });
@@ -150,7 +156,9 @@ impl Run {
             let exact = Selector::new(envelope.source, envelope.tag);
             self.probe_nic(Some(ProbeId(msg.0)), envelope.comm, exact, true, sink)?;
         }
-        self.until(sink, |run| run.probes.is_empty() && run.taken.is_empty() && run.held.is_empty())?;
+        self.until(sink, |run| {
+            run.probes.is_empty() && run.taken.is_empty() && run.held.is_empty()
+        })?;
         if self.messages.is_empty() {
             Ok(())
         } else {
@@ -179,10 +187,16 @@ impl Run {
                 self.requests.insert(recv, request);
                 Ok(())
             }
-            Event::Arrive { msg, envelope, bytes, .. } => self.send(msg, envelope, bytes.unwrap_or(0), sink),
+            Event::Arrive { msg, envelope, bytes, .. } => {
+                self.send(msg, envelope, bytes.unwrap_or(0), sink)
+            }
             Event::Cancel { recv } => self.cancel(recv, sink),
-            Event::Probe { probe, comm, selector } => self.probe(Some(probe), comm, selector, false, sink),
-            Event::Mprobe { probe, comm, selector } => self.probe(Some(probe), comm, selector, true, sink),
+            Event::Probe { probe, comm, selector } => {
+                self.probe(Some(probe), comm, selector, false, sink)
+            }
+            Event::Mprobe { probe, comm, selector } => {
+                self.probe(Some(probe), comm, selector, true, sink)
+            }
         }
     }
 
@@ -197,7 +211,8 @@ impl Run {
         let eager = self.eager_limit.max(dpa_model::INLINE_BYTES);
         let mut length = bytes.min(PAYLOAD_BYTES_MAX) as usize;
         if length > eager && self.rendezvous == self.regions {
-            // Waiting for a region could be for ever: the receive that frees one may come later in the stream.
+            // Waiting for a region could be for ever: the receive that frees one may come later in
+            // the stream.
             length = eager;
         }
         let mut payload: Vec<u8> = (0..length).map(|index| payload_byte(msg, index)).collect();
@@ -207,8 +222,10 @@ impl Run {
             let sent = if length <= eager {
                 self.sender.try_send(envelope, &payload, stamp)
             } else {
-                match self.sender.try_send_rendezvous(envelope, std::mem::take(&mut payload), stamp) {
-                    // Without its request the message is still delivered, and its region then free again.
+                match self.sender.try_send_rendezvous(envelope, std::mem::take(&mut payload), stamp)
+                {
+                    // Without its request the message is still delivered, and its region then free
+                    // again.
                     Ok(_) => Ok(()),
                     Err((error, back)) => {
                         payload = back;
@@ -344,9 +361,13 @@ impl Run {
                 self.spare.push(buffer);
             }
             Done::Cancelled { request, buffer } => {
-                let recv = self.cancels.pop_front().ok_or(NicRunError::LeftDiffers("no such cancel"))?;
+                let recv =
+                    self.cancels.pop_front().ok_or(NicRunError::LeftDiffers("no such cancel"))?;
                 let posted = self.receives.remove(&request.as_u64());
-                if posted.as_ref().is_none_or(|posted| posted.recv != recv || posted.request != request) {
+                if posted
+                    .as_ref()
+                    .is_none_or(|posted| posted.recv != recv || posted.request != request)
+                {
                     return Err(NicRunError::LeftDiffers("another receive was cancelled"));
                 }
                 self.requests.remove(&recv);
@@ -358,14 +379,18 @@ impl Run {
                 }
             }
             Done::TooLate { .. } => {
-                let recv = self.cancels.pop_front().ok_or(NicRunError::LeftDiffers("no such cancel"))?;
+                let recv =
+                    self.cancels.pop_front().ok_or(NicRunError::LeftDiffers("no such cancel"))?;
                 if !self.draining {
                     sink(Outcome::TooLate { recv });
                 }
             }
             Done::Probed { found, taken, .. } => self.note_probe(found, taken, sink)?,
             Done::Refused { .. } => return Err(NicRunError::HintViolated),
-            Done::Created { .. } | Done::Freed { .. } | Done::Posted { .. } | Done::Unexpected { .. } => {}
+            Done::Created { .. }
+            | Done::Freed { .. }
+            | Done::Posted { .. }
+            | Done::Unexpected { .. } => {}
         }
         Ok(())
     }
@@ -376,7 +401,8 @@ impl Run {
         taken: Option<Taken>,
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), NicRunError> {
-        let (probe, take) = self.probes.pop_front().ok_or(NicRunError::LeftDiffers("no such probe"))?;
+        let (probe, take) =
+            self.probes.pop_front().ok_or(NicRunError::LeftDiffers("no such probe"))?;
         let held = found.and_then(|message| self.messages.get(&message.arrival).copied());
         let msg = held.map(|(msg, _)| msg);
         let Some(probe) = probe else { return Ok(()) };
@@ -398,8 +424,8 @@ impl Run {
                 self.check(msg, &buffer, message)?;
             }
             Taken::OnNic(held) => {
-                // Sent as soon as the command queue has room; here the ring is being read, so it must not be
-                // waited for.
+                // Sent as soon as the command queue has room; here the ring is being read, so it
+                // must not be waited for.
                 self.held.push((held, buffer, msg));
             }
         }
@@ -411,7 +437,9 @@ impl Run {
         while let Some((held, buffer, msg)) = self.held.pop() {
             match self.port.receive(held, buffer, self.arrivals) {
                 Ok(request) => drop(self.taken.insert(request.as_u64(), msg)),
-                Err((CommandQueueFull, held, buffer)) => return self.held.push((held, buffer, msg)),
+                Err((CommandQueueFull, held, buffer)) => {
+                    return self.held.push((held, buffer, msg));
+                }
             }
         }
     }
@@ -421,7 +449,8 @@ impl Run {
         self.rendezvous -=
             usize::from(message.length as usize > self.eager_limit.max(dpa_model::INLINE_BYTES));
         let delivered = &buffer[..buffer.len().min(message.length as usize)];
-        let right = delivered.iter().enumerate().all(|(index, &byte)| byte == payload_byte(msg, index));
+        let right =
+            delivered.iter().enumerate().all(|(index, &byte)| byte == payload_byte(msg, index));
         if right { Ok(()) } else { Err(NicRunError::Payload(msg.0)) }
     }
 }

@@ -1,15 +1,18 @@
-//! Long runs of random traffic through an [`Endpoint`], in which every message and every match is checked.
+//! Long runs of random traffic through an [`Endpoint`], in which every message and every match is
+//! checked.
 //!
-//! Several sender threads send numbered messages of random tags and sizes (inline, bounce buffer, rendezvous)
-//! to random communicators; the endpoint's thread posts receives of all wildcard classes, cancels some,
-//! probes now and then. Checked are
-//! - *every match*: the NIC's order log, from the first event on, gives the same result in the oracle;
-//! - *every message*: its bytes, and that it is the next one of its sender in the order of arrival (C2): so none is lost, none comes
-//!   twice, none overtakes;
-//! - *the breaks and the end*: all messages received, both queues empty; and memory has not grown ([`Report::check_memory`]).
+//! Several sender threads send numbered messages of random tags and sizes (inline, bounce buffer,
+//! rendezvous) to random communicators; the endpoint's thread posts receives of all wildcard
+//! classes, cancels some, probes now and then. Checked are
+//! - *every match*: the NIC's order log, from the first event on, gives the same result in the
+//!   oracle;
+//! - *every message*: its bytes, and that it is the next one of its sender in the order of arrival
+//!   (C2): so none is lost, none comes twice, none overtakes;
+//! - *the breaks and the end*: all messages received, both queues empty; and memory has not grown
+//!   ([`Report::check_memory`]).
 //!
-//! Senders run at most a window of messages ahead of the receiver. That bounds the unexpected queue, and so
-//! the oracle's work.
+//! Senders run at most a window of messages ahead of the receiver. That bounds the unexpected
+//! queue, and so the oracle's work.
 
 mod fault;
 mod memory;
@@ -43,15 +46,17 @@ pub struct Settings {
     pub senders: usize,
     /// Communicators, at least 1.
     pub communicators: usize,
-    /// Their hints; the excluded wildcards are not used. Overtaking must not be allowed: the oracle would not
-    /// agree.
+    /// Their hints; the excluded wildcards are not used. Overtaking must not be allowed: the oracle
+    /// would not agree.
     pub hints: Hints,
     /// Most receives posted at a time, at least 1; each break chooses anew, at most this.
     pub receives_max: usize,
-    /// Messages that a sender may be ahead of the receiver, at least 1; each break chooses anew, at most this.
+    /// Messages that a sender may be ahead of the receiver, at least 1; each break chooses anew, at
+    /// most this.
     pub window: u64,
-    /// Messages between two breaks, at least 1: in a break everything is received and every receive taken
-    /// back, so that both queues are empty and software hands its communicators back to the NIC.
+    /// Messages between two breaks, at least 1: in a break everything is received and every receive
+    /// taken back, so that both queues are empty and software hands its communicators back to the
+    /// NIC.
     pub break_every: u64,
     /// Bits that senders flip in the hashes they send; see
     /// [`Sender::set_hash_fault`](dpa_model::Sender::set_hash_fault).
@@ -65,8 +70,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// 100 million messages of 4 senders to 2 communicators, on a NIC with 2 workers. It has a little too
-    /// little room, so that software has to help now and then.
+    /// 100 million messages of 4 senders to 2 communicators, on a NIC with 2 workers. It has a
+    /// little too little room, so that software has to help now and then.
     fn default() -> Self {
         Self {
             messages: 100_000_000,
@@ -139,8 +144,8 @@ impl Report {
         self.received as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// Whether memory stayed flat. For a process that does nothing else: resident memory is that of the whole
-    /// process.
+    /// Whether memory stayed flat. For a process that does nothing else: resident memory is that of
+    /// the whole process.
     ///
     /// # Errors
     /// [`Fault::Memory`] if it grew by more than [`MEMORY_GROWTH_MAX_BYTES`].
@@ -225,7 +230,9 @@ impl Settings {
             return Err(Fault::Settings("window and messages between breaks must be at least 1"));
         }
         if self.hints.allow_overtaking {
-            return Err(Fault::Settings("with overtaking allowed the oracle cannot check the matches"));
+            return Err(Fault::Settings(
+                "with overtaking allowed the oracle cannot check the matches",
+            ));
         }
         Ok(())
     }

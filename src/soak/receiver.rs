@@ -33,8 +33,8 @@ pub(super) struct Receiver<'a> {
     most: usize,
     /// Receives to have posted now; changes with time, so that both queues are long at times.
     wanted: usize,
-    /// Messages that senders may be ahead, each; changes at every break, so that sometimes receives wait for
-    /// messages and sometimes messages for receives.
+    /// Messages that senders may be ahead, each; changes at every break, so that sometimes receives
+    /// wait for messages and sometimes messages for receives.
     window: u64,
     /// Next receives that accept everything: after a standstill.
     wild: usize,
@@ -143,7 +143,11 @@ impl<'a> Receiver<'a> {
                 let elapsed = started.elapsed();
                 if elapsed.saturating_sub(shown) >= Duration::from_secs(1) {
                     shown = elapsed;
-                    show(&Progress { received: self.received, elapsed, memory_bytes: resident_bytes() });
+                    show(&Progress {
+                        received: self.received,
+                        elapsed,
+                        memory_bytes: resident_bytes(),
+                    });
                 }
                 if self.settings.time_max.is_some_and(|most| elapsed >= most) {
                     over.store(true, Relaxed);
@@ -183,12 +187,12 @@ impl<'a> Receiver<'a> {
         self.lanes[sender].allowed.store(allowed, Relaxed);
     }
 
-    /// Ends a break once every sender has used up what it was allowed, or ended, and all of that is here.
+    /// Ends a break once every sender has used up what it was allowed, or ended, and all of that is
+    /// here.
     fn end_break_if_due(&mut self) -> Result<(), Fault> {
-        let used_up =
-            self.lanes.iter().zip(&self.received_of).all(|(lane, &received)| {
-                lane.sent().unwrap_or_else(|| lane.allowed.load(Relaxed)) == received
-            });
+        let used_up = self.lanes.iter().zip(&self.received_of).all(|(lane, &received)| {
+            lane.sent().unwrap_or_else(|| lane.allowed.load(Relaxed)) == received
+        });
         if used_up {
             self.empty_queues()?;
             self.breaking = false;
@@ -317,10 +321,14 @@ impl<'a> Receiver<'a> {
 
     fn check(&mut self, result: Result<Received, RecvError>) -> Result<(), Fault> {
         match result {
-            Ok(ref received) => self.accept(received.bytes(), &received.status, received.buffer.len())?,
+            Ok(ref received) => {
+                self.accept(received.bytes(), &received.status, received.buffer.len())?
+            }
             Err(RecvError::Truncated { ref received, sent }) => {
                 if received.buffer.len() >= sent {
-                    return Err(Fault::Request(format!("{sent} bytes were truncated without need")));
+                    return Err(Fault::Request(format!(
+                        "{sent} bytes were truncated without need"
+                    )));
                 }
                 self.truncated += 1;
                 self.accept(received.bytes(), &received.status, received.buffer.len())?;
@@ -335,7 +343,10 @@ impl<'a> Receiver<'a> {
 
     fn accept(&mut self, bytes: &[u8], status: &Status, capacity: usize) -> Result<(), Fault> {
         if status.bytes > capacity {
-            return Err(Fault::Request(format!("{} bytes in a buffer of {capacity}", status.bytes)));
+            return Err(Fault::Request(format!(
+                "{} bytes in a buffer of {capacity}",
+                status.bytes
+            )));
         }
         let sender = self.verifier.receive(bytes, status)?;
         self.received += 1;

@@ -1,7 +1,9 @@
 //! The messages of a soak run and the threads that send them.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 use dpa_model::{INLINE_BYTES, SendError, Tag, Wait};
 use rand::rngs::ChaCha8Rng;
@@ -72,11 +74,13 @@ impl Name {
         }
     }
 
-    /// Compares received bytes, the beginning of a message at least as long as the header, with those that
-    /// were sent.
+    /// Compares received bytes, the beginning of a message at least as long as the header, with
+    /// those that were sent.
     pub(super) fn check(&self, bytes: &[u8], status: &Status) -> Result<(), Fault> {
         let wrong = Fault::Bytes { source_rank: self.source, ordinal: self.ordinal };
-        let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Err(wrong) };
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+            return Err(wrong);
+        };
         if *header != self.header() {
             // The number is looked at by itself because it tells what happened.
             let got = header.first_chunk().map_or(0, |number| u64::from_le_bytes(*number));

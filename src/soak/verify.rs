@@ -19,7 +19,12 @@ pub(super) struct Verifier {
 
 impl Verifier {
     pub(super) fn new(senders: usize) -> Self {
-        Self { oracle: Oracle::new(), waiting: HashMap::new(), arrived: vec![0; senders], entries: 0 }
+        Self {
+            oracle: Oracle::new(),
+            waiting: HashMap::new(),
+            arrived: vec![0; senders],
+            entries: 0,
+        }
     }
 
     /// Follows the order log, whose entries are then consumed.
@@ -28,7 +33,12 @@ impl Verifier {
             if let LogEntry::Arrive { msg, envelope, .. } = entry {
                 let source = envelope.source.get();
                 let arrived = &mut self.arrived[source as usize];
-                let name = Name { ordinal: *arrived, source, tag: envelope.tag.get(), comm: envelope.comm.0 };
+                let name = Name {
+                    ordinal: *arrived,
+                    source,
+                    tag: envelope.tag.get(),
+                    comm: envelope.comm.0,
+                };
                 *arrived += 1;
                 self.waiting.insert(msg.0, name);
             }
@@ -80,16 +90,23 @@ mod tests {
         let mut verifier = Verifier::new(1);
         let mut bytes = [0; 20];
         verifier.follow(&mut vec![arrival(0, None), arrival(1, None)]).expect("nothing is wrong");
-        assert!(matches!(verifier.receive(&bytes, &status(7)), Err(Fault::UnknownArrival { arrival: 7 })));
+        assert!(matches!(
+            verifier.receive(&bytes, &status(7)),
+            Err(Fault::UnknownArrival { arrival: 7 })
+        ));
         bytes[0] = 1;
         assert!(matches!(
             verifier.receive(&bytes, &status(0)),
             Err(Fault::Order { source_rank: 0, wanted: 0, got: 1 })
         ));
         bytes[12] = 1;
-        assert!(matches!(verifier.receive(&bytes, &status(1)), Err(Fault::Bytes { ordinal: 1, .. })));
+        assert!(matches!(
+            verifier.receive(&bytes, &status(1)),
+            Err(Fault::Bytes { ordinal: 1, .. })
+        ));
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
-        let post = LogEntry::Post { recv: RecvId(0), comm: CommId(0), selector, matched: Some(MsgId(1)) };
+        let post =
+            LogEntry::Post { recv: RecvId(0), comm: CommId(0), selector, matched: Some(MsgId(1)) };
         assert!(matches!(verifier.follow(&mut vec![post]), Err(Fault::Mismatch(_))));
     }
 }

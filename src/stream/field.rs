@@ -115,10 +115,15 @@ impl<'a> Fields<'a> {
             if key == length {
                 set_once(&mut options.length, length, number(value, length, u64::MAX)?)?;
             } else if key == "coll" {
-                let name = CollName::new(value).ok_or_else(|| FieldError::BadCollName(excerpt(value)))?;
+                let name =
+                    CollName::new(value).ok_or_else(|| FieldError::BadCollName(excerpt(value)))?;
                 set_once(&mut options.coll, "coll", name)?;
             } else if key == "collbytes" {
-                set_once(&mut options.coll_bytes, "collbytes", number(value, "collbytes", u64::MAX)?)?;
+                set_once(
+                    &mut options.coll_bytes,
+                    "collbytes",
+                    number(value, "collbytes", u64::MAX)?,
+                )?;
             }
         }
         Ok(options)
@@ -164,13 +169,16 @@ fn source(text: &str) -> Result<Rank, FieldError> {
 
 fn tag(text: &str) -> Result<Tag, FieldError> {
     let value = number(text, "TAG", u64::from(TAG_MAX))?;
-    let out_of_range = |_| FieldError::OutOfRange { field: "TAG", text: excerpt(text), max: TAG_MAX.into() };
+    let out_of_range =
+        |_| FieldError::OutOfRange { field: "TAG", text: excerpt(text), max: TAG_MAX.into() };
     Tag::new(value as u32).map_err(out_of_range)
 }
 
 fn wildcard_allowed(error: FieldError) -> FieldError {
     match error {
-        FieldError::NotANumber { field, text, .. } => FieldError::NotANumber { field, text, wild: true },
+        FieldError::NotANumber { field, text, .. } => {
+            FieldError::NotANumber { field, text, wild: true }
+        }
         other => other,
     }
 }
@@ -183,7 +191,8 @@ pub(super) fn parse(line: &str) -> Result<Option<Event>, FieldError> {
     }
     let mut rest = code.split(',');
     let word = rest.next().map_or("", str::trim);
-    let known = ["post", "arrive", "cancel", "probe", "mprobe"].into_iter().find(|&verb| verb == word);
+    let known =
+        ["post", "arrive", "cancel", "probe", "mprobe"].into_iter().find(|&verb| verb == word);
     let verb = known.ok_or_else(|| FieldError::UnknownVerb(excerpt(word)))?;
     let mut fields = Fields { verb, rest };
     let event = match verb {
@@ -263,7 +272,10 @@ mod tests {
 
     #[test]
     fn messages_name_the_field() {
-        assert_eq!(error("send,1"), "unknown event \"send\" (known: post, arrive, cancel, probe, mprobe)");
+        assert_eq!(
+            error("send,1"),
+            "unknown event \"send\" (known: post, arrive, cancel, probe, mprobe)"
+        );
         assert_eq!(
             error("Post,1,0,0,0").split_once('(').map(|(head, _)| head),
             Some("unknown event \"Post\" ")

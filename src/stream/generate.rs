@@ -1,10 +1,10 @@
 //! Random streams.
 //!
-//! A stream is made of bursts of posts or of arrivals with related keys. Which of the two is random, but
-//! leans towards the queue that is farther from the length it should have now; that aim changes now and then,
-//! so that in turn the posted and the unexpected queue are long. The same seed, number of events and profile
-//! give the same stream on every machine: the generator is named (ChaCha with 8 rounds) and only whole
-//! numbers are drawn.
+//! A stream is made of bursts of posts or of arrivals with related keys. Which of the two is
+//! random, but leans towards the queue that is farther from the length it should have now; that aim
+//! changes now and then, so that in turn the posted and the unexpected queue are long. The same
+//! seed, number of events and profile give the same stream on every machine: the generator is named
+//! (ChaCha with 8 rounds) and only whole numbers are drawn.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,8 +31,8 @@ pub enum Profile {
     Coll,
     /// Thousands of communicators, each used for a while.
     Comms,
-    /// Keys chosen against hash tables: in one bin of the hashes that engines use, or different in high bits
-    /// only.
+    /// Keys chosen against hash tables: in one bin of the hashes that engines use, or different in
+    /// high bits only.
     Keys,
 }
 
@@ -114,8 +114,12 @@ impl Profile {
                 ..mixed
             },
             Self::Wild => Shape { sources: 4, tags: 4, comms: 2, wild: 50, ..mixed },
-            Self::Deep => Shape { sources: 64, tags: 48, comms: 2, wild: 5, burst: 40, depth: 2000, ..mixed },
-            Self::Coll => Shape { sources: 32, tags: 3, comms: 4, burst: 32, collectives: true, ..mixed },
+            Self::Deep => {
+                Shape { sources: 64, tags: 48, comms: 2, wild: 5, burst: 40, depth: 2000, ..mixed }
+            }
+            Self::Coll => {
+                Shape { sources: 32, tags: 3, comms: 4, burst: 32, collectives: true, ..mixed }
+            }
             Self::Comms => Shape {
                 sources: 3,
                 tags: 2,
@@ -236,8 +240,11 @@ impl Generator {
         self.bursts = self.bursts.wrapping_add(1);
         let at_once = self.random.random_range(0..self.shape.comms.min(COMMS_AT_ONCE));
         // Of many communicators those in use change slowly, or posts and arrivals would never meet.
-        let comm =
-            if self.shape.comms == COMMS_MANY { (self.bursts / 3 + at_once) % COMMS_MANY } else { at_once };
+        let comm = if self.shape.comms == COMMS_MANY {
+            (self.bursts / 3 + at_once) % COMMS_MANY
+        } else {
+            at_once
+        };
         self.burst = Burst {
             left: self.random.random_range(1..=self.shape.burst),
             posts: towards_aim == self.percent(75),
@@ -267,7 +274,8 @@ impl Generator {
     fn numbers(&self) -> (u32, u32, u32) {
         let Burst { comm, source, tag, .. } = self.burst;
         let Shape { comms, sources, tags, .. } = self.shape;
-        let extreme = |index, count, largest| if count > 2 && index == count - 1 { largest } else { index };
+        let extreme =
+            |index, count, largest| if count > 2 && index == count - 1 { largest } else { index };
         match self.shape.numbers {
             Numbers::Plain => (comm, source, tag),
             Numbers::Extreme => (
@@ -300,8 +308,11 @@ impl Generator {
     /// A receive of late, matched or not; seldom one that is not posted yet.
     fn cancel(&mut self) -> Event {
         let oldest = self.receives.saturating_sub(CANCEL_WINDOW);
-        let recv =
-            if self.percent(2) { self.receives } else { self.random.random_range(oldest..self.receives) };
+        let recv = if self.percent(2) {
+            self.receives
+        } else {
+            self.random.random_range(oldest..self.receives)
+        };
         Event::Cancel { recv: RecvId(recv) }
     }
 
@@ -381,7 +392,10 @@ mod tests {
             let (matches, posted, unexpected) = character(profile);
             let least = if profile == Profile::Comms { 2_000 } else { 4_000 };
             assert!(matches > least, "{profile}: {matches} matches");
-            assert!(posted > 30 && unexpected > 30, "{profile}: {posted} posted, {unexpected} unexpected");
+            assert!(
+                posted > 30 && unexpected > 30,
+                "{profile}: {posted} posted, {unexpected} unexpected"
+            );
         }
         let (_, posted, unexpected) = character(Profile::Deep);
         assert!(posted > 500 && unexpected > 500, "deep: {posted} posted, {unexpected} unexpected");
@@ -411,7 +425,8 @@ mod tests {
         assert_eq!(start.next().as_deref(), Some("arrive,0,1,1,3,bytes=1024"));
         // Checksums (FNV-1a) of longer streams.
         let checksum = |profile| {
-            let text: String = Generator::new(1, 3_000, profile).map(|event| format!("{event}\n")).collect();
+            let text: String =
+                Generator::new(1, 3_000, profile).map(|event| format!("{event}\n")).collect();
             let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
             text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
         };

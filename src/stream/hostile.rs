@@ -14,13 +14,16 @@ const BINS_BITS: u32 = 10;
 /// The keys of communicator 0, found by trying tags.
 static ONE_BIN: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let of_source = |source| {
-        (0..).filter(move |&tag| key_hash(0, source, tag).leading_zeros() >= BINS_BITS).take(TAGS as usize)
+        (0..)
+            .filter(move |&tag| key_hash(0, source, tag).leading_zeros() >= BINS_BITS)
+            .take(TAGS as usize)
     };
     (0..SOURCES).flat_map(of_source).collect()
 });
 
-/// Number of the communicator, source and tag with these indices. Communicator 0: all keys in one bin of the
-/// multiplying hash. 1: those of one source in one of 1,021 buckets (U2). Others: different in high bits only.
+/// Number of the communicator, source and tag with these indices. Communicator 0: all keys in one
+/// bin of the multiplying hash. 1: those of one source in one of 1,021 buckets (U2). Others:
+/// different in high bits only.
 pub(super) fn key(comm: u32, source: u32, tag: u32) -> (u32, u32, u32) {
     match comm {
         0 => (0, source, ONE_BIN[(source * TAGS + tag) as usize]),

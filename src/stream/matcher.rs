@@ -14,10 +14,10 @@ pub enum RunError {
 
 /// Something that runs a stream of events: every [`Engine`], and an emulated NIC.
 pub trait StreamMatcher: Send {
-    /// Takes the events one after the other and hands every result to `sink`, in the order that the stream's
-    /// format prescribes, whatever its threads or blocks: first the results of the events, then what is left.
-    /// It takes no more events ahead of the results than it needs, so that streams may be longer than memory.
-    /// It starts with empty queues; what is left stays in them.
+    /// Takes the events one after the other and hands every result to `sink`, in the order that the
+    /// stream's format prescribes, whatever its threads or blocks: first the results of the events,
+    /// then what is left. It takes no more events ahead of the results than it needs, so that
+    /// streams may be longer than memory. It starts with empty queues; what is left stays in them.
     ///
     /// No two posts have the same receive id, no two arrivals the same message id.
     ///
@@ -109,7 +109,9 @@ mod tests {
         let mut events = Reader::new(text.as_bytes()).map(|event| event.expect("a good line"));
         let mut results = Vec::new();
         let mut oracle = Oracle::new();
-        oracle.run(&mut events, &mut |outcome| results.push(outcome.to_string())).expect("an engine");
+        oracle
+            .run(&mut events, &mut |outcome| results.push(outcome.to_string()))
+            .expect("an engine");
         assert_eq!(
             results.join(" "),
             "probed,1,none matched,10,20 probed,2,21 mprobed,3,22 mprobed,4,none matched,11,21 cancelled,12 \

@@ -10,12 +10,13 @@
 //! mprobe,ID,COMM,SOURCE|*,TAG|*                    the same, and takes it out of matching
 //! ```
 //!
-//! `RECV` and `MSG` are numbers below 2^64 that no other receive (message) of the stream has; `ID` is free.
-//! `COMM` is below 2^32, `SOURCE` and `TAG` below 2^31. Keys, none of which changes a match: `bytes` of a
-//! message, `size` of a receive's buffer, `coll` and `collbytes` for the elements of a collective operation.
-//! Keys of other names are accepted and ignored.
+//! `RECV` and `MSG` are numbers below 2^64 that no other receive (message) of the stream has; `ID`
+//! is free. `COMM` is below 2^32, `SOURCE` and `TAG` below 2^31. Keys, none of which changes a
+//! match: `bytes` of a message, `size` of a receive's buffer, `coll` and `collbytes` for the
+//! elements of a collective operation. Keys of other names are accepted and ignored.
 //!
-//! The results, one a line, in the order of the events that brought them about, and at the end what is left:
+//! The results, one a line, in the order of the events that brought them about, and at the end what
+//! is left:
 //!
 //! ```text
 //! matched,RECV,MSG

@@ -57,8 +57,9 @@ impl Outcome {
         matches!(self, Self::Posted { .. } | Self::Unexpected { .. })
     }
 
-    /// The result as one JSON object: `result` is the word that the text form begins with, the other members
-    /// are `recv`, `msg` and `id` as they apply; `msg` of a probe without message is `null`.
+    /// The result as one JSON object: `result` is the word that the text form begins with, the
+    /// other members are `recv`, `msg` and `id` as they apply; `msg` of a probe without message is
+    /// `null`.
     ///
     /// # Examples
     /// ```
@@ -75,7 +76,8 @@ impl Outcome {
 /// The result's line, without the line end.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let probe = |f: &mut fmt::Formatter<'_>, word, probe: ProbeId, msg: Option<MsgId>| match msg {
+        let probe = |f: &mut fmt::Formatter<'_>, word, probe: ProbeId, msg: Option<MsgId>| match msg
+        {
             Some(msg) => write!(f, "{word},{},{}", probe.0, msg.0),
             None => write!(f, "{word},{},none", probe.0),
         };
@@ -91,12 +93,14 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// An outcome that displays as JSON. All members are numbers or fixed words, so nothing needs quoting.
+/// An outcome that displays as JSON. All members are numbers or fixed words, so nothing needs
+/// quoting.
 struct Json(Outcome);
 
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let probe = |f: &mut fmt::Formatter<'_>, word, probe: ProbeId, msg: Option<MsgId>| match msg {
+        let probe = |f: &mut fmt::Formatter<'_>, word, probe: ProbeId, msg: Option<MsgId>| match msg
+        {
             Some(msg) => write!(f, r#"{{"result":"{word}","id":{},"msg":{}}}"#, probe.0, msg.0),
             None => write!(f, r#"{{"result":"{word}","id":{},"msg":null}}"#, probe.0),
         };
@@ -106,10 +110,14 @@ impl fmt::Display for Json {
             }
             Outcome::Probed { probe: id, msg } => probe(f, "probed", id, msg),
             Outcome::Mprobed { probe: id, msg } => probe(f, "mprobed", id, msg),
-            Outcome::Cancelled { recv } => write!(f, r#"{{"result":"cancelled","recv":{}}}"#, recv.0),
+            Outcome::Cancelled { recv } => {
+                write!(f, r#"{{"result":"cancelled","recv":{}}}"#, recv.0)
+            }
             Outcome::TooLate { recv } => write!(f, r#"{{"result":"too-late","recv":{}}}"#, recv.0),
             Outcome::Posted { recv } => write!(f, r#"{{"result":"posted","recv":{}}}"#, recv.0),
-            Outcome::Unexpected { msg } => write!(f, r#"{{"result":"unexpected","msg":{}}}"#, msg.0),
+            Outcome::Unexpected { msg } => {
+                write!(f, r#"{{"result":"unexpected","msg":{}}}"#, msg.0)
+            }
         }
     }
 }

@@ -38,8 +38,8 @@ pub enum ReadError {
     },
 }
 
-/// An iterator over the events of a text: one line in memory at a time, and the ids used so far (in as much
-/// memory as there are gaps between them). After an error it ends.
+/// An iterator over the events of a text: one line in memory at a time, and the ids used so far (in
+/// as much memory as there are gaps between them). After an error it ends.
 ///
 /// # Examples
 /// ```
@@ -79,13 +79,14 @@ impl<R: BufRead> Reader<R> {
         self.line
     }
 
-    /// The event of the next line, `Ok(None)` for one without event; the outer `None` is the end of the input.
+    /// The event of the next line, `Ok(None)` for one without event; the outer `None` is the end of
+    /// the input.
     fn next_line(&mut self) -> Option<Result<Option<Event>, ReadError>> {
         self.line += 1;
         let line = self.line;
         self.buffer.clear();
-        // One byte more than a line can have, for its line feed; a line without it was cut off here or is the
-        // last.
+        // One byte more than a line can have, for its line feed; a line without it was cut off here
+        // or is the last.
         let mut limited = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
         match limited.read_until(b'\n', &mut self.buffer) {
             Ok(0) => return None,
@@ -156,7 +157,8 @@ mod tests {
 
     #[test]
     fn ids_are_used_once() {
-        let text = b"post,1,0,0,0\narrive,1,0,0,0\npost,2,0,0,0\ncancel,2\ncancel,2\npost,1,0,0,0\n";
+        let text =
+            b"post,1,0,0,0\narrive,1,0,0,0\npost,2,0,0,0\ncancel,2\ncancel,2\npost,1,0,0,0\n";
         assert_eq!(first_error(text), (5, "line 6: receive 1 was posted before".to_owned()));
         let text = b"arrive,7,0,0,0\n\narrive,7,1,0,0\n";
         assert_eq!(first_error(text), (1, "line 3: message 7 arrived before".to_owned()));

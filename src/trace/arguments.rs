@@ -91,7 +91,8 @@ impl Arguments {
         }
     }
 
-    /// The number at this position, 0 if there is none: as MPI has it where an argument does not matter.
+    /// The number at this position, 0 if there is none: as MPI has it where an argument does not
+    /// matter.
     #[inline]
     pub(super) fn number(&self, position: usize) -> i64 {
         match self.places[position] {

@@ -3,12 +3,12 @@
 use dpa_model::TagSel;
 
 use super::{
-    Collective, Comm, CommNew, Completion, Function, Group, GroupNew, RecvSpec, Request, SendSpec, Source,
-    Status,
+    Collective, Comm, CommNew, Completion, Function, Group, GroupNew, RecvSpec, Request, SendSpec,
+    Source, Status,
 };
 
-/// When a call was entered and left, in nanoseconds on the recording node's clock. Clocks of different nodes
-/// have nothing to do with each other.
+/// When a call was entered and left, in nanoseconds on the recording node's clock. Clocks of
+/// different nodes have nothing to do with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Span {
     /// At entry.
@@ -17,8 +17,8 @@ pub struct Span {
     pub return_ns: i64,
 }
 
-/// One MPI call of one rank, in the order in which the calls of the rank returned. It borrows its lists from
-/// the reader until the next call is read.
+/// One MPI call of one rank, in the order in which the calls of the rank returned. It borrows its
+/// lists from the reader until the next call is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call<'a> {
     /// Its number within the rank, from 0.
@@ -63,7 +63,8 @@ pub enum Op<'a> {
         /// Its request.
         request: Request,
     },
-    /// `MPI_Sendrecv` and `MPI_Sendrecv_replace`: both at once, both complete. The receive is posted first.
+    /// `MPI_Sendrecv` and `MPI_Sendrecv_replace`: both at once, both complete. The receive is
+    /// posted first.
     Sendrecv {
         /// The send.
         send: SendSpec,
@@ -120,7 +121,8 @@ pub enum Op<'a> {
     RequestFree(Request),
     /// A new communicator.
     CommNew(CommNew<'a>),
-    /// `MPI_Comm_free` and `MPI_Comm_disconnect`: the number may come back for another communicator.
+    /// `MPI_Comm_free` and `MPI_Comm_disconnect`: the number may come back for another
+    /// communicator.
     CommFree(Comm),
     /// `MPI_Comm_size`.
     CommSize {

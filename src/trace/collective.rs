@@ -48,9 +48,9 @@ pub struct Collective {
     pub comm: Comm,
     /// The root's rank, where there is one.
     pub root: Option<i32>,
-    /// What this rank gives, as its arguments say: per peer for `Alltoall` and at the root of `Scatter`, the
-    /// sum over all peers for the variants with arrays. None where the call gives nothing or the trace does
-    /// not say.
+    /// What this rank gives, as its arguments say: per peer for `Alltoall` and at the root of
+    /// `Scatter`, the sum over all peers for the variants with arrays. None where the call gives
+    /// nothing or the trace does not say.
     pub sent: Option<Payload>,
     /// What this rank takes, in the same way.
     pub received: Option<Payload>,

@@ -48,18 +48,19 @@ pub enum Done<'a> {
 pub struct Completion<'a> {
     /// Which call.
     pub kind: CompletionKind,
-    /// The list as it was before the call. [`Request::NULL`] and inactive persistent requests may be among
-    /// them, and requests of calls that were not recorded.
+    /// The list as it was before the call. [`Request::NULL`] and inactive persistent requests may
+    /// be among them, and requests of calls that were not recorded.
     pub requests: &'a [Request],
     /// Which of them are complete.
     pub done: Done<'a>,
-    /// One per complete request in the order of [`done`](Self::done), or none if the program ignored them.
+    /// One per complete request in the order of [`done`](Self::done), or none if the program
+    /// ignored them.
     pub statuses: &'a [Status],
 }
 
 impl<'a> Completion<'a> {
-    /// The complete requests: position in the list, request, status unless ignored. A null request is named
-    /// as well.
+    /// The complete requests: position in the list, request, status unless ignored. A null request
+    /// is named as well.
     pub fn completed(&self) -> impl Iterator<Item = (usize, Request, Option<Status>)> + use<'a> {
         let Self { requests, done, statuses, .. } = *self;
         let count = match done {
@@ -95,14 +96,26 @@ mod tests {
             statuses: &statuses,
         };
         let completed: Vec<_> = completion.completed().collect();
-        assert_eq!(completed, [(2, Request(9), Some(status(90))), (0, Request(7), Some(status(70)))]);
+        assert_eq!(
+            completed,
+            [(2, Request(9), Some(status(90))), (0, Request(7), Some(status(70)))]
+        );
 
-        let any =
-            Completion { kind: CompletionKind::Waitany, done: Done::One(1), statuses: &[], ..completion };
+        let any = Completion {
+            kind: CompletionKind::Waitany,
+            done: Done::One(1),
+            statuses: &[],
+            ..completion
+        };
         assert_eq!(any.completed().collect::<Vec<_>>(), [(1, Request(8), None)]);
         let none = Completion { kind: CompletionKind::Test, done: Done::None, ..completion };
         assert_eq!(none.completed().count(), 0);
-        let all = Completion { kind: CompletionKind::Waitall, done: Done::All, statuses: &[], ..completion };
+        let all = Completion {
+            kind: CompletionKind::Waitall,
+            done: Done::All,
+            statuses: &[],
+            ..completion
+        };
         assert_eq!(all.completed().count(), 3);
     }
 }

@@ -32,7 +32,9 @@ impl Counts {
 
     /// The functions that were called, and how often.
     pub fn iter(&self) -> impl Iterator<Item = (Function, u64)> {
-        Function::all().map(|function| (function, self.get(function))).filter(|&(_, times)| times > 0)
+        Function::all()
+            .map(|function| (function, self.get(function)))
+            .filter(|&(_, times)| times > 0)
     }
 
     /// Calls of one class.
@@ -52,8 +54,8 @@ impl std::fmt::Debug for Counts {
     }
 }
 
-/// What a rank's trace says about itself at its end: how often each function was called while the program
-/// ran, and how many of these calls were left out of the trace.
+/// What a rank's trace says about itself at its end: how often each function was called while the
+/// program ran, and how many of these calls were left out of the trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Footer {
     /// Calls the program made.
@@ -63,8 +65,9 @@ pub struct Footer {
 }
 
 impl Footer {
-    /// The functions for which the number of records is not what the footer says: function, recorded as the
-    /// footer says, records. A footer that ignores more calls than were made counts as 0 recorded.
+    /// The functions for which the number of records is not what the footer says: function,
+    /// recorded as the footer says, records. A footer that ignores more calls than were made counts
+    /// as 0 recorded.
     pub fn differences(&self, records: &Counts) -> Vec<(Function, u64, u64)> {
         Function::all()
             .map(|function| {

@@ -1,10 +1,10 @@
-//! New communicators and groups: what is needed to know the same communicator again on other ranks and to
-//! translate its ranks.
+//! New communicators and groups: what is needed to know the same communicator again on other ranks
+//! and to translate its ranks.
 
 use super::{Comm, Group};
 
-/// How a communicator was made. All members of `parent` made the same call, so the k-th creation on a parent
-/// is the same one on all of its ranks (MPI 4.1, section 7.4.2).
+/// How a communicator was made. All members of `parent` made the same call, so the k-th creation on
+/// a parent is the same one on all of its ranks (MPI 4.1, section 7.4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommHow<'a> {
     /// `MPI_Comm_dup`: same ranks.
@@ -14,15 +14,16 @@ pub enum CommHow<'a> {
         /// The group.
         group: Group,
     },
-    /// `MPI_Comm_split`: one communicator per colour, members ordered by key, then by rank in the parent.
+    /// `MPI_Comm_split`: one communicator per colour, members ordered by key, then by rank in the
+    /// parent.
     Split {
         /// The colour; none for `MPI_UNDEFINED`.
         color: Option<u32>,
         /// The key.
         key: i32,
     },
-    /// `MPI_Cart_create`: the first ranks of the parent, as many as the grid has places. With `reorder` MPI
-    /// may number them anew, and a trace does not say how.
+    /// `MPI_Cart_create`: the first ranks of the parent, as many as the grid has places. With
+    /// `reorder` MPI may number them anew, and a trace does not say how.
     CartCreate {
         /// Extent in each dimension.
         dims: &'a [i32],
@@ -31,8 +32,8 @@ pub enum CommHow<'a> {
         /// Whether ranks may be numbered anew.
         reorder: bool,
     },
-    /// `MPI_Cart_sub`: a part of the parent's grid; coordinates of dropped dimensions play the part of a
-    /// colour.
+    /// `MPI_Cart_sub`: a part of the parent's grid; coordinates of dropped dimensions play the part
+    /// of a colour.
     CartSub {
         /// Not 0 for the dimensions that stay.
         remain: &'a [i32],

@@ -2,7 +2,8 @@
 
 use super::{Datatype, Payload};
 
-/// Sizes of datatypes 2 to 27 as they are with the usual compilers. They serve where a trace gives no size.
+/// Sizes of datatypes 2 to 27 as they are with the usual compilers. They serve where a trace gives
+/// no size.
 const USUAL: [u32; 28] =
     [0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20];
 

@@ -18,8 +18,8 @@ pub enum Dest {
 pub enum Source {
     /// `MPI_ANY_SOURCE`.
     Any,
-    /// `MPI_ANY_SOURCE` or `MPI_PROC_NULL`: some formats write both alike (DUMPI with MPICH). If the
-    /// completion's status has no source, it was `MPI_PROC_NULL`.
+    /// `MPI_ANY_SOURCE` or `MPI_PROC_NULL`: some formats write both alike (DUMPI with MPICH). If
+    /// the completion's status has no source, it was `MPI_PROC_NULL`.
     AnyOrNull,
     /// `MPI_PROC_NULL`: completes at once, never takes part in matching.
     Null,

@@ -1,8 +1,8 @@
 //! Handles: numbers that a rank's trace gives to communicators, groups, datatypes and requests.
 //!
-//! A number means something only within its rank: the same communicator may have different numbers on
-//! different ranks, and a freed handle's number may come back for another object. The few numbers that mean
-//! the same everywhere are constants here; readers translate to them.
+//! A number means something only within its rank: the same communicator may have different numbers
+//! on different ranks, and a freed handle's number may come back for another object. The few
+//! numbers that mean the same everywhere are constants here; readers translate to them.
 
 /// A communicator. The user's begin at 4.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -32,8 +32,9 @@ impl Group {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Datatype(pub u32);
 
-/// A request. It names an operation only from its posting to its completion: numbers come back, and several
-/// sends that were complete at once may share one (then they complete in the order of posting).
+/// A request. It names an operation only from its posting to its completion: numbers come back, and
+/// several sends that were complete at once may share one (then they complete in the order of
+/// posting).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Request(pub i32);
 

@@ -1,11 +1,11 @@
 //! Recorded MPI calls of real programs, independent of the format they were recorded in.
 //!
 //! - [`TraceSource`]: a run; [`RankReader`]: the calls of one rank, one at a time.
-//! - [`Call`]: when, and what it did ([`Op`]); all that matters for matching is taken apart, the rest has its
-//!   [`Function`] and [`Class`].
+//! - [`Call`]: when, and what it did ([`Op`]); all that matters for matching is taken apart, the
+//!   rest has its [`Function`] and [`Class`].
 //! - [`Completion`]: which requests a wait or test completed, with what [`Status`].
-//! - [`open`]: from a path to a trace; [`per_rank`]: all ranks at once; [`tally`]: one rank, counted and
-//!   checked.
+//! - [`open`]: from a path to a trace; [`per_rank`]: all ranks at once; [`tally`]: one rank,
+//!   counted and checked.
 //! - [`CommNew`], [`GroupNew`]: where communicators come from.
 
 mod arguments;

@@ -32,7 +32,8 @@ impl Region {
         let file = File::open(path).map_err(about)?;
         let metadata = file.metadata().map_err(about)?;
         if !metadata.is_file() {
-            let what = TraceErrorKind::Unsupported("neither a file nor a folder of files".to_owned());
+            let what =
+                TraceErrorKind::Unsupported("neither a file nor a folder of files".to_owned());
             return Err(TraceError::new(path, what));
         }
         Ok(Self::part_of(Arc::new(file), path.to_owned(), 0, metadata.len()))
@@ -67,7 +68,8 @@ impl Region {
         self.length
     }
 
-    /// Reads from this place until `buffer` is full or the region ends, and says how many bytes these are.
+    /// Reads from this place until `buffer` is full or the region ends, and says how many bytes
+    /// these are.
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = left.min(buffer.len());
@@ -83,7 +85,10 @@ impl Region {
                 while done < wanted {
                     match read_some(file, &mut buffer[done..], self.start + offset + done as u64) {
                         Ok(0) => {
-                            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has shrunk"));
+                            return Err(io::Error::new(
+                                io::ErrorKind::UnexpectedEof,
+                                "the file has shrunk",
+                            ));
                         }
                         Ok(count) => done += count,
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -49,19 +49,21 @@ pub struct Salvage {
     pub error: TraceError,
 }
 
-/// A recorded run: one trace per rank, in any format. Ranks can be opened in any order, several at once, and
-/// more than once.
+/// A recorded run: one trace per rank, in any format. Ranks can be opened in any order, several at
+/// once, and more than once.
 pub trait TraceSource: Sync + fmt::Debug {
     /// What is known about the run.
     fn run(&self) -> &RunInfo;
 
-    /// The ranks of `MPI_COMM_WORLD` that have a trace here, ascending. Not all of a run need be there.
+    /// The ranks of `MPI_COMM_WORLD` that have a trace here, ascending. Not all of a run need be
+    /// there.
     fn ranks(&self) -> &[Rank];
 
     /// Begins to read the calls of a rank.
     ///
     /// # Errors
-    /// The rank is not among [`ranks`](Self::ranks), its file cannot be opened, or is not what it should be.
+    /// The rank is not among [`ranks`](Self::ranks), its file cannot be opened, or is not what it
+    /// should be.
     fn open(&self, rank: Rank) -> Result<Box<dyn RankReader + '_>, TraceError>;
 }
 
@@ -83,8 +85,8 @@ pub trait RankReader: Send {
     /// What is known about the rank before its calls are read.
     fn info(&self) -> &RankInfo;
 
-    /// The next call in the order of return; `None` at the end, and again when asked again. Its lists live
-    /// until the call after it is asked for.
+    /// The next call in the order of return; `None` at the end, and again when asked again. Its
+    /// lists live until the call after it is asked for.
     ///
     /// # Errors
     /// The trace cannot be read on. After an error the end follows.

@@ -4,8 +4,8 @@ use dpa_model::{Rank, Tag};
 
 /// An `MPI_Status` as recorded.
 ///
-/// For a receive, source and tag are those of the message, never wildcards. For a send the fields mean
-/// nothing: MPI leaves them undefined, and traces hold whatever lay in memory.
+/// For a receive, source and tag are those of the message, never wildcards. For a send the fields
+/// mean nothing: MPI leaves them undefined, and traces hold whatever lay in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Status {
     /// Bytes that arrived; negative (`MPI_UNDEFINED`) if the library could not say.
@@ -21,8 +21,8 @@ pub struct Status {
 }
 
 impl Status {
-    /// Sender's rank and tag of the message that a receive got: none if it was cancelled or there was no
-    /// message.
+    /// Sender's rank and tag of the message that a receive got: none if it was cancelled or there
+    /// was no message.
     pub fn envelope(&self) -> Option<(Rank, Tag)> {
         if self.cancelled {
             return None;

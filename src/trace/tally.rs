@@ -9,11 +9,11 @@ pub struct Tally {
     pub info: RankInfo,
     /// Records by function.
     pub calls: Counts,
-    /// Functions whose number of records is not what the footer says: (function, by the footer, records).
-    /// Empty if there is no footer.
+    /// Functions whose number of records is not what the footer says: (function, by the footer,
+    /// records). Empty if there is no footer.
     pub differences: Vec<(Function, u64, u64)>,
-    /// Where and why the reading ended early, if it did and that was allowed; without its error the calls are
-    /// all there.
+    /// Where and why the reading ended early, if it did and that was allowed; without its error the
+    /// calls are all there.
     pub salvage: Option<SalvageNote>,
 }
 
@@ -48,6 +48,7 @@ pub fn tally(
         }
     }
     let info = reader.info().clone();
-    let differences = info.footer.as_ref().map(|footer| footer.differences(&calls)).unwrap_or_default();
+    let differences =
+        info.footer.as_ref().map(|footer| footer.differences(&calls)).unwrap_or_default();
     Ok(Tally { info, calls, differences, salvage: reader.salvage().map(SalvageNote::from) })
 }

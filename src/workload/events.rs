@@ -8,8 +8,8 @@ use super::pattern::Key;
 use crate::engine::{MsgId, RecvId};
 use crate::stream::Event;
 
-/// Tags of elements whose receives are wild in source: messages that any receive may take need tags that no
-/// other receive has, or some receives would be left over.
+/// Tags of elements whose receives are wild in source: messages that any receive may take need tags
+/// that no other receive has, or some receives would be left over.
 const WILD_TAGS: u32 = 1 << 30;
 
 /// Where the stream stands.
@@ -42,7 +42,15 @@ pub struct Events {
 impl Events {
     pub(super) fn new(workload: Workload) -> Self {
         let count = workload.elements(0) * u64::from(workload.comms);
-        Self { workload, round: 0, phase: Phase::Standing, place: 0, count, receives: 0, messages: 0 }
+        Self {
+            workload,
+            round: 0,
+            phase: Phase::Standing,
+            place: 0,
+            count,
+            receives: 0,
+            messages: 0,
+        }
     }
 
     /// A random number that belongs to an element.
@@ -79,8 +87,11 @@ impl Events {
         let (comm, key) = self.comm_and_key(element);
         let tag = self.wild_tag(element, key.tag);
         let wild = tag.get() >= WILD_TAGS;
-        let source =
-            if wild { SourceSel::Any } else { SourceSel::Rank(Rank::new(key.source).unwrap_or_default()) };
+        let source = if wild {
+            SourceSel::Any
+        } else {
+            SourceSel::Rank(Rank::new(key.source).unwrap_or_default())
+        };
         self.receives += 1;
         Event::Post {
             recv: RecvId(self.receives - 1),
@@ -138,7 +149,11 @@ impl Iterator for Events {
                         self.place += 1;
                         let unexpected = self.workload.early == 100;
                         let entry = self.place - 1;
-                        return Some(if unexpected { self.arrive(entry) } else { self.post(entry) });
+                        return Some(if unexpected {
+                            self.arrive(entry)
+                        } else {
+                            self.post(entry)
+                        });
                     }
                     self.enter(Phase::Early);
                 }
@@ -160,7 +175,8 @@ impl Iterator for Events {
                         self.enter(Phase::Posts { start: start + count });
                     } else {
                         self.round += 1;
-                        self.count = self.workload.elements(self.round) * u64::from(self.workload.comms);
+                        self.count =
+                            self.workload.elements(self.round) * u64::from(self.workload.comms);
                         self.enter(Phase::Early);
                     }
                 }

@@ -1,11 +1,12 @@
-//! Traffic of known patterns, as streams of events at one receiver: what the papers measure with, and what
-//! applications do, for up to 1,048,576 ranks.
+//! Traffic of known patterns, as streams of events at one receiver: what the papers measure with,
+//! and what applications do, for up to 1,048,576 ranks.
 //!
-//! A stream is made of rounds, a round of *elements*: a receive and the message that belongs to it. In each
-//! round some messages come early, before anything is posted, and so unexpected; then receives are posted in the
-//! order of the elements - all of them, or in groups - and after each group the rest of its messages arrives in
-//! the workload's order. Everything is computed from the number of the element, so a stream of any length takes
-//! constant memory, and the same [`Workload`] is the same stream on every machine.
+//! A stream is made of rounds, a round of *elements*: a receive and the message that belongs to it.
+//! In each round some messages come early, before anything is posted, and so unexpected; then
+//! receives are posted in the order of the elements - all of them, or in groups - and after each
+//! group the rest of its messages arrives in the workload's order. Everything is computed from the
+//! number of the element, so a stream of any length takes constant memory, and the same
+//! [`Workload`] is the same stream on every machine.
 //!
 //! | pattern | source | elements of a round |
 //! |---|---|---|
@@ -101,14 +102,16 @@ impl Workload {
         check("comms", u64::from(self.comms), 1, 4096)?;
         check("any", u64::from(self.any), 0, 100)?;
         check("early", u64::from(self.early), 0, 100)?;
-        // Tags of different elements must differ, and every element have its place in a random number.
+        // Tags of different elements must differ, and every element have its place in a random
+        // number.
         let elements = u128::from(self.ranks) * u128::from(self.pending) * u128::from(self.comms);
         check("ranks x pending x comms", u64::try_from(elements).unwrap_or(u64::MAX), 1, 1 << 30)?;
         Ok(Events::new(*self))
     }
 
-    /// Events at the beginning that only fill queues, where the pattern's point is what comes after: receives
-    /// that are posted, or messages that come early, all before the first search that can find anything.
+    /// Events at the beginning that only fill queues, where the pattern's point is what comes
+    /// after: receives that are posted, or messages that come early, all before the first search
+    /// that can find anything.
     pub fn filling(&self) -> u64 {
         let comms = u64::from(self.comms);
         match self.pattern {
@@ -188,7 +191,8 @@ mod tests {
         let gather = Workload { ranks: RANKS_MAX, rounds: 1, ..Pattern::CollGather.usual() };
         let mut bins = BinEngine::new(BinCount::default());
         // Only the start: what matters is that nothing of the size of the job is made first.
-        bins.run(&mut gather.events().expect("a workload").take(5_000), &mut |_| ()).expect("an engine");
+        bins.run(&mut gather.events().expect("a workload").take(5_000), &mut |_| ())
+            .expect("an engine");
         assert_eq!(bins.stats().prq.length, 5_000);
         let last = Events::new(gather).nth(RANKS_MAX as usize - 2);
         let Some(Event::Post { selector, .. }) = last else { panic!("{last:?}") };

@@ -76,8 +76,8 @@ pub(super) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Image of `place` under a random permutation of `0..count`: a Feistel network over the next power of four,
-/// repeated until it falls into the range, four times at most on average.
+/// Image of `place` under a random permutation of `0..count`: a Feistel network over the next power
+/// of four, repeated until it falls into the range, four times at most on average.
 fn permuted(place: u64, count: u64, seed: u64) -> u64 {
     let half = count.max(2).next_power_of_two().trailing_zeros().div_ceil(2);
     let mask = (1 << half) - 1;
@@ -102,7 +102,8 @@ mod tests {
     fn every_order_is_a_permutation() {
         for order in Order::ALL {
             for count in [1, 2, 3, 16, 17, 63, 64, 1000] {
-                let mut seen: Vec<u64> = (0..count).map(|place| order.at(place, count, 5)).collect();
+                let mut seen: Vec<u64> =
+                    (0..count).map(|place| order.at(place, count, 5)).collect();
                 if order == Order::Near {
                     assert!(seen.iter().zip(0..).all(|(&at, place)| at / NEAR == place / NEAR));
                 }
@@ -114,7 +115,8 @@ mod tests {
 
     #[test]
     fn shuffling_shuffles() {
-        let order = |seed| (0..1000).map(|place| Order::Shuffled.at(place, 1000, seed)).collect::<Vec<_>>();
+        let order =
+            |seed| (0..1000).map(|place| Order::Shuffled.at(place, 1000, seed)).collect::<Vec<_>>();
         assert_ne!(order(1), order(2));
         // Of a random permutation about half of the neighbours rise.
         let rising = order(1).windows(2).filter(|pair| pair[0] < pair[1]).count();

@@ -10,11 +10,12 @@ use crate::engine::{CollName, Collective};
 /// A communication pattern, as seen from one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pattern {
-    /// 4D's micro-benchmark (F19): rank 0 gets `pending` messages from each other rank, in ring order, every
-    /// message with a tag of its own, so that the order decides alone how deep a search goes.
+    /// 4D's micro-benchmark (F19): rank 0 gets `pending` messages from each other rank, in ring
+    /// order, every message with a tag of its own, so that the order decides alone how deep a
+    /// search goes.
     Senders,
-    /// Entries that are never matched, `pending` of them, from all senders in turn; behind them one receive
-    /// and its message per round.
+    /// Entries that are never matched, `pending` of them, from all senders in turn; behind them one
+    /// receive and its message per round.
     Depth,
     /// All send to rank 0, which takes them in the order of ranks, each sender's in the order sent.
     Gather,
@@ -22,14 +23,15 @@ pub enum Pattern {
     Halo2d,
     /// Halo exchange on a cubic torus: 26 neighbours.
     Halo3d,
-    /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size - 1 entries and
-    /// the UMQ comes near that (F21).
+    /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size -
+    /// 1 entries and the UMQ comes near that (F21).
     Ring,
-    /// Radix sort: four receives are posted at a time while the messages of all ranks pile up. The PRQ has four
-    /// entries, the UMQ thousands (F21).
+    /// Radix sort: four receives are posted at a time while the messages of all ranks pile up. The
+    /// PRQ has four entries, the UMQ thousands (F21).
     Alltoall,
-    /// Adaptive mesh refinement: neighbours that change every four rounds, one message for each block they share, and
-    /// an allreduce in each round (C22: MiniAMR has both kinds, mostly collective elements).
+    /// Adaptive mesh refinement: neighbours that change every four rounds, one message for each
+    /// block they share, and an allreduce in each round (C22: MiniAMR has both kinds, mostly
+    /// collective elements).
     Amr,
     /// A linear MPI_Gather at its root (C23).
     CollGather,
@@ -95,7 +97,9 @@ impl Pattern {
     pub fn summary(self) -> &'static str {
         match self {
             Self::Senders => "4D's micro-benchmark: messages of all ranks, each with its own tag",
-            Self::Depth => "entries that never match, and one receive and message behind them in each round",
+            Self::Depth => {
+                "entries that never match, and one receive and message behind them in each round"
+            }
             Self::Gather => "all ranks send to one, which takes them in the order of ranks",
             Self::Halo2d => "eight neighbours on a torus",
             Self::Halo3d => "26 neighbours on a torus",
@@ -175,7 +179,8 @@ impl Workload {
         }
     }
 
-    /// Entries of each communicator that are put into the queue before the first round and stay there.
+    /// Entries of each communicator that are put into the queue before the first round and stay
+    /// there.
     pub(super) fn standing(&self) -> u64 {
         if self.pattern == Pattern::Depth { u64::from(self.pending) } else { 0 }
     }
@@ -204,7 +209,8 @@ impl Workload {
     pub(super) fn key(&self, round: u64, i: u64) -> Key {
         let (ranks, pending) = (u64::from(self.ranks), u64::from(self.pending));
         let me = u64::from(self.receiver());
-        // Element i belongs to sender 1 + i / pending of the ring behind us, and is its message i % pending.
+        // Element i belongs to sender 1 + i / pending of the ring behind us, and is its message i %
+        // pending.
         let (sender, nth) = (i / pending, i % pending);
         let behind = ((me + 1 + sender) % ranks) as u32;
         let p2p = |source, tag| Key { source, tag, coll: None };
@@ -220,7 +226,10 @@ impl Workload {
                     let neighbour = mix(self.seed ^ (round / AMR_ROUNDS) << 20 ^ sender);
                     p2p(((me + 1 + neighbour % (ranks - 1)) % ranks) as u32, nth as u32)
                 } else {
-                    Key { coll: Some("allreduce"), ..p2p(self.doubled(i - blocks), (i - blocks) as u32) }
+                    Key {
+                        coll: Some("allreduce"),
+                        ..p2p(self.doubled(i - blocks), (i - blocks) as u32)
+                    }
                 }
             }
             Pattern::CollGather => Key { coll: Some("gather"), ..p2p(behind, 0) },
@@ -238,8 +247,8 @@ impl Workload {
         (self.receiver() % span) ^ (1 << step)
     }
 
-    /// The rank of the `direction`th neighbour on a torus of two or three dimensions, as near to a square or cube
-    /// as the number of ranks allows.
+    /// The rank of the `direction`th neighbour on a torus of two or three dimensions, as near to a
+    /// square or cube as the number of ranks allows.
     fn neighbour(&self, dimensions: u32, direction: u64) -> u32 {
         let ranks = u64::from(self.ranks);
         let sides = sides(ranks, dimensions);
@@ -265,7 +274,11 @@ fn sides(ranks: u64, dimensions: u32) -> Vec<u64> {
     let (mut rest, mut sides) = (ranks, Vec::new());
     for left in (1..=dimensions).rev() {
         let root = (rest as f64).powf(1.0 / f64::from(left)).round() as u64;
-        let side = if left == 1 { rest } else { (1..=root).rev().find(|side| rest % side == 0).unwrap_or(1) };
+        let side = if left == 1 {
+            rest
+        } else {
+            (1..=root).rev().find(|side| rest % side == 0).unwrap_or(1)
+        };
         sides.push(side);
         rest /= side;
     }
@@ -278,7 +291,10 @@ mod tests {
 
     #[test]
     fn neighbours_of_a_torus() {
-        assert_eq!((sides(64, 3), sides(64, 2), sides(60, 3)), (vec![4, 4, 4], vec![8, 8], vec![4, 3, 5]));
+        assert_eq!(
+            (sides(64, 3), sides(64, 2), sides(60, 3)),
+            (vec![4, 4, 4], vec![8, 8], vec![4, 3, 5])
+        );
         let plane = Workload { ranks: 64, ..Pattern::Halo2d.usual() };
         // We are rank 32 of 64: column 0 of row 4.
         let ranks: Vec<u32> = (0..8).map(|direction| plane.neighbour(2, direction)).collect();

@@ -1,5 +1,5 @@
-//! The repository's tasks: `cargo xtask <task>`. Nothing but the standard library, so that it builds in a
-//! second.
+//! The repository's tasks: `cargo xtask <task>`. Nothing but the standard library, so that it
+//! builds in a second.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -34,7 +34,10 @@ const TASKS: &[Task] = &[
         about: "run every check: format, lints, no_std, tests, docs, zero-cost hooks, loom models, random schedules, one round of each bench",
         examples: &[
             ("cargo xtask test", "everything; what must hold before a change is merged"),
-            ("cargo xtask test --fast", "without zero-cost, models, schedules and benches, while editing"),
+            (
+                "cargo xtask test --fast",
+                "without zero-cost, models, schedules and benches, while editing",
+            ),
         ],
         run: test::run,
     },
@@ -81,7 +84,8 @@ fn main() -> ExitCode {
 
 /// The repository's root: the parent of this package, as cargo names it when it runs the task.
 fn root() -> PathBuf {
-    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let package =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let mut root = PathBuf::from(package);
     root.pop();
     root
@@ -132,7 +136,10 @@ mod tests {
     #[test]
     fn nonsense_is_a_usage_error() {
         for line in ["", "tset", "test --fsat", "test fast", "test --fast --fast"] {
-            assert!(matches!(dispatch(&words(line)), Err(Failure::Usage(_))), "`{line}` was accepted");
+            assert!(
+                matches!(dispatch(&words(line)), Err(Failure::Usage(_))),
+                "`{line}` was accepted"
+            );
         }
     }
 

@@ -1,8 +1,8 @@
-//! `cargo xtask mutants`: plants each seeded fault in turn and checks that the model named in the table
-//! notices it.
+//! `cargo xtask mutants`: plants each seeded fault in turn and checks that the model named in the
+//! table notices it.
 //!
-//! The table is `loom_tests/mutants.txt`. All faults are in one build, chosen by an environment variable, so
-//! nothing is rebuilt between two of them.
+//! The table is `loom_tests/mutants.txt`. All faults are in one build, chosen by an environment
+//! variable, so nothing is rebuilt between two of them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -36,14 +36,16 @@ enum Verdict {
 /// Runs the task; the arguments choose faults by name, none means all.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an unknown fault; [`Failure::Task`] when a fault survives, when one dies that the
-/// table calls equivalent, or when a model fails without any fault.
+/// [`Failure::Usage`] for an unknown fault; [`Failure::Task`] when a fault survives, when one dies
+/// that the table calls equivalent, or when a model fails without any fault.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let root = root();
     let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
         .map_err(|error| Failure::Task(format!("cannot read loom_tests/mutants.txt: {error}")))?;
     let mut mutants = parse(&table).map_err(Failure::Task)?;
-    if let Some(unknown) = args.iter().find(|name| !mutants.iter().any(|mutant| mutant.fault == **name)) {
+    if let Some(unknown) =
+        args.iter().find(|name| !mutants.iter().any(|mutant| mutant.fault == **name))
+    {
         return Err(Failure::Usage(format!("no fault `{unknown}`")));
     }
     mutants.retain(|mutant| args.is_empty() || args.contains(&mutant.fault));
@@ -53,7 +55,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     for Mutant { fault, fate } in &mutants {
         let started = Instant::now();
         let verdict = match fate {
-            Fate::Killed { file, test } => model(&root, fault, &["--test", file], &["--exact", test])?,
+            Fate::Killed { file, test } => {
+                model(&root, fault, &["--test", file], &["--exact", test])?
+            }
             // Every model must fail to notice.
             Fate::Survives(_) => model(&root, fault, &["--tests"], &[])?,
         };
@@ -78,7 +82,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         };
         println!("{fault:<28}{seconds:>7.1} s  {line}");
     }
-    println!("{} mutants: {killed} killed, {survived} equivalent, {} wrong", mutants.len(), wrong.len());
+    println!(
+        "{} mutants: {killed} killed, {survived} equivalent, {} wrong",
+        mutants.len(),
+        wrong.len()
+    );
     if wrong.is_empty() {
         Ok(())
     } else {
@@ -106,7 +114,11 @@ fn parse(table: &str) -> Result<Vec<Mutant>, String> {
         };
         mutants.push(Mutant { fault: fault.to_owned(), fate });
     }
-    if mutants.is_empty() { Err("loom_tests/mutants.txt names no fault".to_owned()) } else { Ok(mutants) }
+    if mutants.is_empty() {
+        Err("loom_tests/mutants.txt names no fault".to_owned())
+    } else {
+        Ok(mutants)
+    }
 }
 
 /// Runs models with a fault in place.
@@ -125,15 +137,19 @@ fn model(root: &Path, fault: &str, cargo: &[&str], filter: &[&str]) -> Result<Ve
         .env("CARGO_TERM_COLOR", "never")
         .env("RUST_BACKTRACE", "0")
         .env("DPAMATCH_FAULT", fault);
-    let finished =
-        process::run(&mut command).map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    let finished = process::run(&mut command)
+        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     if !finished.output.contains("running ") || finished.output.contains("no such fault") {
         return Err(Failure::Task(format!("{fault}: the model did not run\n{}", finished.output)));
     }
     if !filter.is_empty() && !finished.stdout.contains("running 1 test") {
         return Err(Failure::Task(format!("{fault}: there is no test `{}`", filter.join(" "))));
     }
-    Ok(if finished.status.success() { Verdict::Survived } else { Verdict::Killed(reason(&finished.output)) })
+    Ok(if finished.status.success() {
+        Verdict::Survived
+    } else {
+        Verdict::Killed(reason(&finished.output))
+    })
 }
 
 /// The line after the first panic's place: its message.
@@ -150,7 +166,10 @@ mod tests {
     fn the_table_is_read() {
         let table = "# comment\n\nA block::one\nB survives: a: reason\n";
         let expected = vec![
-            Mutant { fault: "A".into(), fate: Fate::Killed { file: "block".into(), test: "one".into() } },
+            Mutant {
+                fault: "A".into(),
+                fate: Fate::Killed { file: "block".into(), test: "one".into() },
+            },
             Mutant { fault: "B".into(), fate: Fate::Survives("a: reason".into()) },
         ];
         assert_eq!(parse(table), Ok(expected));
@@ -161,7 +180,8 @@ mod tests {
 
     #[test]
     fn the_reason_is_the_first_panic_message() {
-        let output = "running 1 test\n\nthread 'a' (1) panicked at x.rs:1:2:\nit broke\nnote: more\n";
+        let output =
+            "running 1 test\n\nthread 'a' (1) panicked at x.rs:1:2:\nit broke\nnote: more\n";
         assert_eq!(reason(output), "it broke");
         assert_eq!(reason("signal: 6"), "ended without a message");
     }

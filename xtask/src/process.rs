@@ -9,8 +9,8 @@ use std::thread;
 pub(crate) struct Finished {
     /// Its exit status.
     pub(crate) status: ExitStatus,
-    /// Standard output alone: what is parsed, since lines of standard error may cut into lines of the other
-    /// stream.
+    /// Standard output alone: what is parsed, since lines of standard error may cut into lines of
+    /// the other stream.
     pub(crate) stdout: String,
     /// Both streams, in the order in which they were read: what a person gets to see.
     pub(crate) output: String,
@@ -21,7 +21,8 @@ pub(crate) struct Finished {
 /// # Errors
 /// When the program cannot be started or its output cannot be read.
 pub(crate) fn run(command: &mut Command) -> io::Result<Finished> {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let both = Mutex::new(Vec::new());
     // Two readers, since a child that fills one pipe while the other is read would wait for ever.
@@ -45,7 +46,9 @@ fn drain(mut stream: impl Read, both: &Mutex<Vec<u8>>) -> io::Result<Vec<u8>> {
             Ok(0) => return Ok(own),
             Ok(length) => {
                 own.extend_from_slice(&chunk[..length]);
-                both.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&chunk[..length]);
+                both.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .extend_from_slice(&chunk[..length]);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -62,13 +65,13 @@ mod tests {
     use super::*;
     use std::env;
 
-    /// The test program itself is the one child that is certain to exist; it lists its tests on standard
-    /// output.
+    /// The test program itself is the one child that is certain to exist; it lists its tests on
+    /// standard output.
     #[test]
     fn streams_and_status_are_kept() {
         let program = env::current_exe().expect("the path of this test program");
-        let listed =
-            run(Command::new(&program).args(["--list", "streams_and_status_are_kept"])).expect("it starts");
+        let listed = run(Command::new(&program).args(["--list", "streams_and_status_are_kept"]))
+            .expect("it starts");
         assert!(listed.status.success());
         assert!(
             listed.stdout.contains("process::tests::streams_and_status_are_kept: test"),

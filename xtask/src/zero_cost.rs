@@ -1,8 +1,9 @@
 //! `cargo xtask zero-cost`: seeded faults, story hooks and charges cost a normal build nothing.
 //!
-//! Compiles `dpa_model` to assembly twice with the release profile's settings: as it is, and from a copy in which
-//! every hook has been taken out of the text (`fault!(X)` is `false`, `weak!(X, o)` is `o`, `tell!(..)` and `charge!(..)` are gone).
-//! Both must have the same functions with the same number of instructions.
+//! Compiles `dpa_model` to assembly twice with the release profile's settings: as it is, and from a
+//! copy in which every hook has been taken out of the text (`fault!(X)` is `false`, `weak!(X, o)`
+//! is `o`, `tell!(..)` and `charge!(..)` are gone). Both must have the same functions with the same
+//! number of instructions.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -37,7 +38,8 @@ fn compare() -> Result<(), String> {
     if hooks == 0 {
         return Err("there is no hook in dpa_model/src: nothing is compared".to_owned());
     }
-    let (with, without) = (functions(&assembly(&with, &library)?), functions(&assembly(&without, &library)?));
+    let (with, without) =
+        (functions(&assembly(&with, &library)?), functions(&assembly(&without, &library)?));
     let differing = differences(&with, &without);
     let count = |functions: &Functions| functions.values().map(Vec::len).sum::<usize>();
     let same = with.iter().filter(|(name, text)| without.get(*name) == Some(text)).count();
@@ -71,7 +73,9 @@ fn differences(with: &Functions, without: &Functions) -> Vec<String> {
         .into_iter()
         .map(|name| (name, length(with, name), length(without, name)))
         .filter(|(_, with, without)| with != without)
-        .map(|(name, with, without)| format!("  {name}: {with:?} instructions, without hooks {without:?}"))
+        .map(|(name, with, without)| {
+            format!("  {name}: {with:?} instructions, without hooks {without:?}")
+        })
         .collect()
 }
 
@@ -119,11 +123,14 @@ fn functions(assembly: &str) -> Functions {
     let mut functions = Functions::new();
     let mut current = None;
     for line in assembly.lines() {
-        if let Some(name) = line.strip_suffix(':').filter(|name| !name.starts_with(['.', '\t', ' '])) {
+        if let Some(name) =
+            line.strip_suffix(':').filter(|name| !name.starts_with(['.', '\t', ' ']))
+        {
             current = Some(name.to_owned());
         } else if line.starts_with("\t.size") || line.starts_with("\t.section") {
             current = None;
-        } else if let Some(instruction) = line.strip_prefix('\t').filter(|line| !line.starts_with(['.', '#']))
+        } else if let Some(instruction) =
+            line.strip_prefix('\t').filter(|line| !line.starts_with(['.', '#']))
             && let Some(name) = &current
         {
             functions.entry(name.clone()).or_default().push(instruction.to_owned());
@@ -142,7 +149,9 @@ fn strip(text: &str, hooks: &mut usize) -> String {
         plain.push_str(before);
         match hook {
             "fault!" => plain.push_str("false"),
-            "weak!" => plain.push_str(inside.split_once(',').map_or("", |(_, ordering)| ordering.trim())),
+            "weak!" => {
+                plain.push_str(inside.split_once(',').map_or("", |(_, ordering)| ordering.trim()))
+            }
             _ => plain.push_str("()"),
         }
         *hooks += 1;
@@ -199,7 +208,8 @@ fn copy(from: &Path, to: &Path, change: &mut dyn FnMut(&str) -> String) -> Resul
         let text = read(&file)?;
         let defines = ["fault.rs", "story.rs", "charge.rs"].iter().any(|name| file.ends_with(name));
         let text = if defines { text } else { change(&text) };
-        fs::write(&target, text).map_err(|error| format!("cannot write {}: {error}", target.display()))?;
+        fs::write(&target, text)
+            .map_err(|error| format!("cannot write {}: {error}", target.display()))?;
     }
     Ok(())
 }
@@ -215,8 +225,13 @@ fn read(file: &Path) -> Result<String, String> {
 }
 
 fn succeed(command: &mut Command) -> Result<(), String> {
-    let finished = process::run(command).map_err(|error| format!("cannot run {command:?}: {error}"))?;
-    if finished.status.success() { Ok(()) } else { Err(format!("{command:?} failed:\n{}", finished.output)) }
+    let finished =
+        process::run(command).map_err(|error| format!("cannot run {command:?}: {error}"))?;
+    if finished.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?} failed:\n{}", finished.output))
+    }
 }
 
 #[cfg(test)]
@@ -241,6 +256,10 @@ mod tests {
         assert_eq!(with["one"], ["push rax", "ret"]);
         assert_eq!(differences(&with, &without).len(), 1);
         assert!(differences(&with, &with).is_empty());
-        assert_eq!(differences(&with, &functions("one:\n\tnop\n\tret\n")).len(), 1, "a function is missing");
+        assert_eq!(
+            differences(&with, &functions("one:\n\tnop\n\tret\n")).len(),
+            1,
+            "a function is missing"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! A NIC in one hand: host, wire and handlers are called by the bench, one after the other.
 
 use dpa_model::{
-    CommId, Envelope, Event, Hints, HostPort, Leader, Nic, NicConfig, Options, Rank, RequestId, Round,
-    Selector, Sender, Tag, Worker,
+    CommId, Envelope, Event, Hints, HostPort, Leader, Nic, NicConfig, Options, Rank, RequestId,
+    Round, Selector, Sender, Tag, Worker,
 };
 
 /// The communicator of all messages.
@@ -46,7 +46,10 @@ pub(crate) struct Rig {
 impl Rig {
     /// A NIC with room for `receives` receives and as many commands, messages and completions.
     pub(crate) fn new(handlers: usize, receives: usize, options: Options) -> Self {
-        Self::with(NicConfig { handlers, receives, options, ..NicConfig::default() }, Hints::default())
+        Self::with(
+            NicConfig { handlers, receives, options, ..NicConfig::default() },
+            Hints::default(),
+        )
     }
 
     /// The same with all else as the configuration and the communicator's hints say.
@@ -83,7 +86,8 @@ impl Rig {
         self.sender.try_send(envelope, &[7; BYTES], 0).expect("room in the completion queue");
     }
 
-    /// All messages so far were matched in blocks of `size`; of these, how many were shared with workers.
+    /// All messages so far were matched in blocks of `size`; of these, how many were shared with
+    /// workers.
     pub(crate) fn shared_blocks(&self, size: usize) -> (u64, u64) {
         let counts = self.leader.monitor().counts();
         assert_eq!(counts.handlers.messages, counts.boundary.blocks * size as u64, "whole blocks");

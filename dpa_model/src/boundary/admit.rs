@@ -12,7 +12,8 @@ use crate::unexpected::{UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, WildcardClass};
 
 impl Leader {
-    /// Executes the commands that are due; at most one queue's length, so that arrivals are not starved.
+    /// Executes the commands that are due; at most one queue's length, so that arrivals are not
+    /// starved.
     #[inline(never)]
     pub(super) fn admit(&mut self) -> bool {
         let first = self.commands_head;
@@ -69,17 +70,28 @@ impl Leader {
         match command {
             Command::None | Command::Post { .. } | Command::HandBack { .. } => {}
             Command::Cancel { request, comm, target } => self.cancel(request, comm, &target),
-            Command::Probe { request, comm, target, take } => self.probe(request, comm, &target, take),
+            Command::Probe { request, comm, target, take } => {
+                self.probe(request, comm, &target, take)
+            }
             Command::Receive { request, entry, buffer, capacity } => {
                 self.receive_stored(request, entry, buffer, capacity);
             }
-            Command::Create { request, comm, bins, hints } => self.create(request, comm, bins, hints),
+            Command::Create { request, comm, bins, hints } => {
+                self.create(request, comm, bins, hints)
+            }
             Command::Free { request, comm } => self.free(request, comm),
         }
     }
 
     /// A post (O22, S20): the unexpected messages first, then the posted queue, else the host.
-    fn post(&mut self, request: u64, comm: CommId, target: &Target, buffer: HostAddress, capacity: u32) {
+    fn post(
+        &mut self,
+        request: u64,
+        comm: CommId,
+        target: &Target,
+        buffer: HostAddress,
+        capacity: u32,
+    ) {
         let counters = &self.shared.boundary_counters;
         counters.posts.add(1);
         let Some(control) =
@@ -99,7 +111,8 @@ impl Leader {
         {
             return self.deliver_late(request, comm, found, buffer, capacity);
         }
-        // Labels and tables go on to the host in order: once one post was refused, all later ones are (S20).
+        // Labels and tables go on to the host in order: once one post was refused, all later ones
+        // are (S20).
         let free = if control.home == Home::Nic || fault!(FallbackForgotten) {
             self.free_receives.take()
         } else {
@@ -120,7 +133,8 @@ impl Leader {
         // SAFETY: the descriptor was free and no block is running (D1).
         unsafe {
             descriptor.posted.write(|slot| {
-                *slot = Posted { label, buffer, request, sequence, source, tag, bin, capacity, class };
+                *slot =
+                    Posted { label, buffer, request, sequence, source, tag, bin, capacity, class };
             });
         }
         // The bookings of its last life: its handlers are long done.
@@ -150,7 +164,14 @@ impl Leader {
     }
 
     #[inline(always)]
-    fn deliver_late(&mut self, request: u64, comm: CommId, found: u32, buffer: HostAddress, capacity: u32) {
+    fn deliver_late(
+        &mut self,
+        request: u64,
+        comm: CommId,
+        found: u32,
+        buffer: HostAddress,
+        capacity: u32,
+    ) {
         self.shared.boundary_counters.posts_late.add(1);
         charge!(late(found));
         self.unlink_unexpected(comm.0, found);
@@ -175,7 +196,8 @@ impl Leader {
 
     /// Looks for the receive in the one chain where it can be.
     fn cancel(&mut self, request: u64, comm: CommId, target: &Target) {
-        let Some(control) = self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
+        let Some(control) =
+            self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
             return self.report(Completion::CancelForwarded { request });
         };
@@ -208,7 +230,8 @@ impl Leader {
         self.report(Completion::Cancelled { request });
     }
 
-    /// A cancel leaves a gap in the labels: the later receives of its sequence get a fresh ID (S11).
+    /// A cancel leaves a gap in the labels: the later receives of its sequence get a fresh ID
+    /// (S11).
     fn split_sequence(&mut self, comm: u32, receive: u32) {
         let fresh = self.comms[comm as usize].fresh_sequence();
         // SAFETY: the boundary (D1).
@@ -255,7 +278,8 @@ impl Leader {
     }
 
     fn create(&mut self, request: u64, comm: CommId, bins: u32, hints: Hints) {
-        let known = self.comms.get(comm.0 as usize).is_some_and(|control| control.home == Home::Absent);
+        let known =
+            self.comms.get(comm.0 as usize).is_some_and(|control| control.home == Home::Absent);
         let fits = known && (1..=BINS_MAX as u32).contains(&bins);
         let base = if fits { self.room.take(bins) } else { None };
         let Some(base) = base else {
@@ -264,7 +288,8 @@ impl Leader {
         };
         let control = &mut self.comms[comm.0 as usize];
         let forwarded = control.forwarded;
-        // Messages that came before the communicator are with the host: it has to hand them back first.
+        // Messages that came before the communicator are with the host: it has to hand them back
+        // first.
         let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
         let view = CommView { base, bins, classes: 0, overtaking: hints.allow_overtaking };
         *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
@@ -314,8 +339,8 @@ impl Leader {
         self.unexpected.unlink(&control.view, control.linked, entry);
     }
 
-    /// Makes a consumed receive free again, if that has not been done; between blocks, when no handler can stand
-    /// on it (S17).
+    /// Makes a consumed receive free again, if that has not been done; between blocks, when no
+    /// handler can stand on it (S17).
     pub(super) fn recycle(&mut self, comm: u32, receive: u32) {
         let descriptor = &self.shared.receives[receive as usize];
         // SAFETY: the boundary (D1).
@@ -339,10 +364,14 @@ impl Leader {
     }
 }
 
-/// The oldest unexpected message of a communicator that the target accepts. The first of its class to ask has the
-/// chains of that class made.
+/// The oldest unexpected message of a communicator that the target accepts. The first of its class
+/// to ask has the chains of that class made.
 #[inline]
-fn find_unexpected(store: &mut UnexpectedStore, control: &mut Communicator, target: &Target) -> Option<u32> {
+fn find_unexpected(
+    store: &mut UnexpectedStore,
+    control: &mut Communicator,
+    target: &Target,
+) -> Option<u32> {
     let bit = 1 << target.class as u8;
     if control.linked & bit == 0 {
         store.link(&control.view, target.class);

@@ -1,5 +1,5 @@
-//! The end of a block: unexpected messages are stored in arrival order, consumed receives recycled, the
-//! queue's head moved on.
+//! The end of a block: unexpected messages are stored in arrival order, consumed receives recycled,
+//! the queue's head moved on.
 
 use super::leader::Leader;
 use crate::block::BlockInfo;
@@ -39,7 +39,8 @@ impl Leader {
         let mut left = [0; WildcardClass::ALL.len()];
         for &receive in &self.scratch.receives()[..count] {
             // SAFETY: the boundary (D1).
-            left[unsafe { self.shared.receives[receive as usize].posted.peek() }.class as usize] += 1;
+            left[unsafe { self.shared.receives[receive as usize].posted.peek() }.class as usize] +=
+                1;
         }
         for class in WildcardClass::ALL.into_iter().filter(|&class| left[class as usize] > 0) {
             self.count_left(comm, class, left[class as usize]);
@@ -58,7 +59,8 @@ impl Leader {
                 // SAFETY: as above.
                 let claim = unsafe { self.shared.block.claim(handler) };
                 let left = claim.receive == NIL
-                    || self.shared.receives[claim.receive as usize].state.load(Relaxed) != state::POSTED;
+                    || self.shared.receives[claim.receive as usize].state.load(Relaxed)
+                        != state::POSTED;
                 assert!(left, "a booked receive survived its block (S7)");
             }
         }
@@ -71,9 +73,13 @@ impl Leader {
         self.shared.arrivals.ring.release(self.arrivals_head);
     }
 
-    /// Recycles what was consumed and stores what was not matched; `consumed` says which receive of which
-    /// communicator a handler consumed.
-    fn finish_each(&mut self, block: &BlockInfo, consumed: impl Fn(&Self, usize) -> Option<(u32, u32)>) {
+    /// Recycles what was consumed and stores what was not matched; `consumed` says which receive of
+    /// which communicator a handler consumed.
+    fn finish_each(
+        &mut self,
+        block: &BlockInfo,
+        consumed: impl Fn(&Self, usize) -> Option<(u32, u32)>,
+    ) {
         let mut unmatched = HandlerSet::NONE;
         // From the top, so that the free list hands them out in posting order again.
         for handler in (0..block.count).rev() {
@@ -90,7 +96,9 @@ impl Leader {
         let mut silent = unmatched;
         let stored_before = self.unexpected.used();
         // In handler order, so every chain stays in arrival order (S14).
-        while let Some(next) = if fault!(UnexpectedReversed) { unmatched.last() } else { unmatched.first() } {
+        while let Some(next) =
+            if fault!(UnexpectedReversed) { unmatched.last() } else { unmatched.first() }
+        {
             unmatched.remove(next);
             charge!(boundary_for(next));
             if self.keep_unmatched(block, next) {
@@ -103,7 +111,8 @@ impl Leader {
         counters.unexpected.add((self.unexpected.used() - stored_before) as u64);
         counters.unexpected_high.raise(self.unexpected.used() as u64);
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
-        let results = (0..block.count).rfind(|&handler| !silent.contains(handler)).map_or(0, |last| last + 1);
+        let results =
+            (0..block.count).rfind(|&handler| !silent.contains(handler)).map_or(0, |last| last + 1);
         for handler in 0..results {
             if silent.contains(handler) {
                 self.fill_result(block, handler, Completion::None);
@@ -113,9 +122,11 @@ impl Leader {
     }
 
     fn fill_result(&self, block: &BlockInfo, handler: usize, result: Completion) {
-        // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its own to the
-        // boundary.
-        unsafe { self.shared.completions.fill(block.results + handler as u64, 0, |slot| *slot = result) };
+        // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its
+        // own to the boundary.
+        unsafe {
+            self.shared.completions.fill(block.results + handler as u64, 0, |slot| *slot = result)
+        };
     }
 
     fn comm_of(&self, block: &BlockInfo, handler: usize) -> u32 {
@@ -123,19 +134,21 @@ impl Leader {
         unsafe { self.shared.arrivals.ring.peek(block.first + handler as u64) }.envelope.comm.0
     }
 
-    /// A message without a receive: into the unexpected store, or on to the host. Returns whether the host has to
-    /// know.
+    /// A message without a receive: into the unexpected store, or on to the host. Returns whether
+    /// the host has to know.
     #[inline(always)]
     fn keep_unmatched(&mut self, block: &BlockInfo, handler: usize) -> bool {
         let position = block.first + handler as u64;
-        // SAFETY: the entry was seen ready and is released only after this; the ring lives as long as the leader.
+        // SAFETY: the entry was seen ready and is released only after this; the ring lives as long
+        // as the leader.
         let entry = unsafe { self.shared.arrivals.ring.peek(position).detach() };
         if !self.store(&entry, position) {
             self.forward(block, handler, &entry);
             return true;
         }
         if self.shared.options.log_order {
-            let message = Message { arrival: position, envelope: entry.envelope, length: entry.length };
+            let message =
+                Message { arrival: position, envelope: entry.envelope, length: entry.length };
             self.fill_result(block, handler, Completion::Unexpected { message });
         }
         self.shared.options.log_order
@@ -145,14 +158,20 @@ impl Leader {
     #[inline(always)]
     fn store(&mut self, entry: &Entry, position: u64) -> bool {
         let control = self.comms.get_mut(entry.envelope.comm.0 as usize);
-        let Some(control) = control.filter(|control| control.home == Home::Nic) else { return false };
+        let Some(control) = control.filter(|control| control.home == Home::Nic) else {
+            return false;
+        };
         let trusted = entry.has_hashes && self.shared.options.inline_hashes == InlineHashes::Trust;
-        let hashes =
-            if trusted { entry.hashes } else { Hashes::of(entry.envelope.source, entry.envelope.tag) };
+        let hashes = if trusted {
+            entry.hashes
+        } else {
+            Hashes::of(entry.envelope.source, entry.envelope.tag)
+        };
         let (view, linked) = (&control.view, control.linked);
         let stored = if entry.protocol == Protocol::Buffered {
             let buffer = self.shared.arrivals.bounce_buffer(position);
-            let insert = |bytes: &[u8]| self.unexpected.insert(view, linked, position, entry, hashes, bytes);
+            let insert =
+                |bytes: &[u8]| self.unexpected.insert(view, linked, position, entry, hashes, bytes);
             // SAFETY: the bounce buffer belongs to this entry until the head passes it.
             unsafe { self.shared.arrivals.bounce.read(buffer, entry.length as usize, insert) }
         } else {
@@ -162,7 +181,8 @@ impl Leader {
         stored
     }
 
-    /// A message that cannot be stored goes on to the host; from the first on, all of its communicator do (S20).
+    /// A message that cannot be stored goes on to the host; from the first on, all of its
+    /// communicator do (S20).
     #[cold]
     fn forward(&mut self, block: &BlockInfo, handler: usize, entry: &Entry) {
         let position = block.first + handler as u64;
@@ -179,7 +199,11 @@ impl Leader {
         self.count_forwarded(envelope.comm.0);
         self.stage(entry, position, block.results + handler as u64);
         let message = Message { arrival: position, envelope, length };
-        self.fill_result(block, handler, Completion::ArrivalForwarded { message, protocol, payload });
+        self.fill_result(
+            block,
+            handler,
+            Completion::ArrivalForwarded { message, protocol, payload },
+        );
     }
 
     /// Copies a buffered payload to the staging buffer that goes with a ring position.
@@ -189,8 +213,8 @@ impl Leader {
         }
         let buffer = self.shared.arrivals.bounce_buffer(position);
         let staging = (result_position % self.shared.completions.depth()) as usize;
-        // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position that the
-        // host has released and that is not yet filled.
+        // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position
+        // that the host has released and that is not yet filled.
         unsafe {
             self.shared.arrivals.bounce.read(buffer, entry.length as usize, |bytes| {
                 self.shared.staging.write(staging, bytes);

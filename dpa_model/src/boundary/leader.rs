@@ -16,9 +16,10 @@ use crate::unexpected::{FreeList, UnexpectedStore};
 /// processor's cache.
 const DEPTH_EVERY: u64 = 16;
 
-/// Entries that a single worker looks at before it begins with a block. Looking takes as long as the sender needs for
-/// the next message, so looking for a whole wide block would wait for its last message before the first is matched.
-/// As long as all entries looked at are there, twice as many are looked at next time.
+/// Entries that a single worker looks at before it begins with a block. Looking takes as long as
+/// the sender needs for the next message, so looking for a whole wide block would wait for its last
+/// message before the first is matched. As long as all entries looked at are there, twice as many
+/// are looked at next time.
 const PATIENCE_MIN: u64 = 8;
 
 /// What a round did.
@@ -65,8 +66,8 @@ pub struct Leader {
 }
 
 impl Drop for Leader {
-    /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic tore the
-    /// leader out of a block.
+    /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic
+    /// tore the leader out of a block.
     fn drop(&mut self) {
         if !self.in_block {
             self.shared.life.note_stopped();
@@ -110,10 +111,11 @@ impl Leader {
         self.shared.life.should_stop()
     }
 
-    /// One boundary and at most one block. `awake` says how many workers, this one included, may be given a
-    /// slice now.
+    /// One boundary and at most one block. `awake` says how many workers, this one included, may be
+    /// given a slice now.
     pub fn round(&mut self, awake: usize) -> Round {
-        // Look first, admit then: what was posted before a message was sent is admitted before it is matched.
+        // Look first, admit then: what was posted before a message was sent is admitted before it
+        // is matched.
         let waiting = self.waiting(awake);
         let admitted = self.admit();
         let waiting = if fault!(LookAfterAdmit) { self.waiting(awake) } else { waiting };
@@ -144,7 +146,8 @@ impl Leader {
         if self.shared.options.order == Order::Stamped {
             let ring = &self.shared.arrivals.ring;
             let due = |&i: &u64| {
-                ring.stamp_if_ready(self.arrivals_head + i).is_some_and(|stamp| stamp <= self.commands_done)
+                ring.stamp_if_ready(self.arrivals_head + i)
+                    .is_some_and(|stamp| stamp <= self.commands_done)
             };
             count = (0..waiting as u64).take_while(due).count();
         }
@@ -160,7 +163,13 @@ impl Leader {
             // No more than could all be unexpected; at least one is tried, see `can_place`.
             count = self.unexpected.room().clamp(1, count);
         }
-        Some(BlockInfo { number: 0, first: self.arrivals_head, count, slices: 1, results: self.results_tail })
+        Some(BlockInfo {
+            number: 0,
+            first: self.arrivals_head,
+            count,
+            slices: 1,
+            results: self.results_tail,
+        })
     }
 
     /// Free positions of the completion ring, looked up only when fewer than `wanted` are known.
@@ -172,8 +181,8 @@ impl Leader {
         (self.results_end - self.results_tail) as usize
     }
 
-    /// Runs a block to its end, with other workers if it is long enough. `false`: its one message has no receive
-    /// and no room (back-pressure), so it stays in the queue.
+    /// Runs a block to its end, with other workers if it is long enough. `false`: its one message
+    /// has no receive and no room (back-pressure), so it stays in the queue.
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> bool {
         if self.shared.options.unexpected_full == UnexpectedFull::BackPressure
             && !(self.can_place(block.first) || fault!(BackPressureIgnored))
@@ -194,7 +203,8 @@ impl Leader {
         }
         counters.blocks.add(1);
         block.slices = (block.count / self.shared.slice_min).clamp(1, awake.clamp(1, self.workers));
-        // On a card a block of one handler is no special case: in virtual time it goes the common way.
+        // On a card a block of one handler is no special case: in virtual time it goes the common
+        // way.
         if block.slices == 1 && !cfg!(dpamatch_virtual) {
             let matched = run_alone(&self.shared, &block, &mut self.scratch);
             self.in_block = false;
@@ -221,7 +231,8 @@ impl Leader {
         true
     }
 
-    /// Whether the message at `position` would match now, could be stored, or is none of the NIC's business.
+    /// Whether the message at `position` would match now, could be stored, or is none of the NIC's
+    /// business.
     fn can_place(&self, position: u64) -> bool {
         // SAFETY: the entry was seen ready and is not released.
         let entry = unsafe { self.shared.arrivals.ring.read(position, |entry| *entry) };
@@ -302,7 +313,8 @@ impl Worker {
         self.worker
     }
 
-    /// Runs this worker's slice if a block with one was published since the last call. Returns whether it did.
+    /// Runs this worker's slice if a block with one was published since the last call. Returns
+    /// whether it did.
     pub fn round(&mut self) -> bool {
         let (number, slices) = self.shared.block.published();
         if number == self.seen {
@@ -312,7 +324,8 @@ impl Worker {
         if self.worker >= slices {
             return false;
         }
-        // SAFETY: the block has a slice for this worker, which has not run it: the numbers differed.
+        // SAFETY: the block has a slice for this worker, which has not run it: the numbers
+        // differed.
         let block = unsafe { self.shared.block.info() };
         run_slice(&self.shared, &block, self.worker, &mut self.scratch);
         true

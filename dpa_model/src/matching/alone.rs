@@ -1,13 +1,14 @@
 //! A whole block by one worker: the same phases without a barrier, a lock or a read-modify-write.
 //!
-//! One thread runs a phase for all handlers before the next phase, so a booking bit below one's own is the
-//! conflict itself (O13), and from the first conflict on the handlers resolve in order with nothing to wait
-//! for (S13). What follows a match happens in one go while the lines are near: the receive leaves its chain,
-//! its data moves, its result is reported. Nobody else walks the chains, so it need not stay in one until the
-//! block ends (S17); its `next` does stay, because the fast path may still walk over it (B2).
+//! One thread runs a phase for all handlers before the next phase, so a booking bit below one's own
+//! is the conflict itself (O13), and from the first conflict on the handlers resolve in order with
+//! nothing to wait for (S13). What follows a match happens in one go while the lines are near: the
+//! receive leaves its chain, its data moves, its result is reported. Nobody else walks the chains,
+//! so it need not stay in one until the block ends (S17); its `next` does stay, because the fast
+//! path may still walk over it (B2).
 //!
-//! **Cost** of a message without conflict: the lines of entry, bin, descriptor, user buffer and result, each
-//! once from memory.
+//! **Cost** of a message without conflict: the lines of entry, bin, descriptor, user buffer and
+//! result, each once from memory.
 
 use core::ops::Range;
 
@@ -38,7 +39,8 @@ pub(crate) enum Matched {
     Mixed,
 }
 
-/// Runs all phases of the block. Which receive a handler consumed then stands in `scratch.receives`.
+/// Runs all phases of the block. Which receive a handler consumed then stands in
+/// `scratch.receives`.
 #[inline(never)]
 pub(crate) fn run_alone(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) -> Matched {
     let comm = entry(nic, block, 0).envelope.comm.0;
@@ -50,7 +52,10 @@ pub(crate) fn run_alone(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) 
     debug_assert_eq!(conflict, first_conflict(&scratch.receives[..block.count]));
     tell!({
         for handler in 0..block.count {
-            tell!(PassedBarrier { handler, conflict: (conflict < block.count).then_some(conflict) });
+            tell!(PassedBarrier {
+                handler,
+                conflict: (conflict < block.count).then_some(conflict)
+            });
         }
     });
     let one_comm = plain == block.count;
@@ -71,8 +76,9 @@ pub(crate) fn run_alone(nic: &Shared, block: &BlockInfo, scratch: &mut Scratch) 
     if one_comm && matched == block.count { Matched::AllOf(comm) } else { Matched::Mixed }
 }
 
-/// Phase 1 as far as it is plain: messages of communicator `comm` with hashes that are trusted. Returns how many
-/// handlers that were, and a bit for each that found its candidate booked by a lower one.
+/// Phase 1 as far as it is plain: messages of communicator `comm` with hashes that are trusted.
+/// Returns how many handlers that were, and a bit for each that found its candidate booked by a
+/// lower one.
 #[inline(never)]
 fn search_plain(nic: &Shared, block: &BlockInfo, comm: u32, scratch: &mut Scratch) -> (usize, u64) {
     scratch.overtaken = HandlerSet::NONE;
@@ -82,7 +88,8 @@ fn search_plain(nic: &Shared, block: &BlockInfo, comm: u32, scratch: &mut Scratc
     if view.overtaking || nic.options.early_check || !trusted {
         return (0, 0);
     }
-    // Most communicators have receives of one class at a time: then one table is searched, by a loop of its own.
+    // Most communicators have receives of one class at a time: then one table is searched, by a
+    // loop of its own.
     match view.classes {
         0b0000 => search_with(nic, block, comm, &view, scratch, |_, _, _, _, _, _| None),
         0b0001 => search_with(nic, block, comm, &view, scratch, search_class::<0>),
@@ -93,7 +100,8 @@ fn search_plain(nic: &Shared, block: &BlockInfo, comm: u32, scratch: &mut Scratc
     }
 }
 
-/// What the loop needs stands in local variables: a compiler must otherwise read it again after each booking.
+/// What the loop needs stands in local variables: a compiler must otherwise read it again after
+/// each booking.
 #[inline(always)]
 fn search_with(
     nic: &Shared,
@@ -101,14 +109,25 @@ fn search_with(
     comm: u32,
     view: &CommView,
     scratch: &mut Scratch,
-    search: impl Fn(&[Descriptor], &[Bin], &CommView, &Key, HandlerSet, &HandlerCounters) -> Option<Candidate>,
+    search: impl Fn(
+        &[Descriptor],
+        &[Bin],
+        &CommView,
+        &Key,
+        HandlerSet,
+        &HandlerCounters,
+    ) -> Option<Candidate>,
 ) -> (usize, u64) {
-    let (receives, bins, entries) = (&*nic.receives, &*nic.bins, nic.arrivals.ring.run(block.first));
-    let places =
-        scratch.receives[..block.count].iter_mut().zip(&mut scratch.before).zip(&nic.handler_counters);
+    let (receives, bins, entries) =
+        (&*nic.receives, &*nic.bins, nic.arrivals.ring.run(block.first));
+    let places = scratch.receives[..block.count]
+        .iter_mut()
+        .zip(&mut scratch.before)
+        .zip(&nic.handler_counters);
     let mut contested = 0;
     for (handler, ((place, before), counters)) in places.enumerate() {
-        // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
+        // SAFETY: the leader saw the block's entries ready, and releases them only after the
+        // block's end.
         let entry = unsafe { entries.peek(handler) };
         if entry.envelope.comm.0 != comm || !entry.has_hashes {
             return (handler, contested);
@@ -134,7 +153,8 @@ fn search_with(
     (block.count, contested)
 }
 
-/// Phase 1 of any messages, from handler `from` up. Returns a bit for each in conflict with a lower one.
+/// Phase 1 of any messages, from handler `from` up. Returns a bit for each in conflict with a lower
+/// one.
 #[inline(never)]
 fn search(nic: &Shared, block: &BlockInfo, from: usize, scratch: &mut Scratch) -> u64 {
     let mut contested = 0;
@@ -170,11 +190,17 @@ fn search(nic: &Shared, block: &BlockInfo, from: usize, scratch: &mut Scratch) -
     contested
 }
 
-/// Clean up to the first conflict and from there fast: what they take does not depend on what the others have done
-/// (O16), so it is settled for all before anything is consumed. `false` and nothing done: somebody has to go the slow
-/// path. All messages are of communicator `comm`.
+/// Clean up to the first conflict and from there fast: what they take does not depend on what the
+/// others have done (O16), so it is settled for all before anything is consumed. `false` and
+/// nothing done: somebody has to go the slow path. All messages are of communicator `comm`.
 #[inline(never)]
-fn all_fast(nic: &Shared, block: &BlockInfo, conflict: usize, comm: u32, scratch: &mut Scratch) -> bool {
+fn all_fast(
+    nic: &Shared,
+    block: &BlockInfo,
+    conflict: usize,
+    comm: u32,
+    scratch: &mut Scratch,
+) -> bool {
     if nic.options.fast_path == FastPath::Off || fault!(ForcingIgnored) {
         return false;
     }
@@ -197,9 +223,16 @@ fn all_fast(nic: &Shared, block: &BlockInfo, conflict: usize, comm: u32, scratch
     true
 }
 
-/// Clean up to the first conflict, from there fast or slow, in order. Returns how many messages have a receive.
+/// Clean up to the first conflict, from there fast or slow, in order. Returns how many messages
+/// have a receive.
 #[inline(never)]
-fn resolve(nic: &Shared, block: &BlockInfo, conflict: usize, scratch: &mut Scratch, finish: Finish) -> usize {
+fn resolve(
+    nic: &Shared,
+    block: &BlockInfo,
+    conflict: usize,
+    scratch: &mut Scratch,
+    finish: Finish,
+) -> usize {
     let Scratch { candidates, receives, before, groups, overtaken, .. } = scratch;
     *candidates = *receives;
     groups.clear();
@@ -246,11 +279,16 @@ impl<'a> Finish<'a> {
     fn new(nic: &'a Shared, block: &BlockInfo) -> Self {
         let entries = nic.arrivals.ring.run(block.first);
         let results = nic.completions.run(block.results);
-        Self { nic, entries, results, ahead: if block.count >= STREAMING { block.count } else { 0 } }
+        Self {
+            nic,
+            entries,
+            results,
+            ahead: if block.count >= STREAMING { block.count } else { 0 },
+        }
     }
 
-    /// Some handlers that went the same path, if they found a receive. `before`: what stood before their candidates.
-    /// Returns how many did.
+    /// Some handlers that went the same path, if they found a receive. `before`: what stood before
+    /// their candidates. Returns how many did.
     #[inline(always)]
     fn each(self, taken: &[u32], before: &[u32], handlers: Range<usize>, path: Path) -> usize {
         let Self { nic, entries, results, ahead } = self;
@@ -266,11 +304,15 @@ impl<'a> Finish<'a> {
             count_path(counters, receive, path);
             tell!({ super::handler::tell_result(nic, handler, receive, path) });
             let descriptor = &receives[receive as usize];
-            debug_assert!(path == Path::Overtaking || descriptor.is_posted(), "consumed twice (S18)");
+            debug_assert!(
+                path == Path::Overtaking || descriptor.is_posted(),
+                "consumed twice (S18)"
+            );
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             bins[posted.bin as usize].take_out(receives, receive, before);
-            // SAFETY: the leader saw the block's entries ready, and releases them after the block's end.
+            // SAFETY: the leader saw the block's entries ready, and releases them after the block's
+            // end.
             let entry = unsafe { entries.peek(handler) };
             let arrival = entries.position(handler);
             move_data(nic, &entry, arrival, &posted);

@@ -5,11 +5,12 @@ use crate::descriptor::NIL;
 /// No conflict in the block so far.
 pub(crate) const NO_CONFLICT: usize = usize::MAX;
 
-/// The lowest handler whose candidate a lower handler also chose. It and every later handler must resolve
-/// (forcing rule, O14); the ones before are clean. Receives are numbered over all communicators, so claims of
-/// different communicators never coincide (S25).
+/// The lowest handler whose candidate a lower handler also chose. It and every later handler must
+/// resolve (forcing rule, O14); the ones before are clean. Receives are numbered over all
+/// communicators, so claims of different communicators never coincide (S25).
 ///
-/// Quadratic in the handlers, but a compare per pair over one array: about a nanosecond per message at 32.
+/// Quadratic in the handlers, but a compare per pair over one array: about a nanosecond per message
+/// at 32.
 pub(crate) fn first_conflict(candidates: &[u32]) -> usize {
     for handler in 1..candidates.len() {
         let mine = candidates[handler];

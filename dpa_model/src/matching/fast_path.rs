@@ -1,12 +1,13 @@
-//! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17, S8, S9,
-//! S25).
+//! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17,
+//! S8, S9, S25).
 
 use crate::FastPath;
 use crate::block::Claim;
 use crate::descriptor::{Descriptor, NIL};
 use crate::sync::Relaxed;
 
-/// The handlers of one communicator in a block, seen from the lowest up (S25: the shift counts only these).
+/// The handlers of one communicator in a block, seen from the lowest up (S25: the shift counts only
+/// these).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     comm: u32,
@@ -106,8 +107,8 @@ impl Groups {
     }
 }
 
-/// The receive that the handler just added to `group` may take at once. `all_booked` says whether every
-/// handler of a full block booked this handler's candidate (form a).
+/// The receive that the handler just added to `group` may take at once. `all_booked` says whether
+/// every handler of a full block booked this handler's candidate (form a).
 #[inline(always)]
 pub(crate) fn target(
     form: FastPath,
@@ -131,13 +132,16 @@ pub(crate) fn target(
     if fault!(FastByHops) {
         return hops(group, receives);
     }
-    // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the walk whole.
+    // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the walk
+    // whole.
     while current != NIL {
         charge!(visit(current));
         let descriptor = &receives[current as usize];
         // SAFETY: inside a block (D1).
         let posted = unsafe { descriptor.posted.peek() };
-        if (posted.sequence != claim.sequence && !fault!(FastIgnoresSequence)) || posted.label > wanted {
+        if (posted.sequence != claim.sequence && !fault!(FastIgnoresSequence))
+            || posted.label > wanted
+        {
             return Err(Refusal::SequenceEnded);
         }
         if posted.label == wanted {

@@ -43,7 +43,8 @@ impl Scratch {
         }
     }
 
-    /// Which receive each handler of the last block consumed, if one worker ran it alone; `NIL` for none.
+    /// Which receive each handler of the last block consumed, if one worker ran it alone; `NIL` for
+    /// none.
     pub(crate) fn receives(&self) -> &[u32; HANDLERS_MAX] {
         &self.receives
     }
@@ -89,17 +90,28 @@ pub(crate) fn run_slice(nic: &Shared, block: &BlockInfo, worker: usize, scratch:
 }
 
 /// The partial barrier: waits for every lower slice, never for a higher one (O12).
-fn wait_for_lower(nic: &Shared, block: &BlockInfo, worker: usize, reached: u64, slice: &Range<usize>) {
+fn wait_for_lower(
+    nic: &Shared,
+    block: &BlockInfo,
+    worker: usize,
+    reached: u64,
+    slice: &Range<usize>,
+) {
     let first = match reached {
         phase::BOOKED if fault!(BarrierPreviousOnly) => worker.saturating_sub(1),
         phase::MATCHED if fault!(SlowPreviousOnly) => worker.saturating_sub(1),
         _ => 0,
     };
-    let end =
-        if reached == phase::BOOKED && fault!(BarrierShort) { worker.saturating_sub(1) } else { worker };
-    let polls = (first..end).map(|lower| u64::from(nic.block.wait_for(lower, block.number, reached))).sum();
+    let end = if reached == phase::BOOKED && fault!(BarrierShort) {
+        worker.saturating_sub(1)
+    } else {
+        worker
+    };
+    let polls =
+        (first..end).map(|lower| u64::from(nic.block.wait_for(lower, block.number, reached))).sum();
     let counters = &nic.handler_counters[slice.start];
-    if reached == phase::BOOKED { &counters.barrier_polls } else { &counters.slow_polls }.add(polls);
+    if reached == phase::BOOKED { &counters.barrier_polls } else { &counters.slow_polls }
+        .add(polls);
 }
 
 /// Search, book, publish.
@@ -128,7 +140,12 @@ fn optimistic(nic: &Shared, block: &BlockInfo, slice: Range<usize>, scratch: &mu
                     charge!(book(found.receive));
                     book(&nic.receives[found.receive as usize], handler);
                     tell!(Booked { handler, receive: nic.request(found.receive) });
-                    Claim { receive: found.receive, sequence: found.sequence, comm, label: found.label }
+                    Claim {
+                        receive: found.receive,
+                        sequence: found.sequence,
+                        comm,
+                        label: found.label,
+                    }
                 }
                 None => {
                     counters.no_candidate.add(1);
@@ -146,7 +163,8 @@ fn optimistic(nic: &Shared, block: &BlockInfo, slice: Range<usize>, scratch: &mu
 /// The message of a handler of this block.
 #[inline(always)]
 pub(super) fn entry<'a>(nic: &'a Shared, block: &BlockInfo, handler: usize) -> Peek<'a, Entry> {
-    // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
+    // SAFETY: the leader saw the block's entries ready, and releases them only after the block's
+    // end.
     unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }
 }
 
@@ -231,8 +249,9 @@ fn resolve(
     }
 }
 
-/// What a handler takes in a block with a conflict, and how (O14 to O17). `group`: its communicator's, to which
-/// `claim` was just added; `lower`: candidates of the handlers below; `wait` ends when those are all done.
+/// What a handler takes in a block with a conflict, and how (O14 to O17). `group`: its
+/// communicator's, to which `claim` was just added; `lower`: candidates of the handlers below;
+/// `wait` ends when those are all done.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn resolve_one(
@@ -283,11 +302,13 @@ pub(super) fn fast(
     })
 }
 
-/// The slow path, after all lower handlers are done: the own candidate if it is still there, else search
-/// again (S13). The early booking check has no place here (S16).
+/// The slow path, after all lower handlers are done: the own candidate if it is still there, else
+/// search again (S13). The early booking check has no place here (S16).
 fn slow(nic: &Shared, entry: &Entry, claim: &Claim, counters: &HandlerCounters) -> u32 {
     charge!(state(claim.receive));
-    if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED || fault!(SlowKeepsOwn) {
+    if nic.receives[claim.receive as usize].state.load(Relaxed) == state::POSTED
+        || fault!(SlowKeepsOwn)
+    {
         counters.forced.add(1);
         return claim.receive;
     }
@@ -312,7 +333,8 @@ pub(super) fn tell_result(nic: &Shared, handler: usize, receive: u32, path: Path
     }
 }
 
-/// Marks the receive taken and tries to unlink it (S17, S18). `false`: another handler holds the bin's lock.
+/// Marks the receive taken and tries to unlink it (S17, S18). `false`: another handler holds the
+/// bin's lock.
 #[inline(always)]
 fn consume(nic: &Shared, receive: u32, path: Path) -> bool {
     charge!(consume(receive));

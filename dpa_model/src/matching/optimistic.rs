@@ -30,7 +30,8 @@ fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
     right
 }
 
-/// Searches the indexes. Most communicators have receives without wildcards only, so that search stands inline.
+/// Searches the indexes. Most communicators have receives without wildcards only, so that search
+/// stands inline.
 #[inline(always)]
 pub(crate) fn find(
     nic: &Shared,
@@ -53,17 +54,22 @@ pub(crate) fn book(descriptor: &Descriptor, handler: usize) {
     descriptor.booking.book(handler, Relaxed);
 }
 
-/// The same by the only worker of a block. Returns whether a lower handler, so one that has searched already, has
-/// booked the receive, too: the conflict (O13).
+/// The same by the only worker of a block. Returns whether a lower handler, so one that has
+/// searched already, has booked the receive, too: the conflict (O13).
 #[inline(always)]
 pub(crate) fn book_alone(descriptor: &Descriptor, handler: usize) -> bool {
     descriptor.booking.book_alone(handler, Relaxed)
 }
 
-/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to another
-/// handler means searching on.
+/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to
+/// another handler means searching on.
 #[inline]
-pub(crate) fn overtake(nic: &Shared, view: &CommView, key: &Key, counters: &HandlerCounters) -> u32 {
+pub(crate) fn overtake(
+    nic: &Shared,
+    view: &CommView,
+    key: &Key,
+    counters: &HandlerCounters,
+) -> u32 {
     loop {
         charge!(search());
         let Some(found) = find(nic, view, key, HandlerSet::NONE, counters) else { return NIL };

@@ -7,7 +7,8 @@ use crate::nic::Shared;
 use crate::region::RegionKey;
 use crate::unexpected::UnexpectedStore;
 
-/// Moves the data of a matched handler and reports the receive. Unmatched messages are the boundary's business.
+/// Moves the data of a matched handler and reports the receive. Unmatched messages are the
+/// boundary's business.
 #[inline(always)]
 pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
     // SAFETY: this worker runs the handler.
@@ -18,16 +19,18 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
     let position = block.first + handler as u64;
     // SAFETY: inside a block (D1).
     let posted = unsafe { nic.receives[outcome.receive as usize].posted.peek() };
-    // SAFETY: the leader saw the block's entries ready, and releases them only after the block's end.
+    // SAFETY: the leader saw the block's entries ready, and releases them only after the block's
+    // end.
     let entry = unsafe { nic.arrivals.ring.peek(position) };
     charge!(window(entry.length.min(posted.capacity) as usize));
     move_data(nic, &entry, position, &posted);
     charge!(completion());
-    // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns position i
-    // of it.
+    // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns
+    // position i of it.
     unsafe {
         nic.completions.fill(block.results + handler as u64, 0, |slot| {
-            let message = Message { arrival: position, envelope: entry.envelope, length: entry.length };
+            let message =
+                Message { arrival: position, envelope: entry.envelope, length: entry.length };
             *slot = Completion::Received { request: posted.request, message, late: false };
         });
     }
@@ -38,7 +41,8 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
 pub(crate) fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Inline {
-        // SAFETY: the host lent the buffer with the post until the result reaches it (see `HostPort`).
+        // SAFETY: the host lent the buffer with the post until the result reaches it (see
+        // `HostPort`).
         unsafe { target.put(capacity, inline_bytes(&entry.payload, entry.length)) }
     } else {
         move_longer(nic, entry, position, posted);
@@ -54,9 +58,12 @@ fn move_longer(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
     }
     let buffer = nic.arrivals.bounce_buffer(position);
     charge!(bounce(buffer, entry.length as usize));
-    // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as in `move_data`.
+    // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as in
+    // `move_data`.
     unsafe {
-        nic.arrivals.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
+        nic.arrivals
+            .bounce
+            .read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
     }
 }
 

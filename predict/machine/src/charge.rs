@@ -123,7 +123,8 @@ pub fn consume(receive: u32) {
     });
 }
 
-/// A taken receive is to leave the chain of its bin, which is locked first; unless marks stay to the block's end.
+/// A taken receive is to leave the chain of its bin, which is locked first; unless marks stay to
+/// the block's end.
 pub fn remove(bin: u32, receive: u32, now: bool) {
     with_machine(|machine| {
         if !now {
@@ -160,7 +161,8 @@ pub fn bounce(buffer: usize, bytes: usize) {
     });
 }
 
-/// Payload goes to the user's buffer: through the window, unless it is [read](rendezvous) from the sender.
+/// Payload goes to the user's buffer: through the window, unless it is [read](rendezvous) from the
+/// sender.
 pub fn window(bytes: usize) {
     with_machine(|machine| {
         if (1..=machine.eager_bytes()).contains(&bytes) {
@@ -242,7 +244,8 @@ pub fn cut(first: u64, entries: usize) {
     with_machine(|machine| {
         if machine.rules().boundary == Boundary::Leader {
             machine.begin_boundary(None);
-            (first..first + entries as u64).for_each(|position| machine.read(Place::Entry(position)));
+            (first..first + entries as u64)
+                .for_each(|position| machine.read(Place::Entry(position)));
             machine.end_boundary();
         }
     });

@@ -1,8 +1,9 @@
 //! EUs of a core share its issue slots.
 
-/// How much longer instruction work takes when `active` EUs of a core run at the same time, each of which would
-/// ask for a share `demand` of one issue slot if it were alone: a closed queue of `active` customers at
-/// `slots` slots, by exact mean-value analysis (one slot of `slots` times the speed).
+/// How much longer instruction work takes when `active` EUs of a core run at the same time, each of
+/// which would ask for a share `demand` of one issue slot if it were alone: a closed queue of
+/// `active` customers at `slots` slots, by exact mean-value analysis (one slot of `slots` times the
+/// speed).
 ///
 /// # Complexity
 /// O(active).

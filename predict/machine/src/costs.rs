@@ -25,8 +25,8 @@ impl Level {
     }
 }
 
-/// Instruction work, each executed once per message unless said otherwise, in picoseconds of an EU that has its
-/// core for itself.
+/// Instruction work, each executed once per message unless said otherwise, in picoseconds of an EU
+/// that has its core for itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// The poll that finds the entry, and its decoding.
@@ -114,7 +114,8 @@ pub enum Fence {
     /// When every handler of the block before has matched.
     #[default]
     Block,
-    /// At once: a handler goes on to its next message, and waits in the barrier for the earlier messages.
+    /// At once: a handler goes on to its next message, and waits in the barrier for the earlier
+    /// messages.
     Pipelined,
 }
 
@@ -182,7 +183,8 @@ pub struct Layout {
     pub bounce_buffers: usize,
     /// Bytes of one.
     pub bounce_bytes: usize,
-    /// Longest message whose data goes through the window to the user's buffer; that of longer ones RDMA puts there.
+    /// Longest message whose data goes through the window to the user's buffer; that of longer ones
+    /// RDMA puts there.
     pub eager_bytes: usize,
     /// Unexpected messages that can be held.
     pub unexpected: usize,

@@ -42,7 +42,8 @@ impl Phase {
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        ["poll", "search", "book", "barrier", "clean", "fast", "slow", "protocol", "boundary"][self as usize]
+        ["poll", "search", "book", "barrier", "clean", "fast", "slow", "protocol", "boundary"]
+            [self as usize]
     }
 }
 

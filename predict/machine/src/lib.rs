@@ -1,15 +1,16 @@
 //! A data-path accelerator in virtual time.
 //!
-//! The handlers of `dpa_model` run here as coroutines, one per execution unit (EU), on one thread of the system.
-//! Each has a clock of its own. Whatever costs time on a DPA is *charged* ([`charge`]): the clock of the EU
-//! moves on by the latency of the memory level that holds the line, by the hand-over of a contended word, by the
-//! instructions of a phase. Before an access to shared state ([`atomic`]) a coroutine whose clock is not the
-//! least gives way to the one whose is ([`run`]), so shared accesses happen in the order of virtual time, and a
-//! switch happens only when that order demands one. A waiting coroutine is not polled: it sleeps until somebody
-//! stores to the word that it read last.
+//! The handlers of `dpa_model` run here as coroutines, one per execution unit (EU), on one thread
+//! of the system. Each has a clock of its own. Whatever costs time on a DPA is *charged*
+//! ([`charge`]): the clock of the EU moves on by the latency of the memory level that holds the
+//! line, by the hand-over of a contended word, by the instructions of a phase. Before an access to
+//! shared state ([`atomic`]) a coroutine whose clock is not the least gives way to the one whose is
+//! ([`run`]), so shared accesses happen in the order of virtual time, and a switch happens only
+//! when that order demands one. A waiting coroutine is not polled: it sleeps until somebody stores
+//! to the word that it read last.
 //!
-//! Nothing here knows of matching. Times are whole picoseconds, and nothing depends on addresses or on the
-//! system's clock, so the same parameters give the same run.
+//! Nothing here knows of matching. Times are whole picoseconds, and nothing depends on addresses or
+//! on the system's clock, so the same parameters give the same run.
 
 pub mod atomic;
 pub mod charge;

@@ -2,7 +2,9 @@
 
 use crate::contention::stretch;
 use crate::memory::{Memory, Place};
-use crate::{Boundary, Costs, Eu, Fence, Kind, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos};
+use crate::{
+    Boundary, Costs, Eu, Fence, Kind, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos,
+};
 
 /// Where charges go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +13,8 @@ enum Sink {
     Off,
     /// The running task's clock, which its EU follows.
     Clock,
-    /// The EU's end of work, while the clock stands: what the EU does after it said that it was done.
+    /// The EU's end of work, while the clock stands: what the EU does after it said that it was
+    /// done.
     After,
 }
 
@@ -42,7 +45,8 @@ struct Earlier {
     done: [Picos; 2],
 }
 
-/// When messages arrive and commands come, since the beginning of a window. What is left out is as early as can be.
+/// When messages arrive and commands come, since the beginning of a window. What is left out is as
+/// early as can be.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
     /// Of each message, in the order of arrival.
@@ -146,9 +150,9 @@ impl Machine {
         self.eus.iter().map(|eu| eu.free_at).chain(tasks).max().unwrap_or(0)
     }
 
-    /// All EUs wait from now on for a message that begins to arrive at the end of all work, message `first`;
-    /// what was counted so far is forgotten. The wire brings no two messages closer to each other than it can,
-    /// whatever the schedule says. Returns that time.
+    /// All EUs wait from now on for a message that begins to arrive at the end of all work, message
+    /// `first`; what was counted so far is forgotten. The wire brings no two messages closer to
+    /// each other than it can, whatever the schedule says. Returns that time.
     pub fn begin_window(&mut self, first: u64, mut schedule: Schedule) -> Picos {
         let now = self.end();
         let (spacing, mut earliest) = (self.spacing(), 0);
@@ -475,7 +479,8 @@ impl Machine {
         (task.sink, task.in_slice) = (Sink::Off, false);
     }
 
-    /// From here on, until `end_boundary`, the boundary works for handler `handler`; in its own name if `None`.
+    /// From here on, until `end_boundary`, the boundary works for handler `handler`; in its own
+    /// name if `None`.
     pub(crate) fn begin_boundary(&mut self, handler: Option<usize>) {
         let leads = self.rules.boundary == Boundary::Leader;
         let free_at = self.eus[0].free_at;

@@ -1,10 +1,10 @@
 //! Memory levels: which one a line is found at, and what it costs.
 //!
-//! Per EU a first level of a few lines, shared by all L2 and L3, then DRAM. Each level is fully associative and
-//! evicts the line that came first: a line is in L2 if fewer than L2's number of lines came into L2 after it.
-//! That needs one number per line and level, no lists. A line that somebody else wrote is stale in an EU's first
-//! level (`version`). Read-modify-writes happen one after the other; one that finds the word fresh in another
-//! EU's first level costs a hand-over.
+//! Per EU a first level of a few lines, shared by all L2 and L3, then DRAM. Each level is fully
+//! associative and evicts the line that came first: a line is in L2 if fewer than L2's number of
+//! lines came into L2 after it. That needs one number per line and level, no lists. A line that
+//! somebody else wrote is stale in an EU's first level (`version`). Read-modify-writes happen one
+//! after the other; one that finds the word fresh in another EU's first level costs a hand-over.
 
 use crate::costs::{Costs, Layout, Level};
 use crate::{Barrier, Kind, Picos};
@@ -65,7 +65,8 @@ struct Line {
     free_at: Picos,
 }
 
-/// One EU's first level: lines, each at most once, with the version seen; the oldest is overwritten first.
+/// One EU's first level: lines, each at most once, with the version seen; the oldest is overwritten
+/// first.
 #[derive(Clone, Debug)]
 struct First {
     lines: Vec<u32>,
@@ -150,7 +151,8 @@ impl Memory {
             unexpected: table(layout.unexpected),
         };
         let first = First::new(costs.lines[0].max(1));
-        let ring_bytes = (layout.entries * LINE_BYTES + layout.bounce_buffers * layout.bounce_bytes) as u64;
+        let ring_bytes =
+            (layout.entries * LINE_BYTES + layout.bounce_buffers * layout.bounce_bytes) as u64;
         Self {
             lines: vec![Line::default(); end],
             first: vec![first; layout.handlers],
@@ -177,8 +179,8 @@ impl Memory {
         }
     }
 
-    /// The word that a handler's bit of the barrier stands in. Two words take turns, so that the bits of one
-    /// block are cleared while the next uses the other.
+    /// The word that a handler's bit of the barrier stands in. Two words take turns, so that the
+    /// bits of one block are cleared while the next uses the other.
     pub(crate) fn barrier_word(&self, worker: usize, block: u64) -> Place {
         match self.barrier {
             Barrier::Word => Place::Progress((block & 1) as usize),
@@ -244,9 +246,15 @@ impl Memory {
         }
     }
 
-    /// Read-modify-write by `eu`, begun at `now`: when it is over, where the line was, and whether it came
-    /// fresh from another EU.
-    pub(crate) fn modify(&mut self, costs: &Costs, eu: usize, place: Place, now: Picos) -> Modified {
+    /// Read-modify-write by `eu`, begun at `now`: when it is over, where the line was, and whether
+    /// it came fresh from another EU.
+    pub(crate) fn modify(
+        &mut self,
+        costs: &Costs,
+        eu: usize,
+        place: Place,
+        now: Picos,
+    ) -> Modified {
         let index = self.line(place);
         let Line { modified_by, version, free_at, .. } = self.lines[index];
         let other = usize::from(modified_by).checked_sub(1).filter(|&other| other != eu);
@@ -324,7 +332,11 @@ mod tests {
         let mut read = |receive| memory.read(&costs, 0, Place::Descriptor(receive));
         assert_eq!(read(0), Level::Dram, "never seen");
         assert_eq!(read(0), Level::L1);
-        assert_eq!([read(1), read(2)], [Level::Dram, Level::Dram], "the first level holds two lines");
+        assert_eq!(
+            [read(1), read(2)],
+            [Level::Dram, Level::Dram],
+            "the first level holds two lines"
+        );
         assert_eq!(read(0), Level::L2);
         assert_eq!([3, 4, 5].map(&mut read), [Level::Dram; 3]);
         assert_eq!(read(0), Level::L3, "four others came into L2");
@@ -337,10 +349,18 @@ mod tests {
         let costs = costs();
         let mut memory = memory(&costs, Barrier::Word);
         memory.read(&costs, 0, Place::Bin(0));
-        assert_eq!(memory.read(&costs, 0, Place::Bin(2)), Level::L1, "bins of 20 bytes share a line");
+        assert_eq!(
+            memory.read(&costs, 0, Place::Bin(2)),
+            Level::L1,
+            "bins of 20 bytes share a line"
+        );
         memory.write(&costs, 1, Place::Bin(1));
         assert_eq!(memory.read(&costs, 0, Place::Bin(0)), Level::L2);
-        assert_eq!(memory.read(&costs, 1, Place::Bin(0)), Level::L1, "the writer's own copy is the newest");
+        assert_eq!(
+            memory.read(&costs, 1, Place::Bin(0)),
+            Level::L1,
+            "the writer's own copy is the newest"
+        );
     }
 
     #[test]
@@ -377,7 +397,11 @@ mod tests {
         costs.landing_bytes = 1024;
         let mut large = memory(&costs, Barrier::Lanes);
         large.land(Place::Entry(5));
-        assert_eq!(large.read(&costs, 0, Place::Entry(21)), Level::Dram, "16 entries: 5 and 21 are one slot");
+        assert_eq!(
+            large.read(&costs, 0, Place::Entry(21)),
+            Level::Dram,
+            "16 entries: 5 and 21 are one slot"
+        );
         assert_ne!(large.barrier_word(1, 0), large.barrier_word(2, 0), "a word each");
     }
 }

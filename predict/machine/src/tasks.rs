@@ -1,8 +1,9 @@
 //! Coroutines in the order of their clocks.
 //!
-//! **State of a task.** Running (one), ready (in `ready`, by clock and number), or asleep on the address of an
-//! atomic (in `asleep`). **Invariant.** Before an access to shared state the running task is the least of all that are not
-//! asleep. A switch goes through the caller of [`run`]: a task suspends, the loop resumes the least.
+//! **State of a task.** Running (one), ready (in `ready`, by clock and number), or asleep on the
+//! address of an atomic (in `asleep`). **Invariant.** Before an access to shared state the running
+//! task is the least of all that are not asleep. A switch goes through the caller of [`run`]: a
+//! task suspends, the loop resumes the least.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -24,7 +25,8 @@ struct Stage {
     ending: bool,
 }
 
-/// A task by its clock, then by its number: one number, since one compare is all that most accesses cost.
+/// A task by its clock, then by its number: one number, since one compare is all that most accesses
+/// cost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Turn(u128);
 
@@ -86,8 +88,8 @@ pub(crate) fn before_access() {
 }
 
 fn suspend(yielder: *const Yielder<(), ()>) {
-    // SAFETY: the running coroutine stored the pointer to its own yielder when it began, and that lives until the
-    // coroutine returns; we are inside it.
+    // SAFETY: the running coroutine stored the pointer to its own yielder when it began, and that
+    // lives until the coroutine returns; we are inside it.
     unsafe { (*yielder).suspend(()) };
 }
 
@@ -107,7 +109,8 @@ pub(crate) fn stored(address: usize) {
     });
 }
 
-/// Wakes those with this remainder whose address `concerns`; in which order they lie there does not matter.
+/// Wakes those with this remainder whose address `concerns`; in which order they lie there does not
+/// matter.
 fn wake(stage: &mut Stage, remainder: usize, concerns: impl Fn(usize) -> bool) {
     let Stage { machine, ready, asleep, .. } = stage;
     let sleepers = &mut asleep[remainder];
@@ -154,7 +157,9 @@ pub fn pause() {
 pub fn off_clock<R>(act: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut Machine))) -> R) -> R {
     let before = ON.replace(false);
     let result = act(&mut |look| {
-        STAGE.with_borrow_mut(|stage| look(&mut stage.as_mut().expect("a run is under way").machine));
+        STAGE.with_borrow_mut(|stage| {
+            look(&mut stage.as_mut().expect("a run is under way").machine)
+        });
     });
     ON.set(before);
     result
@@ -171,11 +176,13 @@ impl Stop {
     }
 }
 
-/// Runs `first` as task 0 and `others` as tasks 1.. until `first` returns; then `stop` is set, everybody is woken
-/// once, and the others have to return, too. Returns the machine and what they returned.
+/// Runs `first` as task 0 and `others` as tasks 1.. until `first` returns; then `stop` is set,
+/// everybody is woken once, and the others have to return, too. Returns the machine and what they
+/// returned.
 ///
 /// # Panics
-/// When the tasks wait for each other, when there are more tasks than the machine has EUs, or inside another run.
+/// When the tasks wait for each other, when there are more tasks than the machine has EUs, or
+/// inside another run.
 pub fn run<A: 'static, B: 'static>(
     machine: Machine,
     stop: &Stop,
@@ -233,8 +240,11 @@ pub fn run<A: 'static, B: 'static>(
     }
     let stage = STAGE.take().expect("set above");
     let first = first_result.take().expect("task 0 has returned");
-    let others =
-        other_results.borrow_mut().iter_mut().map(|result| result.take().expect("has returned")).collect();
+    let others = other_results
+        .borrow_mut()
+        .iter_mut()
+        .map(|result| result.take().expect("has returned"))
+        .collect();
     (stage.machine, first, others)
 }
 
@@ -351,7 +361,8 @@ mod tests {
             off_clock(|_| (0..100).for_each(|_| charge::hash()));
             charge::slice_ends();
         };
-        let (machine, (), _) = run(machine(1), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
+        let (machine, (), _) =
+            run(machine(1), &Stop::default(), first, Vec::<Box<dyn FnOnce()>>::new());
         assert_eq!(machine.end(), 7000);
     }
 

@@ -1,7 +1,8 @@
 //! From calls to operations: follows the requests of one rank from posting to completion.
 //!
-//! A request's number names several operations at once: libraries give all sends that were complete at once the same
-//! handle. So each number has a queue of operations, and completions take from its front.
+//! A request's number names several operations at once: libraries give all sends that were complete
+//! at once the same handle. So each number has a queue of operations, and completions take from its
+//! front.
 
 use std::collections::HashMap;
 
@@ -9,10 +10,12 @@ use dpa_model::TagSel;
 
 use super::fast_hash;
 use super::origin::{How, LocalId, Members, Origin};
-use super::program::{Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN};
+use super::program::{
+    Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
+};
 use crate::trace::{
-    Call, Collective, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader, RecvSpec,
-    Request, Source, TraceError, TraceErrorKind,
+    Call, Collective, Comm, CommNew, Completion, DatatypeSizes, GroupNew, Op, Payload, RankReader,
+    RecvSpec, Request, Source, TraceError, TraceErrorKind,
 };
 
 mod requests;
@@ -212,8 +215,7 @@ impl<'a> Collector<'a> {
         // The second step of one call comes at once.
         self.cpu_before = call.cpu.map(|cpu| cpu.entry_ns);
         self.wall_before = call.wall.map(|wall| wall.entry_ns);
-        let probe =
-            matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == Kind::Probe);
+        let probe = matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == Kind::Probe);
         let at = call.wall.map_or(0, |wall| if probe { wall.return_ns } else { wall.entry_ns });
         let gap_ns = gap.unwrap_or(0).clamp(0, i64::from(u32::MAX)) as u32;
         self.program.steps.push(Step { at_ns: at, gap_ns, action });

@@ -10,9 +10,18 @@ fn collected(calls: &[(&str, Op<'_>)]) -> Program {
     let sizes = DatatypeSizes::default();
     let mut collector = Collector::new(0, &sizes);
     for (sequence, &(name, op)) in calls.iter().enumerate() {
-        let function = Function::all().find(|function| function.name() == name).expect("a function");
+        let function =
+            Function::all().find(|function| function.name() == name).expect("a function");
         let sequence = sequence as u64;
-        collector.call(&Call { sequence, offset: 0, function, thread: None, cpu: None, wall: None, op });
+        collector.call(&Call {
+            sequence,
+            offset: 0,
+            function,
+            thread: None,
+            cpu: None,
+            wall: None,
+            op,
+        });
     }
     collector.finish()
 }
@@ -33,7 +42,8 @@ fn probes_with_wildcards_that_find_nothing_are_counted_by_kind() {
         poll(rank, TagSel::Any, 2, false),
         poll(Source::Any, tag, 2, true),
     ]);
-    let told = |polls: &EmptyPolls| (polls.comm, polls.any_source, polls.any_tag, polls.count, polls.call);
+    let told =
+        |polls: &EmptyPolls| (polls.comm, polls.any_source, polls.any_tag, polls.count, polls.call);
     let told: Vec<_> = program.empty_polls.iter().map(told).collect();
     assert_eq!(
         told,
@@ -51,9 +61,11 @@ fn probes_with_wildcards_that_find_nothing_are_counted_by_kind() {
 fn nobody_is_not_anybody() {
     let room = Payload { count: 1, datatype: Datatype(0) };
     let (tag, comm) = (TagSel::Any, Comm::WORLD);
-    let receive =
-        |source| ("MPI_Recv", Op::Recv { recv: RecvSpec { source, tag, comm, room }, status: None });
-    let program = collected(&[receive(Source::Null), receive(Source::Any), receive(Source::AnyOrNull)]);
+    let receive = |source| {
+        ("MPI_Recv", Op::Recv { recv: RecvSpec { source, tag, comm, room }, status: None })
+    };
+    let program =
+        collected(&[receive(Source::Null), receive(Source::Any), receive(Source::AnyOrNull)]);
     let told: Vec<_> =
         program.transfers.iter().map(|transfer| (transfer.peer, transfer.unsure_null)).collect();
     assert_eq!(told, [(NOBODY, false), (ANY, false), (ANY, true)]);

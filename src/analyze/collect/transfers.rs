@@ -2,7 +2,9 @@
 
 use super::Collector;
 use crate::analyze::program::{ANY, End, Kind, NOBODY, Transfer, UNKNOWN};
-use crate::trace::{Call, Comm, Dest, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status};
+use crate::trace::{
+    Call, Comm, Dest, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status,
+};
 
 impl Collector<'_> {
     fn bytes(&self, payload: Payload) -> u32 {

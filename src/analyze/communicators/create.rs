@@ -20,15 +20,20 @@ impl Resolver<'_> {
         let Some(&first) = programs.first() else { return };
         let made = match self.call(first).0 {
             How::Inter { .. } => return self.close_half(parent, programs),
-            How::Dup => {
-                self.one(&programs, self.all[parent as usize].members.clone(), "duplicate", parent, true)
-            }
+            How::Dup => self.one(
+                &programs,
+                self.all[parent as usize].members.clone(),
+                "duplicate",
+                parent,
+                true,
+            ),
             How::Graph { nodes } => self.prefix(&programs, parent, *nodes as usize, "graph", whole),
             How::Cart { dims } => {
                 let size = dims.iter().try_fold(1_usize, |size, &extent| {
                     size.checked_mul(usize::try_from(extent).ok().filter(|&extent| extent > 0)?)
                 });
-                let made = self.prefix(&programs, parent, size.unwrap_or(usize::MAX), "grid", whole);
+                let made =
+                    self.prefix(&programs, parent, size.unwrap_or(usize::MAX), "grid", whole);
                 for &(_, global) in &made {
                     self.all[global as usize].dims = Some(dims.clone());
                 }
@@ -85,7 +90,8 @@ impl Resolver<'_> {
             said.is_none_or(|rank| members.get(rank as usize) == Some(&self.programs[program].rank))
         });
         let translation = if sure && agrees { Translation::Exact } else { Translation::Assumed };
-        let remote = if how == "duplicate" { self.all[parent as usize].remote.clone() } else { None };
+        let remote =
+            if how == "duplicate" { self.all[parent as usize].remote.clone() } else { None };
         let global = self.push(self.name_of(how, parent), members, remote, translation, number);
         for (program, local) in receivers {
             self.of_local[program][usize::from(local)] = global;
@@ -93,7 +99,8 @@ impl Resolver<'_> {
         vec![(None, global)]
     }
 
-    /// If the ranks that `MPI_Comm_rank` reported are others (a reordered grid) and complete, they count.
+    /// If the ranks that `MPI_Comm_rank` reported are others (a reordered grid) and complete, they
+    /// count.
     fn corrected(&self, receivers: &[(usize, LocalId)], members: Arc<[u32]>) -> Arc<[u32]> {
         if receivers.len() != members.len() {
             return members;
@@ -123,7 +130,12 @@ impl Resolver<'_> {
     }
 
     /// Splits the programs by colour (or what plays its part) and orders each part.
-    fn partition(&mut self, programs: &[usize], parent: u32, whole: bool) -> Vec<(Option<u32>, u32)> {
+    fn partition(
+        &mut self,
+        programs: &[usize],
+        parent: u32,
+        whole: bool,
+    ) -> Vec<(Option<u32>, u32)> {
         let dims = self.all[parent as usize].dims.clone();
         let mut parts: BTreeMap<Part, Vec<(i64, usize)>> = BTreeMap::new();
         let mut grid = None;
@@ -133,14 +145,18 @@ impl Resolver<'_> {
                 continue;
             }
             let (part, key) = match how {
-                How::Split { color: Some(color), key } => ((u64::from(*color), Vec::new()), i64::from(*key)),
+                How::Split { color: Some(color), key } => {
+                    ((u64::from(*color), Vec::new()), i64::from(*key))
+                }
                 How::Create { group } => {
                     let members = self.groups[program].get(group).cloned().unwrap_or_default();
-                    let at = members.iter().position(|&member| member == self.programs[program].rank);
+                    let at =
+                        members.iter().position(|&member| member == self.programs[program].rank);
                     ((0, members.to_vec()), at.map_or(i64::MAX, |at| at as i64))
                 }
                 How::CartSub { remain } => {
-                    let rank = self.all[parent as usize].rank_of(self.programs[program].rank).unwrap_or(0);
+                    let rank =
+                        self.all[parent as usize].rank_of(self.programs[program].rank).unwrap_or(0);
                     let dims = dims.as_deref().unwrap_or_default();
                     let stays: Vec<_> = remain.iter().map(|&stays| stays != 0).collect();
                     let (dropped, kept) = sub_grid(dims, &stays, rank);
@@ -190,7 +206,8 @@ impl Resolver<'_> {
     fn close_half(&mut self, parent: u32, programs: Vec<usize>) {
         let group = self.all[parent as usize].members.clone();
         let handshake = programs.iter().find_map(|&program| {
-            let How::Inter { local_leader, peer, remote_leader, tag } = *self.call(program).0 else {
+            let How::Inter { local_leader, peer, remote_leader, tag } = *self.call(program).0
+            else {
                 return None;
             };
             let leader = *group.get(usize::try_from(local_leader).ok()?)?;
@@ -198,7 +215,8 @@ impl Resolver<'_> {
                 return None;
             }
             let bridge = self.global(program, peer);
-            let other = self.all[bridge as usize].peer(leader, u32::try_from(remote_leader).ok()?)?;
+            let other =
+                self.all[bridge as usize].peer(leader, u32::try_from(remote_leader).ok()?)?;
             Some((leader.min(other), leader.max(other), tag))
         });
         let Some(handshake) = handshake else { return self.go_on(&programs) };
@@ -212,8 +230,13 @@ impl Resolver<'_> {
             all.iter().filter_map(|&program| Some((program, self.call(program).1?))).collect();
         if let Some(&(first, local)) = receivers.first() {
             let number = self.programs[first].comms[usize::from(local)].number;
-            let global =
-                self.push("inter-communicator".to_owned(), other, Some(group), Translation::Exact, number);
+            let global = self.push(
+                "inter-communicator".to_owned(),
+                other,
+                Some(group),
+                Translation::Exact,
+                number,
+            );
             for (program, local) in receivers {
                 self.of_local[program][usize::from(local)] = global;
             }
@@ -222,7 +245,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Of a rank of a grid (the last dimension runs fastest): the numbers that its dropped and its kept coordinates form.
+/// Of a rank of a grid (the last dimension runs fastest): the numbers that its dropped and its kept
+/// coordinates form.
 fn sub_grid(dims: &[i32], stays: &[bool], rank: u32) -> (u64, i64) {
     let (mut dropped, mut kept) = (0_u64, 0_i64);
     let (mut dropped_unit, mut kept_unit) = (1_u64, 1_i64);

@@ -91,8 +91,8 @@ impl<'a> Resolver<'a> {
         self.of_local[program][local] = global;
     }
 
-    /// Members of the communicator of this number, if every rank that has one without a creating call also asked for
-    /// its rank there, and no two have the same.
+    /// Members of the communicator of this number, if every rank that has one without a creating
+    /// call also asked for its rank there, and no two have the same.
     fn reported_members(&self, number: u32) -> Option<Arc<[u32]>> {
         let mut members = BTreeMap::new();
         for program in self.programs {

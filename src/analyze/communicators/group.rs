@@ -41,7 +41,8 @@ impl Resolver<'_> {
     }
 }
 
-/// The ranks of ranges (first, last, stride). A range that is none is empty, and none is longer than a group can be.
+/// The ranks of ranges (first, last, stride). A range that is none is empty, and none is longer
+/// than a group can be.
 fn in_ranges(ranges: &[[i32; 3]]) -> impl Iterator<Item = i32> + '_ {
     ranges.iter().flat_map(|&[first, last, stride]| {
         let (first, last, stride) = (i64::from(first), i64::from(last), i64::from(stride));

@@ -1,8 +1,9 @@
 //! The same communicator on all ranks, and its ranks in the world.
 //!
-//! Handles are numbered by each rank for itself, so identity comes from the calls that create: on one parent, the k-th
-//! creation is the same one on all of its members, and its arguments tell who becomes a member and in which order.
-//! Where the creating call was not recorded, the number itself has to do, and the ranks that `MPI_Comm_rank` reported.
+//! Handles are numbered by each rank for itself, so identity comes from the calls that create: on
+//! one parent, the k-th creation is the same one on all of its members, and its arguments tell who
+//! becomes a member and in which order. Where the creating call was not recorded, the number itself
+//! has to do, and the ranks that `MPI_Comm_rank` reported.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -106,7 +107,8 @@ type Creation = (u32, u32);
 /// The leaders' world ranks, lower first, and their tag.
 type Handshake = (u32, u32, i32);
 
-/// Follows the creating calls of all programs at once ([`follow`]), and makes the communicators ([`create`]).
+/// Follows the creating calls of all programs at once ([`follow`]), and makes the communicators
+/// ([`create`]).
 struct Resolver<'a> {
     programs: &'a [Program],
     /// Index of the program of a world rank.
@@ -150,7 +152,11 @@ impl<'a> Resolver<'a> {
         }
         Self {
             programs,
-            index: programs.iter().enumerate().map(|(index, program)| (program.rank, index)).collect(),
+            index: programs
+                .iter()
+                .enumerate()
+                .map(|(index, program)| (program.rank, index))
+                .collect(),
             world,
             all,
             of_local,
@@ -171,7 +177,8 @@ impl<'a> Resolver<'a> {
             while let Some(program) = self.ready.pop_front() {
                 self.advance(program);
             }
-            // All wait for ranks that recorded less, or are not here: the first creation goes on without them.
+            // All wait for ranks that recorded less, or are not here: the first creation goes on
+            // without them.
             let Some((&creation, _)) = self.waiting.first_key_value() else { break };
             self.incomplete += 1;
             self.close(creation, false);
@@ -189,6 +196,11 @@ impl<'a> Resolver<'a> {
             locals.iter().zip(&program.comms).map(known).collect()
         });
         let own_rank = own_rank.collect();
-        Communicators { all: self.all, of_local: self.of_local, own_rank, incomplete: self.incomplete }
+        Communicators {
+            all: self.all,
+            of_local: self.of_local,
+            own_rank,
+            incomplete: self.incomplete,
+        }
     }
 }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::analyze::origin::{How, Members, Origin};
 
-/// Programs of `ranks` ranks, each with what `origins` makes of its number; a communicator beyond the two predefined
-/// ones for each that it names, numbered from 4.
+/// Programs of `ranks` ranks, each with what `origins` makes of its number; a communicator beyond
+/// the two predefined ones for each that it names, numbered from 4.
 fn programs(ranks: u32, origins: impl Fn(u32) -> Vec<Origin>) -> Vec<Program> {
     let program = |rank| {
         let origins = origins(rank);
@@ -13,7 +13,12 @@ fn programs(ranks: u32, origins: impl Fn(u32) -> Vec<Origin>) -> Vec<Program> {
             Origin::Group { .. } => None,
         });
         let last = named.max().unwrap_or(1);
-        let comm = |local| LocalComm { number: 2 + u32::from(local), own_rank: None, size: None, made: true };
+        let comm = |local| LocalComm {
+            number: 2 + u32::from(local),
+            own_rank: None,
+            size: None,
+            made: true,
+        };
         let comms = (0..=last).map(comm).collect();
         Program { rank, comms, origins, ..Program::default() }
     };
@@ -146,7 +151,11 @@ fn what_was_not_recorded_is_assumed() {
     assert_eq!(comms.all[unknown as usize].peer(0, 2), Some(2));
     // With the ranks reported, all is known.
     for (program, rank) in programs.iter_mut().zip([1, 2, 0]) {
-        program.comms.iter_mut().filter(|comm| comm.number == 77).for_each(|comm| comm.own_rank = Some(rank));
+        program
+            .comms
+            .iter_mut()
+            .filter(|comm| comm.number == 77)
+            .for_each(|comm| comm.own_rank = Some(rank));
     }
     let comms = Communicators::resolve(&programs, 3);
     assert_eq!(members(&comms, 2, 2), [2, 0, 1]);

@@ -1,9 +1,10 @@
 //! The order that what was really matched asks for.
 //!
-//! Per receiver, messages come in the posting order of the receives that got them. Then every correct matcher gives
-//! just these pairs, whatever the interleaving with the posts, as long as both orders are kept: the first receive is the
-//! earliest that can take the first message, and that message is the earliest that it can take; and so on. A cancelled
-//! receive took nothing, so a message that it would have taken from a later receive comes after the cancel.
+//! Per receiver, messages come in the posting order of the receives that got them. Then every
+//! correct matcher gives just these pairs, whatever the interleaving with the posts, as long as
+//! both orders are kept: the first receive is the earliest that can take the first message, and
+//! that message is the earliest that it can take; and so on. A cancelled receive took nothing, so a
+//! message that it would have taken from a later receive comes after the cancel.
 //!
 //! The order may break that of one sender between different tags, which no matcher sees.
 
@@ -101,8 +102,12 @@ impl Guided<'_> {
         let transfers = &self.program.transfers;
         let steps = self.program.steps.iter();
         let event = |action| match action {
-            Action::Begin(at) if transfers[at as usize].kind == Kind::Recv => Some(Happening::Post(at)),
-            Action::Cancel(at) if transfers[at as usize].end == End::Cancelled => Some(Happening::Cancel(at)),
+            Action::Begin(at) if transfers[at as usize].kind == Kind::Recv => {
+                Some(Happening::Post(at))
+            }
+            Action::Cancel(at) if transfers[at as usize].end == End::Cancelled => {
+                Some(Happening::Cancel(at))
+            }
             _ => None,
         };
         steps.filter_map(|step| event(step.action)).collect()
@@ -113,7 +118,8 @@ impl Guided<'_> {
             .filter(|&message| self.inbound[message as usize].receive != UNKNOWN)
             .collect();
         paired.sort_unstable_by_key(|&message| self.inbound[message as usize].receive);
-        // Of the cancelled receives posted so far: the place behind the last cancel, by what they accept.
+        // Of the cancelled receives posted so far: the place behind the last cancel, by what they
+        // accept.
         let mut cancels: Vec<(u32, u32)> = events
             .iter()
             .enumerate()
@@ -128,7 +134,9 @@ impl Guided<'_> {
         let mut after = 0;
         let arrival = |message: u32| {
             let &Inbound { receive, comm, source, tag, .. } = &self.inbound[message as usize];
-            while let Some((cancelled, place)) = cancels.next_if(|&(cancelled, _)| cancelled < receive) {
+            while let Some((cancelled, place)) =
+                cancels.next_if(|&(cancelled, _)| cancelled < receive)
+            {
                 let &Transfer { peer, tag, comm, .. } = &self.program.transfers[cancelled as usize];
                 let last = until.entry((self.comms.global(self.at, comm), peer, tag)).or_default();
                 *last = place.max(*last);

@@ -1,30 +1,35 @@
-//! The order of the recorded clocks: right only if all ranks ran on one node, or the nodes' clocks agree.
+//! The order of the recorded clocks: right only if all ranks ran on one node, or the nodes' clocks
+//! agree.
 
 use super::{Happening, Order};
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Action, Kind, Program, UNKNOWN};
 
-/// Orders of all ranks: a receive is posted when its call was entered, a message arrives when its sending call was
-/// entered, a probe looks when it returned. Messages whose send is in no trace arrive when their receive was waited for.
-/// `None` if a trace has no wall times.
+/// Orders of all ranks: a receive is posted when its call was entered, a message arrives when its
+/// sending call was entered, a probe looks when it returned. Messages whose send is in no trace
+/// arrive when their receive was waited for. `None` if a trace has no wall times.
 ///
 /// # Complexity
 /// Sorts the happenings of each rank once.
 pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Order>> {
-    let recorded =
-        |program: &Program| program.steps.iter().any(|step| step.at_ns != 0) || program.steps.is_empty();
+    let recorded = |program: &Program| {
+        program.steps.iter().any(|step| step.at_ns != 0) || program.steps.is_empty()
+    };
     if !programs.iter().all(recorded) {
         return None;
     }
     let begins: Vec<Vec<i64>> = programs.iter().map(begins).collect();
-    let start = programs.iter().filter_map(|program| program.steps.first()).map(|step| step.at_ns).min();
+    let start =
+        programs.iter().filter_map(|program| program.steps.first()).map(|step| step.at_ns).min();
     let start = start.unwrap_or(0);
     let index: std::collections::HashMap<u32, usize> =
         programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
     let order = |(program, messages): (&Program, &Vec<Inbound>)| {
         let ends = ends(program);
-        // At the same time: posts first, then messages in the order of their lists, which is each sender's.
-        let mut events: Vec<(i64, u32, Happening)> = Vec::with_capacity(program.steps.len() + messages.len());
+        // At the same time: posts first, then messages in the order of their lists, which is each
+        // sender's.
+        let mut events: Vec<(i64, u32, Happening)> =
+            Vec::with_capacity(program.steps.len() + messages.len());
         let mut latest = i64::MIN;
         for step in &program.steps {
             // Calls of several threads may overlap: the recorded order counts.
@@ -81,7 +86,9 @@ fn ends(program: &Program) -> Vec<i64> {
     for step in &program.steps {
         latest = latest.max(step.at_ns);
         match step.action {
-            Action::Begin(at) if program.transfers[at as usize].blocking => ends[at as usize] = latest,
+            Action::Begin(at) if program.transfers[at as usize].blocking => {
+                ends[at as usize] = latest
+            }
             Action::Finish { first, count } => {
                 let finished = &program.finished[first as usize..(first + count) as usize];
                 finished.iter().for_each(|&at| ends[at as usize] = latest);

@@ -1,7 +1,8 @@
 //! In which order posts and arrivals come to a rank's matching.
 //!
-//! A trace tells what each rank did, not when messages arrived. So an order is made: guided by what was really
-//! matched ([`Guided`]), by letting the ranks run ([`Causal`]), or by the recorded clocks ([`merged`]).
+//! A trace tells what each rank did, not when messages arrived. So an order is made: guided by what
+//! was really matched ([`Guided`]), by letting the ranks run ([`Causal`]), or by the recorded
+//! clocks ([`merged`]).
 
 mod causal;
 mod guided;
@@ -98,7 +99,8 @@ impl Order {
     }
 }
 
-/// A stream of numbers from a seed: SplitMix64. What an order is made of must never change for a seed.
+/// A stream of numbers from a seed: SplitMix64. What an order is made of must never change for a
+/// seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dice(u64);
 

@@ -1,8 +1,9 @@
 //! What optimistic matching does with the messages, for any number of handlers, without running it.
 //!
-//! A block is up to N messages between two commands (O1, S12). A handler's candidate is the earliest posted receive that
-//! accepts its message as things stand when the block begins: the one that it really gets, or one that a lower handler of
-//! the block takes before. So all candidates follow from the right result, and from these who is clean, fast or slow.
+//! A block is up to N messages between two commands (O1, S12). A handler's candidate is the
+//! earliest posted receive that accepts its message as things stand when the block begins: the one
+//! that it really gets, or one that a lower handler of the block takes before. So all candidates
+//! follow from the right result, and from these who is clean, fast or slow.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -206,7 +207,8 @@ impl<'a> Blocks<'a> {
         let taken_before = block[..handler].iter().filter(|lower| {
             lower.receive != UNKNOWN
                 && self.view.inbound[lower.message as usize].comm == inbound.comm
-                && self.view.program.transfers[lower.receive as usize].accepts(inbound.source, inbound.tag)
+                && self.view.program.transfers[lower.receive as usize]
+                    .accepts(inbound.source, inbound.tag)
         });
         taken_before.map(|lower| label(lower.receive)).chain(own).min()
     }
@@ -223,7 +225,8 @@ impl<'a> Blocks<'a> {
             let comm = self.view.inbound[message as usize].comm;
             let candidate = self.candidate(block, handler);
             let own = (receive != UNKNOWN).then(|| self.given[receive as usize]);
-            // Up to the first conflict everybody gets its candidate: who does not has met the conflict (S4).
+            // Up to the first conflict everybody gets its candidate: who does not has met the
+            // conflict (S4).
             conflict |= candidate != own;
             let (count, first, alike) = self.join(comm, candidate);
             let Some(_) = candidate else { continue };
@@ -248,8 +251,8 @@ impl<'a> Blocks<'a> {
         self.stats[at] = counts;
     }
 
-    /// Adds a handler to its communicator's group: handlers there so far, label of the lowest one's candidate, and
-    /// whether all candidates are of one sequence (form c of S8).
+    /// Adds a handler to its communicator's group: handlers there so far, label of the lowest one's
+    /// candidate, and whether all candidates are of one sequence (form c of S8).
     fn join(&mut self, comm: u32, candidate: Option<u32>) -> (u32, u32, bool) {
         let place = match self.groups.iter().position(|group| group.comm == comm) {
             Some(place) => place,

@@ -31,7 +31,8 @@ impl Shortage {
     }
 }
 
-/// The first time that something did not fit: there the communicator would have fallen back to software (S20, S21).
+/// The first time that something did not fit: there the communicator would have fallen back to
+/// software (S20, S21).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Fallback {
     /// What was short.
@@ -42,7 +43,8 @@ pub struct Fallback {
     pub happening: u64,
     /// When, if the order has times.
     pub time_ns: Option<u64>,
-    /// Number of the call that posted the receive, or of the send at its sender; none if it is in no trace.
+    /// Number of the call that posted the receive, or of the send at its sender; none if it is in
+    /// no trace.
     pub call: Option<u32>,
     /// Of a message: the rank that sent it, if that is known.
     pub sender: Option<u32>,
@@ -62,7 +64,8 @@ pub struct Needs {
     pub descriptors: u64,
     /// Most unexpected messages at once.
     pub unexpected: u64,
-    /// Most bytes of unexpected eager payload at once; of a rendezvous message only its header stays.
+    /// Most bytes of unexpected eager payload at once; of a rendezvous message only its header
+    /// stays.
     pub unexpected_bytes: u64,
     /// Most unexpected messages at once whose payload needs a buffer of the eager limit's size.
     pub unexpected_buffers: u64,
@@ -115,7 +118,8 @@ impl Fit {
 
     pub(crate) fn communicator(&mut self) -> Option<Shortage> {
         self.needs.communicators += 1;
-        (self.needs.communicators > self.config.communicators as u64).then_some(Shortage::Communicators)
+        (self.needs.communicators > self.config.communicators as u64)
+            .then_some(Shortage::Communicators)
     }
 
     pub(crate) fn posted(&mut self) -> Option<Shortage> {

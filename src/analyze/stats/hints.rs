@@ -44,7 +44,8 @@ impl Hint {
         }
     }
 
-    /// Several times in calls that the replay does not have; the first of them may be before the first known.
+    /// Several times in calls that the replay does not have; the first of them may be before the
+    /// first known.
     fn violated_in_vain(&mut self, count: u64, call: Violation) {
         self.count += count;
         self.first = Some(self.first.filter(|first| first.call < call.call).unwrap_or(call));
@@ -60,14 +61,17 @@ impl Hint {
 /// The hints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Hints {
-    /// `mpi_assert_no_any_source`: receives and probes of any source violate it, also those that find nothing.
+    /// `mpi_assert_no_any_source`: receives and probes of any source violate it, also those that
+    /// find nothing.
     pub no_any_source: Hint,
     /// `mpi_assert_no_any_tag`: those of any tag.
     pub no_any_tag: Hint,
-    /// `mpi_assert_exact_length`: messages shorter or longer than the room of the receive that got them.
+    /// `mpi_assert_exact_length`: messages shorter or longer than the room of the receive that got
+    /// them.
     pub exact_length: Hint,
-    /// `mpi_assert_allow_overtaking`: receives that had a choice among messages, or messages among receives, so that
-    /// another choice could have been made. What is counted depends on the order replayed: 0 is no proof.
+    /// `mpi_assert_allow_overtaking`: receives that had a choice among messages, or messages among
+    /// receives, so that another choice could have been made. What is counted depends on the order
+    /// replayed: 0 is no proof.
     pub allow_overtaking: Hint,
 }
 

@@ -47,7 +47,8 @@ impl Keys {
 
     /// What was seen, and the tags in use.
     pub(crate) fn stats(&self) -> (KeyStats, Vec<i32>) {
-        let mut tags: Vec<i32> = self.uses.keys().map(|&(_, _, tag)| tag).filter(|&tag| tag >= 0).collect();
+        let mut tags: Vec<i32> =
+            self.uses.keys().map(|&(_, _, tag)| tag).filter(|&tag| tag >= 0).collect();
         tags.sort_unstable();
         tags.dedup();
         let used = self.uses.values().filter(|uses| uses.count > 0);
@@ -62,8 +63,8 @@ impl Keys {
     }
 }
 
-/// How keys are used. Few unique keys do not mean well-spread receives: with many receives of one key waiting at once they
-/// mean one long chain, in however many bins. So both are told (O37).
+/// How keys are used. Few unique keys do not mean well-spread receives: with many receives of one
+/// key waiting at once they mean one long chain, in however many bins. So both are told (O37).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct KeyStats {
     /// Receives.

@@ -51,11 +51,15 @@ fn difference(distance: u32) -> String {
 }
 
 fn sender_of(message: &Inbound) -> String {
-    if message.sender == UNKNOWN { "an unknown rank".to_owned() } else { format!("rank {}", message.sender) }
+    if message.sender == UNKNOWN {
+        "an unknown rank".to_owned()
+    } else {
+        format!("rank {}", message.sender)
+    }
 }
 
-/// The first few of a rank, with their nearest candidates. `posted` and `unexpected` are its queues at the end; `receives`
-/// the receive of each message. `calls` gives the sending call of a message.
+/// The first few of a rank, with their nearest candidates. `posted` and `unexpected` are its queues
+/// at the end; `receives` the receive of each message. `calls` gives the sending call of a message.
 pub(crate) fn explain(
     view: RankView<'_>,
     posted: &[u32],
@@ -68,8 +72,9 @@ pub(crate) fn explain(
     for &receive in posted.iter().take(TOLD) {
         let transfer = &transfers[receive as usize];
         let nearest = unexpected.iter().take(LOOKED_AT).map(|&at| &view.inbound[at as usize]);
-        let nearest =
-            nearest.map(|message| (distance(view, receive, message), message)).min_by_key(|near| near.0);
+        let nearest = nearest
+            .map(|message| (distance(view, receive, message), message))
+            .min_by_key(|near| near.0);
         let ended = match transfer.end {
             End::Pending => "no call completes it",
             End::Freed => "its request was freed",
@@ -94,8 +99,9 @@ pub(crate) fn explain(
     }
     for &at in unexpected.iter().take(TOLD) {
         let message = &view.inbound[at as usize];
-        let accepting =
-            receives.iter().filter(|&&receive| receive != UNKNOWN && distance(view, receive, message) == 0);
+        let accepting = receives
+            .iter()
+            .filter(|&&receive| receive != UNKNOWN && distance(view, receive, message) == 0);
         let count = accepting.count();
         let nearest = posted.iter().take(LOOKED_AT).copied();
         let nearest = nearest.map(|receive| (distance(view, receive, message), receive)).min();
@@ -114,7 +120,9 @@ pub(crate) fn explain(
                     difference(distance)
                 )
             }
-            None => "no receive in the trace accepts it; a matched probe leaves no trace".to_owned(),
+            None => {
+                "no receive in the trace accepts it; a matched probe leaves no trace".to_owned()
+            }
         };
         all.push(Unmatched {
             rank: view.program.rank,

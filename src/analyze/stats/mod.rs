@@ -1,4 +1,5 @@
-//! What one rank's matching looks like in an order: all in one walk, whatever the number of bins and handlers.
+//! What one rank's matching looks like in an order: all in one walk, whatever the number of bins
+//! and handlers.
 
 mod blocks;
 mod fit;
@@ -135,7 +136,8 @@ impl Traffic {
     }
 }
 
-/// Runs of receives with the same source and tag, one posted after the other on a communicator (O9).
+/// Runs of receives with the same source and tag, one posted after the other on a communicator
+/// (O9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Sequences {
     /// Runs.
@@ -210,7 +212,8 @@ impl CommStats {
     }
 }
 
-/// Most entries of both queues in each of [`COLUMNS`] parts of the time (or of the order, if it has no times).
+/// Most entries of both queues in each of [`COLUMNS`] parts of the time (or of the order, if it has
+/// no times).
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Depths {
     /// Posted receives.

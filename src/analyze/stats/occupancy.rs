@@ -4,7 +4,8 @@ use dpa_model::{Selector, SourceSel, TagSel, WildcardClass};
 
 use crate::engine::{bin_of, key_hash};
 
-/// The hash of a receive's key, the same as that of the engine `bins`: computed once, reduced for each number of bins.
+/// The hash of a receive's key, the same as that of the engine `bins`: computed once, reduced for
+/// each number of bins.
 #[inline]
 pub(crate) fn hash_of(comm: u32, selector: Selector) -> u32 {
     let source = match selector.source {
@@ -75,8 +76,8 @@ impl Table {
     }
 }
 
-/// Three tables with the same number of bins, for all communicators together: no wildcard, any source, any tag (O5).
-/// Receives with both lie in a list, which has no bins.
+/// Three tables with the same number of bins, for all communicators together: no wildcard, any
+/// source, any tag (O5). Receives with both lie in a list, which has no bins.
 #[derive(Clone, Debug)]
 pub(crate) struct Occupancy {
     bins: u32,
@@ -158,7 +159,8 @@ impl Occupancy {
     }
 }
 
-/// What was seen of three tables. Sums are over samples: one before each post, arrival, cancel and probe.
+/// What was seen of three tables. Sums are over samples: one before each post, arrival, cancel and
+/// probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct OccupancyStats {
     /// Looks.

@@ -30,11 +30,15 @@ fn hints_forbid_wildcards_that_find_nothing_and_of_nobody() {
     let hints = |run: &Run| report(run, OrderChoice::Causal).application.hints;
     assert_eq!((hints(&quiet).no_any_source.count, hints(&quiet).no_any_tag.count), (0, 0));
 
-    let polls = EmptyPolls { comm: 0, any_source: true, any_tag: false, count: 40, call: 2, function: 0 };
+    let polls =
+        EmptyPolls { comm: 0, any_source: true, any_tag: false, count: 40, call: 2, function: 0 };
     quiet.programs[1].empty_polls.push(polls);
     let found = hints(&quiet);
     assert_eq!((found.no_any_source.count, found.no_any_tag.count), (40, 0));
-    assert_eq!(found.no_any_source.first.map(|Violation { rank, call, .. }| (rank, call)), Some((1, 2)));
+    assert_eq!(
+        found.no_any_source.first.map(|Violation { rank, call, .. }| (rank, call)),
+        Some((1, 2))
+    );
 
     // A receive that was posted before the first of the polls is the first violation.
     let wild = Transfer { call: 1, ..receive(-1, 0, End::Ignored) };
@@ -82,13 +86,15 @@ fn the_first_to_fall_back_is_the_first_in_time() {
     let first = small(&run, OrderChoice::Causal, 2, 8).application.needs.fallback.expect("no room");
     assert_eq!((first.shortage, first.rank, first.call), (Shortage::Descriptors, 1, Some(2)));
     // Without times there is no first; the lowest rank stands for all.
-    let first = small(&run, OrderChoice::PostsFirst, 2, 8).application.needs.fallback.expect("no room");
+    let first =
+        small(&run, OrderChoice::PostsFirst, 2, 8).application.needs.fallback.expect("no room");
     assert_eq!((first.rank, first.time_ns), (0, None));
 }
 
 #[test]
 fn a_message_without_room_is_told_by_its_sender() {
-    let sends: Vec<_> = (0..3).map(|tag| Transfer { call: 10 + tag as u32, ..send(1, tag) }).collect();
+    let sends: Vec<_> =
+        (0..3).map(|tag| Transfer { call: 10 + tag as u32, ..send(1, tag) }).collect();
     let receives: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Ignored)).collect();
     let report = small(&run(&sends, &receives), OrderChoice::ArrivalsFirst, 8, 2);
     let first = report.application.needs.fallback.expect("no room");

@@ -9,8 +9,8 @@ use super::fit::{self, Fit};
 use super::keys::{Key, Keys};
 use super::occupancy::{Occupancy, hash_of};
 use super::{
-    BinStats, COLUMNS, CommStats, Depths, Fallback, Hints, Plan, RankStats, Searches, Sequences, Shares,
-    Shortage, Totals, Traffic, Violation, left,
+    BinStats, COLUMNS, CommStats, Depths, Fallback, Hints, Plan, RankStats, Searches, Sequences,
+    Shares, Shortage, Totals, Traffic, Violation, left,
 };
 use crate::analyze::fast_hash;
 use crate::analyze::inbound::Inbound;
@@ -35,11 +35,12 @@ struct Walk<'a> {
     unexpected: u32,
 }
 
-/// Finds out all about one rank. `end_ns` is the end of the run in the order's times; `calls` tells the sending call of
-/// a message.
+/// Finds out all about one rank. `end_ns` is the end of the run in the order's times; `calls` tells
+/// the sending call of a message.
 ///
 /// # Complexity
-/// For each happening a search per number of bins, and a look at up to N messages per number of handlers.
+/// For each happening a search per number of bins, and a look at up to N messages per number of
+/// handlers.
 pub(crate) fn walk(
     view: RankView<'_>,
     order: &Order,
@@ -82,7 +83,13 @@ pub(crate) fn walk(
 
 impl Walk<'_> {
     /// The communicator's statistics; new ones need tables on the NIC.
-    fn comm(&mut self, comm: u32, at: usize, happening: Happening, order: &Order) -> &mut CommStats {
+    fn comm(
+        &mut self,
+        comm: u32,
+        at: usize,
+        happening: Happening,
+        order: &Order,
+    ) -> &mut CommStats {
         if !self.comms.contains_key(&comm)
             && let Some(shortage) = self.fit.communicator()
         {
@@ -140,7 +147,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Steps so far of the first number of bins: among posted receives, and among unexpected messages.
+    /// Steps so far of the first number of bins: among posted receives, and among unexpected
+    /// messages.
     fn steps(&self) -> (u64, u64) {
         self.engines.first().map_or((0, 0), |engine| {
             let stats = engine.stats();
@@ -263,8 +271,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Sends are counted where they are made; and wildcards of calls that matching does not see, since hints forbid
-    /// them, too. Says how many transfers are to or from nobody.
+    /// Sends are counted where they are made; and wildcards of calls that matching does not see,
+    /// since hints forbid them, too. Says how many transfers are to or from nobody.
     fn count_the_rest(&mut self) -> u64 {
         let (view, program) = (self.view, self.view.program);
         let mut to_null = 0;
@@ -279,7 +287,8 @@ impl Walk<'_> {
                 }
                 Kind::Null => {
                     to_null += 1;
-                    let is_wild = (transfer.peer == ANY && !transfer.unsure_null, transfer.tag == ANY);
+                    let is_wild =
+                        (transfer.peer == ANY && !transfer.unsure_null, transfer.tag == ANY);
                     if is_wild != (false, false) {
                         let call = Violation::at(program.rank, transfer);
                         self.comms.entry(comm).or_default().hints.asked_in_vain(is_wild, 1, call);
@@ -304,10 +313,12 @@ impl Walk<'_> {
         calls: impl Fn(&Inbound) -> Option<u32>,
     ) -> (RankStats, Vec<u32>) {
         let view = self.view;
-        let (posted, unexpected) = self.engines.first().map_or((Vec::new(), Vec::new()), |engine| {
-            let posted = engine.posted().into_iter().map(|receive| receive.0 as u32).collect::<Vec<_>>();
-            (posted, engine.unexpected().into_iter().map(|message| message.0 as u32).collect())
-        });
+        let (posted, unexpected) =
+            self.engines.first().map_or((Vec::new(), Vec::new()), |engine| {
+                let posted =
+                    engine.posted().into_iter().map(|receive| receive.0 as u32).collect::<Vec<_>>();
+                (posted, engine.unexpected().into_iter().map(|message| message.0 as u32).collect())
+            });
         for &receive in &posted {
             let comm = view.comm(receive);
             if let Some(stats) = self.comms.get_mut(&comm) {
@@ -335,18 +346,24 @@ impl Walk<'_> {
         for (engine, tables) in self.engines.iter().zip(&self.tables) {
             // Two ways of counting the same thing.
             let collisions: u64 = tables.stats().tables.iter().map(|table| table.collisions).sum();
-            debug_assert_eq!(engine.stats().prq.collisions, collisions, "collisions are the engine's");
+            debug_assert_eq!(
+                engine.stats().prq.collisions,
+                collisions,
+                "collisions are the engine's"
+            );
         }
-        let bins = plan.bins.iter().zip(&self.engines).zip(&self.tables).map(|((bins, engine), tables)| {
-            let stats = engine.stats();
-            BinStats {
-                bins: bins.get(),
-                prq: Searches::of(&stats.prq),
-                umq: Searches::of(&stats.umq),
-                tables: tables.stats(),
-                umq_collisions: stats.umq.collisions,
-            }
-        });
+        let bins = plan.bins.iter().zip(&self.engines).zip(&self.tables).map(
+            |((bins, engine), tables)| {
+                let stats = engine.stats();
+                BinStats {
+                    bins: bins.get(),
+                    prq: Searches::of(&stats.prq),
+                    umq: Searches::of(&stats.umq),
+                    tables: tables.stats(),
+                    umq_collisions: stats.umq.collisions,
+                }
+            },
+        );
         let mut needs = self.fit.finish();
         if let Some(fallback) = &mut needs.fallback
             && let Some(Happening::Arrive(message)) = order.iter().nth(fallback.happening as usize)

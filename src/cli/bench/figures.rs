@@ -13,8 +13,11 @@ const RATE: &str = "million messages/s";
 
 /// File names without ending, and figures.
 pub(super) fn all(report: &Report, nic: Peer) -> Vec<(&'static str, Figure)> {
-    let figures =
-        [("figure8", figure8(report)), ("handlers", handlers(report)), ("depth", depth(report, nic))];
+    let figures = [
+        ("figure8", figure8(report)),
+        ("handlers", handlers(report)),
+        ("depth", depth(report, nic)),
+    ];
     figures.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
 }
 
@@ -35,8 +38,9 @@ fn sweep(report: &Report) -> Vec<usize> {
 /// The lines of one window over the handlers, and the limits of the other receivers.
 fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) -> Vec<Series> {
     let sweep = sweep(report);
-    let of_window =
-        |row: &&Row| row.point.window == window && row.calibrated == calibrated && row.point.size == size;
+    let of_window = |row: &&Row| {
+        row.point.window == window && row.calibrated == calibrated && row.point.size == size
+    };
     let mut series: Vec<Series> = Vec::new();
     for row in report.rows.iter().filter(of_window) {
         let name = row.point.scenario.to_string();
@@ -55,7 +59,8 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
     for (peer, name) in limits {
         let limit = report.rows.iter().filter(of_window).find(|row| row.point.peer == peer);
         if let (Some(limit), false) = (mega(limit), series.is_empty()) {
-            series.push(Series::limit(name, sweep.iter().map(|&handlers| (handlers as f64, limit))));
+            series
+                .push(Series::limit(name, sweep.iter().map(|&handlers| (handlers as f64, limit))));
         }
     }
     series
@@ -73,12 +78,13 @@ fn figure8(report: &Report) -> Option<Figure> {
         Series::line(name, threads().zip(PAPER_RATES.iter().map(|(_, rates)| rates[i])))
     };
     let limit = |name: &str, rate| Series::limit(name, threads().map(|threads| (threads, rate)));
-    let paper = Lines::new("the paper: BlueField-3 DPA", Axis::powers("DPA threads"), Axis::linear(RATE))
-        .with(column("NC", 0))
-        .with(column("WC-FP", 1))
-        .with(column("WC-SP", 2))
-        .with(limit("RDMA alone", PAPER_NO_MATCHING))
-        .with(limit("MPI on the CPU", PAPER_MPI));
+    let paper =
+        Lines::new("the paper: BlueField-3 DPA", Axis::powers("DPA threads"), Axis::linear(RATE))
+            .with(column("NC", 0))
+            .with(column("WC-FP", 1))
+            .with(column("WC-SP", 2))
+            .with(limit("RDMA alone", PAPER_NO_MATCHING))
+            .with(limit("MPI on the CPU", PAPER_MPI));
     let here = panel("dpamatch: emulated on this machine".to_owned(), ours);
     Some(Figure::new("Calibrated message rate").with(paper).with(here))
 }
@@ -95,11 +101,13 @@ fn handlers(report: &Report) -> Option<Figure> {
         report.rows.iter().map(|row| (row.point.window, row.calibrated)).collect();
     windows.sort_unstable();
     windows.dedup();
-    let title =
-        |window, calibrated| if calibrated { "calibrated".to_owned() } else { format!("window {window}") };
+    let title = |window, calibrated| {
+        if calibrated { "calibrated".to_owned() } else { format!("window {window}") }
+    };
     let figure = Figure::new(format!("{size}-byte messages over the handlers"));
     Some(windows.into_iter().fold(figure, |figure, (window, calibrated)| {
-        figure.with(panel(title(window, calibrated), over_handlers(report, window, calibrated, size)))
+        figure
+            .with(panel(title(window, calibrated), over_handlers(report, window, calibrated, size)))
     }))
 }
 
@@ -107,7 +115,8 @@ fn handlers(report: &Report) -> Option<Figure> {
 fn depth(report: &Report, nic: Peer) -> Option<Figure> {
     let size = report.rows.first()?.point.size;
     let lines = |kind: &str, title: &str| {
-        let peers = [(nic, "dpamatch"), (Peer::Bins, "sequential bins"), (Peer::List, "sequential list")];
+        let peers =
+            [(nic, "dpamatch"), (Peer::Bins, "sequential bins"), (Peer::List, "sequential list")];
         // Depth 0 has no place on this axis; it stands in the CSV.
         let panel = Lines::new(title, Axis::powers("receives in front"), Axis::log(RATE));
         peers.into_iter().fold(panel, |panel, (peer, name)| {

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::Header;
 
-/// Columns of the CSV form; `x_ref_seq_hash` is the ratio to the sequential hash-bin engine in the same rounds.
+/// Columns of the CSV form; `x_ref_seq_hash` is the ratio to the sequential hash-bin engine in the
+/// same rounds.
 const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash";
 
 /// A peer's name: the NIC with the usual number of handlers has none behind it.
@@ -19,7 +20,12 @@ fn scenario(row: &Row) -> String {
     format!("{}{}", row.point.scenario, if row.calibrated { "-CAL" } else { "" })
 }
 
-pub(super) fn csv(out: &mut dyn Write, report: &Report, nic: Peer, ucx: Option<&Ucx>) -> io::Result<()> {
+pub(super) fn csv(
+    out: &mut dyn Write,
+    report: &Report,
+    nic: Peer,
+    ucx: Option<&Ucx>,
+) -> io::Result<()> {
     writeln!(out, "{COLUMNS}")?;
     for row in &report.rows {
         let Some(rate) = row.rate() else { continue };

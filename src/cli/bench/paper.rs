@@ -1,4 +1,5 @@
-//! The paper's measurements on a BlueField-3 (O40): 8-byte messages, calibrated rates, million messages/s.
+//! The paper's measurements on a BlueField-3 (O40): 8-byte messages, calibrated rates, million
+//! messages/s.
 
 /// Handlers, then NC, WC-FP and WC-SP.
 pub(super) const PAPER_RATES: &[(usize, [f64; 3])] = &[

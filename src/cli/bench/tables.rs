@@ -35,8 +35,9 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> St
         report.find(&Point { peer, scenario, window: CALIBRATION[1], size: size? }, true)
     };
     let rate = |row: Option<&Row>| mega(row.and_then(Row::rate).map(|rate| rate.median));
-    let over =
-        |own: Option<&Row>, other: Option<&Row>| ratio(own.zip(other).and_then(|(a, b)| a.ratio_to(b)));
+    let over = |own: Option<&Row>, other: Option<&Row>| {
+        ratio(own.zip(other).and_then(|(a, b)| a.ratio_to(b)))
+    };
     let base = row(Peer::NoMatching, "NC");
     let mut table = table(&[
         "handlers",
@@ -69,14 +70,17 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> St
         ];
         if let Some((_, [nc, fast, slow])) = PAPER_RATES.iter().find(|(n, _)| *n == handlers) {
             cells.extend([nc, fast, slow].map(|rate| format!("{rate:.2}")));
-            cells.extend([nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(|ratio| format!("{ratio:.2}")));
+            cells.extend(
+                [nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(|ratio| format!("{ratio:.2}")),
+            );
         }
         table.add_row(cells);
     }
     let mut text = format!(
         "Calibrated rate, million messages/s; the right half is the paper's measurement on a BlueField-3 (O40).\n{table}"
     );
-    for (peer, name) in [(Peer::NoMatching, "no matching on this wire"), (Peer::Bins, "sequential bins, NC")]
+    for (peer, name) in
+        [(Peer::NoMatching, "no matching on this wire"), (Peer::Bins, "sequential bins, NC")]
     {
         if let Some(rate) = row(peer, "NC").and_then(Row::rate) {
             text += &format!("\n{name}: {}", mega(Some(rate.median)));
@@ -87,8 +91,9 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> St
 
 /// All scenarios of one number of handlers, or of all.
 pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
-    let shown =
-        |row: &&Row| matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic);
+    let shown = |row: &&Row| {
+        matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic)
+    };
     let list = report.rows.iter().any(|row| row.point.peer == Peer::List);
     let mut header = vec![
         "scenario",
@@ -126,7 +131,8 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
         let rate = row.rate();
         let beside = |row: Option<&Row>| mega(row.and_then(Row::rate).map(|rate| rate.median));
         let paths = |value: fn(&dpamatch::bench::Paths) -> f64| {
-            let of_sample = |sample: &dpamatch::bench::Sample| sample.paths.as_ref().map_or(0.0, value);
+            let of_sample =
+                |sample: &dpamatch::bench::Sample| sample.paths.as_ref().map_or(0.0, value);
             if row.calibrated { String::new() } else { format!("{:.2}", row.median(of_sample)) }
         };
         let mut cells = vec![

@@ -44,7 +44,8 @@ pub(super) fn run(args: &Args, costs: &PollCosts) -> anyhow::Result<Table> {
     let mut table = Table::new("real", title, columns);
     for &spec in &args.policy {
         let build = || find(&args.engine)?.engine(&EngineOptions::default());
-        let engine = build().ok_or_else(|| BadInput(format!("{} is no software engine", args.engine)))?;
+        let engine =
+            build().ok_or_else(|| BadInput(format!("{} is no software engine", args.engine)))?;
         let (elapsed, counts) = measure(spec, costs, engine, args.messages)?;
         let messages = 2 * u64::from(args.messages);
         table.row([
@@ -88,7 +89,8 @@ fn measure(
                 local.send(tag, vec![i as u8; length]);
             }
         });
-        let sending = scope.spawn(move || (0..messages).try_for_each(|i| remote.send(tag, &[i as u8; 8])));
+        let sending =
+            scope.spawn(move || (0..messages).try_for_each(|i| remote.send(tag, &[i as u8; 8])));
         let mut sending = Some(sending);
         let total = 2 * u64::from(messages);
         let mut posted = POSTED.min(total);

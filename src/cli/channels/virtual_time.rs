@@ -19,10 +19,18 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     let at = |spec: PolicySpec, channel, bytes| {
         latency_ns(&mut *spec.build(costs), costs, channel, bytes, ROUNDS, args.seed)
     };
-    // Latency between nodes is often measured with one process on each: there is no peer to look at.
+    // Latency between nodes is often measured with one process on each: there is no peer to look
+    // at.
     let alone_costs = PollCosts { processes_per_node: 1, ..*costs };
     let alone = |spec: PolicySpec, bytes| {
-        latency_ns(&mut *spec.build(&alone_costs), &alone_costs, Channel::Network, bytes, ROUNDS, args.seed)
+        latency_ns(
+            &mut *spec.build(&alone_costs),
+            &alone_costs,
+            Channel::Network,
+            bytes,
+            ROUNDS,
+            args.seed,
+        )
     };
     let title = format!(
         "Latency of single messages (L4); an empty poll costs {} ns on the network, {} ns in shared memory; \
@@ -46,7 +54,8 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     let mut table = Table::new("latency", title, columns);
     let mut specs: Vec<PolicySpec> = RATIOS.map(PolicySpec::Static).to_vec();
     specs.extend(args.policy.iter().filter(|spec| !matches!(spec, PolicySpec::Static(_))));
-    let mut figure = Figure::new("Latency against the polling ratio of shared memory (virtual time)");
+    let mut figure =
+        Figure::new("Latency against the polling ratio of shared memory (virtual time)");
     for bytes in BYTES {
         let base = [Channel::SharedMemory, Channel::Network]
             .map(|channel| at(PolicySpec::Static(1), channel, bytes));
@@ -56,8 +65,9 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
             let [shared, network] =
                 [Channel::SharedMemory, Channel::Network].map(|channel| at(spec, channel, bytes));
             let network_alone = alone(spec, bytes);
-            let published =
-                |&(ratio, length, _): &(u32, u64, f64)| spec == PolicySpec::Static(ratio) && length == bytes;
+            let published = |&(ratio, length, _): &(u32, u64, f64)| {
+                spec == PolicySpec::Static(ratio) && length == bytes
+            };
             if let PolicySpec::Static(ratio) = spec {
                 points[0].push((f64::from(ratio), shared / 1e3));
                 points[1].push((f64::from(ratio), network / 1e3));
@@ -75,11 +85,17 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
                 (network_alone / base_alone - 1.0).into(),
             ]);
         }
-        let axes =
-            || (Axis::log("polls of shared memory for each of the network"), Axis::linear("microseconds"));
+        let axes = || {
+            (
+                Axis::log("polls of shared memory for each of the network"),
+                Axis::linear("microseconds"),
+            )
+        };
         let publish = PUBLISHED.iter().filter(|&&(_, length, _)| length == bytes);
-        let publish = publish.map(|&(ratio, _, change)| (f64::from(ratio), base[0] / 1e3 * (1.0 + change)));
-        let published: Vec<(f64, f64)> = [(1.0, base[0] / 1e3)].into_iter().chain(publish).collect();
+        let publish =
+            publish.map(|&(ratio, _, change)| (f64::from(ratio), base[0] / 1e3 * (1.0 + change)));
+        let published: Vec<(f64, f64)> =
+            [(1.0, base[0] / 1e3)].into_iter().chain(publish).collect();
         let [shared, network, network_alone] = points;
         let (x, y) = axes();
         figure = figure.with(
@@ -105,13 +121,23 @@ const PUBLISHED_POLICIES: [PolicySpec; 3] =
 
 fn bench(args: &Args) -> Discovery {
     let gap = if args.random_gap { Gap::Random(args.gap) } else { Gap::Constant(args.gap) };
-    Discovery { pairs: args.pairs, gap, handle_ns: args.handle, seed: args.seed, ..Discovery::default() }
+    Discovery {
+        pairs: args.pairs,
+        gap,
+        handle_ns: args.handle,
+        seed: args.seed,
+        ..Discovery::default()
+    }
 }
 
 pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
     let bench = bench(args);
     let mean = |spec: PolicySpec, bursts: Bursts| {
-        discover(&mut *spec.build(costs), costs, &Discovery { shared: bursts, network: bursts, ..bench })
+        discover(
+            &mut *spec.build(costs),
+            costs,
+            &Discovery { shared: bursts, network: bursts, ..bench },
+        )
     };
     let title = format!(
         "Message discovery (L7): bursts by shared memory and network in turn, {}{} ns between messages; mean time \
@@ -171,7 +197,8 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
                  equally long. Published: up to -0.45 at bursts of 200 (L7).";
     let mut updates =
         Table::new("update_rate", title, ["burst", "history", "mean_ns", "change_to_round_robin"]);
-    let axes = (Axis::log("messages between updates"), Axis::linear("discovery time to round-robin"));
+    let axes =
+        (Axis::log("messages between updates"), Axis::linear("discovery time to round-robin"));
     let mut panel = Lines::new("update rate of the dynamic scheme", axes.0, axes.1);
     for burst in HISTORY_BURSTS {
         let round_robin = mean(PolicySpec::RoundRobin, Bursts::Constant(burst)).mean_ns;
@@ -179,7 +206,12 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         for history in HISTORIES {
             let found = mean(PolicySpec::Dynamic(history), Bursts::Constant(burst)).mean_ns;
             points.push((f64::from(history), found / round_robin));
-            updates.row([burst.into(), history.into(), found.into(), (found / round_robin - 1.0).into()]);
+            updates.row([
+                burst.into(),
+                history.into(),
+                found.into(),
+                (found / round_robin - 1.0).into(),
+            ]);
         }
         panel = panel.with(Series::line(format!("bursts of {burst}"), points));
     }
@@ -201,15 +233,19 @@ const GAPS: [Gap; 6] = [
 pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results) {
     let title = "Worst discovery time over all lengths of --bursts, to the best of round-robin, static:50 and dynamic:10 \
                  at that length.";
-    let mut table =
-        Table::new("never_worse", title, ["kind", "gap_ns", "policy", "worst_to_best", "at_bursts"]);
+    let mut table = Table::new(
+        "never_worse",
+        title,
+        ["kind", "gap_ns", "policy", "worst_to_best", "at_bursts"],
+    );
     for &kind in Kind::value_variants() {
         for gap in GAPS {
             let mut worst: Vec<(f64, u32)> = vec![(0.0, 0); args.policy.len()];
             for &length in &args.bursts {
                 let bursts = kind.bursts(length);
                 let bench = Discovery { shared: bursts, network: bursts, gap, ..bench(args) };
-                let mean = |spec: PolicySpec| discover(&mut *spec.build(costs), costs, &bench).mean_ns;
+                let mean =
+                    |spec: PolicySpec| discover(&mut *spec.build(costs), costs, &bench).mean_ns;
                 let published = PUBLISHED_POLICIES.map(mean);
                 let best = published.into_iter().fold(f64::INFINITY, f64::min);
                 for (&spec, worst) in args.policy.iter().zip(&mut worst) {
@@ -270,12 +306,18 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
             let us = way.moving_ns(costs, bytes) as f64 / 1e3;
             points.push((bytes as f64, us));
             let overlap = overlap(costs, way, bytes, EAGER_MAX, compute_ns);
-            let row: [Cell; 5] =
-                [bytes.into(), way.name().into(), us.into(), (bytes as f64 / us).into(), overlap.into()];
+            let row: [Cell; 5] = [
+                bytes.into(),
+                way.name().into(),
+                us.into(),
+                (bytes as f64 / us).into(),
+                overlap.into(),
+            ];
             table.row(row);
         }
         latencies = latencies.with(Series::line(way.name(), points));
-        let values = [4, 4096, 128 << 10].map(|bytes| overlap(costs, way, bytes, EAGER_MAX, compute_ns));
+        let values =
+            [4, 4096, 128 << 10].map(|bytes| overlap(costs, way, bytes, EAGER_MAX, compute_ns));
         overlaps = overlaps.with(way.name(), values);
     }
     let mut chosen = Table::new(
@@ -305,7 +347,8 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         Cell::None,
     ]);
     results.tables.extend([table, chosen]);
-    let mut figure = Figure::new("Which way within a node (virtual time)").with(latencies).with(overlaps);
+    let mut figure =
+        Figure::new("Which way within a node (virtual time)").with(latencies).with(overlaps);
     figure.columns = 2;
     results.figures.push(("thresholds", figure));
 }

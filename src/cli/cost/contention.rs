@@ -57,8 +57,9 @@ impl Default for Args {
 /// Every message's way is walked, and every process has a rank.
 fn check(args: &Args, layout: &Layout) -> Result<(), BadInput> {
     let nodes = u64::from(args.routers) * u64::from(layout.nodes_per_router);
-    let links =
-        nodes.saturating_mul(u64::from(layout.processes_per_node)).saturating_mul(args.routers.into());
+    let links = nodes
+        .saturating_mul(u64::from(layout.processes_per_node))
+        .saturating_mul(args.routers.into());
     if links > LINKS_MAX {
         let what = format!(
             "{} routers of {} nodes of {} processes are too many: processes * routers must be at most {LINKS_MAX}",
@@ -69,7 +70,11 @@ fn check(args: &Args, layout: &Layout) -> Result<(), BadInput> {
     Ok(())
 }
 
-pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
+pub(super) fn run(
+    args: &Args,
+    profile: &Profile,
+    out: Option<&Path>,
+) -> anyhow::Result<Vec<Table>> {
     let layout = &profile.layout;
     check(args, layout)?;
     let delta = profile.contention.delta_s_per_byte;
@@ -92,7 +97,8 @@ pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow:
     let mut table = Table::new("line", title, columns);
     let mut figure =
         Figure::new(format!("Contention on a line of {} routers, {}", args.routers, profile.name));
-    let mut all_senders: Vec<u32> = args.senders.iter().map(|&p| p.min(layout.processes_per_node)).collect();
+    let mut all_senders: Vec<u32> =
+        args.senders.iter().map(|&p| p.min(layout.processes_per_node)).collect();
     all_senders.dedup();
     for senders in all_senders {
         let (mut moving, mut total) = (Vec::new(), Vec::new());

@@ -77,7 +77,12 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         row(head(), "alpha_s", link.alpha_s, Cell::None);
         row(head(), "rate_bytes_per_s", link.rate_bytes_per_s, Cell::None);
         if link.limited_from.is_some() {
-            row(head(), "node_rate_bytes_per_s", link.node_rate_bytes_per_s, link.limited_from.into());
+            row(
+                head(),
+                "node_rate_bytes_per_s",
+                link.node_rate_bytes_per_s,
+                link.limited_from.into(),
+            );
         }
     }
     let gamma = if search == Search::Steps { "gamma_step_s" } else { "gamma_s" };
@@ -89,8 +94,10 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     if let Some(file) = &args.save {
         let mut fitted = profile.clone();
         fit.apply(&mut fitted);
-        fitted.name = file.file_stem().map_or("fitted".into(), |stem| stem.to_string_lossy().into_owned());
-        fs::write(file, fitted.to_toml()).with_context(|| format!("cannot write {}", file.display()))?;
+        fitted.name =
+            file.file_stem().map_or("fitted".into(), |stem| stem.to_string_lossy().into_owned());
+        fs::write(file, fitted.to_toml())
+            .with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(vec![table])
 }

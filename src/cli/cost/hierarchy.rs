@@ -44,18 +44,29 @@ impl Default for Args {
     }
 }
 
-pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
+pub(super) fn run(
+    args: &Args,
+    profile: &Profile,
+    out: Option<&Path>,
+) -> anyhow::Result<Vec<Table>> {
     let spread = &args.spread;
     let levels = poisson([args.edge; 3], spread.processes, args.coarsest as usize);
     let bar = progress_bar(levels.len() * spread.product.len());
     let patterns: Vec<_> = levels.iter().map(|level| level.matrix.pattern()).collect();
     let mut tables = Vec::new();
-    let heading = format!("Cost of products on {}^3 cells, {} processes", args.edge, spread.processes);
+    let heading =
+        format!("Cost of products on {}^3 cells, {} processes", args.edge, spread.processes);
     let mut figure = Figure::new(heading);
     for &product in &spread.product {
         let mut costs = Vec::new();
         for (number, (level, pattern)) in levels.iter().zip(&patterns).enumerate() {
-            costs.push(spread.cost(profile, &number.to_string(), pattern, &level.partition, product)?);
+            costs.push(spread.cost(
+                profile,
+                &number.to_string(),
+                pattern,
+                &level.partition,
+                product,
+            )?);
             bar.inc(1);
         }
         let title = format!(

@@ -43,7 +43,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The messages (CSV); - for standard input. With --trace a folder, archive or file of recorded MPI calls
+    /// The messages (CSV); - for standard input. With --trace a folder, archive or file of recorded
+    /// MPI calls
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// FILE is a trace
@@ -58,7 +59,8 @@ pub(super) struct Args {
     /// Term of queue search that is part of the total
     #[arg(long, value_enum, value_name = "TERM", default_value_t = TermArg::Steps)]
     queue: TermArg,
-    /// Links that a byte passes on average; without it computed for the smallest torus that holds the job
+    /// Links that a byte passes on average; without it computed for the smallest torus that holds
+    /// the job
     #[arg(long, value_name = "H")]
     hops: Option<f64>,
     /// A table of all ranks as well
@@ -92,8 +94,8 @@ impl Args {
             let list = MessageList::read_csv(input).map_err(|error| bad_line(&name, &error))?;
             return Ok((name, list));
         }
-        let found =
-            trace::open(&self.file, &OpenOptions::default()).and_then(|trace| from_trace::read(&*trace));
+        let found = trace::open(&self.file, &OpenOptions::default())
+            .and_then(|trace| from_trace::read(&*trace));
         let found = found.map_err(|error| match error.kind() {
             TraceErrorKind::Io(_) => anyhow::Error::from(error),
             _ => BadInput(error.to_string()).into(),
@@ -128,7 +130,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         TermArg::Steps => QueueTerm::Steps,
     };
     let options = args.nic.options(args.bins);
-    let posting = args.posting.unwrap_or(if args.trace { PostingArg::Given } else { PostingArg::Random });
+    let posting =
+        args.posting.unwrap_or(if args.trace { PostingArg::Given } else { PostingArg::Random });
     let posting = posting.with_seed(args.seed);
     let title = format!(
         "{name} on {}: {} ranks, {} a node; microseconds of the slowest rank, steps by {} posted in {} order.",
@@ -140,8 +143,11 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     );
     let mut phases = Table::new("phases", title, PHASE_COLUMNS);
     let mut ranks = Table::new("ranks", "Every rank; microseconds.", RANK_COLUMNS);
-    let mut places =
-        Table::new("places", "Where the messages go.", ["phase", "place", "protocol", "messages", "bytes"]);
+    let mut places = Table::new(
+        "places",
+        "Where the messages go.",
+        ["phase", "place", "protocol", "messages", "bytes"],
+    );
     let mut sum = Split::default();
     let mut all = 0;
     for phase in &list.phases {
@@ -156,7 +162,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
             for protocol in Protocol::ALL {
                 let (messages, bytes) = table[place as usize][protocol as usize];
                 if messages > 0 {
-                    let names = [phase.name.as_str(), place.name(), protocol.name()].map(Cell::from);
+                    let names =
+                        [phase.name.as_str(), place.name(), protocol.name()].map(Cell::from);
                     places.row(names.into_iter().chain([messages.into(), bytes.into()]));
                 }
             }
@@ -164,7 +171,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     }
     let columns = ["phases", "messages", "moving_us", "searching_us", "contention_us", "total_us"];
     let mut application = Table::new("application", "All phases, one after the other.", columns);
-    let parts = [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
+    let parts =
+        [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
     application.row([list.phases.len().into(), all.into()].into_iter().chain(parts));
     let mut tables = vec![phases, places];
     tables.extend(args.per_rank.then_some(ranks));

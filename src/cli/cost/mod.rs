@@ -56,7 +56,8 @@ enum What {
     Spmv(product::Args),
     Hierarchy(hierarchy::Args),
     Contention(contention::Args),
-    /// Print the machine's parameters as a file; the name of a built-in profile or a file with --profile
+    /// Print the machine's parameters as a file; the name of a built-in profile or a file with
+    /// --profile
     Profile,
 }
 
@@ -118,9 +119,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {
             let mut tables = vectors::run(&profile);
-            tables.extend(contention::run(&contention::Args::default(), &profile, common.out.as_deref())?);
+            tables.extend(contention::run(
+                &contention::Args::default(),
+                &profile,
+                common.out.as_deref(),
+            )?);
             tables.extend(ping_pong::run(&ping_pong::Args::default(), common.out.as_deref())?);
-            tables.extend(hierarchy::run(&hierarchy::Args::default(), &profile, common.out.as_deref())?);
+            tables.extend(hierarchy::run(
+                &hierarchy::Args::default(),
+                &profile,
+                common.out.as_deref(),
+            )?);
             tables
         }
     };
@@ -159,7 +168,8 @@ impl Common {
             folder(path)?;
             for table in tables {
                 let name = path.join(format!("{}.csv", table.name.replace('_', "-")));
-                fs::write(&name, table.csv()).with_context(|| format!("cannot write {}", name.display()))?;
+                fs::write(&name, table.csv())
+                    .with_context(|| format!("cannot write {}", name.display()))?;
             }
         }
         let mut out = output::stdout();
@@ -171,7 +181,8 @@ impl Common {
 /// Sets `table.key=value` in a file of parameters.
 fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
     let (path, value) = text.split_once('=').ok_or("must be TABLE.KEY=VALUE")?;
-    let parse = |value: &str| format!("v = {}", value.trim()).parse::<toml::Table>().ok()?.remove("v");
+    let parse =
+        |value: &str| format!("v = {}", value.trim()).parse::<toml::Table>().ok()?.remove("v");
     let value = parse(value).ok_or_else(|| format!("{value:?} is no number"))?;
     let (tables, key) = path.trim().rsplit_once('.').ok_or("must be TABLE.KEY=VALUE")?;
     let mut table = document;
@@ -183,7 +194,9 @@ fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
     }
     // Rates are real numbers even if they are written without a point.
     let value = match (table.get(key), &value) {
-        (Some(toml::Value::Float(_)), toml::Value::Integer(number)) => toml::Value::Float(*number as f64),
+        (Some(toml::Value::Float(_)), toml::Value::Integer(number)) => {
+            toml::Value::Float(*number as f64)
+        }
         _ => value,
     };
     table.insert(key.to_owned(), value);

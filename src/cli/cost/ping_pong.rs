@@ -157,8 +157,16 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
 }
 
 fn predicted_table(predictions: &[EnginePrediction]) -> Table {
-    let columns =
-        ["engine", "order", "messages", "steps", "measured_us", "by_steps_us", "by_bound_us", "by_third_us"];
+    let columns = [
+        "engine",
+        "order",
+        "messages",
+        "steps",
+        "measured_us",
+        "by_steps_us",
+        "by_bound_us",
+        "by_third_us",
+    ];
     let mut table = Table::new("ping_pong_runs", "Ping-pong, both ways.", columns);
     for test in predictions.iter().flat_map(|prediction| &prediction.tests) {
         let run = &test.measured;
@@ -182,8 +190,14 @@ fn figure(predictions: &[EnginePrediction]) -> Figure {
         };
         for order in ["worst", "random", "best"] {
             panel = panel
-                .with(Series::line(format!("{order}, measured"), points(order, |test| test.measured.seconds)))
-                .with(Series::limit(format!("{order}, by steps"), points(order, |test| test.by_steps_s)));
+                .with(Series::line(
+                    format!("{order}, measured"),
+                    points(order, |test| test.measured.seconds),
+                ))
+                .with(Series::limit(
+                    format!("{order}, by steps"),
+                    points(order, |test| test.by_steps_s),
+                ));
         }
         let bound = points("random", |test| test.by_bound_s);
         figure = figure.with(panel.with(Series::limit("random, by gamma n^2", bound)));

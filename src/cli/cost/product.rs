@@ -112,7 +112,8 @@ impl Spread {
         ];
         let mut shares = Vec::new();
         for entry in engines(&self.engine)? {
-            let steps = steps_by_rank(entry, &options, &messages, self.posting.with_seed(self.seed))?;
+            let steps =
+                steps_by_rank(entry, &options, &messages, self.posting.with_seed(self.seed))?;
             let cost = PhaseCost::of(profile, partition.processes(), &messages, None, Some(&steps));
             splits.push((entry.name.to_owned(), cost.split(QueueTerm::Steps)));
             let most = steps.values().copied().max().unwrap_or(0) as f64;
@@ -132,9 +133,9 @@ impl Spread {
 
 /// A table of such costs.
 pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> Table {
-    let engines: Vec<&str> = costs
-        .first()
-        .map_or(Vec::new(), |cost| cost.splits.iter().skip(2).map(|(name, _)| name.as_str()).collect());
+    let engines: Vec<&str> = costs.first().map_or(Vec::new(), |cost| {
+        cost.splits.iter().skip(2).map(|(name, _)| name.as_str()).collect()
+    });
     let mut columns: Vec<String> = [
         "label",
         "rows",
@@ -172,10 +173,12 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
     table
 }
 
-/// Stacked parts of the slowest process, a panel for each way of counting the search but a third of the bound.
+/// Stacked parts of the slowest process, a panel for each way of counting the search but a third of
+/// the bound.
 pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars> {
-    let ways: Vec<&str> =
-        costs.first().map_or(Vec::new(), |cost| cost.splits.iter().map(|(name, _)| name.as_str()).collect());
+    let ways: Vec<&str> = costs
+        .first()
+        .map_or(Vec::new(), |cost| cost.splits.iter().map(|(name, _)| name.as_str()).collect());
     let panel = |(way, name): (usize, &&str)| {
         let title = match *name {
             "bound" => format!("{of}: queue search by gamma n^2"),
@@ -194,7 +197,11 @@ pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars
     ways.iter().enumerate().filter(|(_, name)| **name != "third").map(panel).collect()
 }
 
-pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
+pub(super) fn run(
+    args: &Args,
+    profile: &Profile,
+    out: Option<&Path>,
+) -> anyhow::Result<Vec<Table>> {
     let spread = &args.spread;
     let (name, input) = open(&args.file)?;
     let pattern = read(input).map_err(|error| bad_line(&name, &error))?;
@@ -206,12 +213,14 @@ pub(super) fn run(args: &Args, profile: &Profile, out: Option<&Path>) -> anyhow:
         return Err(BadInput(text).into());
     }
     let partition = Partition::even(pattern.rows, spread.processes);
-    let cost = |&product: &ProductArg| spread.cost(profile, product.name(), &pattern, &partition, product);
+    let cost =
+        |&product: &ProductArg| spread.cost(profile, product.name(), &pattern, &partition, product);
     let costs = spread.product.iter().map(cost).collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(path) = out {
         folder(path)?;
-        let figure =
-            panels(&costs, "product with", "what").into_iter().fold(Figure::new(&name), Figure::with);
+        let figure = panels(&costs, "product with", "what")
+            .into_iter()
+            .fold(Figure::new(&name), Figure::with);
         figure.write(path, "spmv")?;
     }
     let title = format!(

@@ -13,7 +13,8 @@ const MESSAGES: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 
 pub(super) fn run(profile: &Profile) -> Vec<Table> {
     let ppn = profile.layout.processes_per_node;
-    let columns = ["bytes", "protocol", "socket_us", "node_us", "network_us", "network_full_node_us"];
+    let columns =
+        ["bytes", "protocol", "socket_us", "node_us", "network_us", "network_full_node_us"];
     let title = format!("One message on {}, {ppn} processes a node (M1-M3).", profile.name);
     let mut one = Table::new("one_message", title, columns);
     for bytes in LENGTHS {
@@ -31,7 +32,8 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
         queue.row([Cell::from(messages)].into_iter().chain(cells));
     }
     let columns = ["hops", "bytes_per_process", "link_bytes", "contention_us"];
-    let mut links = Table::new("contention", format!("Contention, {ppn} processes a node (M6)."), columns);
+    let mut links =
+        Table::new("contention", format!("Contention, {ppn} processes a node (M6)."), columns);
     for (hops, bytes) in [(1.0, 1e4), (2.0, 1e4), (2.0, 1e6), (4.0, 1e6)] {
         let load = link_bytes(hops, bytes, ppn);
         let seconds = contention_s(profile.contention.delta_s_per_byte, load);

@@ -13,11 +13,15 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         "Figure 8 of the paper (O40) and what {} (version {}) predicts, in M messages/s.",
         base.profile.name, base.profile.version
     );
-    let mut table =
-        Table::new("accuracy", title, ["series", "threads", "measured", "predicted", "error %", "point"]);
+    let mut table = Table::new(
+        "accuracy",
+        title,
+        ["series", "threads", "measured", "predicted", "error %", "point"],
+    );
     let mut results = Vec::new();
     for point in points() {
-        let (setup, offer) = series(&Setup { handlers: point.threads, ..base.clone() }, point.series);
+        let (setup, offer) =
+            series(&Setup { handlers: point.threads, ..base.clone() }, point.series);
         let predicted = predict(&setup, &offer, 0).map_err(wrong)?.rate;
         table.row([
             point.series.name().into(),
@@ -35,7 +39,8 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         results.push((point, predicted));
     }
     let errors = |wanted: &dyn Fn(Series) -> bool| {
-        let held_out = results.iter().filter(|(point, _)| point.used == Use::Clean && wanted(point.series));
+        let held_out =
+            results.iter().filter(|(point, _)| point.used == Use::Clean && wanted(point.series));
         mape(held_out.map(|&(point, predicted)| (predicted, point.rate)))
     };
     let mut summary = Table::new(
@@ -60,9 +65,10 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
                 let here = results.iter().filter(move |(point, _)| point.series == series);
                 here.map(move |result| (result.0.threads as f64, pick(result))).collect::<Vec<_>>()
             };
-            let panel = Lines::new(series.name(), Axis::powers("threads"), Axis::linear("M messages/s"))
-                .with(Curve::new("measured", Style::Line, of(|result| result.0.rate)))
-                .with(Curve::new("predicted", Style::Limit, of(|result| result.1)));
+            let panel =
+                Lines::new(series.name(), Axis::powers("threads"), Axis::linear("M messages/s"))
+                    .with(Curve::new("measured", Style::Line, of(|result| result.0.rate)))
+                    .with(Curve::new("predicted", Style::Limit, of(|result| result.1)));
             figure = figure.with(panel);
         }
         figure.write(folder, "figure8_predicted")?;

@@ -1,4 +1,5 @@
-//! One run in detail: a row per handler in the shape of `dpa-statistics`, and a trace for Chrome or Perfetto.
+//! One run in detail: a row per handler in the shape of `dpa-statistics`, and a trace for Chrome or
+//! Perfetto.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,7 +7,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use dpamatch_predict::{
-    Accesses, Gain, Kind, Level, Offer, Part, Phase, Prediction, Setup, limits, predict, write_chrome,
+    Accesses, Gain, Kind, Level, Offer, Part, Phase, Prediction, Setup, limits, predict,
+    write_chrome,
 };
 
 use super::super::table::{Cell, Table};
@@ -129,7 +131,8 @@ fn came_to(name: &str, part: &Part) -> Table {
     table
 }
 
-/// Columns as `dpa-statistics` has them (cycles, instructions, time, executions, name), then what it cannot know.
+/// Columns as `dpa-statistics` has them (cycles, instructions, time, executions, name), then what
+/// it cannot know.
 fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
     let columns = [
         "thread",
@@ -152,8 +155,9 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
     let mut table = Table::new("handlers", title, columns);
     for (index, (eu, counters)) in part.outcome.eus.iter().zip(&part.handlers).enumerate() {
         // `walked` and `refused` are several counters.
-        let concerns =
-            |counter: &str, name: &str| counter == name || (name.ends_with('_') && counter.starts_with(name));
+        let concerns = |counter: &str, name: &str| {
+            counter == name || (name.ends_with('_') && counter.starts_with(name))
+        };
         let count = |name: &str| {
             counters
                 .iter()
@@ -188,7 +192,8 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
 
 /// Where the EUs' time went.
 fn times(part: &Part) -> Table {
-    let mut table = Table::new("times", "Time of all EUs, by what it went into.", ["what", "us", "%"]);
+    let mut table =
+        Table::new("times", "Time of all EUs, by what it went into.", ["what", "us", "%"]);
     let sum = |pick: &dyn Fn(&dpamatch_predict::Time) -> u64| {
         part.outcome.eus.iter().map(|eu| pick(&eu.time)).sum::<u64>()
     };
@@ -214,7 +219,8 @@ fn times(part: &Part) -> Table {
 
 /// What was touched, and where it was found.
 fn accesses(part: &Part) -> Table {
-    let columns = ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];
+    let columns =
+        ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];
     let title = "What all EUs touched, and how often it was found where.";
     let mut table = Table::new("accesses", title, columns);
     for kind in Kind::ALL {
@@ -240,7 +246,9 @@ fn accesses(part: &Part) -> Table {
 fn limited_by(prediction: &Prediction, gains: &[Gain]) -> Table {
     let first = gains.first().filter(|gain| gain.gain > 0.005);
     let title = match first {
-        Some(first) => format!("What limits: {}. M messages/s without each limit.", first.limit.name()),
+        Some(first) => {
+            format!("What limits: {}. M messages/s without each limit.", first.limit.name())
+        }
         None => "What limits: nothing of these alone. M messages/s without each limit.".to_owned(),
     };
     let mut table = Table::new("limits", title, ["without", "rate", "gain %"]);

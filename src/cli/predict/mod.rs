@@ -14,7 +14,9 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
-use dpamatch_predict::{FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError};
+use dpamatch_predict::{
+    FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError,
+};
 
 use super::table::{Format, Table, write};
 use super::{BadInput, output};
@@ -84,8 +86,8 @@ pub(super) struct Common {
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
-    /// Longest eager message in bytes; longer ones are read from the sender's memory (O21) [default: 64, or --bytes;
-    /// 512 for traces and streams]
+    /// Longest eager message in bytes; longer ones are read from the sender's memory (O21)
+    /// [default: 64, or --bytes; 512 for traces and streams]
     #[arg(long, global = true, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=65536))]
     eager_limit: Option<u64>,
     /// Skip receives that a lower handler booked (O27)
@@ -210,8 +212,9 @@ impl FromStr for Threads {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
-        let number =
-            |text: &str| text.trim().parse().ok().filter(|number| (1..=HANDLERS_MAX).contains(number));
+        let number = |text: &str| {
+            text.trim().parse().ok().filter(|number| (1..=HANDLERS_MAX).contains(number))
+        };
         match (number(first), number(last)) {
             (Some(first), Some(last)) if first <= last => Ok(Self { first, last }),
             _ => Err(format!("takes N or N-M, numbers from 1 to {HANDLERS_MAX}")),

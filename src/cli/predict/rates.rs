@@ -11,10 +11,15 @@ use super::{Common, Threads, Workload, make, numbers, wrong};
 #[derive(Debug, clap::Args)]
 pub(super) struct RatesArgs {
     /// Numbers of handlers, each on an EU of its own; N-M for all from N to M
-    #[arg(long, value_name = "N,N-M..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128,190")]
+    #[arg(
+        long,
+        value_name = "N,N-M..",
+        value_delimiter = ',',
+        default_value = "1,2,4,8,16,32,64,128,190"
+    )]
     threads: Vec<Threads>,
-    /// Workloads: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P (P per cent of
-    /// the receives equal)
+    /// Workloads: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P
+    /// (P per cent of the receives equal)
     #[arg(
         long,
         value_name = "NAME,NAME..",
@@ -37,8 +42,17 @@ pub(super) struct RatesArgs {
 }
 
 /// Columns for every workload.
-const COLUMNS: [&str; 9] =
-    ["workload", "handlers", "rate", "us per block", "fast", "slow", "EUs busy %", "limit", "gain %"];
+const COLUMNS: [&str; 9] = [
+    "workload",
+    "handlers",
+    "rate",
+    "us per block",
+    "fast",
+    "slow",
+    "EUs busy %",
+    "limit",
+    "gain %",
+];
 /// And for a sequence, from a message's arrival to the end of its handler.
 const LATENCY: [&str; 2] = ["latency us", "longest us"];
 
@@ -47,7 +61,8 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     let window = if args.stream { Some(0) } else { args.window };
     let change = |setup: Setup| {
         let mut setup = setup;
-        setup.profile.driver.window = window.map_or(setup.profile.driver.window, |window| window as usize);
+        setup.profile.driver.window =
+            window.map_or(setup.profile.driver.window, |window| window as usize);
         setup
     };
     let profile = change(common.setup(1)?).profile;
@@ -55,7 +70,9 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         Some(Workload { name, offer: Offer::Sequence(sequence), .. }) => {
             format!("{name}: {}", describe(sequence))
         }
-        _ if profile.driver.window == 0 => format!("an endless stream, messages of {} bytes", args.bytes),
+        _ if profile.driver.window == 0 => {
+            format!("an endless stream, messages of {} bytes", args.bytes)
+        }
         _ => format!("windows of {}, messages of {} bytes", profile.driver.window, args.bytes),
     };
     let title = format!(
@@ -87,8 +104,11 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     bar.finish_and_clear();
     if let Some(folder) = &common.out {
         make(folder)?;
-        let panel =
-            Lines::new("Predicted rate", Axis::powers("handlers"), Axis::linear("M messages/s, virtual"));
+        let panel = Lines::new(
+            "Predicted rate",
+            Axis::powers("handlers"),
+            Axis::linear("M messages/s, virtual"),
+        );
         let panel = lines.into_iter().fold(panel, Lines::with);
         Figure::new(format!("Predicted for {}", profile.name))
             .with(panel)
@@ -105,7 +125,10 @@ fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<V
         Offer::Pattern { .. } => (setup.handlers as f64 / now.rate, vec![]),
         Offer::Sequence(_) => {
             let (mean, longest) = latency_us(part);
-            (part.time as f64 / 1e6 / part.count("blocks").max(1) as f64, vec![mean.into(), longest.into()])
+            (
+                part.time as f64 / 1e6 / part.count("blocks").max(1) as f64,
+                vec![mean.into(), longest.into()],
+            )
         }
     };
     let mut row: Vec<Cell> = vec![

@@ -52,7 +52,8 @@ pub(super) struct PostArgs {
 enum Times {
     /// As fast as the wire of the profile brings them
     Fast,
-    /// Not before the time that the order gives: of the recorded clocks, or of the simulated network
+    /// Not before the time that the order gives: of the recorded clocks, or of the simulated
+    /// network
     Recorded,
 }
 
@@ -87,8 +88,11 @@ impl RecordedArgs {
 
     fn sequence(&self, path: &Path, common: &Common) -> anyhow::Result<Workload> {
         let bad = |what: String| BadInput(format!("{}: {what}", path.display()));
-        let rank =
-            self.rank.map(Rank::new).transpose().map_err(|error| BadInput(format!("--rank: {error}")))?;
+        let rank = self
+            .rank
+            .map(Rank::new)
+            .transpose()
+            .map_err(|error| BadInput(format!("--rank: {error}")))?;
         let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
         let source = open(path, options, &Interrupt::catch()?)?;
         let bar = progress(source.ranks().len());
@@ -96,19 +100,24 @@ impl RecordedArgs {
         bar.finish_and_clear();
         let at = match self.rank {
             Some(rank) => run.programs.iter().position(|program| program.rank == rank),
-            None => (0..run.programs.len()).max_by_key(|&at| (run.inbound[at].len(), usize::MAX - at)),
+            None => {
+                (0..run.programs.len()).max_by_key(|&at| (run.inbound[at].len(), usize::MAX - at))
+            }
         };
         let at = at.ok_or_else(|| bad("no trace of this rank".to_owned()))?;
         let network = Network { seed: common.seed, ..Network::default() };
-        let (orders, ..) = run
-            .orders(self.order.choice(common.seed), network)
-            .ok_or_else(|| bad("--order time: not all ranks of the trace have wall times".to_owned()))?;
+        let (orders, ..) =
+            run.orders(self.order.choice(common.seed), network).ok_or_else(|| {
+                bad("--order time: not all ranks of the trace have wall times".to_owned())
+            })?;
         let order = &orders[at];
         let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));
         // A recorded order has no matched probes: they are receives there.
-        let mut events = sequence(run.view(at).events(order)).map_err(|event| bad(event.to_string()))?;
+        let mut events =
+            sequence(run.view(at).events(order)).map_err(|event| bad(event.to_string()))?;
         if self.times == Times::Recorded {
-            let times: Option<Vec<u64>> = (0..order.len()).map(|place| order.time_ns(place)).collect();
+            let times: Option<Vec<u64>> =
+                (0..order.len()).map(|place| order.time_ns(place)).collect();
             let times = times.ok_or_else(|| {
                 bad("--times recorded goes with --order causal or time: other orders have no times"
                     .to_owned())
@@ -130,7 +139,8 @@ pub(super) fn describe(sequence: &Sequence) -> String {
             Event::Cancel { .. } => 3,
         }] += 1;
     }
-    let when = if sequence.is_timed() { "at their times" } else { "as fast as the wire brings them" };
+    let when =
+        if sequence.is_timed() { "at their times" } else { "as fast as the wire brings them" };
     let [messages, posts, probes, cancels] = counts;
     format!("{messages} messages {when}, {posts} posts, {probes} probes, {cancels} cancels")
 }

@@ -51,23 +51,33 @@ const VARIANTS: &[Variant] = &[
     variant("placement", "spread", |setup| {
         setup.profile.rules.placement = dpamatch_predict::Placement::Spread
     }),
-    variant("blocks (S1)", "fence", |setup| setup.profile.rules.fence = dpamatch_predict::Fence::Block),
+    variant("blocks (S1)", "fence", |setup| {
+        setup.profile.rules.fence = dpamatch_predict::Fence::Block
+    }),
     variant("blocks (S1)", "pipelined", |setup| {
         setup.profile.rules.fence = dpamatch_predict::Fence::Pipelined
     }),
-    variant("barrier", "one word", |setup| setup.profile.rules.barrier = dpamatch_predict::Barrier::Word),
+    variant("barrier", "one word", |setup| {
+        setup.profile.rules.barrier = dpamatch_predict::Barrier::Word
+    }),
     variant("barrier", "a word per handler", |setup| {
         setup.profile.rules.barrier = dpamatch_predict::Barrier::Lanes;
     }),
     variant("boundary", "handlers", |setup| {
         setup.profile.rules.boundary = dpamatch_predict::Boundary::Handlers;
     }),
-    variant("boundary", "leader", |setup| setup.profile.rules.boundary = dpamatch_predict::Boundary::Leader),
+    variant("boundary", "leader", |setup| {
+        setup.profile.rules.boundary = dpamatch_predict::Boundary::Leader
+    }),
     variant("overlap", "clean handlers", |setup| {
         setup.profile.rules.overlap = dpamatch_predict::Overlap::Clean;
     }),
-    variant("overlap", "always", |setup| setup.profile.rules.overlap = dpamatch_predict::Overlap::Always),
-    variant("overlap", "never", |setup| setup.profile.rules.overlap = dpamatch_predict::Overlap::Never),
+    variant("overlap", "always", |setup| {
+        setup.profile.rules.overlap = dpamatch_predict::Overlap::Always
+    }),
+    variant("overlap", "never", |setup| {
+        setup.profile.rules.overlap = dpamatch_predict::Overlap::Never
+    }),
 ];
 
 #[derive(Debug, clap::Args)]
@@ -84,7 +94,8 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
     let (workloads, what) = match args.recorded.load(common)? {
         Some(recorded) => (vec![(recorded.name.clone(), recorded)], "a recorded sequence"),
         None => {
-            let named = [("no conflicts", "nc"), ("all equal", "wc-fp"), ("25 % equal", "mixed:25")];
+            let named =
+                [("no conflicts", "nc"), ("all equal", "wc-fp"), ("25 % equal", "mixed:25")];
             let workload = |(title, name): (&str, &str)| {
                 Workload::parse(name, common.seed, 8).map(|workload| (title.to_owned(), workload))
             };

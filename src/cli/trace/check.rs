@@ -11,8 +11,8 @@ use super::{BadInput, Format, TraceArgs, bad_input, numbers_table, output};
 
 /// Read every call of every rank, and compare their numbers with what each file's footer says
 ///
-/// Exit code 2 if a file is damaged or says something else; with --salvage only if it says something else
-/// about calls that are there.
+/// Exit code 2 if a file is damaged or says something else; with --salvage only if it says
+/// something else about calls that are there.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -64,7 +64,9 @@ fn verdict(result: &Result<Tally, TraceError>) -> String {
         (Some(_), []) => "agrees with the footer".to_owned(),
         (Some(_), differences) => differences
             .iter()
-            .map(|(function, promised, records)| format!("{function}: {records} records, footer {promised}"))
+            .map(|(function, promised, records)| {
+                format!("{function}: {records} records, footer {promised}")
+            })
             .collect::<Vec<_>>()
             .join("; "),
     }

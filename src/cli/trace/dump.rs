@@ -13,8 +13,8 @@ use super::{BadInput, Format, TraceArgs, bad_input, output};
 
 /// Print the calls of a rank, one a line
 ///
-/// A line has the call's number, the byte of its record, its wall time at entry and its length, the thread,
-/// and all arguments as recorded.
+/// A line has the call's number, the byte of its record, its wall time at entry and its length, the
+/// thread, and all arguments as recorded.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -103,7 +103,8 @@ struct Duration(Span);
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Span { entry_ns, return_ns } = self.0;
-        let (seconds, ns) = (entry_ns.div_euclid(1_000_000_000), entry_ns.rem_euclid(1_000_000_000));
+        let (seconds, ns) =
+            (entry_ns.div_euclid(1_000_000_000), entry_ns.rem_euclid(1_000_000_000));
         let length_ns = return_ns.saturating_sub(entry_ns);
         write!(f, "{seconds}.{ns:09} +{}.{:03} us", length_ns / 1000, (length_ns % 1000).abs())
     }
@@ -140,8 +141,12 @@ impl fmt::Display for Value<'_> {
         match self.0 {
             Argument::Absent => write!(f, "-"),
             Argument::Number(number) => write!(f, "{number}"),
-            Argument::Numbers(numbers) => list(f, numbers.iter(), |f, number| write!(f, "{number}")),
-            Argument::Requests(requests) => list(f, requests.iter(), |f, request| write!(f, "{}", request.0)),
+            Argument::Numbers(numbers) => {
+                list(f, numbers.iter(), |f, number| write!(f, "{number}"))
+            }
+            Argument::Requests(requests) => {
+                list(f, requests.iter(), |f, request| write!(f, "{}", request.0))
+            }
             Argument::Statuses(statuses) => list(f, statuses.iter(), |f, status| {
                 let Status { bytes, source, tag, cancelled, .. } = *status;
                 let cancelled = if cancelled { " cancelled" } else { "" };
@@ -182,7 +187,9 @@ impl Serialize for Value<'_> {
             Argument::Absent => serializer.serialize_none(),
             Argument::Number(number) => serializer.serialize_i64(number),
             Argument::Numbers(numbers) => serializer.collect_seq(numbers),
-            Argument::Requests(requests) => serializer.collect_seq(requests.iter().map(|request| request.0)),
+            Argument::Requests(requests) => {
+                serializer.collect_seq(requests.iter().map(|request| request.0))
+            }
             Argument::Statuses(statuses) => serializer.collect_seq(statuses.iter().map(|status| {
                 let Status { bytes, source, tag, cancelled, error } = *status;
                 StatusFields { bytes, source, tag, cancelled, error }

@@ -96,8 +96,13 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
     let mut seen = sum.calls.clone();
     seen.merge(&sum.ignored);
     for (function, _) in seen.iter() {
-        let ignored = if sum.footers > 0 { sum.ignored.get(function).to_string() } else { "-".to_owned() };
-        functions.add_row([function.name().to_owned(), sum.calls.get(function).to_string(), ignored]);
+        let ignored =
+            if sum.footers > 0 { sum.ignored.get(function).to_string() } else { "-".to_owned() };
+        functions.add_row([
+            function.name().to_owned(),
+            sum.calls.get(function).to_string(),
+            ignored,
+        ]);
     }
     writeln!(out, "\n{functions}\n\n{} calls", sum.calls.total())?;
     Ok(())

@@ -1,22 +1,23 @@
-//! The engine that changes its structure with the load (Bayatpour, Subramoni, Chakraborty, Panda, *Adaptive and
-//! Dynamic Design for MPI Tag Matching*, CLUSTER 2016; O3: "traditional, then bin or rank"). What follows is our
-//! own making of that idea.
+//! The engine that changes its structure with the load (Bayatpour, Subramoni, Chakraborty, Panda,
+//! *Adaptive and Dynamic Design for MPI Tag Matching*, CLUSTER 2016; O3: "traditional, then bin or
+//! rank"). What follows is our own making of that idea.
 //!
 //! Every communicator starts as a list and is looked at after each window of searches (A1 to A4):
 //!
-//! - **A1** A list whose searches were long on average becomes a table: lists by source (*ranks*) if the job is
-//!   no larger than the table would be and the entries spread over the sources, else hash *bins* by source and
-//!   tag.
+//! - **A1** A list whose searches were long on average becomes a table: lists by source (*ranks*)
+//!   if the job is no larger than the table would be and the entries spread over the sources, else
+//!   hash *bins* by source and tag.
 //! - **A2** Ranks whose searches are long, since one source has many entries, become bins.
-//! - **A3** A table becomes a list when its queues were short for several windows and are short now.
-//! - **A4** Nothing flaps: what is short enough for A3 is far below what is long for A1, and a way there and back
-//!   takes at least [`AdaptiveConfig::calm`] windows and one.
+//! - **A3** A table becomes a list when its queues were short for several windows and are short
+//!   now.
+//! - **A4** Nothing flaps: what is short enough for A3 is far below what is long for A1, and a way
+//!   there and back takes at least [`AdaptiveConfig::calm`] windows and one.
 //!
-//! Every entry stands in the list of all entries of its queue, in posting or arrival order, whatever the
-//! structure; a conversion walks that list and links each entry a second time, in its table chain. So it keeps
-//! the order exactly, and the way back is to drop the table. Receives that have no place in the table because of
-//! a wildcard share one chain, which competes by label; a search of the UMQ that the table cannot answer walks
-//! the list of all.
+//! Every entry stands in the list of all entries of its queue, in posting or arrival order,
+//! whatever the structure; a conversion walks that list and links each entry a second time, in its
+//! table chain. So it keeps the order exactly, and the way back is to drop the table. Receives that
+//! have no place in the table because of a wildcard share one chain, which competes by label; a
+//! search of the UMQ that the table cannot answer walks the list of all.
 
 mod window;
 
@@ -95,7 +96,8 @@ pub struct Adapted {
 }
 
 impl Adapted {
-    /// Sources that a table by source has heads for: the told size, or as far as the sources seen reach.
+    /// Sources that a table by source has heads for: the told size, or as far as the sources seen
+    /// reach.
     fn ranks(&self) -> u32 {
         self.size.unwrap_or(self.seen).max(1)
     }
@@ -104,7 +106,8 @@ impl Adapted {
         self.seen = self.seen.max(source.saturating_add(1));
     }
 
-    /// The table's place for a source and tag; `None` where a wildcard leaves it open, and in a list.
+    /// The table's place for a source and tag; `None` where a wildcard leaves it open, and in a
+    /// list.
     #[inline]
     fn slot(&self, source: Option<u32>, tag: Option<u32>) -> Option<usize> {
         match self.shape {
@@ -158,7 +161,8 @@ pub struct Adaptive {
 pub type AdaptiveEngine = Indexed<Adaptive, 2, 2>;
 
 impl AdaptiveEngine {
-    /// An engine with empty queues; `size` is the number of processes in communicators of which none was told.
+    /// An engine with empty queues; `size` is the number of processes in communicators of which
+    /// none was told.
     pub fn new(config: AdaptiveConfig, size: Option<u32>) -> Self {
         Self::with_index(Adaptive { config, default_size: size, conversions: [0; 3], bytes: 0 })
     }
@@ -190,8 +194,8 @@ impl Adaptive {
         }
     }
 
-    /// Whether lists by source take no more memory than bins and are short: the length of the list that an
-    /// entry stands in, averaged over the entries (A1).
+    /// Whether lists by source take no more memory than bins and are short: the length of the list
+    /// that an entry stands in, averaged over the entries (A1).
     fn ranks_suffice(&self, entries: &Entries<2, 2>, comm: &Adapted) -> bool {
         let ranks = comm.ranks();
         if ranks > self.config.bins.get() {
@@ -237,11 +241,12 @@ impl Adaptive {
 
 /// The sources of the entries of both queues, receives from any source apart.
 fn sources(entries: &Entries<2, 2>, comm: &Adapted) -> impl Iterator<Item = u32> {
-    let posted =
-        entries.posted.walk(comm.all.posted, ALL).filter_map(|(_, posted)| match posted.selector.source {
+    let posted = entries.posted.walk(comm.all.posted, ALL).filter_map(|(_, posted)| {
+        match posted.selector.source {
             SourceSel::Any => None,
             SourceSel::Rank(rank) => Some(rank.get()),
-        });
+        }
+    });
     let messages = entries.unexpected.walk(comm.all.unexpected, ALL);
     posted.chain(messages.map(|(_, message)| message.envelope.source.get()))
 }
@@ -343,7 +348,12 @@ impl Index<2, 2> for Adaptive {
         self.adapt(entries, comm);
     }
 
-    fn link_unexpected(&mut self, entries: &mut Entries<2, 2>, comm: &mut Adapted, at: u32) -> bool {
+    fn link_unexpected(
+        &mut self,
+        entries: &mut Entries<2, 2>,
+        comm: &mut Adapted,
+        at: u32,
+    ) -> bool {
         let envelope = entries.unexpected.get(at).envelope;
         let mut collided = !comm.all.unexpected.is_empty();
         entries.unexpected.push_back(&mut comm.all.unexpected, ALL, at);

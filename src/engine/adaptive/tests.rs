@@ -49,8 +49,8 @@ fn conversions(engine: &AdaptiveEngine) -> [u64; 3] {
     conversions
 }
 
-/// A1: entries of many sources of a small job go to ranks, of one source or of a large job to bins; from then
-/// on the search is short.
+/// A1: entries of many sources of a small job go to ranks, of one source or of a large job to bins;
+/// from then on the search is short.
 #[test]
 fn long_searches_make_a_table() {
     let cases: [(Key, [u64; 3]); 3] = [
@@ -113,8 +113,8 @@ fn it_does_not_flap() {
     assert_eq!(conversions(&engine), [0, 1, 0], "a swing faster than the calm windows");
 }
 
-/// A wave of one communicator: some posts or arrivals, then as many of the other kind with keys of the same
-/// range, then cancels and probes until little is left. Some selectors have wildcards.
+/// A wave of one communicator: some posts or arrivals, then as many of the other kind with keys of
+/// the same range, then cancels and probes until little is left. Some selectors have wildcards.
 fn wave(random: &mut ChaCha8Rng, comm: CommId, next: &mut u64) -> Vec<Event> {
     let (sources, tags) = (random.random_range(1..20), random.random_range(1..4));
     let count = random.random_range(1..40);
@@ -144,12 +144,16 @@ fn wave(random: &mut ChaCha8Rng, comm: CommId, next: &mut u64) -> Vec<Event> {
     events.extend((first..*next).map(|id| event(!posts_first, id)));
     events.extend((first..*next).map(|id| Event::Cancel { recv: RecvId(id) }));
     let any = Selector::new(SourceSel::Any, TagSel::Any);
-    events.extend((first..*next).map(|id| Event::Mprobe { probe: ProbeId(id), comm, selector: any }));
+    events.extend((first..*next).map(|id| Event::Mprobe {
+        probe: ProbeId(id),
+        comm,
+        selector: any,
+    }));
     events
 }
 
-/// The order stays exact while every threshold is small, so that structures change all the time, in both
-/// directions and with wildcards in all of them.
+/// The order stays exact while every threshold is small, so that structures change all the time, in
+/// both directions and with wildcards in all of them.
 #[test]
 fn conversions_under_load_equal_the_oracle() {
     let mut seen = [0; 3];
@@ -172,7 +176,8 @@ fn conversions_under_load_equal_the_oracle() {
             matcher.run(&mut events.iter().copied(), sink).expect("an engine that runs");
             results
         };
-        let mut engine = AdaptiveEngine::new(config, (seed % 2 == 0).then_some(1 + seed as u32 % 16));
+        let mut engine =
+            AdaptiveEngine::new(config, (seed % 2 == 0).then_some(1 + seed as u32 % 16));
         assert!(results(&mut engine) == results(&mut Oracle::new()), "seed {seed}: {config:?}");
         let stats = engine.stats();
         let (posted, unexpected) = (stats.prq.length_max, stats.umq.length_max);

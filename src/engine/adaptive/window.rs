@@ -6,7 +6,8 @@ use super::AdaptiveConfig;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
     searches: u32,
-    /// Searches of a queue that was not empty, and their compares: an empty queue makes no long search short.
+    /// Searches of a queue that was not empty, and their compares: an empty queue makes no long
+    /// search short.
     busy: u32,
     compares: u64,
     /// Sum of the lengths of the queues searched.
@@ -30,7 +31,8 @@ impl Window {
         self.searches >= config.window
     }
 
-    /// Whether searches were long on average. Some few say nothing: a quarter of the window must be busy.
+    /// Whether searches were long on average. Some few say nothing: a quarter of the window must be
+    /// busy.
     pub(super) fn was_long(&self, config: &AdaptiveConfig) -> bool {
         self.busy >= config.window.div_ceil(4)
             && self.compares > u64::from(self.busy) * u64::from(config.long)
@@ -88,6 +90,9 @@ mod tests {
             (0..8).for_each(|_| calm.searched(1, length));
             calm.is_calm(&CONFIG)
         };
-        assert_eq!([next(2), next(3), next(2), next(2), next(1)], [false, false, false, true, true]);
+        assert_eq!(
+            [next(2), next(3), next(2), next(2), next(1)],
+            [false, false, false, true, true]
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! The cap on dedicated queues (C9), a compromise between one queue for all (MPICH) and one for each source
-//! (Open MPI).
+//! The cap on dedicated queues (C9), a compromise between one queue for all (MPICH) and one for
+//! each source (Open MPI).
 
-/// Largest job whose size is believed when it was only seen in ranks and never told: that of the papers'
-/// largest tables. It bounds the memory that one message from a great rank can bring about.
+/// Largest job whose size is believed when it was only seen in ranks and never told: that of the
+/// papers' largest tables. It bounds the memory that one message from a great rank can bring about.
 pub(super) const SEEN_PROCESSES_MAX: u32 = 1 << 20;
 
 /// `k * floor(sqrt(processes))`: of the readings of C9 the one that gives all printed counts.
@@ -52,8 +52,14 @@ mod tests {
     /// V4: the counts that the paper prints.
     #[test]
     fn printed_counts() {
-        let cases =
-            [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256), (8, 2048, 360)];
+        let cases = [
+            (1, 1024, 32),
+            (1, 2048, 45),
+            (1, 4096, 64),
+            (2, 512, 44),
+            (8, 1024, 256),
+            (8, 2048, 360),
+        ];
         for (k, processes, printed) in cases {
             assert_eq!(dedicated_queue_cap(k, processes), printed, "k = {k}, n = {processes}");
         }

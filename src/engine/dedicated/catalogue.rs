@@ -1,16 +1,19 @@
-//! Numbers for collective operations and for their parameters, so that structures can be indexed by them.
+//! Numbers for collective operations and for their parameters, so that structures can be indexed by
+//! them.
 
 use super::super::{CollName, Collective};
 
-/// Collective operations that get queues of their own. MPI has about 20, each in up to three forms (blocking,
-/// non-blocking, persistent); those beyond the bound stay on the profiling queue for ever.
+/// Collective operations that get queues of their own. MPI has about 20, each in up to three forms
+/// (blocking, non-blocking, persistent); those beyond the bound stay on the profiling queue for
+/// ever.
 pub(super) const COLLECTIVES_MAX: usize = 64;
 
-/// Parameter sets that are profiled. Elements of sets beyond the bound use the queues that their operation has.
+/// Parameter sets that are profiled. Elements of sets beyond the bound use the queues that their
+/// operation has.
 pub(super) const PROFILES_MAX: usize = 4096;
 
-/// The parameters p that an allocation goes by (C2): operation, message size, communicator size. Sizes that
-/// nobody told are `None`.
+/// The parameters p that an allocation goes by (C2): operation, message size, communicator size.
+/// Sizes that nobody told are `None`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Parameters {
     class: u32,
@@ -53,15 +56,16 @@ impl Catalogue {
         let Some(name) = self.name(coll.name) else { return Kind::PLAIN_COLLECTIVE };
         let class = Kind::NO_QUEUES + 1 + name;
         let wanted = Parameters { class, bytes: coll.bytes, comm_size };
-        let profile = match self.parameters.binary_search_by_key(&wanted, |&(parameters, _)| parameters) {
-            Ok(at) => Some(self.parameters[at].1),
-            Err(_) if self.parameters.len() == PROFILES_MAX => None,
-            Err(at) => {
-                let number = self.parameters.len() as u32;
-                self.parameters.insert(at, (wanted, number));
-                Some(number)
-            }
-        };
+        let profile =
+            match self.parameters.binary_search_by_key(&wanted, |&(parameters, _)| parameters) {
+                Ok(at) => Some(self.parameters[at].1),
+                Err(_) if self.parameters.len() == PROFILES_MAX => None,
+                Err(at) => {
+                    let number = self.parameters.len() as u32;
+                    self.parameters.insert(at, (wanted, number));
+                    Some(number)
+                }
+            };
         Kind { class, profile }
     }
 
@@ -82,8 +86,8 @@ impl Catalogue {
     }
 
     /// Most bytes ever: vectors double.
-    pub(super) const BYTES_BOUND: usize =
-        COLLECTIVES_MAX * 2 * size_of::<CollName>() + PROFILES_MAX * 2 * size_of::<(Parameters, u32)>();
+    pub(super) const BYTES_BOUND: usize = COLLECTIVES_MAX * 2 * size_of::<CollName>()
+        + PROFILES_MAX * 2 * size_of::<(Parameters, u32)>();
 }
 
 #[cfg(test)]

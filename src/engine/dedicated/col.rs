@@ -3,19 +3,20 @@
 use super::cap::Budget;
 use super::catalogue::{COLLECTIVES_MAX, Kind, PROFILES_MAX};
 
-/// Searches that a profile needs at least. A call is known to be over when its elements have left the queue;
-/// short calls are profiled together until there are this many searches, so that a first receive that is
-/// matched at once does not pass for the whole call.
+/// Searches that a profile needs at least. A call is known to be over when its elements have left
+/// the queue; short calls are profiled together until there are this many searches, so that a first
+/// receive that is matched at once does not pass for the whole call.
 pub(super) const PROFILE_SEARCHES_MIN: u64 = 32;
 
-/// Searches after which a profile ends even if elements of the call are left: those of one call among 65,536
-/// processes.
+/// Searches after which a profile ends even if elements of the call are left: those of one call
+/// among 65,536 processes.
 pub(super) const PROFILE_SEARCHES_MAX: u64 = 65_536;
 
 /// The profile P_p of one parameter set (C3).
 #[derive(Clone, Copy, Debug, Default)]
 struct Profile {
-    /// Searches while elements of this set were on the profiling queue, and the entries they traversed.
+    /// Searches while elements of this set were on the profiling queue, and the entries they
+    /// traversed.
     searches: u64,
     traversed: u64,
     /// Elements on the profiling queue.
@@ -26,10 +27,12 @@ struct Profile {
 
 impl Profile {
     fn ended(&self) -> bool {
-        (self.waiting == 0 && self.searches >= PROFILE_SEARCHES_MIN) || self.searches >= PROFILE_SEARCHES_MAX
+        (self.waiting == 0 && self.searches >= PROFILE_SEARCHES_MIN)
+            || self.searches >= PROFILE_SEARCHES_MAX
     }
 
-    /// Queues needed for an ideal search length of one: the average traversal, rounded up, at least one (C3).
+    /// Queues needed for an ideal search length of one: the average traversal, rounded up, at least
+    /// one (C3).
     fn queues(&self) -> u32 {
         u32::try_from(self.traversed.div_ceil(self.searches.max(1))).unwrap_or(u32::MAX).max(1)
     }
@@ -88,8 +91,9 @@ impl Collectives {
         &mut self.profiles[number]
     }
 
-    /// A search for an element of this kind traversed so many entries. Returns whether that was profiled: only
-    /// while the set has elements on the profiling queue, or nothing could be traversed.
+    /// A search for an element of this kind traversed so many entries. Returns whether that was
+    /// profiled: only while the set has elements on the profiling queue, or nothing could be
+    /// traversed.
     pub(super) fn searched(&mut self, kind: Kind, depth: u64) -> bool {
         let Some(number) = kind.profile else { return false };
         let profile = self.profile(number);
@@ -108,8 +112,8 @@ impl Collectives {
         }
     }
 
-    /// Algorithm 1 (C7): where the element goes. New queues are numbered from `next_queue` on; the second
-    /// number is how many have to be made.
+    /// Algorithm 1 (C7): where the element goes. New queues are numbered from `next_queue` on; the
+    /// second number is how many have to be made.
     pub(super) fn place(
         &mut self,
         kind: Kind,
@@ -126,7 +130,8 @@ impl Collectives {
             }
             if !profile.decided {
                 profile.decided = true;
-                // As many as the cap leaves room for (C10), and only if the last level has fewer (C4).
+                // As many as the cap leaves room for (C10), and only if the last level has fewer
+                // (C4).
                 let wanted = profile.queues().min(budget.left());
                 let last = self.levels(kind.class).last().map_or(0, |level| level.count);
                 if wanted > last {
@@ -202,7 +207,8 @@ mod tests {
         }
     }
 
-    /// C3, C5: after the first call there are as many queues as the average traversal, chosen by rank.
+    /// C3, C5: after the first call there are as many queues as the average traversal, chosen by
+    /// rank.
     #[test]
     fn queues_are_the_average_traversal() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));
@@ -212,11 +218,13 @@ mod tests {
         assert_eq!(budget.used, 7);
     }
 
-    /// C4: other parameters of the same operation add a level only if they need more queues than the last.
+    /// C4: other parameters of the same operation add a level only if they need more queues than
+    /// the last.
     #[test]
     fn levels_grow() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));
-        // Rank 4 stands in queue 4 of five, later in queue 4 of nine: insertions go to the last level (C6).
+        // Rank 4 stands in queue 4 of five, later in queue 4 of nine: insertions go to the last
+        // level (C6).
         for (number, depth, made, queue) in [(0, 5, 5, 3 + 4), (1, 4, 0, 3 + 4), (2, 9, 9, 8 + 4)] {
             let kind = Kind { profile: Some(number), ..KIND };
             call(&mut col, kind, 40, depth, &mut budget);

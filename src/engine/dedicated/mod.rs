@@ -1,11 +1,12 @@
-//! Engines with dedicated queues for collective and point-to-point elements, made while the program runs
-//! (Ghazimirsaeed, Grant, Afsahi; C1 to C20).
+//! Engines with dedicated queues for collective and point-to-point elements, made while the program
+//! runs (Ghazimirsaeed, Grant, Afsahi; C1 to C20).
 //!
-//! PRQ and UMQ are two [`Side`](side::Side)s of the same make, each with its own profiles, partners and cap. On
-//! a side, collective elements go to COL: the first call of a parameter set runs on one profiling queue and its
-//! average search length says how many queues the set gets, chosen by rank; a set that needs more than its
-//! operation has adds a level. Point-to-point elements go to PNP: one queue until it is theta long, then queues
-//! for the ranks that use it most. Either half can be a plain list instead (C20):
+//! PRQ and UMQ are two [`Side`](side::Side)s of the same make, each with its own profiles, partners
+//! and cap. On a side, collective elements go to COL: the first call of a parameter set runs on one
+//! profiling queue and its average search length says how many queues the set gets, chosen by rank;
+//! a set that needs more than its operation has adds a level. Point-to-point elements go to PNP:
+//! one queue until it is theta long, then queues for the ranks that use it most. Either half can be
+//! a plain list instead (C20):
 //!
 //! | form | collective | point-to-point |
 //! |---|---|---|
@@ -13,10 +14,11 @@
 //! | COL+LL | COL | list |
 //! | LL+PNP | list | PNP |
 //!
-//! The paper's search takes the first hit along its route. That is wrong in two cases (C17, C18) and rests on
-//! the two kinds never meeting in one context (C16), which a stream of events need not keep to. So every
-//! element has a number: a search takes the smallest along the route and looks into the other kind's queues if
-//! the communicator has elements of both. In the traffic of an MPI library it never does.
+//! The paper's search takes the first hit along its route. That is wrong in two cases (C17, C18)
+//! and rests on the two kinds never meeting in one context (C16), which a stream of events need not
+//! keep to. So every element has a number: a search takes the smallest along the route and looks
+//! into the other kind's queues if the communicator has elements of both. In the traffic of an MPI
+//! library it never does.
 
 mod cap;
 mod catalogue;
@@ -45,21 +47,27 @@ pub struct DedicatedConfig {
     pub theta: u32,
     /// Processes of the job, if known beforehand (C9).
     pub processes: Option<u32>,
-    /// Measure the time of searches and of everything else that the design adds (C28), at two clock readings
-    /// each; otherwise both times are 0.
+    /// Measure the time of searches and of everything else that the design adds (C28), at two clock
+    /// readings each; otherwise both times are 0.
     pub timed: bool,
 }
 
 impl DedicatedConfig {
     /// COL+PNP with the paper's numbers: k_C = k_P = 8, theta = 100 (C21).
-    pub const COL_PNP: Self =
-        Self { k_collective: Some(8), k_partner: Some(8), theta: 100, processes: None, timed: false };
+    pub const COL_PNP: Self = Self {
+        k_collective: Some(8),
+        k_partner: Some(8),
+        theta: 100,
+        processes: None,
+        timed: false,
+    };
     /// COL+LL with the paper's numbers.
     pub const COL_LL: Self = Self { k_partner: None, ..Self::COL_PNP };
     /// LL+PNP with the paper's numbers.
     pub const LL_PNP: Self = Self { k_collective: None, ..Self::COL_PNP };
 
-    /// k of the cap: the sum of the parts in use (C9); either half may use what the other leaves (C29).
+    /// k of the cap: the sum of the parts in use (C9); either half may use what the other leaves
+    /// (C29).
     pub fn k(&self) -> u32 {
         self.k_collective.unwrap_or(0).saturating_add(self.k_partner.unwrap_or(0))
     }
@@ -73,10 +81,10 @@ impl Default for DedicatedConfig {
 
 /// Dedicated queues for collective and point-to-point elements.
 ///
-/// Insertion is O(1) but for an extraction, which looks at every rank seen, at most once in theta / 2
-/// insertions; removal is O(1). A search costs the elements of its route that are older than the one it finds,
-/// and a hop for each queue of it: one and the levels for collectives, up to the number of extractions for
-/// point-to-point.
+/// Insertion is O(1) but for an extraction, which looks at every rank seen, at most once in theta /
+/// 2 insertions; removal is O(1). A search costs the elements of its route that are older than the
+/// one it finds, and a hop for each queue of it: one and the levels for collectives, up to the
+/// number of extractions for point-to-point.
 ///
 /// # Examples
 /// ```
@@ -145,7 +153,13 @@ impl DedicatedEngine {
         self.umq.remove(at, &mut self.stats.umq).msg
     }
 
-    fn post_kind(&mut self, recv: RecvId, comm: CommId, selector: Selector, kind: Kind) -> Option<MsgId> {
+    fn post_kind(
+        &mut self,
+        recv: RecvId,
+        comm: CommId,
+        selector: Selector,
+        kind: Kind,
+    ) -> Option<MsgId> {
         if let Some(at) = self.oldest(Some(kind), comm, selector) {
             return Some(self.take(at));
         }
@@ -160,7 +174,9 @@ impl DedicatedEngine {
     fn arrive_kind(&mut self, msg: MsgId, envelope: Envelope, kind: Kind) -> Option<RecvId> {
         let source = Some(envelope.source.get());
         let wanted = Wanted { kind: Some(kind), comm: envelope.comm, source };
-        if let Some(at) = self.prq.search(wanted, |receive| receive.accepts(&envelope), &mut self.stats.prq) {
+        if let Some(at) =
+            self.prq.search(wanted, |receive| receive.accepts(&envelope), &mut self.stats.prq)
+        {
             return Some(self.remove_posted(at));
         }
         let message = UnexpectedMessage { msg, envelope };
@@ -201,7 +217,12 @@ impl Engine for DedicatedEngine {
         self.post_kind(recv, comm, selector, kind)
     }
 
-    fn arrive_collective(&mut self, msg: MsgId, envelope: Envelope, coll: &Collective) -> Option<RecvId> {
+    fn arrive_collective(
+        &mut self,
+        msg: MsgId,
+        envelope: Envelope,
+        coll: &Collective,
+    ) -> Option<RecvId> {
         let kind = self.kind(envelope.comm, coll);
         self.arrive_kind(msg, envelope, kind)
     }
@@ -225,8 +246,8 @@ impl Engine for DedicatedEngine {
         self.oldest(None, comm, selector).map(|at| self.take(at))
     }
 
-    /// A size is one of the parameters of a collective (C2), and the largest that was told counts as the number
-    /// of processes in the cap (C9).
+    /// A size is one of the parameters of a collective (C2), and the largest that was told counts
+    /// as the number of processes in the cap (C9).
     fn set_comm_size(&mut self, comm: CommId, size: u32) {
         self.sizes.set(u64::from(comm.0), size.min(u32::MAX - 1));
         self.prq.saw_processes(size);
@@ -234,8 +255,9 @@ impl Engine for DedicatedEngine {
         self.note_memory();
     }
 
-    /// The queues belong to all communicators: only when they hold nothing at all their nodes are given back.
-    /// Profiles, levels and partners stay, since the next communicator runs the same program.
+    /// The queues belong to all communicators: only when they hold nothing at all their nodes are
+    /// given back. Profiles, levels and partners stay, since the next communicator runs the same
+    /// program.
     fn free_comm(&mut self, comm: CommId) -> bool {
         if !self.is_empty(comm) {
             return false;
@@ -271,8 +293,8 @@ impl Engine for DedicatedEngine {
         [self.prq.counters("prq"), self.umq.counters("umq")].concat()
     }
 
-    /// Entries and their places, the queues up to the cap, and what is known of parameters and ranks, each with
-    /// its own bound.
+    /// Entries and their places, the queues up to the cap, and what is known of parameters and
+    /// ranks, each with its own bound.
     fn memory_bound(&self, load: &Load) -> u64 {
         let k = self.config.k();
         let processes = load.comm_size.max(self.config.processes.unwrap_or(0));

@@ -13,14 +13,16 @@ const COUNTED_RANKS_MAX: u32 = 65_536;
 #[derive(Clone, Copy, Debug)]
 struct Partner {
     queue: u32,
-    /// Number of shared queues that are older than the partnership: where elements of before may be.
+    /// Number of shared queues that are older than the partnership: where elements of before may
+    /// be.
     older: usize,
 }
 
 /// Queues of point-to-point elements on one side.
 #[derive(Clone, Debug)]
 pub(super) struct Partners {
-    /// Length of the youngest shared queue at which partners are extracted (C11); none is a plain list.
+    /// Length of the youngest shared queue at which partners are extracted (C11); none is a plain
+    /// list.
     theta: Option<u32>,
     /// The base queue, then the non-partner queue of each level, oldest first.
     shared: Vec<u32>,
@@ -107,10 +109,10 @@ impl Partners {
         !self.disarmed && self.theta.is_some_and(|theta| self.shared_length >= theta)
     }
 
-    /// Extracts partners: the ranks with more elements than the average of those that appeared, the busiest
-    /// first, as many as the budget allows. Returns the queues to make: one for each new partner, numbered from
-    /// `next_queue`, and behind them the next shared queue; 0 if there is no new partner. Ranks looked at are
-    /// the second number.
+    /// Extracts partners: the ranks with more elements than the average of those that appeared, the
+    /// busiest first, as many as the budget allows. Returns the queues to make: one for each new
+    /// partner, numbered from `next_queue`, and behind them the next shared queue; 0 if there is no
+    /// new partner. Ranks looked at are the second number.
     pub(super) fn extract(&mut self, budget: &mut Budget, next_queue: u32) -> (u32, u64) {
         let above = |count: u32| u64::from(count) * u64::from(self.counted_ranks) > self.counted;
         let mut chosen: Vec<(u32, u32)> = self
@@ -138,8 +140,8 @@ impl Partners {
         (made + 1, examined)
     }
 
-    /// The queues where elements of a rank may be, oldest elements first (C13, C19): a partner's are in the
-    /// shared queues that were older than its partnership, and in its own.
+    /// The queues where elements of a rank may be, oldest elements first (C13, C19): a partner's
+    /// are in the shared queues that were older than its partnership, and in its own.
     pub(super) fn route(&self, rank: u32, route: &mut Vec<u32>) {
         match self.partner(rank) {
             Some(partner) => {
@@ -202,8 +204,8 @@ mod tests {
         route
     }
 
-    /// C11 to C13: at theta the ranks above the average get queues, the others share a new one; older elements
-    /// are looked for first.
+    /// C11 to C13: at theta the ranks above the average get queues, the others share a new one;
+    /// older elements are looked for first.
     #[test]
     fn partners_are_extracted_level_by_level() {
         let mut pnp = Partners::new(Some(6), 0);

@@ -28,8 +28,9 @@ const FIXED_QUEUES: u32 = 3;
 pub(super) struct Element<T> {
     pub(super) item: T,
     comm: CommId,
-    /// Place in the order of insertions in this side. It settles what the order of the queues cannot: pq
-    /// against levels (C17), any source against ranks (C18), contexts that mix both kinds.
+    /// Place in the order of insertions in this side. It settles what the order of the queues
+    /// cannot: pq against levels (C17), any source against ranks (C18), contexts that mix both
+    /// kinds.
     sequence: u64,
     queue: u32,
     kind: Kind,
@@ -126,8 +127,8 @@ impl<T: Copy> Side<T> {
         self.timed.then(Instant::now)
     }
 
-    /// Algorithm 2 (C8): the oldest element that fits, by its node. Every queue on the route is walked until its
-    /// first fit or until it is younger than the best so far.
+    /// Algorithm 2 (C8): the oldest element that fits, by its node. Every queue on the route is
+    /// walked until its first fit or until it is younger than the best so far.
     pub(super) fn search(
         &mut self,
         wanted: Wanted,
@@ -176,8 +177,8 @@ impl<T: Copy> Side<T> {
         }
     }
 
-    /// Fills `route` with the queues where something that fits may be. Returns whether they are in order of
-    /// age, receives from any source apart.
+    /// Fills `route` with the queues where something that fits may be. Returns whether they are in
+    /// order of age, receives from any source apart.
     fn find_route(&mut self, Wanted { kind, comm, source }: Wanted) -> bool {
         let Self { col, pnp, route, .. } = self;
         route.clear();
@@ -206,7 +207,8 @@ impl<T: Copy> Side<T> {
             route.push(ANY_SOURCE);
         }
         self.work.mixed += u64::from(kind.is_some() && alone.is_none());
-        // Queues of one element are no route of ages: with any source there is more than one partner.
+        // Queues of one element are no route of ages: with any source there is more than one
+        // partner.
         point_to_point && !collective && source.is_some()
     }
 
@@ -294,7 +296,8 @@ impl<T: Copy> Side<T> {
         self.nodes.is_empty()
     }
 
-    /// Gives the memory of entries back. What was learned stays: profiles, levels, partners and their queues.
+    /// Gives the memory of entries back. What was learned stays: profiles, levels, partners and
+    /// their queues.
     pub(super) fn release(&mut self) {
         self.nodes.release();
         self.in_comm.release();
@@ -337,7 +340,8 @@ impl<T: Copy> Side<T> {
             + self.pnp.bytes()
     }
 
-    /// Most bytes with so many elements at once, of so many communicators, in a job of so many processes.
+    /// Most bytes with so many elements at once, of so many communicators, in a job of so many
+    /// processes.
     pub(super) fn bytes_bound(&self, elements: u64, comms: u64, processes: u32, k: u32) -> u64 {
         let cap = dedicated_queue_cap(k, processes.max(SEEN_PROCESSES_MAX));
         // Each extraction adds a shared queue to at least one dedicated one.

@@ -28,7 +28,8 @@ fn counter(engine: &dyn Engine, name: &str) -> u64 {
     found.unwrap_or_else(|| panic!("no counter {name}")).value
 }
 
-/// One MPI_Gather at the root: everything is posted, then arrives in reverse order. Ids from `first` on.
+/// One MPI_Gather at the root: everything is posted, then arrives in reverse order. Ids from
+/// `first` on.
 fn gather(engine: &mut dyn Engine, processes: u32, bytes: u64, first: u64) {
     let coll = mark("gather", bytes);
     for source in 1..processes {
@@ -43,18 +44,23 @@ fn gather(engine: &mut dyn Engine, processes: u32, bytes: u64, first: u64) {
     }
 }
 
-/// C3, C9, V4: the second gather runs on as many queues as the cap allows, and its search is shorter by that
-/// factor (C23 measures the latency that follows).
+/// C3, C9, V4: the second gather runs on as many queues as the cap allows, and its search is
+/// shorter by that factor (C23 measures the latency that follows).
 #[test]
 fn gather_at_the_root_reaches_the_cap() {
-    for (k, processes, queues) in [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256)]
+    for (k, processes, queues) in
+        [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256)]
     {
         let config = DedicatedConfig { k_collective: Some(k), ..DedicatedConfig::COL_LL };
         let mut engine = DedicatedEngine::new(config);
         engine.set_comm_size(COMM, processes);
         gather(&mut engine, processes, 8, 0);
         let n = u64::from(processes - 1);
-        assert_eq!(engine.stats().prq.attempts, n * (n + 1) / 2, "the first call is searched like a list");
+        assert_eq!(
+            engine.stats().prq.attempts,
+            n * (n + 1) / 2,
+            "the first call is searched like a list"
+        );
         assert_eq!(counter(&engine, "prq_collective_queues"), 0);
         gather(&mut engine, processes, 8, u64::from(processes));
         assert_eq!(counter(&engine, "prq_collective_queues"), queues, "k = {k}, n = {processes}");
@@ -69,7 +75,8 @@ fn gather_at_the_root_reaches_the_cap() {
 /// C28: what the design adds is small against the search, and both are counted.
 #[test]
 fn overhead_is_a_small_part_of_the_search() {
-    let mut engine = DedicatedEngine::new(DedicatedConfig { timed: true, ..DedicatedConfig::COL_PNP });
+    let mut engine =
+        DedicatedEngine::new(DedicatedConfig { timed: true, ..DedicatedConfig::COL_PNP });
     for call in 0..8 {
         gather(&mut engine, 512, 8, call * 512);
     }
@@ -81,8 +88,8 @@ fn overhead_is_a_small_part_of_the_search() {
     assert_eq!(counter(&engine, "prq_mixed_searches"), 0);
 }
 
-/// C17: an element of a later parameter set, in its first call, stands in the profiling queue, which the
-/// paper's search looks into before the levels; the older element in a level must win.
+/// C17: an element of a later parameter set, in its first call, stands in the profiling queue,
+/// which the paper's search looks into before the levels; the older element in a level must win.
 #[test]
 fn profiling_queue_does_not_overtake_a_level() {
     let mut engine = DedicatedEngine::new(DedicatedConfig::COL_PNP);
@@ -129,8 +136,8 @@ fn elements_from_before_the_partnership_come_first() {
     }
 }
 
-/// C18: a receive from any source competes by age with those in dedicated queues, and a search for any source
-/// finds the oldest message wherever it is.
+/// C18: a receive from any source competes by age with those in dedicated queues, and a search for
+/// any source finds the oldest message wherever it is.
 #[test]
 fn any_source_keeps_the_order() {
     let mut engine = with_partner(10);
@@ -144,7 +151,10 @@ fn any_source_keeps_the_order() {
     assert_eq!(engine.arrive(MsgId(6), envelope(1)), Some(RecvId(51)));
     // 100 messages, every second of rank 1, which becomes a partner in the UMQ, too.
     for number in 0..100 {
-        engine.arrive(MsgId(100 + number), envelope(if number % 2 == 0 { 1 } else { 100 + number as u32 }));
+        engine.arrive(
+            MsgId(100 + number),
+            envelope(if number % 2 == 0 { 1 } else { 100 + number as u32 }),
+        );
     }
     assert!(counter(&engine, "umq_partner_queues") >= 1);
     for number in 0..100 {
@@ -180,7 +190,10 @@ fn kinds_may_meet_in_one_context() {
     engine.arrive(MsgId(101), envelope(5));
     assert_eq!(engine.probe(COMM, from(5)), Some(MsgId(100)));
     assert_eq!(engine.post(RecvId(100), COMM, from(5)), Some(MsgId(100)));
-    assert_eq!(engine.post_collective(RecvId(101), COMM, from(5), &mark("bcast", 1)), Some(MsgId(101)));
+    assert_eq!(
+        engine.post_collective(RecvId(101), COMM, from(5), &mark("bcast", 1)),
+        Some(MsgId(101))
+    );
     assert_eq!(counter(&engine, "umq_mixed_searches"), 2);
 }
 
@@ -189,7 +202,11 @@ fn kinds_may_meet_in_one_context() {
 fn memory_stays_within_its_bound() {
     let mut engine = DedicatedEngine::new(DedicatedConfig { theta: 4, ..DedicatedConfig::COL_PNP });
     for number in 0..5_000_u32 {
-        engine.post(RecvId(u64::from(number)), CommId(number), from(dpa_model::RANK_MAX - number % 7));
+        engine.post(
+            RecvId(u64::from(number)),
+            CommId(number),
+            from(dpa_model::RANK_MAX - number % 7),
+        );
     }
     let load = Load { posted: 5_000, unexpected: 0, comms: 5_000, comm_size: 0 };
     assert!(engine.stats().memory_bytes_max <= engine.memory_bound(&load));
@@ -197,7 +214,11 @@ fn memory_stays_within_its_bound() {
     for number in 0..5_000_u32 {
         assert!(engine.cancel(RecvId(u64::from(number))) && engine.free_comm(CommId(number)));
     }
-    assert!(engine.stats().memory_bytes * 10 < full, "{} of {full} bytes left", engine.stats().memory_bytes);
+    assert!(
+        engine.stats().memory_bytes * 10 < full,
+        "{} of {full} bytes left",
+        engine.stats().memory_bytes
+    );
 }
 
 /// Without dedicated queues yet, a search costs what a list's costs.

@@ -1,4 +1,5 @@
-//! The structure of the four-dimensional engine: planes, their arrays, segments, and the pools they come from.
+//! The structure of the four-dimensional engine: planes, their arrays, segments, and the pools they
+//! come from.
 
 use super::super::chain::{Chain, vec_bound};
 use super::{SEGMENT_BYTES, plane_bytes};
@@ -23,7 +24,8 @@ pub(super) struct Segment {
     x: u32,
 }
 
-/// The ranks that share the first slice. Its array of lists of segments stands beside it in the pool.
+/// The ranks that share the first slice. Its array of lists of segments stands beside it in the
+/// pool.
 #[derive(Clone, Copy, Debug)]
 struct Plane {
     coordinate: u32,
@@ -101,25 +103,25 @@ impl Pools {
         planes.sum::<usize>() + segments + self.free_segments.capacity() * size_of::<u32>()
     }
 
-    /// Most bytes if never more than `entries` stood in grids at once: each in a segment of a plane of its own,
-    /// in turn with every width of the slices.
+    /// Most bytes if never more than `entries` stood in grids at once: each in a segment of a plane
+    /// of its own, in turn with every width of the slices.
     pub(super) fn bytes_bound(entries: u64) -> u64 {
         let planes = (2..=BITS_MAX).map(|bits| {
             vec_bound(entries, size_of::<Plane>())
                 + vec_bound(entries << bits, size_of::<u32>())
                 + vec_bound(entries, size_of::<u32>())
         });
-        planes.sum::<u64>() + vec_bound(entries, size_of::<Segment>()) + vec_bound(entries, size_of::<u32>())
+        planes.sum::<u64>()
+            + vec_bound(entries, size_of::<Segment>())
+            + vec_bound(entries, size_of::<u32>())
     }
 
     /// Bytes of the objects in use in the paper's accounting (F15).
     pub(super) fn paper_bytes(&self) -> u64 {
         let in_use = |all: usize, free: usize| (all - free) as u64;
-        let planes = self
-            .planes
-            .iter()
-            .enumerate()
-            .map(|(bits, pool)| in_use(pool.planes.len(), pool.free.len()) * plane_bytes(1 << bits));
+        let planes = self.planes.iter().enumerate().map(|(bits, pool)| {
+            in_use(pool.planes.len(), pool.free.len()) * plane_bytes(1 << bits)
+        });
         planes.sum::<u64>() + in_use(self.segments.len(), self.free_segments.len()) * SEGMENT_BYTES
     }
 }
@@ -165,8 +167,8 @@ impl Grid {
         &pools.planes[self.bits as usize]
     }
 
-    /// Looks for a source's segment and counts the steps: a plane or segment of the ordered lists each, and the
-    /// array access.
+    /// Looks for a source's segment and counts the steps: a plane or segment of the ordered lists
+    /// each, and the array access.
     #[inline]
     pub(super) fn find(&self, pools: &Pools, source: u32, hops: &mut u64) -> Place {
         let [coordinate, x, y] = self.coordinates(source);
@@ -198,17 +200,22 @@ impl Grid {
         Place { source, plane, segment: if found { Ok(at) } else { Err(before) } }
     }
 
-    /// The segment of a source, made if there is none; `place` is where the search just before ended.
+    /// The segment of a source, made if there is none; `place` is where the search just before
+    /// ended.
     #[inline]
     pub(super) fn insert(&mut self, pools: &mut Pools, source: u32, place: Option<Place>) -> u32 {
         let place = place.unwrap_or_else(|| self.find(pools, source, &mut 0));
-        debug_assert_eq!(place.source, source, "an insertion follows the search for the same source");
+        debug_assert_eq!(
+            place.source, source,
+            "an insertion follows the search for the same source"
+        );
         place.segment.unwrap_or_else(|before| self.insert_segment(pools, place, before))
     }
 
     fn insert_segment(&mut self, pools: &mut Pools, place: Place, before: u32) -> u32 {
         let [coordinate, x, y] = self.coordinates(place.source);
-        let plane = place.plane.unwrap_or_else(|before| self.insert_plane(pools, coordinate, before));
+        let plane =
+            place.plane.unwrap_or_else(|before| self.insert_plane(pools, coordinate, before));
         let slot = ((plane << self.bits) + x) as usize;
         let pool = &mut pools.planes[self.bits as usize];
         pool.planes[plane as usize].segments += 1;
@@ -227,7 +234,8 @@ impl Grid {
     }
 
     fn insert_plane(&mut self, pools: &mut Pools, coordinate: u32, before: u32) -> u32 {
-        let next = if before == NIL { self.lowest } else { self.pool(pools).planes[before as usize].next };
+        let next =
+            if before == NIL { self.lowest } else { self.pool(pools).planes[before as usize].next };
         let at = pools.take_plane(self.bits, Plane { coordinate, prev: before, next, segments: 0 });
         let planes = &mut pools.planes[self.bits as usize].planes;
         if before == NIL {

@@ -67,13 +67,21 @@ fn memory_table_by_the_paper() {
     for (size, cells, array) in table {
         assert_eq!(paper_overhead_array(size), array);
         for (requests, bytes) in [1, 100, 1000, size].into_iter().zip(cells) {
-            assert_eq!(paper_overhead_four_d(size, requests), bytes, "{size} ranks, {requests} requests");
+            assert_eq!(
+                paper_overhead_four_d(size, requests),
+                bytes,
+                "{size} ranks, {requests} requests"
+            );
             if requests <= 65_536 {
                 let mut engine = grid(size);
                 (0..requests).for_each(|source| {
                     engine.post(RecvId(source.into()), COMM, Selector::new(rank(source), tag(0)));
                 });
-                assert_eq!(engine.index().paper_overhead(), bytes, "{size} ranks, {requests} requests");
+                assert_eq!(
+                    engine.index().paper_overhead(),
+                    bytes,
+                    "{size} ranks, {requests} requests"
+                );
             }
         }
     }
@@ -82,7 +90,8 @@ fn memory_table_by_the_paper() {
     assert_eq!(format!("{:.2}", 98_352.0 / 25_264.0), "3.89");
 }
 
-/// Planes and segments go with their entries, so the overhead falls back to that of a lead, and to nothing.
+/// Planes and segments go with their entries, so the overhead falls back to that of a lead, and to
+/// nothing.
 #[test]
 fn structure_goes_with_its_entries() {
     let mut engine = grid(1_048_576);
@@ -110,13 +119,16 @@ fn steps_are_those_of_the_formula() {
         let selector = Selector::new(rank(number % size), tag(number / size));
         engine.post(RecvId(number.into()), COMM, selector);
     }
-    // The last entry of the last rank: all 8 planes, the array, all 8 segments; then the 16 entries of the
-    // segment.
+    // The last entry of the last rank: all 8 planes, the array, all 8 segments; then the 16 entries
+    // of the segment.
     assert_eq!(arrive(&mut engine, 0, 4095, 1), Some(RecvId(8191)));
     assert_eq!((engine.stats().prq.hops, engine.stats().prq.attempts), (2 * span + 1, 2 * span));
     // The first: one step each.
     assert_eq!(arrive(&mut engine, 1, 0, 0), Some(RecvId(0)));
-    assert_eq!((engine.stats().prq.hops, engine.stats().prq.attempts), (2 * span + 4, 2 * span + 1));
+    assert_eq!(
+        (engine.stats().prq.hops, engine.stats().prq.attempts),
+        (2 * span + 4, 2 * span + 1)
+    );
     // Anywhere else between the two.
     for source in (5..size).step_by(97) {
         let before = engine.stats().prq;
@@ -164,17 +176,22 @@ fn wrong_and_missing_sizes_match_right() {
         }
         for (number, source) in sources.into_iter().enumerate() {
             let selector = Selector::new(rank(source), TagSel::Any);
-            assert_eq!(engine.post(RecvId(0), COMM, selector), Some(MsgId(number as u64)), "{size:?}");
+            assert_eq!(
+                engine.post(RecvId(0), COMM, selector),
+                Some(MsgId(number as u64)),
+                "{size:?}"
+            );
         }
     }
 }
 
-/// F20's reason: with 10 pending messages of each of 512 senders, reverse search costs a list a thousand times
-/// more compares; the grid stays within its formula.
+/// F20's reason: with 10 pending messages of each of 512 senders, reverse search costs a list a
+/// thousand times more compares; the grid stays within its formula.
 #[test]
 fn reverse_search_is_short() {
     let (size, pending) = (512_u32, 10);
-    let (mut grid, mut list) = (FourDEngine::new(GridThreshold::default(), Some(size)), ListEngine::new());
+    let (mut grid, mut list) =
+        (FourDEngine::new(GridThreshold::default(), Some(size)), ListEngine::new());
     let post = |engine: &mut dyn Engine| {
         for number in 0..size * pending {
             let selector = Selector::new(rank(number % size), tag(number / size));

@@ -1,15 +1,16 @@
-//! The vector engine: packed keys and masks in arrays, sixteen compared at a time, in the manner of Open MPI's
-//! custom matching (the "fuzzy" and "vector" queues of its ob1 layer; Dosanjh et al., *Fuzzy Matching*, CCGRID
-//! 2019).
+//! The vector engine: packed keys and masks in arrays, sixteen compared at a time, in the manner of
+//! Open MPI's custom matching (the "fuzzy" and "vector" queues of its ob1 layer; Dosanjh et al.,
+//! *Fuzzy Matching*, CCGRID 2019).
 //!
-//! It is a list in everything but its form: one PRQ and one UMQ for all communicators, searched from the front
-//! (F1). An entry has a key of 32 bits, packed from source, tag and communicator, and in the PRQ a mask that is
-//! 0 where the receive is wild. A search compares whole blocks of keys and then, in full, only the entries whose
-//! key answered; in the statistics those are the attempts, and the blocks are the hops. Keys are folded, so
-//! unequal envelopes may share one: then more entries are compared, never fewer.
+//! It is a list in everything but its form: one PRQ and one UMQ for all communicators, searched
+//! from the front (F1). An entry has a key of 32 bits, packed from source, tag and communicator,
+//! and in the PRQ a mask that is 0 where the receive is wild. A search compares whole blocks of
+//! keys and then, in full, only the entries whose key answered; in the statistics those are the
+//! attempts, and the blocks are the hops. Keys are folded, so unequal envelopes may share one: then
+//! more entries are compared, never fewer.
 //!
-//! Where Open MPI links blocks, these lie in one array, which the processor fetches ahead; entries removed
-//! leave holes that are packed before they are more than the entries.
+//! Where Open MPI links blocks, these lie in one array, which the processor fetches ahead; entries
+//! removed leave holes that are packed before they are more than the entries.
 
 mod packed;
 
@@ -22,8 +23,9 @@ use super::entry::{PostedReceive, UnexpectedMessage};
 use super::places::{Places, Receives};
 use super::{Engine, Load, MsgId, RecvId, Stats};
 
-/// Two arrays of packed keys. A search costs a vector compare for each sixteen entries before the one that it
-/// finds; insertion is O(1), removal O(1) on average (holes are packed when they outnumber the entries).
+/// Two arrays of packed keys. A search costs a vector compare for each sixteen entries before the
+/// one that it finds; insertion is O(1), removal O(1) on average (holes are packed when they
+/// outnumber the entries).
 #[derive(Clone, Debug)]
 pub struct SimdEngine {
     prq: PackedQueue<PostedReceive>,
@@ -96,7 +98,8 @@ impl SimdEngine {
     /// Slot of the oldest unexpected message that fits.
     fn oldest(&mut self, comm: CommId, selector: Selector) -> Option<u32> {
         let (key, mask) = selector_key(comm, selector);
-        let found = self.umq.search(Masks::Given(mask), key, |message| message.fits(comm, selector));
+        let found =
+            self.umq.search(Masks::Given(mask), key, |message| message.fits(comm, selector));
         self.stats.umq.hops += found.blocks;
         self.stats.umq.searched(found.compares, found.slot.is_some());
         found.slot
@@ -185,7 +188,8 @@ impl Engine for SimdEngine {
         self.oldest(comm, selector).map(|slot| self.remove_unexpected(slot))
     }
 
-    /// The arrays belong to all communicators: only when they hold nothing at all they are given back.
+    /// The arrays belong to all communicators: only when they hold nothing at all they are given
+    /// back.
     fn free_comm(&mut self, comm: CommId) -> bool {
         if !self.is_empty(comm) {
             return false;
@@ -240,8 +244,8 @@ mod tests {
         Tag::new(number).expect("a small tag")
     }
 
-    /// V7, in blocks: n receives searched in reverse order cost one block for each sixteen before the hit, and
-    /// one full compare each.
+    /// V7, in blocks: n receives searched in reverse order cost one block for each sixteen before
+    /// the hit, and one full compare each.
     #[test]
     fn a_reverse_search_costs_blocks() {
         let mut engine = SimdEngine::new();
@@ -251,7 +255,10 @@ mod tests {
         }
         for number in (0..n).rev() {
             let envelope = Envelope { comm: CommId(0), source: rank(1), tag: tag(number) };
-            assert_eq!(engine.arrive(MsgId(u64::from(number)), envelope), Some(RecvId(u64::from(number))));
+            assert_eq!(
+                engine.arrive(MsgId(u64::from(number)), envelope),
+                Some(RecvId(u64::from(number)))
+            );
         }
         let stats = &engine.stats().prq;
         let blocks = u64::from(n / 16);
@@ -265,7 +272,10 @@ mod tests {
         let (low, high) = (tag(1), tag(1 ^ (1 << 16 | 1)));
         assert_eq!(key(0, 5, low.get()), key(0, 5, high.get()), "the case tested");
         engine.post(RecvId(0), CommId(0), Selector::new(rank(5), low));
-        assert_eq!(engine.arrive(MsgId(0), Envelope { comm: CommId(0), source: rank(5), tag: high }), None);
+        assert_eq!(
+            engine.arrive(MsgId(0), Envelope { comm: CommId(0), source: rank(5), tag: high }),
+            None
+        );
         assert_eq!(engine.stats().prq.attempts, 1);
         engine.post(RecvId(1), CommId(7), Selector::new(SourceSel::Any, TagSel::Any));
         let other = Envelope { comm: CommId(8), source: rank(RANK_MAX), tag: tag(TAG_MAX) };

@@ -12,8 +12,8 @@ const SLOT_MASK: u32 = DEAD - 1;
 
 /// A packed key: 15 bits of the source and 16 of the tag, both stirred with the communicator.
 ///
-/// Larger numbers are folded, so keys of different envelopes may be equal ("fuzzy" in Open MPI's words): who
-/// finds a key compares the envelope itself.
+/// Larger numbers are folded, so keys of different envelopes may be equal ("fuzzy" in Open MPI's
+/// words): who finds a key compares the envelope itself.
 #[inline]
 pub(super) fn key(comm: u32, source: u32, tag: u32) -> u32 {
     let stir = comm.wrapping_mul(0x9e37_79b1);
@@ -48,8 +48,9 @@ pub(super) struct Found {
     pub(super) blocks: u64,
 }
 
-/// Entries in order of insertion. Those removed leave dead lanes, which cost time but never answer: blocks
-/// without a live lane go from either end at once, and when more lanes are dead than live the queue is packed.
+/// Entries in order of insertion. Those removed leave dead lanes, which cost time but never answer:
+/// blocks without a live lane go from either end at once, and when more lanes are dead than live
+/// the queue is packed.
 #[derive(Clone, Debug)]
 pub(super) struct PackedQueue<E> {
     comparer: Comparer,
@@ -141,7 +142,11 @@ impl<E: Copy> PackedQueue<E> {
                 Masks::Given(mask) => self.comparer.first_answer_under(&self.keys, mask, key, from),
             };
             let Some(answer) = answer else {
-                return Found { slot: None, compares, blocks: (self.keys.len() - self.first) as u64 };
+                return Found {
+                    slot: None,
+                    compares,
+                    blocks: (self.keys.len() - self.first) as u64,
+                };
             };
             let mut lanes = answer.lanes;
             while lanes != 0 {
@@ -186,7 +191,8 @@ impl<E: Copy> PackedQueue<E> {
             self.first += 1;
         }
         self.first = self.first.min(self.keys.len());
-        // Dead blocks at the front are moved over when they are half of all: O(1) a removal on average.
+        // Dead blocks at the front are moved over when they are half of all: O(1) a removal on
+        // average.
         if self.first * 2 > self.keys.len() {
             let entries = (self.first * LANES).min(self.entries.len());
             self.base = self.slot(self.first * LANES);
@@ -254,8 +260,8 @@ impl<E: Copy> PackedQueue<E> {
             + self.entries.capacity() * size_of::<E>()
     }
 
-    /// Most bytes if never more than so many entries were live at once: as many may be dead between them, and
-    /// as many blocks again may be dead at the front.
+    /// Most bytes if never more than so many entries were live at once: as many may be dead between
+    /// them, and as many blocks again may be dead at the front.
     pub(super) const fn bytes_bound(live: u64) -> u64 {
         if live == 0 {
             return 0;
@@ -275,8 +281,8 @@ mod tests {
         PackedQueue::new(Comparer::detect())
     }
 
-    /// Against a plain list: pushes at the end and removals anywhere, in waves that empty the queue now and
-    /// then; slots are followed when entries move.
+    /// Against a plain list: pushes at the end and removals anywhere, in waves that empty the queue
+    /// now and then; slots are followed when entries move.
     #[test]
     fn behaves_like_a_list_under_removals_anywhere() {
         let mut queue = queue();
@@ -290,7 +296,8 @@ mod tests {
                 model.push((step, queue.push(key(0, step % 50, 0), Some(mask(false, true)), step)));
             } else {
                 // Front, back and anywhere in between.
-                let at = [0, model.len() - 1, (draw >> 8) as usize % model.len()][draw as usize / 16 % 3];
+                let at = [0, model.len() - 1, (draw >> 8) as usize % model.len()]
+                    [draw as usize / 16 % 3];
                 let (entry, slot) = model.remove(at);
                 let removed = queue.remove(slot, |&entry, slot| {
                     moves += 1;
@@ -303,7 +310,8 @@ mod tests {
                 assert!(queue.iter().eq(model.iter().map(|(entry, _)| entry)));
             }
             let wanted = model.iter().find(|(entry, _)| entry % 50 == draw % 50);
-            let found = queue.search(Masks::Stored, key(0, draw % 50, 9), |entry| entry % 50 == draw % 50);
+            let found =
+                queue.search(Masks::Stored, key(0, draw % 50, 9), |entry| entry % 50 == draw % 50);
             assert_eq!(found.slot, wanted.map(|&(_, slot)| slot));
             assert!(found.compares <= 1, "small keys are all different");
             let blocks = queue.keys.len() - queue.first;
@@ -325,7 +333,9 @@ mod tests {
         for entry in 0..50_000 {
             slots.push(queue.push(0, Some(DEAD), entry));
             let slot = slots[entry as usize];
-            queue.remove(slot, |_, _| panic!("an entry moved, though nothing between live entries is dead"));
+            queue.remove(slot, |_, _| {
+                panic!("an entry moved, though nothing between live entries is dead")
+            });
         }
         assert!(queue.bytes() as u64 <= bound(3_001));
         assert_eq!(queue.iter().count(), 3_000);
@@ -334,7 +344,8 @@ mod tests {
     /// The numbers that programs use make keys of their own.
     #[test]
     fn common_keys_differ() {
-        let mut keys: Vec<u32> = (0..128).flat_map(|s| (0..128).map(move |t| key(3, s, t))).collect();
+        let mut keys: Vec<u32> =
+            (0..128).flat_map(|s| (0..128).map(move |t| key(3, s, t))).collect();
         keys.extend((1..1024).map(|strided| key(3, 0, strided << 20)));
         let total = keys.len();
         keys.sort_unstable();

@@ -6,7 +6,8 @@ use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
 use crate::trace::region::Region;
 use crate::trace::{
-    Call, DatatypeSizes, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError, TraceErrorKind,
+    Call, DatatypeSizes, Function, Rank, RankInfo, RankReader, Salvage, Span, TraceError,
+    TraceErrorKind,
 };
 
 use super::clock::Clock;
@@ -23,7 +24,8 @@ const RECORD_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Number of `MPI_Finalize`, after which old files end without further notice.
 const FINALIZE: u16 = 125;
 
-/// Reads a DUMPI binary file call by call, through a window of 64 KiB (more only for a longer record).
+/// Reads a DUMPI binary file call by call, through a window of 64 KiB (more only for a longer
+/// record).
 pub struct BinaryReader {
     info: RankInfo,
     window: Window,
@@ -56,12 +58,12 @@ struct Frame {
 impl BinaryReader {
     /// Begins to read the trace of this rank.
     ///
-    /// With `salvage` a file that is cut off or damaged gives the calls before the break and then ends;
-    /// [`salvage`](RankReader::salvage) says where and why.
+    /// With `salvage` a file that is cut off or damaged gives the calls before the break and then
+    /// ends; [`salvage`](RankReader::salvage) says where and why.
     ///
     /// # Errors
-    /// The file cannot be read, or is no such trace; without `salvage` also if it has no index or a section
-    /// around the calls is damaged.
+    /// The file cannot be read, or is no such trace; without `salvage` also if it has no index or a
+    /// section around the calls is damaged.
     pub fn new(file: Region, rank: Rank, salvage: bool) -> Result<Self, TraceError> {
         let lead = file.bytes_at(0, BODY)?;
         if lead != MAGIC {
@@ -78,7 +80,8 @@ impl BinaryReader {
         let bases = match (cursor.i32(), cursor.i32()) {
             (Ok(cpu), Ok(wall)) => [cpu, wall],
             _ => {
-                let what = TraceErrorKind::Truncated("the file ends before the first call".to_owned());
+                let what =
+                    TraceErrorKind::Truncated("the file ends before the first call".to_owned());
                 let error = TraceError::new(file.name(), what).at_byte(frame.body);
                 if !salvage {
                     return Err(error);
@@ -102,8 +105,8 @@ impl BinaryReader {
         })
     }
 
-    /// Reads records until one is a call; `None` at the end of the stream. The call's arguments are in
-    /// `args`.
+    /// Reads records until one is a call; `None` at the end of the stream. The call's arguments are
+    /// in `args`.
     #[inline]
     fn record(&mut self) -> Result<Option<(u64, Function, Head)>, TraceError> {
         loop {
@@ -122,10 +125,14 @@ impl BinaryReader {
                     match record {
                         Record::Call(function, head) => return Ok(Some((offset, function, head))),
                         Record::Skipped => {}
-                        Record::End if self.window.left() == 0 || self.ending.is_broken() => return Ok(None),
+                        Record::End if self.window.left() == 0 || self.ending.is_broken() => {
+                            return Ok(None);
+                        }
                         Record::End => {
-                            let what =
-                                format!("the calls end {} bytes before their section", self.window.left());
+                            let what = format!(
+                                "the calls end {} bytes before their section",
+                                self.window.left()
+                            );
                             return Err(self.error(TraceErrorKind::Damaged(what), offset));
                         }
                     }
@@ -142,11 +149,13 @@ impl BinaryReader {
             Stop::Fault(what) => Err(self.error(TraceErrorKind::Damaged(what), offset)),
             Stop::Short(needed) if needed > self.window.left() => {
                 let left = self.window.left();
-                let what = format!("a record of at least {needed} bytes begins, {left} bytes are left");
+                let what =
+                    format!("a record of at least {needed} bytes begins, {left} bytes are left");
                 Err(self.error(TraceErrorKind::Truncated(what), offset))
             }
             Stop::Short(needed) if needed > RECORD_BYTES_MAX => {
-                let what = format!("a record of at least {needed} bytes, {RECORD_BYTES_MAX} are allowed");
+                let what =
+                    format!("a record of at least {needed} bytes, {RECORD_BYTES_MAX} are allowed");
                 Err(self.error(TraceErrorKind::Damaged(what), offset))
             }
             Stop::Short(needed) => self.window.fill(needed as usize),
@@ -162,7 +171,8 @@ impl BinaryReader {
 /// Reads the sections around the calls.
 fn frame(file: &Region, rank: Rank) -> Result<Frame, TraceError> {
     let Some(Index { sizes, header, body, footer, body_end }) = sections::index(file)? else {
-        let what = "there is no index at the end, so the recording program was killed or the file was cut";
+        let what =
+            "there is no index at the end, so the recording program was killed or the file was cut";
         let kind = TraceErrorKind::Truncated(what.to_owned());
         return Err(TraceError::new(file.name(), kind).at_byte(file.length()));
     };
@@ -178,11 +188,13 @@ fn frame(file: &Region, rank: Rank) -> Result<Frame, TraceError> {
         sizes: present(sizes).map(|at| sections::sizes(file, at)).transpose()?.unwrap_or_default(),
         footer: present(footer).map(|at| sections::footer(file, at)).transpose()?,
     };
-    let dialect = header.map_or_else(Dialect::default, |header| Dialect::of_version(header.version));
+    let dialect =
+        header.map_or_else(Dialect::default, |header| Dialect::of_version(header.version));
     Ok(Frame { info, dialect, body, end: body_end })
 }
 
-/// What can be assumed if they are not there: the calls of a modern version, as far as the file goes.
+/// What can be assumed if they are not there: the calls of a modern version, as far as the file
+/// goes.
 fn bare_frame(file: &Region, rank: Rank) -> Frame {
     let info = RankInfo {
         rank,

@@ -5,8 +5,8 @@ use crate::trace::Span;
 /// Seconds are stored with 16 bits, so they begin again after this many.
 const WRAP_S: i64 = 1 << 16;
 
-/// One of the two clocks of a rank's trace. Records are in the order of return, so a return that seems to lie
-/// more than half a period before the last one is one period later.
+/// One of the two clocks of a rank's trace. Records are in the order of return, so a return that
+/// seems to lie more than half a period before the last one is one period later.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     base_s: i64,
@@ -19,8 +19,8 @@ impl Clock {
         Self { base_s: i64::from(base_s), last_s: 0 }
     }
 
-    /// The span between two recorded times, each (seconds, nanoseconds). With a base the seconds are those of
-    /// the file, without they are absolute: the result is the same.
+    /// The span between two recorded times, each (seconds, nanoseconds). With a base the seconds
+    /// are those of the file, without they are absolute: the result is the same.
     #[inline]
     pub(super) fn span(&mut self, entry: (i64, u32), ret: (i64, u32)) -> Span {
         let ret_s = ret.0 + periods(self.last_s - ret.0 + WRAP_S / 2);
@@ -55,7 +55,11 @@ mod tests {
         );
         assert_eq!(seconds(clock.span((65_535, 0), (65_535, 0))), (65_635, 65_635));
         assert_eq!(seconds(clock.span((65_535, 0), (3, 0))), (65_635, 65_639));
-        assert_eq!(seconds(clock.span((2, 0), (2, 0))), (65_638, 65_638), "another thread, a little earlier");
+        assert_eq!(
+            seconds(clock.span((2, 0), (2, 0))),
+            (65_638, 65_638),
+            "another thread, a little earlier"
+        );
         assert_eq!(clock.span((4, 7), (4, 9)).return_ns, 65_640_000_000_009);
     }
 }

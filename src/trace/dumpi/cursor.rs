@@ -91,7 +91,8 @@ impl<'a> Cursor<'a> {
         usize::try_from(count).map_err(|_| Stop::Fault(format!("a list of {count} entries")))
     }
 
-    /// A count and so many entries of a fixed size, as one piece. Nothing is reserved for what is not there.
+    /// A count and so many entries of a fixed size, as one piece. Nothing is reserved for what is
+    /// not there.
     #[inline]
     pub(super) fn list(&mut self, entry_bytes: usize) -> Result<&'a [u8], Stop> {
         let count = self.count()?;

@@ -8,13 +8,14 @@ use super::sections::{BODY, FOOTER_COUNTS, FOOTER_MAGIC, MAGIC};
 
 /// Version written if the source does not say: the newest layout there is.
 const VERSION: [u8; 3] = [13, 0, 0];
-/// Seconds before the first call that still have a positive number: calls of other threads may have begun
-/// earlier.
+/// Seconds before the first call that still have a positive number: calls of other threads may have
+/// begun earlier.
 const EARLIER_S: i64 = 16_384;
 /// Statuses and thread are always written, times if they are known.
 const MASK: u8 = 3 | 64;
 
-/// One rank's binary file in the making: bytes to be written go to a buffer that the caller empties.
+/// One rank's binary file in the making: bytes to be written go to a buffer that the caller
+/// empties.
 #[derive(Debug)]
 pub(in crate::trace) struct Encoder {
     bytes: Vec<u8>,
@@ -26,7 +27,12 @@ pub(in crate::trace) struct Encoder {
 
 impl Encoder {
     pub(in crate::trace) fn new() -> Self {
-        Self { bytes: MAGIC.to_vec(), written: 0, base_s: None, clocks: [Clock::new(0), Clock::new(0)] }
+        Self {
+            bytes: MAGIC.to_vec(),
+            written: 0,
+            base_s: None,
+            clocks: [Clock::new(0), Clock::new(0)],
+        }
     }
 
     /// The bytes so far, to be written next; the encoder forgets them.
@@ -48,9 +54,13 @@ impl Encoder {
     /// Adds a call.
     ///
     /// # Errors
-    /// It cannot be written so that it is read the same: times too far apart, or arguments that are not
-    /// there.
-    pub(in crate::trace) fn call(&mut self, call: &Call<'_>, args: &Arguments) -> Result<(), String> {
+    /// It cannot be written so that it is read the same: times too far apart, or arguments that are
+    /// not there.
+    pub(in crate::trace) fn call(
+        &mut self,
+        call: &Call<'_>,
+        args: &Arguments,
+    ) -> Result<(), String> {
         let bases = self.bases(call)?;
         self.u16(call.function.number());
         let time_bits = (u8::from(call.cpu.is_some()) * 4) | (u8::from(call.wall.is_some()) * 8);
@@ -115,8 +125,9 @@ impl Encoder {
         if let Some(bases) = self.base_s {
             return Ok(bases);
         }
-        let base =
-            |span: Option<Span>| span.map_or(0, |span| span.entry_ns.div_euclid(1_000_000_000) - EARLIER_S);
+        let base = |span: Option<Span>| {
+            span.map_or(0, |span| span.entry_ns.div_euclid(1_000_000_000) - EARLIER_S)
+        };
         let bases = [base(call.cpu), base(call.wall)];
         for (clock, base_s) in bases.into_iter().enumerate() {
             let word = i32::try_from(base_s).map_err(|_| format!("a time of {base_s} seconds"))?;
@@ -133,9 +144,13 @@ impl Encoder {
             (seconds, ns.rem_euclid(1_000_000_000) as u32)
         };
         let (entry, ret) = (split(span.entry_ns), split(span.return_ns));
-        let read = self.clocks[clock].span((i64::from(entry.0), entry.1), (i64::from(ret.0), ret.1));
+        let read =
+            self.clocks[clock].span((i64::from(entry.0), entry.1), (i64::from(ret.0), ret.1));
         if read != span {
-            return Err(format!("times {} and {} ns are too far from others", span.entry_ns, span.return_ns));
+            return Err(format!(
+                "times {} and {} ns are too far from others",
+                span.entry_ns, span.return_ns
+            ));
         }
         for (seconds, ns) in [entry, ret] {
             self.u16(seconds);
@@ -144,7 +159,12 @@ impl Encoder {
         Ok(())
     }
 
-    fn field(&mut self, field: &Field, argument: Argument<'_>, args: &Arguments) -> Result<(), String> {
+    fn field(
+        &mut self,
+        field: &Field,
+        argument: Argument<'_>,
+        args: &Arguments,
+    ) -> Result<(), String> {
         match (field, argument) {
             (Field::AtRoot(_), Argument::Absent) if !args.is_root() => {}
             (Field::AtRoot(field), argument) => self.field(field, argument, args)?,
@@ -174,7 +194,9 @@ impl Encoder {
                 self.u32(numbers.len().div_ceil(3) as u32);
                 numbers.chunks(3).for_each(|row| self.numbers(row));
             }
-            (Field::Str(_), Argument::Texts(texts)) => self.text(texts.iter().next().unwrap_or_default()),
+            (Field::Str(_), Argument::Texts(texts)) => {
+                self.text(texts.iter().next().unwrap_or_default())
+            }
             (Field::Strs(_) | Field::Args, Argument::Texts(texts)) => {
                 self.u32(texts.iter().count() as u32);
                 texts.iter().for_each(|text| self.text(text));

@@ -39,8 +39,8 @@ impl Ending {
         }
     }
 
-    /// The end because of an error: `Ok` if it is to be kept, because what came before is to be saved. The
-    /// first one is kept.
+    /// The end because of an error: `Ok` if it is to be kept, because what came before is to be
+    /// saved. The first one is kept.
     #[cold]
     pub(super) fn fail(&mut self, calls: u64, error: TraceError) -> Result<(), TraceError> {
         if !self.salvages || !error.can_be_saved() {

@@ -23,7 +23,16 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn new(input: Box<dyn Read + Send>) -> Self {
-        Self { input, buffer: Vec::new(), from: 0, to: 0, line: 0, offset: 0, position: 0, is_at_end: false }
+        Self {
+            input,
+            buffer: Vec::new(),
+            from: 0,
+            to: 0,
+            line: 0,
+            offset: 0,
+            position: 0,
+            is_at_end: false,
+        }
     }
 
     /// Number of the line that was read last, from 1.
@@ -103,7 +112,10 @@ mod tests {
             seen.push((lines.line(), lines.offset(), line));
         }
         let end = 5 + long.len() as u64;
-        assert_eq!(seen, [(1, 0, "a".into()), (2, 3, String::new()), (3, 4, long), (4, end, "last".into())]);
+        assert_eq!(
+            seen,
+            [(1, 0, "a".into()), (2, 3, String::new()), (3, 4, long), (4, end, "last".into())]
+        );
         assert!(lines.next().expect("readable").is_none(), "the end stays the end");
     }
 }

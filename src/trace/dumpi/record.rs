@@ -63,7 +63,11 @@ impl Default for Dialect {
 
 /// Reads the record at the cursor.
 #[inline]
-pub(super) fn read(cursor: &mut Cursor<'_>, dialect: Dialect, args: &mut Arguments) -> Result<Record, Stop> {
+pub(super) fn read(
+    cursor: &mut Cursor<'_>,
+    dialect: Dialect,
+    args: &mut Arguments,
+) -> Result<Record, Stop> {
     let number = cursor.u16()?;
     let Some(function) = Function::from_number(number) else { return other(number, cursor) };
     let (mask, head) = head(cursor)?;
@@ -166,8 +170,15 @@ fn statuses(
 
 #[inline]
 fn status(bytes: &[u8; 14]) -> Status {
-    let word = |at: usize| i32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    Status { bytes: word(0), source: word(4), cancelled: bytes[8] != 0, error: bytes[9], tag: word(10) }
+    let word =
+        |at: usize| i32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    Status {
+        bytes: word(0),
+        source: word(4),
+        cancelled: bytes[8] != 0,
+        error: bytes[9],
+        tag: word(10),
+    }
 }
 
 /// Lists that matching needs rarely or never.
@@ -180,10 +191,15 @@ fn list(
     args: &mut Arguments,
 ) -> Result<(), Stop> {
     match field {
-        Field::U8s(_) => args.set_numbers(position, cursor.list(1)?.iter().map(|&byte| i32::from(byte))),
+        Field::U8s(_) => {
+            args.set_numbers(position, cursor.list(1)?.iter().map(|&byte| i32::from(byte)))
+        }
         Field::U16s(_) => {
             let handles = cursor.list(2)?.as_chunks::<2>().0;
-            args.set_numbers(position, handles.iter().map(|bytes| i32::from(u16::from_be_bytes(*bytes))));
+            args.set_numbers(
+                position,
+                handles.iter().map(|bytes| i32::from(u16::from_be_bytes(*bytes))),
+            );
         }
         Field::I32s(_) => args.set_numbers(position, words(cursor.list(4)?)),
         Field::I32ss(_) => {

@@ -54,24 +54,36 @@ fn stopped(file: &Region, offset: u64, section: &str, stop: Stop) -> TraceError 
 
 /// The index at the end of the file; `None` if there is none, so that the file is cut off.
 ///
-/// It has grown with the versions, so that its first word, the magic, may stand at one of four places.
+/// It has grown with the versions, so that its first word, the magic, may stand at one of four
+/// places.
 pub(super) fn index(file: &Region) -> Result<Option<Index>, TraceError> {
     for words in [8, 7, 6, 5_u64] {
-        let Some(at) = file.length().checked_sub(words * 8).filter(|&at| at >= BODY) else { continue };
+        let Some(at) = file.length().checked_sub(words * 8).filter(|&at| at >= BODY) else {
+            continue;
+        };
         let bytes = file.bytes_at(at, words * 8)?;
         if !bytes.starts_with(&MAGIC) {
             continue;
         }
-        let mut offsets = bytes[8..].as_chunks::<8>().0.iter().map(|word| u64::from_be_bytes(*word)).rev();
+        let mut offsets =
+            bytes[8..].as_chunks::<8>().0.iter().map(|word| u64::from_be_bytes(*word)).rev();
         let mut next = || offsets.next().unwrap_or(0);
         let (keyval, footer, body, header) = (next(), next(), next(), next());
         let (labels, addresses, sizes) = (next(), next(), next());
         let sections = [keyval, footer, body, header, labels, addresses, sizes];
         if let Some(beyond) = sections.into_iter().find(|&section| section > at) {
-            return Err(damaged(file, at, format!("the index names byte {beyond} of {}", file.length())));
+            return Err(damaged(
+                file,
+                at,
+                format!("the index names byte {beyond} of {}", file.length()),
+            ));
         }
         if body < BODY {
-            return Err(damaged(file, at, format!("the index says that the calls begin at byte {body}")));
+            return Err(damaged(
+                file,
+                at,
+                format!("the index says that the calls begin at byte {body}"),
+            ));
         }
         let body_end = sections.into_iter().filter(|&section| section > body).min().unwrap_or(at);
         return Ok(Some(Index { sizes, header, body, footer, body_end }));

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
 use crate::trace::{
-    Argument, Call, DatatypeSizes, Field, Footer, Function, Op, Rank, RankInfo, RankReader, Salvage, Span,
-    TraceError, TraceErrorKind,
+    Argument, Call, DatatypeSizes, Field, Footer, Function, Op, Rank, RankInfo, RankReader,
+    Salvage, Span, TraceError, TraceErrorKind,
 };
 
 use super::clock::Clock;
@@ -87,7 +87,12 @@ impl TextReader {
     /// Begins to read the text of this rank; `file` is its name in messages.
     ///
     /// With `salvage` a damaged text gives the calls before the damage.
-    pub fn new(file: impl Into<PathBuf>, input: Box<dyn Read + Send>, rank: Rank, salvage: bool) -> Self {
+    pub fn new(
+        file: impl Into<PathBuf>,
+        input: Box<dyn Read + Send>,
+        rank: Rank,
+        salvage: bool,
+    ) -> Self {
         let info = RankInfo {
             rank,
             format: FORMAT,
@@ -116,13 +121,15 @@ impl TextReader {
         &self.file
     }
 
-    /// Gives the next call and its arguments to `take`; `false` at the end. What `take` does not like is
-    /// damage.
+    /// Gives the next call and its arguments to `take`; `false` at the end. What `take` does not
+    /// like is damage.
     pub(in crate::trace) fn next_into(
         &mut self,
         take: &mut dyn FnMut(&Call<'_>, &Arguments) -> Result<(), String>,
     ) -> Result<bool, TraceError> {
-        let Some(Call { op: _, sequence, offset, function, thread, cpu, wall }) = self.next_call()? else {
+        let Some(Call { op: _, sequence, offset, function, thread, cpu, wall }) =
+            self.next_call()?
+        else {
             return Ok(false);
         };
         // The operation borrows the arguments and is not needed for them.
@@ -154,7 +161,9 @@ impl TextReader {
                         finish(&mut self.args, function).map_err(|fault| self.error(fault))?;
                         return Ok(Some(Seen { entry, ret, offset }));
                     }
-                    Ok(ret) => Err(Fault::Damaged(format!("{} returns within {function}", ret.function))),
+                    Ok(ret) => {
+                        Err(Fault::Damaged(format!("{} returns within {function}", ret.function)))
+                    }
                     Err(fault) => Err(fault),
                 }
             } else if edge(line, b" entering at ", &self.functions).is_some() {
@@ -172,7 +181,9 @@ impl TextReader {
             let line = match self.lines.next() {
                 Ok(Some(line)) => line,
                 Ok(None)
-                    if self.sequence == 0 && self.info.version.is_none() && self.info.footer.is_none() =>
+                    if self.sequence == 0
+                        && self.info.version.is_none()
+                        && self.info.footer.is_none() =>
                 {
                     let what = "it is neither a DUMPI binary file nor the text of one".to_owned();
                     return Err(TraceError::new(&self.file, TraceErrorKind::Unsupported(what)));
@@ -186,7 +197,9 @@ impl TextReader {
             }
             if let Some(ret) = edge(line, b" returning at ", &self.functions) {
                 let what = match ret {
-                    Ok(ret) => Fault::Damaged(format!("{} returns and was not entered", ret.function)),
+                    Ok(ret) => {
+                        Fault::Damaged(format!("{} returns and was not entered", ret.function))
+                    }
                     Err(fault) => fault,
                 };
                 return Err(self.error(what));
@@ -206,7 +219,8 @@ impl TextReader {
 
     #[cold]
     fn io_error(&self, error: std::io::Error) -> TraceError {
-        // Decompression that ends too early or goes wrong is damage as well, so that it can be salvaged.
+        // Decompression that ends too early or goes wrong is damage as well, so that it can be
+        // salvaged.
         let kind = match error.kind() {
             std::io::ErrorKind::UnexpectedEof => TraceErrorKind::Truncated(error.to_string()),
             std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
@@ -218,8 +232,8 @@ impl TextReader {
     }
 }
 
-/// A call's first or last line; `None` if it is neither, an error if it is one of a function that is not
-/// known.
+/// A call's first or last line; `None` if it is neither, an error if it is one of a function that
+/// is not known.
 #[inline]
 fn edge(line: &[u8], verb: &[u8], functions: &ByName) -> Option<Result<Edge, Fault>> {
     if !line.starts_with(b"MPI") {
@@ -246,8 +260,8 @@ fn edge_of(name: &[u8], rest: &[u8], functions: &ByName) -> Option<Edge> {
     Some(Edge { function, wall, cpu, thread })
 }
 
-/// A line between the first and the last: mostly an argument, in most functions in the order of the binary
-/// file.
+/// A line between the first and the last: mostly an argument, in most functions in the order of the
+/// binary file.
 #[inline]
 fn argument(
     line: &[u8],
@@ -267,7 +281,8 @@ fn argument(
         },
         None => line,
     };
-    // Lines that are no arguments are passed over: counters, or the rest of a text with a line feed in it.
+    // Lines that are no arguments are passed over: counters, or the rest of a text with a line feed
+    // in it.
     let Some(equals) = memchr::memchr(b'=', line) else { return Ok(()) };
     let (left, value) = (&line[..equals], &line[equals + 1..]);
     let Some(space) = memchr::memchr(b' ', left) else { return Ok(()) };
@@ -275,8 +290,11 @@ fn argument(
     let name = name.iter().position(|&byte| byte == b'[').map_or(name, |bracket| &name[..bracket]);
     let fields = function.fields();
     let is_it = |field: &Field| field.name().as_bytes() == name;
-    let position =
-        if fields.get(*next).is_some_and(is_it) { Some(*next) } else { fields.iter().position(is_it) };
+    let position = if fields.get(*next).is_some_and(is_it) {
+        Some(*next)
+    } else {
+        fields.iter().position(is_it)
+    };
     let Some(position) = position else { return Ok(()) };
     *next = position + 1;
     let field = match &fields[position] {
@@ -339,9 +357,13 @@ fn argument(
     if is_whole { Ok(()) } else { Err(bad()) }
 }
 
-/// Another line of rows such as `[[0, 4, 2]`, `, [1, 5, 2]` and at the end `]`; what follows that, if it is
-/// the end.
-fn rows_go_on<'a>(line: &'a [u8], position: usize, args: &mut Arguments) -> Result<Option<&'a [u8]>, Fault> {
+/// Another line of rows such as `[[0, 4, 2]`, `, [1, 5, 2]` and at the end `]`; what follows that,
+/// if it is the end.
+fn rows_go_on<'a>(
+    line: &'a [u8],
+    position: usize,
+    args: &mut Arguments,
+) -> Result<Option<&'a [u8]>, Fault> {
     if let Some(rest) = line.strip_prefix(b"]") {
         return Ok(Some(rest));
     }
@@ -437,8 +459,9 @@ impl RankReader for TextReader {
             Ok(op) => op,
             Err(what) => {
                 let kind = TraceErrorKind::Damaged(format!("{function}: {what}"));
-                let error =
-                    TraceError::new(&self.file, kind).at_line(self.lines.line()).at_byte(self.lines.offset());
+                let error = TraceError::new(&self.file, kind)
+                    .at_line(self.lines.line())
+                    .at_byte(self.lines.offset());
                 return self.ending.fail(self.sequence, error).map(|()| None);
             }
         };

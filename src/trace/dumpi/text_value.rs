@@ -17,7 +17,8 @@ pub(super) fn number(text: &[u8]) -> Option<(i64, &[u8])> {
     if length == 0 || length > 18 {
         return None;
     }
-    let value = digits[..length].iter().fold(0_i64, |value, digit| value * 10 + i64::from(digit - b'0'));
+    let value =
+        digits[..length].iter().fold(0_i64, |value, digit| value * 10 + i64::from(digit - b'0'));
     Some((if negative { -value } else { value }, &digits[length..]))
 }
 
@@ -101,8 +102,8 @@ fn status(text: &[u8]) -> Option<(Status, &[u8])> {
     Some((Status { bytes, source, tag, cancelled: cancelled != 0, error: error as u8 }, text))
 }
 
-/// The texts of a list such as `["a", "b"]`. Nothing is escaped in it, so a text with `", "` inside comes out
-/// as two.
+/// The texts of a list such as `["a", "b"]`. Nothing is escaped in it, so a text with `", "` inside
+/// comes out as two.
 pub(super) fn texts(inner: &[u8]) -> impl Iterator<Item = &[u8]> {
     let inner = inner.strip_prefix(b"\"").unwrap_or(inner);
     let inner = inner.strip_suffix(b"\"").unwrap_or(inner);
@@ -129,7 +130,8 @@ pub(super) fn time(text: &[u8]) -> Option<((i64, u32), &[u8])> {
     let fraction = rest.strip_prefix(b".")?;
     let (digits, rest) = fraction.split_at_checked(9)?;
     let (ns, left) = number(digits).filter(|(ns, _)| *ns >= 0)?;
-    // 32 bits of seconds are in the file, so that more are a damage that must not overflow later on.
+    // 32 bits of seconds are in the file, so that more are a damage that must not overflow later
+    // on.
     let in_range = left.is_empty() && seconds.unsigned_abs() <= 1 << 33;
     in_range.then_some(((seconds, ns as u32), rest))
 }

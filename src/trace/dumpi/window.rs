@@ -55,15 +55,19 @@ impl Window {
         self.position += count as u64;
     }
 
-    /// Reads on until so many bytes are in memory, or all that are left. The window grows only if they need
-    /// it.
+    /// Reads on until so many bytes are in memory, or all that are left. The window grows only if
+    /// they need it.
     pub(super) fn fill(&mut self, needed: usize) -> Result<(), TraceError> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;
         self.from = 0;
-        // A record of which only more and more becomes known must not be read in ever so many small steps.
-        let grown =
-            if needed > self.buffer.len() { needed.max(2 * self.buffer.len()) } else { self.buffer.len() };
+        // A record of which only more and more becomes known must not be read in ever so many small
+        // steps.
+        let grown = if needed > self.buffer.len() {
+            needed.max(2 * self.buffer.len())
+        } else {
+            self.buffer.len()
+        };
         let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
         self.buffer.resize(grown.max(WINDOW_BYTES).min(left).max(self.buffer.len()), 0);
         let offset = self.position + self.to as u64;

@@ -1,7 +1,7 @@
 //! One argument of a recorded call.
 
-/// Name and encoding of one argument in a DUMPI binary file. All numbers are big-endian; a plural is a 32-bit
-/// count and then so many of the thing.
+/// Name and encoding of one argument in a DUMPI binary file. All numbers are big-endian; a plural
+/// is a 32-bit count and then so many of the thing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
     /// One byte.

@@ -12,7 +12,8 @@ pub(super) use recipe::Recipe;
 /// What a function does, as the shares of a trace are counted (paper, Figure 6; O32).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Class {
-    /// Sends a message, posts a receive, or both; starting a persistent request does so, making one does not.
+    /// Sends a message, posts a receive, or both; starting a persistent request does so, making one
+    /// does not.
     P2p,
     /// Moves data among all processes of a communicator, or synchronises them.
     Collective,
@@ -26,7 +27,8 @@ pub enum Class {
 
 impl Class {
     /// All classes, in the order of tables.
-    pub const ALL: [Self; 5] = [Self::P2p, Self::Collective, Self::OneSided, Self::Progress, Self::Other];
+    pub const ALL: [Self; 5] =
+        [Self::P2p, Self::Collective, Self::OneSided, Self::Progress, Self::Other];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
@@ -113,7 +115,11 @@ mod tests {
     fn numbers_and_names_lead_to_the_same_function() {
         for function in Function::all() {
             assert_eq!(Function::from_number(function.number()), Some(function));
-            assert_eq!(Function::from_name(function.name()), Some(function), "{function} is there twice");
+            assert_eq!(
+                Function::from_name(function.name()),
+                Some(function),
+                "{function} is there twice"
+            );
         }
         assert_eq!(Function::from_number(290), None);
         // Known points of the numbering, so that a lost row is noticed.

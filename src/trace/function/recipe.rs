@@ -2,8 +2,8 @@
 
 use crate::trace::{CollectiveKind, CompletionKind, SendMode};
 
-/// What [`interpret`](crate::trace::interpret) makes of a function's arguments. Functions with the same
-/// recipe have the same arguments at the same positions.
+/// What [`interpret`](crate::trace::interpret) makes of a function's arguments. Functions with the
+/// same recipe have the same arguments at the same positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::trace) enum Recipe {
     Send(SendMode),

@@ -1,7 +1,7 @@
 //! The functions by number: name, class, arguments in the order of the DUMPI binary file.
 //!
-//! Numbers and arguments are those of the DUMPI format, which covers MPI-2.2 and the I/O chapter. They have
-//! been the same in all its versions from 1.0.0 to 13.0.0.
+//! Numbers and arguments are those of the DUMPI format, which covers MPI-2.2 and the I/O chapter.
+//! They have been the same in all its versions from 1.0.0 to 13.0.0.
 
 use crate::trace::SendMode::{Buffered, Ready, Standard, Synchronous};
 use crate::trace::{CollectiveKind, CompletionKind};
@@ -9,7 +9,8 @@ use crate::trace::{CollectiveKind, CompletionKind};
 use super::Class::{self, Collective, OneSided, Other, P2p, Progress};
 use super::Recipe;
 use super::field::Field::{
-    self, Args, AtRoot, I32, I32s, I32ss, I64, Requests, Statuses, Str, Strs, Strss, U8, U8s, U16, U16s,
+    self, Args, AtRoot, I32, I32s, I32ss, I64, Requests, Statuses, Str, Strs, Strss, U8, U8s, U16,
+    U16s,
 };
 
 /// One function.
@@ -61,7 +62,14 @@ pub(super) static TABLE: [Row; 290] = [
     row(
         "MPI_Recv",
         P2p,
-        &[I32("count"), U16("datatype"), I32("source"), I32("tag"), U16("comm"), Statuses("status")],
+        &[
+            I32("count"),
+            U16("datatype"),
+            I32("source"),
+            I32("tag"),
+            U16("comm"),
+            Statuses("status"),
+        ],
     )
     .makes(Recipe::Recv),
     row("MPI_Get_count", Other, &[Statuses("status"), U16("datatype"), I32("count")]),
@@ -84,8 +92,12 @@ pub(super) static TABLE: [Row; 290] = [
         .makes(Recipe::Complete(CompletionKind::Wait)),
     row("MPI_Test", Progress, TEST).makes(Recipe::Complete(CompletionKind::Test)),
     row("MPI_Request_free", Other, REQUEST).makes(Recipe::RequestFree),
-    row("MPI_Waitany", Progress, &[I32("count"), Requests("requests"), I32("index"), Statuses("status")])
-        .makes(Recipe::Complete(CompletionKind::Waitany)),
+    row(
+        "MPI_Waitany",
+        Progress,
+        &[I32("count"), Requests("requests"), I32("index"), Statuses("status")],
+    )
+    .makes(Recipe::Complete(CompletionKind::Waitany)),
     row(
         "MPI_Testany",
         Progress,
@@ -94,12 +106,20 @@ pub(super) static TABLE: [Row; 290] = [
     .makes(Recipe::Complete(CompletionKind::Testany)),
     row("MPI_Waitall", Progress, &[I32("count"), Requests("requests"), Statuses("statuses")])
         .makes(Recipe::Complete(CompletionKind::Waitall)),
-    row("MPI_Testall", Progress, &[I32("count"), Requests("requests"), I32("flag"), Statuses("statuses")])
-        .makes(Recipe::Complete(CompletionKind::Testall)),
+    row(
+        "MPI_Testall",
+        Progress,
+        &[I32("count"), Requests("requests"), I32("flag"), Statuses("statuses")],
+    )
+    .makes(Recipe::Complete(CompletionKind::Testall)),
     row("MPI_Waitsome", Progress, SOME).makes(Recipe::Complete(CompletionKind::Waitsome)),
     row("MPI_Testsome", Progress, SOME).makes(Recipe::Complete(CompletionKind::Testsome)),
-    row("MPI_Iprobe", Progress, &[I32("source"), I32("tag"), U16("comm"), I32("flag"), Statuses("status")])
-        .makes(Recipe::Iprobe),
+    row(
+        "MPI_Iprobe",
+        Progress,
+        &[I32("source"), I32("tag"), U16("comm"), I32("flag"), Statuses("status")],
+    )
+    .makes(Recipe::Iprobe),
     row("MPI_Probe", Progress, &[I32("source"), I32("tag"), U16("comm"), Statuses("status")])
         .makes(Recipe::Probe),
     row("MPI_Cancel", Other, REQUEST).makes(Recipe::Cancel),
@@ -303,11 +323,16 @@ pub(super) static TABLE: [Row; 290] = [
         ],
     )
     .makes(Recipe::Collective(CollectiveKind::Alltoallv)),
-    row("MPI_Reduce", Collective, &[I32("count"), U16("datatype"), U8("op"), I32("root"), U16("comm")])
-        .makes(Recipe::Collective(CollectiveKind::Reduce)),
+    row(
+        "MPI_Reduce",
+        Collective,
+        &[I32("count"), U16("datatype"), U8("op"), I32("root"), U16("comm")],
+    )
+    .makes(Recipe::Collective(CollectiveKind::Reduce)),
     row("MPI_Op_create", Other, &[I32("commute"), U8("op")]),
     row("MPI_Op_free", Other, &[U8("op")]),
-    row("MPI_Allreduce", Collective, REDUCTION).makes(Recipe::Collective(CollectiveKind::Allreduce)),
+    row("MPI_Allreduce", Collective, REDUCTION)
+        .makes(Recipe::Collective(CollectiveKind::Allreduce)),
     row(
         "MPI_Reduce_scatter",
         Collective,
@@ -331,16 +356,25 @@ pub(super) static TABLE: [Row; 290] = [
         .makes(Recipe::GroupIncl),
     row("MPI_Group_excl", Other, &[U16("group"), I32("count"), I32s("ranks"), U16("newgroup")])
         .makes(Recipe::GroupExcl),
-    row("MPI_Group_range_incl", Other, &[U16("group"), I32("count"), I32ss("ranges"), U16("newgroup")])
-        .makes(Recipe::GroupRangeIncl),
-    row("MPI_Group_range_excl", Other, &[U16("group"), I32("count"), I32ss("ranges"), U16("newgroup")])
-        .makes(Recipe::GroupRangeExcl),
+    row(
+        "MPI_Group_range_incl",
+        Other,
+        &[U16("group"), I32("count"), I32ss("ranges"), U16("newgroup")],
+    )
+    .makes(Recipe::GroupRangeIncl),
+    row(
+        "MPI_Group_range_excl",
+        Other,
+        &[U16("group"), I32("count"), I32ss("ranges"), U16("newgroup")],
+    )
+    .makes(Recipe::GroupRangeExcl),
     row("MPI_Group_free", Other, &[U16("group")]).makes(Recipe::GroupFree),
     row("MPI_Comm_size", Other, &[U16("comm"), I32("size")]).makes(Recipe::CommSize),
     row("MPI_Comm_rank", Other, &[U16("comm"), I32("rank")]).makes(Recipe::CommRank),
     row("MPI_Comm_compare", Other, &[U16("comm1"), U16("comm2"), U8("result")]),
     row("MPI_Comm_dup", Other, &[U16("oldcomm"), U16("newcomm")]).makes(Recipe::CommDup),
-    row("MPI_Comm_create", Other, &[U16("oldcomm"), U16("group"), U16("newcomm")]).makes(Recipe::CommCreate),
+    row("MPI_Comm_create", Other, &[U16("oldcomm"), U16("group"), U16("newcomm")])
+        .makes(Recipe::CommCreate),
     row("MPI_Comm_split", Other, &[U16("oldcomm"), I32("color"), I32("key"), U16("newcomm")])
         .makes(Recipe::CommSplit),
     row("MPI_Comm_free", Other, COMM).makes(Recipe::CommFree),
@@ -360,7 +394,8 @@ pub(super) static TABLE: [Row; 290] = [
         ],
     )
     .makes(Recipe::Intercomm),
-    row("MPI_Intercomm_merge", Other, &[U16("comm"), I32("high"), U16("newcomm")]).makes(Recipe::Merge),
+    row("MPI_Intercomm_merge", Other, &[U16("comm"), I32("high"), U16("newcomm")])
+        .makes(Recipe::Merge),
     row("MPI_Keyval_create", Other, &[U16("key")]),
     row("MPI_Keyval_free", Other, &[U16("key")]),
     row("MPI_Attr_put", Other, &[U16("comm"), I32("key")]),
@@ -370,7 +405,14 @@ pub(super) static TABLE: [Row; 290] = [
     row(
         "MPI_Cart_create",
         Other,
-        &[U16("oldcomm"), I32("ndim"), I32s("dims"), I32s("periods"), I32("reorder"), U16("newcomm")],
+        &[
+            U16("oldcomm"),
+            I32("ndim"),
+            I32s("dims"),
+            I32s("periods"),
+            I32("reorder"),
+            U16("newcomm"),
+        ],
     )
     .makes(Recipe::CartCreate),
     row("MPI_Dims_create", Other, &[I32("nodes"), I32("ndim"), I32s("dims.in"), I32s("dims.out")]),
@@ -409,17 +451,29 @@ pub(super) static TABLE: [Row; 290] = [
         &[I32("ndim"), U16("comm"), I32("maxdims"), I32s("dims"), I32s("periods"), I32s("coords")],
     ),
     row("MPI_Cart_rank", Other, &[I32("ndim"), U16("comm"), I32s("coords"), I32("rank")]),
-    row("MPI_Cart_coords", Other, &[I32("ndim"), U16("comm"), I32("rank"), I32("maxdims"), I32s("coords")]),
+    row(
+        "MPI_Cart_coords",
+        Other,
+        &[I32("ndim"), U16("comm"), I32("rank"), I32("maxdims"), I32s("coords")],
+    ),
     row("MPI_Graph_neighbors_count", Other, &[U16("comm"), I32("rank"), I32("nneigh")]),
     row(
         "MPI_Graph_neighbors",
         Other,
         &[I32("nneigh"), U16("comm"), I32("rank"), I32("maxneighbors"), I32s("neighbors")],
     ),
-    row("MPI_Cart_shift", Other, &[U16("comm"), I32("direction"), I32("displ"), I32("source"), I32("dest")]),
+    row(
+        "MPI_Cart_shift",
+        Other,
+        &[U16("comm"), I32("direction"), I32("displ"), I32("source"), I32("dest")],
+    ),
     row("MPI_Cart_sub", Other, &[I32("ndim"), U16("oldcomm"), I32s("remain_dims"), U16("newcomm")])
         .makes(Recipe::CartSub),
-    row("MPI_Cart_map", Other, &[U16("comm"), I32("ndim"), I32s("dims"), I32s("period"), I32("newrank")]),
+    row(
+        "MPI_Cart_map",
+        Other,
+        &[U16("comm"), I32("ndim"), I32s("dims"), I32s("period"), I32("newrank")],
+    ),
     row(
         "MPI_Graph_map",
         Other,
@@ -535,7 +589,11 @@ pub(super) static TABLE: [Row; 290] = [
         ],
     ),
     row("MPI_Win_complete", OneSided, WIN),
-    row("MPI_Win_create", OneSided, &[I32("size"), I32("dispunit"), U16("info"), U16("comm"), U16("win")]),
+    row(
+        "MPI_Win_create",
+        OneSided,
+        &[I32("size"), I32("dispunit"), U16("info"), U16("comm"), U16("win")],
+    ),
     row("MPI_Win_fence", OneSided, &[U8("assertion"), U16("win")]),
     row("MPI_Win_free", OneSided, WIN),
     row("MPI_Win_get_group", Other, &[U16("win"), U16("group")]),
@@ -604,7 +662,13 @@ pub(super) static TABLE: [Row; 290] = [
     row(
         "MPI_Type_get_envelope",
         Other,
-        &[U16("datatype"), I32("numintegers"), I32("numaddresses"), I32("numdatatypes"), U8("combiner")],
+        &[
+            U16("datatype"),
+            I32("numintegers"),
+            I32("numaddresses"),
+            I32("numdatatypes"),
+            U8("combiner"),
+        ],
     ),
     row("MPI_Type_get_name", Other, &[U16("datatype"), Str("name"), I32("resultlen")]),
     row("MPI_Type_set_attr", Other, &[U16("datatype"), U16("keyval")]),
@@ -632,7 +696,11 @@ pub(super) static TABLE: [Row; 290] = [
     row("MPI_Info_delete", Other, &[U16("info"), Str("key")]),
     row("MPI_Info_dup", Other, &[U16("oldinfo"), U16("newinfo")]),
     row("MPI_Info_free", Other, &[U16("info")]),
-    row("MPI_Info_get", Other, &[U16("info"), Str("key"), I32("valuelength"), Str("value"), I32("flag")]),
+    row(
+        "MPI_Info_get",
+        Other,
+        &[U16("info"), Str("key"), I32("valuelength"), Str("value"), I32("flag")],
+    ),
     row("MPI_Info_get_nkeys", Other, &[U16("info"), I32("nkeys")]),
     row("MPI_Info_get_nthkey", Other, &[U16("info"), I32("n"), Str("key")]),
     row("MPI_Info_get_valuelen", Other, &[U16("info"), Str("key"), I32("valuelen"), I32("flag")]),
@@ -649,7 +717,11 @@ pub(super) static TABLE: [Row; 290] = [
             I32("position.out"),
         ],
     ),
-    row("MPI_Pack_external_size", Other, &[Str("datarep"), I32("incount"), U16("datatype"), I32("size")]),
+    row(
+        "MPI_Pack_external_size",
+        Other,
+        &[Str("datarep"), I32("incount"), U16("datatype"), I32("size")],
+    ),
     row("MPI_Request_get_status", Progress, TEST).makes(Recipe::RequestStatus),
     row(
         "MPI_Type_create_darray",
@@ -670,7 +742,13 @@ pub(super) static TABLE: [Row; 290] = [
     row(
         "MPI_Type_create_hindexed",
         Other,
-        &[I32("count"), I32s("blocklengths"), I32s("displacements"), U16("oldtype"), U16("newtype")],
+        &[
+            I32("count"),
+            I32s("blocklengths"),
+            I32s("displacements"),
+            U16("oldtype"),
+            U16("newtype"),
+        ],
     ),
     row("MPI_Type_create_hvector", Other, TYPE_VECTOR),
     row(
@@ -678,11 +756,21 @@ pub(super) static TABLE: [Row; 290] = [
         Other,
         &[I32("count"), I32("blocklength"), I32s("displacments"), U16("oldtype"), U16("newtype")],
     ),
-    row("MPI_Type_create_resized", Other, &[U16("oldtype"), I32("lb"), I32("extent"), U16("newtype")]),
+    row(
+        "MPI_Type_create_resized",
+        Other,
+        &[U16("oldtype"), I32("lb"), I32("extent"), U16("newtype")],
+    ),
     row(
         "MPI_Type_create_struct",
         Other,
-        &[I32("count"), I32s("blocklengths"), I32s("displacements"), U16s("oldtypes"), U16("newtype")],
+        &[
+            I32("count"),
+            I32s("blocklengths"),
+            I32s("displacements"),
+            U16s("oldtypes"),
+            U16("newtype"),
+        ],
     ),
     row(
         "MPI_Type_create_subarray",
@@ -714,7 +802,11 @@ pub(super) static TABLE: [Row; 290] = [
     row("MPI_Win_create_errhandler", Other, ERRHANDLER),
     row("MPI_Win_get_errhandler", Other, &[U16("win"), U16("errhandler")]),
     row("MPI_Win_set_errhandler", Other, &[U16("win"), U16("errhandler")]),
-    row("MPI_File_open", Other, &[U16("comm"), Str("filename"), U8("amode"), U16("info"), U16("file")]),
+    row(
+        "MPI_File_open",
+        Other,
+        &[U16("comm"), Str("filename"), U8("amode"), U16("info"), U16("file")],
+    ),
     row("MPI_File_close", Other, &[U16("file")]),
     row("MPI_File_delete", Other, &[Str("filename"), U16("info")]),
     row("MPI_File_set_size", Other, FILE_SIZE),
@@ -727,7 +819,14 @@ pub(super) static TABLE: [Row; 290] = [
     row(
         "MPI_File_set_view",
         Other,
-        &[U16("file"), I64("offset"), U16("hosttype"), U16("filetype"), Str("datarep"), U16("info")],
+        &[
+            U16("file"),
+            I64("offset"),
+            U16("hosttype"),
+            U16("filetype"),
+            Str("datarep"),
+            U16("info"),
+        ],
     ),
     row(
         "MPI_File_get_view",
@@ -765,9 +864,17 @@ pub(super) static TABLE: [Row; 290] = [
     row("MPI_File_write_ordered", Other, FILE_READ),
     row("MPI_File_seek_shared", Other, &[U16("file"), I64("offset"), U8("whence")]),
     row("MPI_File_get_position_shared", Other, &[U16("file"), I64("offset")]),
-    row("MPI_File_read_at_all_begin", Other, &[U16("file"), I64("offset"), I32("count"), U16("datatype")]),
+    row(
+        "MPI_File_read_at_all_begin",
+        Other,
+        &[U16("file"), I64("offset"), I32("count"), U16("datatype")],
+    ),
     row("MPI_File_read_at_all_end", Other, FILE_END),
-    row("MPI_File_write_at_all_begin", Other, &[U16("file"), I64("offset"), I32("count"), U16("datatype")]),
+    row(
+        "MPI_File_write_at_all_begin",
+        Other,
+        &[U16("file"), I64("offset"), I32("count"), U16("datatype")],
+    ),
     row("MPI_File_write_at_all_end", Other, FILE_END),
     row("MPI_File_read_all_begin", Other, FILE_BEGIN),
     row("MPI_File_read_all_end", Other, FILE_END),
@@ -784,14 +891,22 @@ pub(super) static TABLE: [Row; 290] = [
     row("MPI_File_sync", Other, &[U16("file")]),
     row("MPIO_Test", Other, TEST),
     row("MPIO_Wait", Other, &[I32("request"), Statuses("status")]),
-    row("MPIO_Testall", Other, &[I32("count"), Requests("requests"), I32("flag"), Statuses("statuses")]),
+    row(
+        "MPIO_Testall",
+        Other,
+        &[I32("count"), Requests("requests"), I32("flag"), Statuses("statuses")],
+    ),
     row("MPIO_Waitall", Other, &[I32("count"), Requests("requests"), Statuses("statuses")]),
     row(
         "MPIO_Testany",
         Other,
         &[I32("count"), Requests("requests"), I32("flag"), I32("index"), Statuses("statuses")],
     ),
-    row("MPIO_Waitany", Other, &[I32("count"), Requests("requests"), I32("index"), Statuses("statuses")]),
+    row(
+        "MPIO_Waitany",
+        Other,
+        &[I32("count"), Requests("requests"), I32("index"), Statuses("statuses")],
+    ),
     row("MPIO_Waitsome", Other, SOME),
     row("MPIO_Testsome", Other, SOME),
 ];

@@ -1,12 +1,14 @@
-//! Arguments become operations. Both readers of DUMPI end here, so they cannot differ in what a call means.
+//! Arguments become operations. Both readers of DUMPI end here, so they cannot differ in what a
+//! call means.
 
 use dpa_model::{Rank, Tag, TagSel};
 
 use super::arguments::Arguments;
 use super::function::Recipe;
 use super::{
-    Collective, CollectiveKind, Comm, CommHow, CommNew, Completion, CompletionKind, Datatype, Dest, Done,
-    Function, Group, GroupHow, GroupNew, Op, Payload, RecvSpec, Request, SendMode, SendSpec, Source, Status,
+    Collective, CollectiveKind, Comm, CommHow, CommNew, Completion, CompletionKind, Datatype, Dest,
+    Done, Function, Group, GroupHow, GroupNew, Op, Payload, RecvSpec, Request, SendMode, SendSpec,
+    Source, Status,
 };
 
 #[cfg(test)]
@@ -49,7 +51,9 @@ pub(super) fn interpret(function: Function, args: &mut Arguments) -> Result<Op<'
             let send = send_spec(SendMode::Standard, args, [0, 1, 2, 3], comm)?;
             Op::Sendrecv { send, recv: recv_spec(args, [0, 1, 4, 5], comm, status)?, status }
         }
-        Recipe::SendInit(mode) => Op::SendInit { send: send(args, mode)?, request: request(args, 5) },
+        Recipe::SendInit(mode) => {
+            Op::SendInit { send: send(args, mode)?, request: request(args, 5) }
+        }
         Recipe::RecvInit => Op::RecvInit { recv: recv(args, None)?, request: request(args, 5) },
         Recipe::Start | Recipe::Startall => Op::Start(args.requests()),
         Recipe::Complete(kind) => Op::Completion(completion(args, kind)?),
@@ -116,10 +120,19 @@ fn recv(args: &Arguments, status: Option<Status>) -> Result<RecvSpec, Fault> {
 }
 
 #[inline]
-fn send_spec(mode: SendMode, args: &Arguments, at: [usize; 4], comm: Comm) -> Result<SendSpec, Fault> {
+fn send_spec(
+    mode: SendMode,
+    args: &Arguments,
+    at: [usize; 4],
+    comm: Comm,
+) -> Result<SendSpec, Fault> {
     let [count, datatype, dest, tag] = at.map(|position| args.number(position));
-    // Every negative rank is MPI_PROC_NULL of one library or another; then neither tag nor count matter.
-    let dest = u32::try_from(dest).ok().and_then(|dest| Rank::new(dest).ok()).map_or(Dest::Null, Dest::Rank);
+    // Every negative rank is MPI_PROC_NULL of one library or another; then neither tag nor count
+    // matter.
+    let dest = u32::try_from(dest)
+        .ok()
+        .and_then(|dest| Rank::new(dest).ok())
+        .map_or(Dest::Null, Dest::Rank);
     let goes_somewhere = dest != Dest::Null;
     let tag = match u32::try_from(tag).ok().and_then(|tag| Tag::new(tag).ok()) {
         Some(tag) => tag,
@@ -144,8 +157,8 @@ fn recv_spec(
 
 /// Whom a receive or probe accepts; `status` if the call completed with one.
 ///
-/// -1 is `MPI_ANY_SOURCE`, and `MPI_PROC_NULL` with MPICH as well. A status without source says that it was
-/// the latter.
+/// -1 is `MPI_ANY_SOURCE`, and `MPI_PROC_NULL` with MPICH as well. A status without source says
+/// that it was the latter.
 #[inline]
 fn source(recorded: i64, status: Option<Status>) -> Source {
     match u32::try_from(recorded).ok().and_then(|rank| Rank::new(rank).ok()) {
@@ -219,7 +232,9 @@ fn completion(args: &Arguments, kind: CompletionKind) -> Result<Completion<'_>, 
         // Of an operation that is not complete a status says nothing.
         _ if complete == 0 => &[],
         statuses if statuses.is_empty() || statuses.len() == complete => statuses,
-        statuses => return Err(format!("{} statuses of {complete} complete requests", statuses.len())),
+        statuses => {
+            return Err(format!("{} statuses of {complete} complete requests", statuses.len()));
+        }
     };
     Ok(Completion { kind, requests, done, statuses })
 }
@@ -233,7 +248,8 @@ fn some_done(args: &Arguments) -> Result<Done<'_>, Fault> {
     if usize::try_from(outcount) != Ok(positions.len()) {
         return Err(format!("{outcount} requests are complete, {} are named", positions.len()));
     }
-    let within = |position: &&i32| usize::try_from(**position).is_ok_and(|position| position < requests);
+    let within =
+        |position: &&i32| usize::try_from(**position).is_ok_and(|position| position < requests);
     match positions.iter().find(|position| !within(position)) {
         Some(position) => Err(format!("request {position} of {requests} is complete")),
         None => Ok(Done::Some(positions)),
@@ -244,10 +260,13 @@ fn some_done(args: &Arguments) -> Result<Done<'_>, Fault> {
 fn comm_new(args: &Arguments, recipe: Recipe) -> Result<Option<CommNew<'_>>, Fault> {
     let (how, parent, new) = match recipe {
         Recipe::CommDup => (CommHow::Dup, comm(args, 0), comm(args, 1)),
-        Recipe::CommCreate => (CommHow::Create { group: group(args, 1) }, comm(args, 0), comm(args, 2)),
+        Recipe::CommCreate => {
+            (CommHow::Create { group: group(args, 1) }, comm(args, 0), comm(args, 2))
+        }
         Recipe::CommSplit => {
             // MPI_UNDEFINED is negative; no colour is.
-            let how = CommHow::Split { color: u32::try_from(args.number(1)).ok(), key: int(args, 2) };
+            let how =
+                CommHow::Split { color: u32::try_from(args.number(1)).ok(), key: int(args, 2) };
             (how, comm(args, 0), comm(args, 3))
         }
         Recipe::CartCreate => {
@@ -258,11 +277,17 @@ fn comm_new(args: &Arguments, recipe: Recipe) -> Result<Option<CommNew<'_>>, Fau
                 comm(args, 5),
             )
         }
-        Recipe::CartSub => (CommHow::CartSub { remain: args.numbers(2) }, comm(args, 1), comm(args, 3)),
+        Recipe::CartSub => {
+            (CommHow::CartSub { remain: args.numbers(2) }, comm(args, 1), comm(args, 3))
+        }
         Recipe::GraphCreate => {
             let nodes = args.number(2);
             let nodes = u32::try_from(nodes).map_err(|_| format!("a graph of {nodes} nodes"))?;
-            (CommHow::GraphCreate { nodes, reorder: args.number(5) != 0 }, comm(args, 1), comm(args, 6))
+            (
+                CommHow::GraphCreate { nodes, reorder: args.number(5) != 0 },
+                comm(args, 1),
+                comm(args, 6),
+            )
         }
         Recipe::Intercomm => {
             let how = CommHow::Intercomm {
@@ -273,7 +298,9 @@ fn comm_new(args: &Arguments, recipe: Recipe) -> Result<Option<CommNew<'_>>, Fau
             };
             (how, comm(args, 0), comm(args, 5))
         }
-        Recipe::Merge => (CommHow::Merge { high: args.number(1) != 0 }, comm(args, 0), comm(args, 2)),
+        Recipe::Merge => {
+            (CommHow::Merge { high: args.number(1) != 0 }, comm(args, 0), comm(args, 2))
+        }
         Recipe::Accept => (CommHow::Dynamic, comm(args, 3), comm(args, 4)),
         Recipe::GetParent => (CommHow::Dynamic, Comm::NULL, comm(args, 0)),
         Recipe::Join => (CommHow::Dynamic, Comm::NULL, comm(args, 1)),
@@ -327,7 +354,9 @@ fn collective(args: &Arguments, kind: CollectiveKind) -> Result<Collective, Faul
         let Some((at_count, at_datatype)) = at else { return Ok(None) };
         let count = match args.at(at_count) {
             super::arguments::Argument::Number(count) => count,
-            super::arguments::Argument::Numbers(counts) => counts.iter().map(|&count| i64::from(count)).sum(),
+            super::arguments::Argument::Numbers(counts) => {
+                counts.iter().map(|&count| i64::from(count)).sum()
+            }
             _ => return Ok(None),
         };
         // MPI_IN_PLACE makes count and datatype meaningless, so that anything may stand there.

@@ -14,13 +14,15 @@ fn status(source: i32, tag: i32) -> Status {
     Status { bytes: 4, source, tag, cancelled: false, error: 0 }
 }
 
-/// What the function with these arguments does, in words to compare; arguments that are not named are 0.
+/// What the function with these arguments does, in words to compare; arguments that are not named
+/// are 0.
 fn told(name: &str, values: &[(&str, Value<'_>)]) -> String {
     let function = Function::all().find(|function| function.name() == name).expect("a function");
     let mut args = Arguments::default();
     args.begin(function);
     for (name, value) in values {
-        let place = function.fields().iter().position(|field| field.name() == *name).expect("an argument");
+        let place =
+            function.fields().iter().position(|field| field.name() == *name).expect("an argument");
         match *value {
             N(number) => args.set_number(place, number),
             List(numbers) => args.set_numbers(place, numbers.iter().copied()),
@@ -67,7 +69,8 @@ fn both_sides_of_sendrecv() {
     let statuses = [status(7, 8)];
     let with = |more: &[(&'static str, i64)]| {
         let common = [("dest", 3), ("sendtag", 4), ("source", 7), ("recvtag", 8), ("comm", 9)];
-        let mut all: Vec<_> = common.iter().chain(more).map(|&(name, number)| (name, N(number))).collect();
+        let mut all: Vec<_> =
+            common.iter().chain(more).map(|&(name, number)| (name, N(number))).collect();
         all.push(("status", Statuses(&statuses)));
         told(if more.len() == 4 { "MPI_Sendrecv" } else { "MPI_Sendrecv_replace" }, &all)
     };
@@ -100,22 +103,34 @@ fn what_was_found_or_completed_depends_on_its_flag() {
     assert_eq!(probe(0, &statuses), probed(false, None));
 
     let list = [Request(5), Request(6)];
-    let done =
-        |kind, requests, done, statuses| op(Op::Completion(Completion { kind, requests, done, statuses }));
+    let done = |kind, requests, done, statuses| {
+        op(Op::Completion(Completion { kind, requests, done, statuses }))
+    };
     let any = |name: &str, flag: Option<i64>, index: i64| {
-        let mut values =
-            vec![("requests", Requests(&[5, 6])), ("index", N(index)), ("status", Statuses(&statuses))];
+        let mut values = vec![
+            ("requests", Requests(&[5, 6])),
+            ("index", N(index)),
+            ("status", Statuses(&statuses)),
+        ];
         values.extend(flag.map(|flag| ("flag", N(flag))));
         told(name, &values)
     };
     let kind = CompletionKind::Testany;
     assert_eq!(any("MPI_Testany", Some(1), 1), done(kind, &list, Done::One(1), &statuses));
-    assert_eq!(any("MPI_Testany", Some(0), 1), done(kind, &list, Done::None, &[]), "the index is junk");
-    assert_eq!(any("MPI_Waitany", None, 0), done(CompletionKind::Waitany, &list, Done::One(0), &statuses));
+    assert_eq!(
+        any("MPI_Testany", Some(0), 1),
+        done(kind, &list, Done::None, &[]),
+        "the index is junk"
+    );
+    assert_eq!(
+        any("MPI_Waitany", None, 0),
+        done(CompletionKind::Waitany, &list, Done::One(0), &statuses)
+    );
     assert_eq!(any("MPI_Waitany", None, 2), "request 2 of 2 is complete");
 
-    let test =
-        |flag| told("MPI_Test", &[("request", N(5)), ("flag", N(flag)), ("status", Statuses(&statuses))]);
+    let test = |flag| {
+        told("MPI_Test", &[("request", N(5)), ("flag", N(flag)), ("status", Statuses(&statuses))])
+    };
     assert_eq!(test(1), done(CompletionKind::Test, &list[..1], Done::All, &statuses));
     assert_eq!(test(0), done(CompletionKind::Test, &list[..1], Done::None, &[]));
     let some = |count, statuses| {
@@ -129,7 +144,11 @@ fn what_was_found_or_completed_depends_on_its_flag() {
     };
     let kind = CompletionKind::Waitsome;
     assert_eq!(some(1, &statuses), done(kind, &list, Done::Some(&[1]), &statuses));
-    assert_eq!(some(-1, &[]), done(kind, &list, Done::None, &[]), "MPI_UNDEFINED: no request was active");
+    assert_eq!(
+        some(-1, &[]),
+        done(kind, &list, Done::None, &[]),
+        "MPI_UNDEFINED: no request was active"
+    );
     assert_eq!(told("MPI_Cancel", &[("request", N(5))]), op(Op::Cancel(Request(5))));
 }
 
@@ -138,15 +157,24 @@ fn new_communicators_come_from_their_parents() {
     let made = |how: CommHow<'_>| op(Op::CommNew(CommNew { how, parent: Comm(10), new: Comm(20) }));
     let parent = |name| (name, N(10));
     let new = || ("newcomm", N(20));
-    let split = told("MPI_Comm_split", &[parent("oldcomm"), ("color", N(3)), ("key", N(-4)), new()]);
+    let split =
+        told("MPI_Comm_split", &[parent("oldcomm"), ("color", N(3)), ("key", N(-4)), new()]);
     assert_eq!(split, made(CommHow::Split { color: Some(3), key: -4 }));
     let cart = told(
         "MPI_Cart_create",
-        &[parent("oldcomm"), ("dims", List(&[2, 3])), ("periods", List(&[1, 0])), ("reorder", N(1)), new()],
+        &[
+            parent("oldcomm"),
+            ("dims", List(&[2, 3])),
+            ("periods", List(&[1, 0])),
+            ("reorder", N(1)),
+            new(),
+        ],
     );
     assert_eq!(cart, made(CommHow::CartCreate { dims: &[2, 3], periods: &[1, 0], reorder: true }));
-    let sub =
-        told("MPI_Cart_sub", &[("ndim", N(2)), parent("oldcomm"), ("remain_dims", List(&[0, 1])), new()]);
+    let sub = told(
+        "MPI_Cart_sub",
+        &[("ndim", N(2)), parent("oldcomm"), ("remain_dims", List(&[0, 1])), new()],
+    );
     assert_eq!(sub, made(CommHow::CartSub { remain: &[0, 1] }));
     let graph = told(
         "MPI_Graph_create",
@@ -164,7 +192,10 @@ fn new_communicators_come_from_their_parents() {
             new(),
         ],
     );
-    assert_eq!(inter, made(CommHow::Intercomm { local_leader: 1, peer: Comm(30), remote_leader: 5, tag: 6 }));
+    assert_eq!(
+        inter,
+        made(CommHow::Intercomm { local_leader: 1, peer: Comm(30), remote_leader: 5, tag: 6 })
+    );
 }
 
 #[test]
@@ -177,9 +208,18 @@ fn groups_take_in_or_leave_out() {
     assert_eq!(from("MPI_Group_incl", &[2, 0]), made(GroupHow::Incl(Group(6), &[2, 0])));
     assert_eq!(from("MPI_Group_excl", &[2, 0]), made(GroupHow::Excl(Group(6), &[2, 0])));
     let range = &[[0, 6, 2]];
-    assert_eq!(from("MPI_Group_range_incl", &[0, 6, 2]), made(GroupHow::RangeIncl(Group(6), range)));
-    assert_eq!(from("MPI_Group_range_excl", &[0, 6, 2]), made(GroupHow::RangeExcl(Group(6), range)));
-    assert_eq!(from("MPI_Group_range_excl", &[0, 6]), "a range of ranks without first, last and stride");
+    assert_eq!(
+        from("MPI_Group_range_incl", &[0, 6, 2]),
+        made(GroupHow::RangeIncl(Group(6), range))
+    );
+    assert_eq!(
+        from("MPI_Group_range_excl", &[0, 6, 2]),
+        made(GroupHow::RangeExcl(Group(6), range))
+    );
+    assert_eq!(
+        from("MPI_Group_range_excl", &[0, 6]),
+        "a range of ranks without first, last and stride"
+    );
     let two = |name: &str| told(name, &[("group1", N(1)), ("group2", N(2)), ("newgroup", N(8))]);
     assert_eq!(two("MPI_Group_union"), made(GroupHow::Union(Group(1), Group(2))));
     assert_eq!(two("MPI_Group_intersection"), made(GroupHow::Intersection(Group(1), Group(2))));

@@ -24,11 +24,11 @@ pub(super) struct Member {
     pub(super) contents: Region,
 }
 
-/// The rank files and descriptions in an archive, and an error that ended the reading if what came before is
-/// to be saved.
+/// The rank files and descriptions in an archive, and an error that ended the reading if what came
+/// before is to be saved.
 ///
-/// A compressed archive is unpacked once, into a nameless temporary file that goes away with the process,
-/// however it ends.
+/// A compressed archive is unpacked once, into a nameless temporary file that goes away with the
+/// process, however it ends.
 pub(super) fn members(
     archive: &Region,
     compression: Compression,
@@ -70,7 +70,8 @@ fn read_members(
                 long_name = path.map(|path| path.value_bytes().to_vec()).or(long_name);
             }
             EntryType::Regular | EntryType::Continuous => {
-                let name = long_name.take().unwrap_or_else(|| entry.header().path_bytes().into_owned());
+                let name =
+                    long_name.take().unwrap_or_else(|| entry.header().path_bytes().into_owned());
                 let name = String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned();
                 if !is_wanted(&name) {
                     continue;

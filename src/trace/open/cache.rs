@@ -1,10 +1,10 @@
 //! A trace as it was after unpacking, kept for the next time.
 //!
-//! A cache file holds each rank as a DUMPI binary file: packed ones unpacked, texts encoded. Ranks stand one
-//! after the other, then a directory, then a trailer of 40 bytes: magic, version, place and length of the
-//! directory, and a hash of all bytes before. It belongs to a hash of the source's names and contents, so it
-//! does not matter whether files were touched or copied. It is written under another name and renamed when it
-//! is whole.
+//! A cache file holds each rank as a DUMPI binary file: packed ones unpacked, texts encoded. Ranks
+//! stand one after the other, then a directory, then a trailer of 40 bytes: magic, version, place
+//! and length of the directory, and a hash of all bytes before. It belongs to a hash of the
+//! source's names and contents, so it does not matter whether files were touched or copied. It is
+//! written under another name and renamed when it is whole.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -66,7 +66,12 @@ pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<
         // Whatever is wrong with it, the error says.
         return find(path, options);
     }
-    if !sources.iter().map(|source| is_worth_it(source)).collect::<Result<Vec<_>, _>>()?.contains(&true) {
+    if !sources
+        .iter()
+        .map(|source| is_worth_it(source))
+        .collect::<Result<Vec<_>, _>>()?
+        .contains(&true)
+    {
         let mut files = find(path, options)?;
         files
             .run
@@ -84,7 +89,10 @@ pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<
             notices.push(format!("the cache {} is damaged ({what}): made anew", file.display()));
         }
         Err(Unusable::Stale) => {
-            notices.push(format!("the cache {} is of another state of the trace: made anew", file.display()));
+            notices.push(format!(
+                "the cache {} is of another state of the trace: made anew",
+                file.display()
+            ));
         }
     }
     let mut files = find(path, options)?;
@@ -115,7 +123,8 @@ fn cache_name(path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut hash = Xxh3::new();
     hash.update(whole.as_os_str().as_encoded_bytes());
-    let base = whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let base =
+        whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     format!("{base}-{:016x}.dpacache", hash.digest())
 }
 
@@ -142,7 +151,12 @@ fn fingerprint(sources: &[PathBuf], options: &OpenOptions) -> Result<String, Tra
     Ok(format!("{:032x}", hash.digest128()))
 }
 
-fn hash_bytes(file: &Region, length: u64, hash: &mut Xxh3, options: &OpenOptions) -> Result<(), TraceError> {
+fn hash_bytes(
+    file: &Region,
+    length: u64,
+    hash: &mut Xxh3,
+    options: &OpenOptions,
+) -> Result<(), TraceError> {
     let mut input = file.reader().take(length);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -155,7 +169,11 @@ fn hash_bytes(file: &Region, length: u64, hash: &mut Xxh3, options: &OpenOptions
 }
 
 /// Reads a cache file, whole, and compares its hash.
-fn load(file: &Path, source: &str, options: &OpenOptions) -> Result<Result<Files, Unusable>, TraceError> {
+fn load(
+    file: &Path,
+    source: &str,
+    options: &OpenOptions,
+) -> Result<Result<Files, Unusable>, TraceError> {
     if !file.exists() {
         return Ok(Err(Unusable::Missing));
     }
@@ -166,7 +184,9 @@ fn load(file: &Path, source: &str, options: &OpenOptions) -> Result<Result<Files
     };
     let trailer = region.bytes_at(trailer_at, TRAILER_BYTES)?;
     let words = trailer.as_chunks::<8>().0;
-    let [magic, version, start, length, recorded] = words else { return damaged("it has no trailer") };
+    let [magic, version, start, length, recorded] = words else {
+        return damaged("it has no trailer");
+    };
     let [version, start, length, recorded] =
         [version, start, length, recorded].map(|word| u64::from_le_bytes(*word));
     if *magic != MAGIC {
@@ -183,18 +203,22 @@ fn load(file: &Path, source: &str, options: &OpenOptions) -> Result<Result<Files
     if hash.digest() != recorded {
         return damaged("its hash is another one");
     }
-    let Ok(directory) = serde_json::from_slice::<Directory>(&region.bytes_at(start, length)?) else {
+    let Ok(directory) = serde_json::from_slice::<Directory>(&region.bytes_at(start, length)?)
+    else {
         return damaged("its directory makes no sense");
     };
     if directory.source != source {
         return Ok(Err(Unusable::Stale));
     }
     let Directory { processes, hostname, start_s, ranks, .. } = directory;
-    let Ok(numbers) = ranks.iter().map(|entry| Rank::new(entry.rank)).collect::<Result<Vec<_>, _>>() else {
+    let Ok(numbers) =
+        ranks.iter().map(|entry| Rank::new(entry.rank)).collect::<Result<Vec<_>, _>>()
+    else {
         return damaged("its directory has a rank that is none");
     };
-    let places =
-        ranks.into_iter().map(|entry| Place::Part(region.part(entry.name, entry.start, entry.length)));
+    let places = ranks
+        .into_iter()
+        .map(|entry| Place::Part(region.part(entry.name, entry.start, entry.length)));
     let run = RunInfo { processes, hostname, start_s, notices: Vec::new() };
     Ok(Ok(Files { run, ranks: numbers, places: places.collect(), options: options.clone() }))
 }
@@ -204,7 +228,8 @@ fn make(files: &Files, source: &str, folder: &Path, file: &Path) -> Result<(), T
     let about = |error: io::Error| TraceError::new(file, error);
     fs::create_dir_all(folder).map_err(about)?;
     let temporary = NamedTempFile::new_in(folder).map_err(about)?;
-    let mut out = HashingWriter { inner: io::BufWriter::new(temporary), hash: Xxh3::new(), written: 0 };
+    let mut out =
+        HashingWriter { inner: io::BufWriter::new(temporary), hash: Xxh3::new(), written: 0 };
     let mut ranks = Vec::new();
     for &rank in &files.ranks {
         let start = out.written;

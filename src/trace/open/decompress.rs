@@ -11,8 +11,8 @@ use crate::trace::region::Region;
 
 /// Largest window of a decoder: what `xz -9` and `zstd -22` (without `--ultra --long`) use.
 const WINDOW_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// What may come out of a compressed file: so many bytes, and so many for each byte of the file. Traces are
-/// packed 5 to 30 times, polls alone perhaps 300 times.
+/// What may come out of a compressed file: so many bytes, and so many for each byte of the file.
+/// Traces are packed 5 to 30 times, polls alone perhaps 300 times.
 const UNPACKED_BYTES: u64 = 64 * 1024 * 1024;
 const UNPACKED_PER_BYTE: u64 = 1000;
 
@@ -56,8 +56,8 @@ pub(super) fn reader(file: &Region, compression: Compression) -> Box<dyn Read + 
     Box::new(Bounded { inner, allowed: left, left, has_failed: false })
 }
 
-/// Ends with an error when more comes out than an honest file holds. Nothing is read after an error: not
-/// every decoder stands that.
+/// Ends with an error when more comes out than an honest file holds. Nothing is read after an
+/// error: not every decoder stands that.
 struct Bounded<R> {
     inner: R,
     allowed: u64,
@@ -72,7 +72,10 @@ impl<R: Read> Read for Bounded<R> {
         }
         let result = self.inner.read(buffer).and_then(|count| {
             self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
-                damaged(&format!("more than {} bytes come out of the compressed file", self.allowed))
+                damaged(&format!(
+                    "more than {} bytes come out of the compressed file",
+                    self.allowed
+                ))
             })?;
             Ok(count)
         });
@@ -119,7 +122,8 @@ impl<R: BufRead> Zstd<R> {
                     length,
                     ..
                 })) => {
-                    let skipped = io::copy(&mut (&mut self.input).take(u64::from(length)), &mut io::sink())?;
+                    let skipped =
+                        io::copy(&mut (&mut self.input).take(u64::from(length)), &mut io::sink())?;
                     if skipped < u64::from(length) {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
@@ -183,10 +187,11 @@ mod tests {
     fn packed_in_all_ways(text: &[u8]) -> [Vec<u8>; 3] {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(text).expect("room");
-        let mut xz =
-            lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).expect("options");
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1))
+            .expect("options");
         xz.write_all(text).expect("room");
-        let zstd = ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest);
+        let zstd =
+            ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest);
         [gzip.finish().expect("room"), xz.finish().expect("room"), zstd]
     }
 

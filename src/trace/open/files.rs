@@ -51,8 +51,8 @@ impl Files {
         }
     }
 
-    /// The bytes of a rank as they were before compression: a binary file as something that can be read at
-    /// any place, a text as a stream.
+    /// The bytes of a rank as they were before compression: a binary file as something that can be
+    /// read at any place, a text as a stream.
     pub(super) fn unpacked(&self, rank: Rank) -> Result<Unpacked, TraceError> {
         let file = self.region(rank)?;
         let beginning = file.bytes_at(0, BEGINNING_BYTES)?;

@@ -68,7 +68,8 @@ fn folder_of(file: &Path) -> &Path {
 fn holds_tar(file: &Region, compression: Compression) -> bool {
     use std::io::Read;
     let mut beginning = Vec::new();
-    let read = decompress::reader(file, compression).take(BEGINNING_BYTES).read_to_end(&mut beginning);
+    let read =
+        decompress::reader(file, compression).take(BEGINNING_BYTES).read_to_end(&mut beginning);
     // What is wrong with it is said by whoever reads on.
     read.is_ok() && is_tar(&beginning)
 }
@@ -87,7 +88,11 @@ fn single(path: &Path, options: &OpenOptions) -> Files {
 }
 
 /// A run in a folder: the one with this prefix, or the only one.
-fn in_folder(folder: &Path, prefix: Option<&str>, options: &OpenOptions) -> Result<Files, TraceError> {
+fn in_folder(
+    folder: &Path,
+    prefix: Option<&str>,
+    options: &OpenOptions,
+) -> Result<Files, TraceError> {
     let about = |error| TraceError::new(folder, error);
     let mut candidates = Vec::new();
     let mut archives = Vec::new();
@@ -106,8 +111,10 @@ fn in_folder(folder: &Path, prefix: Option<&str>, options: &OpenOptions) -> Resu
             [] => {}
             [archive] => return find(archive, options),
             _ => {
-                let what =
-                    format!("{} archives and no rank's file are in it: name one of them", archives.len());
+                let what = format!(
+                    "{} archives and no rank's file are in it: name one of them",
+                    archives.len()
+                );
                 return Err(unsupported(folder, what));
             }
         }
@@ -115,14 +122,21 @@ fn in_folder(folder: &Path, prefix: Option<&str>, options: &OpenOptions) -> Resu
     choose(folder, candidates, prefix, options)
 }
 
-fn in_archive(file: &Region, compression: Compression, options: &OpenOptions) -> Result<Files, TraceError> {
+fn in_archive(
+    file: &Region,
+    compression: Compression,
+    options: &OpenOptions,
+) -> Result<Files, TraceError> {
     let (found, error) = members(file, compression, options)?;
     let candidates = found
         .into_iter()
         .map(|Member { name, contents }| Candidate { name, place: Place::Part(contents) })
         .collect();
     let mut files = choose(file.name(), candidates, None, options)?;
-    files.run.notices.extend(error.map(|error| format!("not all of the archive could be read: {error}")));
+    files
+        .run
+        .notices
+        .extend(error.map(|error| format!("not all of the archive could be read: {error}")));
     Ok(files)
 }
 
@@ -152,12 +166,13 @@ fn choose(
     options: &OpenOptions,
 ) -> Result<Files, TraceError> {
     candidates.sort_by(|a, b| a.name.cmp(&b.name));
-    // Runs by content, folder and prefix; of two files of a rank the one with the shorter name is not
-    // compressed.
+    // Runs by content, folder and prefix; of two files of a rank the one with the shorter name is
+    // not compressed.
     let mut runs: BTreeMap<(Content, String, String), BTreeMap<Rank, Place>> = BTreeMap::new();
     for candidate in &candidates {
         let (folder, name) = candidate.split();
-        let Some(name) = rank_name(name).filter(|name| prefix.is_none_or(|prefix| prefix == name.prefix))
+        let Some(name) =
+            rank_name(name).filter(|name| prefix.is_none_or(|prefix| prefix == name.prefix))
         else {
             continue;
         };
@@ -167,7 +182,8 @@ fn choose(
     let content = runs.keys().next().map(|(content, ..)| *content);
     runs.retain(|(other, ..), _| Some(*other) == content);
     let Some(((_, folder, prefix), ranks)) = runs.pop_first() else {
-        let what = "no rank's file is in it: such a name ends in -NNNN.bin or -NNNN.txt, perhaps packed";
+        let what =
+            "no rank's file is in it: such a name ends in -NNNN.bin or -NNNN.txt, perhaps packed";
         return Err(unsupported(within, what.to_owned()));
     };
     if let Some((_, _, other)) = runs.keys().next() {
@@ -185,7 +201,8 @@ fn choose(
     let (ranks, places): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
     match run.processes {
         Some(processes) if ranks.len() != processes as usize => {
-            run.notices.push(format!("the run had {processes} ranks, {} of them are here", ranks.len()));
+            run.notices
+                .push(format!("the run had {processes} ranks, {} of them are here", ranks.len()));
         }
         _ => {}
     }

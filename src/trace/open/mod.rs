@@ -21,8 +21,8 @@ pub struct OpenOptions {
     pub salvage: bool,
     /// The rank that a single file is of, whatever its name says.
     pub rank: Option<Rank>,
-    /// A folder to keep the trace in as it is after unpacking, so that it is there at once the next time. It
-    /// is made if it does not exist; without it nothing is kept.
+    /// A folder to keep the trace in as it is after unpacking, so that it is there at once the next
+    /// time. It is made if it does not exist; without it nothing is kept.
     pub cache: Option<PathBuf>,
     /// Set by someone else when the user wants to stop: opening then ends with
     /// [`Interrupted`](TraceErrorKind::Interrupted).
@@ -31,7 +31,8 @@ pub struct OpenOptions {
 
 impl OpenOptions {
     /// # Errors
-    /// [`Interrupted`](TraceErrorKind::Interrupted) if the user wants to stop; `file` is what is being read.
+    /// [`Interrupted`](TraceErrorKind::Interrupted) if the user wants to stop; `file` is what is
+    /// being read.
     pub fn check_interrupt(&self, file: &Path) -> Result<(), TraceError> {
         // Relaxed: the flag says nothing about other memory.
         match &self.interrupt {
@@ -43,13 +44,14 @@ impl OpenOptions {
     }
 }
 
-/// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder, a `.tar`
-/// archive, or the file of a single rank. Files are DUMPI binary files or texts of `dumpi2ascii`; all may be
-/// packed with gzip, xz or zstd. What a file is its contents say, not its name; only the rank is in the name.
+/// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder,
+/// a `.tar` archive, or the file of a single rank. Files are DUMPI binary files or texts of
+/// `dumpi2ascii`; all may be packed with gzip, xz or zstd. What a file is its contents say, not its
+/// name; only the rank is in the name.
 ///
 /// # Errors
-/// The path cannot be read, no trace is there, or several are. What is wrong with a rank's file is found when
-/// the rank is opened.
+/// The path cannot be read, no trace is there, or several are. What is wrong with a rank's file is
+/// found when the rank is opened.
 ///
 /// # Examples
 /// ```no_run

@@ -12,7 +12,8 @@ pub(super) enum Content {
     Text,
 }
 
-/// A rank's file, such as `dumpi-2014.03.06.23.48.13-0007.bin`, perhaps with the suffix of a compression.
+/// A rank's file, such as `dumpi-2014.03.06.23.48.13-0007.bin`, perhaps with the suffix of a
+/// compression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct RankName<'a> {
     /// What all ranks of a run have in common.
@@ -52,8 +53,11 @@ mod tests {
 
     #[test]
     fn names_of_ranks() {
-        let rank =
-            |rank, prefix, content| RankName { prefix, rank: Rank::new(rank).expect("a rank"), content };
+        let rank = |rank, prefix, content| RankName {
+            prefix,
+            rank: Rank::new(rank).expect("a rank"),
+            content,
+        };
         let date = "dumpi-2014.03.06.23.48.13";
         for (name, expected) in [
             ("dumpi-2014.03.06.23.48.13-0007.bin", rank(7, date, Content::Binary)),
@@ -63,15 +67,27 @@ mod tests {
         ] {
             assert_eq!(rank_name(name), Some(expected), "{name}");
         }
-        for name in ["BigFFT.bin", "a-b.bin", "a-.bin", "a-+1.bin", "a-99999999999.bin", "a-1.csv", "a-1", ""]
-        {
+        for name in [
+            "BigFFT.bin",
+            "a-b.bin",
+            "a-.bin",
+            "a-+1.bin",
+            "a-99999999999.bin",
+            "a-1.csv",
+            "a-1",
+            "",
+        ] {
             assert_eq!(rank_name(name), None, "{name}");
         }
     }
 
     #[test]
     fn names_of_archives() {
-        assert!(["a.tar", "a.tar.xz", "a.tgz", "lulesh.dumpi.tar.gz"].iter().all(|name| is_archive(name)));
+        assert!(
+            ["a.tar", "a.tar.xz", "a.tgz", "lulesh.dumpi.tar.gz"]
+                .iter()
+                .all(|name| is_archive(name))
+        );
         assert!(!["a-0000.bin.xz", "tar", "a.tar.bz2"].iter().any(|name| is_archive(name)));
     }
 }

@@ -24,8 +24,9 @@ impl Spool {
         Ok(Self { file: Arc::new(tempfile::tempfile()?), length: 0, chunk: vec![0; CHUNK_BYTES] })
     }
 
-    /// Takes in all that can be read, as a region with a name for messages; and the error that ended it
-    /// early. `go_on` is asked before each piece, `about` says what an error of reading or writing means.
+    /// Takes in all that can be read, as a region with a name for messages; and the error that
+    /// ended it early. `go_on` is asked before each piece, `about` says what an error of reading or
+    /// writing means.
     pub(super) fn take_in(
         &mut self,
         input: &mut dyn Read,

@@ -1,4 +1,5 @@
-//! Reads from the output of cargo how much was really checked: a run that checks nothing succeeds, too.
+//! Reads from the output of cargo how much was really checked: a run that checks nothing succeeds,
+//! too.
 
 use std::ops::AddAssign;
 
@@ -36,7 +37,8 @@ pub(crate) fn tests(stdout: &str) -> Result<Counts, String> {
     if counts.tests == 0 { Err("not one test ran".to_owned()) } else { Ok(counts) }
 }
 
-/// Like [`tests`], but none at all is no error: a crate need not have examples in its documentation.
+/// Like [`tests`], but none at all is no error: a crate need not have examples in its
+/// documentation.
 ///
 /// # Errors
 /// When one failed or was ignored, or a result line cannot be read.
@@ -69,15 +71,16 @@ fn result_line(result: &str) -> Option<[u64; 3]> {
 /// The models, from lines `loom: <model>: <N> executions, <exhaustive|bounded K>`.
 ///
 /// # Errors
-/// When there was no model, when one had a single execution (no two threads met in it), when a test beside
-/// them failed or was ignored, or a line cannot be read.
+/// When there was no model, when one had a single execution (no two threads met in it), when a test
+/// beside them failed or was ignored, or a line cannot be read.
 pub(crate) fn models(stdout: &str) -> Result<Counts, String> {
     doc_tests(stdout)?;
     let mut counts = Counts::default();
     for line in stdout.lines() {
         // Not only at the line's start: libtest's half line `test name ... ` may stand before it.
         let Some((_, model)) = line.split_once("loom: ") else { continue };
-        let (executions, bound) = model_line(model).ok_or_else(|| format!("cannot read `{line}`"))?;
+        let (executions, bound) =
+            model_line(model).ok_or_else(|| format!("cannot read `{line}`"))?;
         if executions <= 1 {
             return Err(format!("a model explored nothing: `{line}`"));
         }
@@ -122,7 +125,10 @@ pub(crate) fn benches(stdout: &str) -> Result<Counts, String> {
 /// # Errors
 /// With the first such line.
 pub(crate) fn no_warnings(output: &str) -> Result<(), String> {
-    match output.lines().find(|line| line.starts_with("warning: `") && line.contains(") generated ")) {
+    match output
+        .lines()
+        .find(|line| line.starts_with("warning: `") && line.contains(") generated "))
+    {
         Some(line) => Err(line.to_owned()),
         None => Ok(()),
     }
@@ -173,19 +179,27 @@ mod tests {
             test counter ... loom: block: two workers: 5500 executions, exhaustive\n\
             ok\n\
             loom: block/three: 25300 executions, bounded 3\n";
-        let expected =
-            Counts { models_exhaustive: 2, models_bounded: 1, executions: 30_804, ..Counts::default() };
+        let expected = Counts {
+            models_exhaustive: 2,
+            models_bounded: 1,
+            executions: 30_804,
+            ..Counts::default()
+        };
         assert_eq!(models(stdout), Ok(expected));
     }
 
     #[test]
     fn models_that_prove_nothing_are_errors() {
         let error = |stdout: &str| models(stdout).expect_err("it must be refused");
-        let empty = format!("running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored; {RESULT}\n");
+        let empty =
+            format!("running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored; {RESULT}\n");
         assert_eq!(error(&empty), "not one model ran");
         let good = "loom: a: 4 executions, exhaustive\n";
         for line in ["loom: b: 1 executions, exhaustive", "loom: b: 0 executions, bounded 2"] {
-            assert_eq!(error(&format!("{good}{line}\n")), format!("a model explored nothing: `{line}`"));
+            assert_eq!(
+                error(&format!("{good}{line}\n")),
+                format!("a model explored nothing: `{line}`")
+            );
         }
         for line in [
             "loom: 4 executions, exhaustive",
@@ -203,10 +217,15 @@ mod tests {
     #[test]
     fn benches_must_run_and_succeed() {
         assert_eq!(
-            benches("Testing selector/accepts/none\nSuccess\n\nTesting selector/accepts/tag\nSuccess\n"),
+            benches(
+                "Testing selector/accepts/none\nSuccess\n\nTesting selector/accepts/tag\nSuccess\n"
+            ),
             Ok(Counts { benches: 2, ..Counts::default() })
         );
-        assert_eq!(benches("Testing a\nSuccess\nTesting b\n"), Err("1 of 2 benches succeeded".to_owned()));
+        assert_eq!(
+            benches("Testing a\nSuccess\nTesting b\n"),
+            Err("1 of 2 benches succeeded".to_owned())
+        );
         assert_eq!(benches("running 0 tests\n"), Err("not one bench ran".to_owned()));
     }
 
@@ -222,10 +241,22 @@ mod tests {
 
     #[test]
     fn counts_add_up_field_by_field() {
-        let mut sum = Counts { tests: 1, models_exhaustive: 2, models_bounded: 3, executions: 4, benches: 5 };
-        sum += Counts { tests: 10, models_exhaustive: 20, models_bounded: 30, executions: 40, benches: 50 };
-        let expected =
-            Counts { tests: 11, models_exhaustive: 22, models_bounded: 33, executions: 44, benches: 55 };
+        let mut sum =
+            Counts { tests: 1, models_exhaustive: 2, models_bounded: 3, executions: 4, benches: 5 };
+        sum += Counts {
+            tests: 10,
+            models_exhaustive: 20,
+            models_bounded: 30,
+            executions: 40,
+            benches: 50,
+        };
+        let expected = Counts {
+            tests: 11,
+            models_exhaustive: 22,
+            models_bounded: 33,
+            executions: 44,
+            benches: 55,
+        };
         assert_eq!(sum, expected);
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask test`: every check of the repository, one after the other, up to the first that fails.
+//! `cargo xtask test`: every check of the repository, one after the other, up to the first that
+//! fails.
 
 mod counts;
 mod step;
@@ -19,7 +20,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         [] => false,
         [option] if option == "--fast" => true,
         [other, ..] => {
-            return Err(Failure::Usage(format!("`test` takes nothing but one `--fast`, got `{other}`")));
+            return Err(Failure::Usage(format!(
+                "`test` takes nothing but one `--fast`, got `{other}`"
+            )));
         }
     };
 

@@ -16,8 +16,8 @@ pub(crate) struct Step {
     pub(crate) slow: bool,
     /// Variables set for this step.
     env: &'static [(&'static str, &'static str)],
-    /// A folder of its own below the target folder: other compiler flags would rebuild everything in the
-    /// shared one.
+    /// A folder of its own below the target folder: other compiler flags would rebuild everything
+    /// in the shared one.
     target: Option<&'static str>,
     /// Arguments to cargo.
     args: &'static str,
@@ -35,8 +35,9 @@ pub(crate) struct Fault {
 
 /// All steps, the cheap and likely ones to fail first.
 ///
-/// Targets are named one kind at a time where tests run: `--all-targets` would run the benches as well. The
-/// benches run in the `dev` profile, which shares its build with the tests and keeps debug assertions on.
+/// Targets are named one kind at a time where tests run: `--all-targets` would run the benches as
+/// well. The benches run in the `dev` profile, which shares its build with the tests and keeps
+/// debug assertions on.
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "format",
@@ -147,11 +148,13 @@ impl Step {
     /// Runs the step in the repository at `root`.
     ///
     /// # Errors
-    /// A [`Fault`] when cargo cannot be started, exits with failure, or printed something that is not good
-    /// enough.
+    /// A [`Fault`] when cargo cannot be started, exits with failure, or printed something that is
+    /// not good enough.
     pub(crate) fn run(&self, root: &Path) -> Result<Counts, Fault> {
-        let finished = process::run(&mut self.command(root))
-            .map_err(|error| Fault { reason: format!("cannot run cargo: {error}"), output: String::new() })?;
+        let finished = process::run(&mut self.command(root)).map_err(|error| Fault {
+            reason: format!("cannot run cargo: {error}"),
+            output: String::new(),
+        })?;
         let judgement = if finished.status.success() {
             (self.judge)(&finished)
         } else {
@@ -170,7 +173,8 @@ impl Step {
             command.env_remove(format!("CARGO_ENCODED_{name}"));
         }
         if let Some(folder) = self.target {
-            let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+            let shared =
+                env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
             command.env("CARGO_TARGET_DIR", shared.join(folder));
         }
         command

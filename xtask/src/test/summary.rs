@@ -104,8 +104,12 @@ mod tests {
 
     #[test]
     fn a_good_run_adds_up() {
-        let models =
-            Counts { models_exhaustive: 2, models_bounded: 1, executions: 30_804, ..Counts::default() };
+        let models = Counts {
+            models_exhaustive: 2,
+            models_bounded: 1,
+            executions: 30_804,
+            ..Counts::default()
+        };
         let rows = [
             Row::passed("format", SECOND / 2, Counts::default()),
             Row::passed("tests", SECOND * 61, tests(40)),
@@ -126,8 +130,11 @@ mod tests {
 
     #[test]
     fn a_failed_run_says_so_in_the_last_line() {
-        let rows =
-            [Row::passed("tests", SECOND, tests(7)), Row::failed("docs", SECOND * 2), Row::skipped("loom")];
+        let rows = [
+            Row::passed("tests", SECOND, tests(7)),
+            Row::failed("docs", SECOND * 2),
+            Row::skipped("loom"),
+        ];
         let expected = "\
             step          result      wall  counted\n\
             tests             ok     1.0 s  7 tests\n\

@@ -12,7 +12,9 @@ impl Causal<'_> {
     pub(super) fn arrive(&mut self, rank: u32, number: u32, time_ns: u64) {
         let message = &self.inbound[rank as usize][number as usize];
         let comm = self.engine_comm(rank, message.comm);
-        let (Ok(source), Ok(tag)) = (Rank::new(message.source), Tag::new(message.tag)) else { return };
+        let (Ok(source), Ok(tag)) = (Rank::new(message.source), Tag::new(message.tag)) else {
+            return;
+        };
         self.ranks[rank as usize].order.push_at(Happening::Arrive(number), time_ns);
         let id = MsgId(u64::from(rank) << 32 | u64::from(number));
         if let Some(recv) = self.engine.arrive(id, Envelope { comm, source, tag }) {
@@ -31,7 +33,9 @@ impl Causal<'_> {
         if op == UNKNOWN {
             return;
         }
-        let Ok(sender) = self.programs.binary_search_by_key(&sender, |program| program.rank) else { return };
+        let Ok(sender) = self.programs.binary_search_by_key(&sender, |program| program.rank) else {
+            return;
+        };
         if self.programs[sender].transfers[op as usize].synchronous {
             self.complete(sender as u32, op, time_ns + self.network.latency_ns);
         }

@@ -1,11 +1,12 @@
-//! The order that comes about when the ranks run: each until it blocks, messages under way for as long as a simple
-//! network takes them.
+//! The order that comes about when the ranks run: each until it blocks, messages under way for as
+//! long as a simple network takes them.
 //!
-//! A rank's clock moves by the processor time that the trace shows between its calls. A blocking receive, a wait or a
-//! probe waits for its message, a collective operation for the ranks that it needs; a test or probe that found nothing
-//! is no event, one that found something waits for it, since the program went that way. Sends do not wait unless they are
-//! synchronous. Where a receive of any source takes another message than it did in reality, the recorded program may ask
-//! for one that never comes: then the rank is let go, and the stall is counted.
+//! A rank's clock moves by the processor time that the trace shows between its calls. A blocking
+//! receive, a wait or a probe waits for its message, a collective operation for the ranks that it
+//! needs; a test or probe that found nothing is no event, one that found something waits for it,
+//! since the program went that way. Sends do not wait unless they are synchronous. Where a receive
+//! of any source takes another message than it did in reality, the recorded program may ask for one
+//! that never comes: then the rank is let go, and the stall is counted.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -83,7 +84,8 @@ pub struct Causal<'a> {
     last_arrival: HashMap<u64, u64, fast_hash::Build>,
     meetings: HashMap<(u32, u32), Meeting, fast_hash::Build>,
     met: HashMap<(u32, u32), u32, fast_hash::Build>,
-    /// Ranks with a trace in each communicator; 0 where its members are not sure: then nobody waits.
+    /// Ranks with a trace in each communicator; 0 where its members are not sure: then nobody
+    /// waits.
     present: Vec<u32>,
     stalls: u64,
     first_stalls: Vec<Stall>,
@@ -104,11 +106,14 @@ impl<'a> Causal<'a> {
     ) -> Self {
         let index: HashMap<u32, usize> =
             programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
-        let mut outbound: Vec<Vec<(u32, u32)>> =
-            programs.iter().map(|program| vec![(UNKNOWN, UNKNOWN); program.transfers.len()]).collect();
+        let mut outbound: Vec<Vec<(u32, u32)>> = programs
+            .iter()
+            .map(|program| vec![(UNKNOWN, UNKNOWN); program.transfers.len()])
+            .collect();
         for (receiver, messages) in inbound.iter().enumerate() {
             for (number, message) in messages.iter().enumerate() {
-                if let Some(&sender) = index.get(&message.sender).filter(|_| message.op != UNKNOWN) {
+                if let Some(&sender) = index.get(&message.sender).filter(|_| message.op != UNKNOWN)
+                {
                     outbound[sender][message.op as usize] = (receiver as u32, number as u32);
                 }
             }
@@ -126,9 +131,14 @@ impl<'a> Causal<'a> {
         });
         let ranks = ranks.collect();
         let present = comms.all.iter().map(|comm| {
-            let everyone = || comm.members.iter().chain(comm.remote.iter().flat_map(|remote| remote.iter()));
+            let everyone =
+                || comm.members.iter().chain(comm.remote.iter().flat_map(|remote| remote.iter()));
             let here = everyone().filter(|world| index.contains_key(world)).count();
-            if comm.translation == Translation::Exact && here == everyone().count() { here as u32 } else { 0 }
+            if comm.translation == Translation::Exact && here == everyone().count() {
+                here as u32
+            } else {
+                0
+            }
         });
         let present = present.collect();
         Self {
@@ -139,7 +149,9 @@ impl<'a> Causal<'a> {
             outbound,
             ranks,
             engine: BinEngine::new(BinCount::new(16_384).unwrap_or_default()),
-            due: (0..programs.len()).map(|rank| Reverse((0, rank as u64, rank as u32, STEP))).collect(),
+            due: (0..programs.len())
+                .map(|rank| Reverse((0, rank as u64, rank as u32, STEP)))
+                .collect(),
             number: programs.len() as u64,
             last_arrival: HashMap::default(),
             meetings: HashMap::default(),
@@ -150,7 +162,8 @@ impl<'a> Causal<'a> {
         }
     }
 
-    /// Runs to the end: the order at each rank, how often a rank had to be let go, and the first of these times.
+    /// Runs to the end: the order at each rank, how often a rank had to be let go, and the first of
+    /// these times.
     ///
     /// # Complexity
     /// A few hash and heap operations for each step and message.

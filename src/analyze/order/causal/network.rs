@@ -20,7 +20,14 @@ pub struct Network {
 impl Default for Network {
     /// 1.5 us, 12.5 GB/s, half a microsecond of jitter, 100 ns a call; recorded times as they are.
     fn default() -> Self {
-        Self { latency_ns: 1500, bytes_per_us: 12_500, jitter_ns: 500, call_ns: 100, compute: 1.0, seed: 1 }
+        Self {
+            latency_ns: 1500,
+            bytes_per_us: 12_500,
+            jitter_ns: 500,
+            call_ns: 100,
+            compute: 1.0,
+            seed: 1,
+        }
     }
 }
 

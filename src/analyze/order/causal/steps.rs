@@ -47,7 +47,10 @@ impl Causal<'_> {
     /// When the rank's next step begins.
     fn next_time(&self, rank: u32) -> u64 {
         let state = &self.ranks[rank as usize];
-        let gap = self.programs[rank as usize].steps.get(state.step as usize).map_or(0, |step| step.gap_ns);
+        let gap = self.programs[rank as usize]
+            .steps
+            .get(state.step as usize)
+            .map_or(0, |step| step.gap_ns);
         let gap = if self.network.compute == 1.0 {
             u64::from(gap)
         } else {
@@ -73,7 +76,11 @@ impl Causal<'_> {
                         self.send(rank, at, now);
                         let waits = transfer.blocking && transfer.synchronous;
                         let (receiver, _) = self.outbound[rank as usize][at as usize];
-                        if waits && receiver != UNKNOWN { self.until(rank, at) } else { Wait::Nothing }
+                        if waits && receiver != UNKNOWN {
+                            self.until(rank, at)
+                        } else {
+                            Wait::Nothing
+                        }
                     }
                     Kind::Recv => {
                         let comm = self.comms.global(rank as usize, transfer.comm);
@@ -109,8 +116,8 @@ impl Causal<'_> {
         }
     }
 
-    /// A message whose send is in no trace comes when its receive is waited for: as late as it can, so queues are
-    /// rather too long than too short.
+    /// A message whose send is in no trace comes when its receive is waited for: as late as it can,
+    /// so queues are rather too long than too short.
     fn make_up(&mut self, rank: u32, at: u32, now: u64) {
         if self.programs[rank as usize].transfers[at as usize].kind != Kind::Recv {
             return;
@@ -122,7 +129,11 @@ impl Causal<'_> {
     }
 
     fn until(&self, rank: u32, at: u32) -> Wait {
-        if self.ranks[rank as usize].complete[at as usize] { Wait::Nothing } else { Wait::Transfer(at) }
+        if self.ranks[rank as usize].complete[at as usize] {
+            Wait::Nothing
+        } else {
+            Wait::Transfer(at)
+        }
     }
 
     /// Goes on in a list of finished transfers.
@@ -164,10 +175,12 @@ impl Causal<'_> {
         let bytes = self.inbound[receiver as usize][number as usize].bytes;
         let bytes = if bytes == UNKNOWN { 0 } else { u64::from(bytes) };
         let Network { latency_ns, bytes_per_us, jitter_ns, .. } = self.network;
-        let jitter = if jitter_ns == 0 { 0 } else { self.ranks[rank as usize].dice.below(jitter_ns) };
+        let jitter =
+            if jitter_ns == 0 { 0 } else { self.ranks[rank as usize].dice.below(jitter_ns) };
         let arrives = now + latency_ns + bytes * 1000 / bytes_per_us.max(1) + jitter;
         // One sender's messages do not overtake each other (C2 of G3).
-        let last = self.last_arrival.entry(u64::from(rank) << 32 | u64::from(receiver)).or_default();
+        let last =
+            self.last_arrival.entry(u64::from(rank) << 32 | u64::from(receiver)).or_default();
         *last = arrives.max(*last);
         let arrives = *last;
         self.push_due(arrives, receiver, number);

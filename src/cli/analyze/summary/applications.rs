@@ -13,15 +13,20 @@ pub(in crate::cli::analyze) fn figure_seven(report: &Report) -> Value {
         .iter()
         .map(|bins| json!([bins.bins, bins.tables.depth_mean(), bins.tables.depth_max]))
         .collect();
-    let lifetime: Vec<_> =
-        report.lifetime.iter().map(|life| json!([life.bins, life.depth_average, life.depth_max])).collect();
+    let lifetime: Vec<_> = report
+        .lifetime
+        .iter()
+        .map(|life| json!([life.bins, life.depth_average, life.depth_max]))
+        .collect();
     let shares = report.application.shares.percent();
     json!({ "name": report.name, "shares": shares, "bins": bins, "lifetime": lifetime })
 }
 
-/// Shares of calls and depths of several applications (Figures 6 and 7), as replayed and as the published analyzer counts.
+/// Shares of calls and depths of several applications (Figures 6 and 7), as replayed and as the
+/// published analyzer counts.
 pub(in crate::cli::analyze) fn over_applications(rows: &[Value]) -> String {
-    let replayed = side_by_side("Calls and depth of posted receives by bins (Figures 6 and 7)", "bins", rows);
+    let replayed =
+        side_by_side("Calls and depth of posted receives by bins (Figures 6 and 7)", "bins", rows);
     let never = "Depth as the published analyzer counts it: nothing is matched (P1 to P3)";
     format!("{replayed}\n\n{}", side_by_side(never, "lifetime", rows))
 }
@@ -33,8 +38,12 @@ fn side_by_side(title: &str, key: &str, rows: &[Value]) -> String {
         .map(|bins| bins.iter().map(|bins| format!("{} bins", bins[0])).collect())
         .unwrap_or_default();
     let shares: &[&str] = if key == "bins" { &["p2p", "collective", "one-sided"] } else { &[] };
-    let header: Vec<&str> =
-        ["application"].iter().chain(shares).copied().chain(columns.iter().map(String::as_str)).collect();
+    let header: Vec<&str> = ["application"]
+        .iter()
+        .chain(shares)
+        .copied()
+        .chain(columns.iter().map(String::as_str))
+        .collect();
     let mut table = table(&header);
     let mut sums = vec![0.0; columns.len()];
     for row in rows {

@@ -100,14 +100,27 @@ fn header(report: &Report) -> String {
 }
 
 fn traffic(report: &Report) -> String {
-    let Traffic { sends, bytes_sent, receives, probes, to_null, cancelled, expected, unexpected, .. } =
-        report.application.traffic;
+    let Traffic {
+        sends,
+        bytes_sent,
+        receives,
+        probes,
+        to_null,
+        cancelled,
+        expected,
+        unexpected,
+        ..
+    } = report.application.traffic;
     let checked = match &report.checked {
         None => String::new(),
-        Some(illegal) if illegal.is_empty() => "\nchecked: all pairs are as MPI's rules allow".to_owned(),
+        Some(illegal) if illegal.is_empty() => {
+            "\nchecked: all pairs are as MPI's rules allow".to_owned()
+        }
         Some(illegal) => {
-            let lines: Vec<_> =
-                illegal.iter().map(|(rank, what)| format!("\nILLEGAL at rank {rank}: {what}")).collect();
+            let lines: Vec<_> = illegal
+                .iter()
+                .map(|(rank, what)| format!("\nILLEGAL at rank {rank}: {what}"))
+                .collect();
             lines.concat()
         }
     };
@@ -221,7 +234,10 @@ fn paths(report: &Report) -> String {
             percent(block.conflict_blocks, block.blocks),
         ]);
     }
-    format!("Optimistic matching (of the slow some find no receive in the end)\n{table}\n{}", needs(report))
+    format!(
+        "Optimistic matching (of the slow some find no receive in the end)\n{table}\n{}",
+        needs(report)
+    )
 }
 
 /// What the NIC has to hold, in a line.
@@ -245,7 +261,9 @@ fn needs(report: &Report) -> String {
 
 fn communicators(report: &Report) -> String {
     let mut shown: Vec<_> = report.communicators.iter().collect();
-    shown.sort_by_key(|comm| std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends));
+    shown.sort_by_key(|comm| {
+        std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends)
+    });
     let more = shown.len().saturating_sub(COMMUNICATORS_SHOWN);
     shown.truncate(COMMUNICATORS_SHOWN);
     if shown.len() < 2 {
@@ -309,7 +327,11 @@ fn engines(report: &Report) -> String {
             engine.name.to_owned(),
             agreement.same.to_string(),
             (agreement.other + agreement.missing).to_string(),
-            format!("{} of {}", agreement.bytes_equal, agreement.bytes_equal + agreement.bytes_differ),
+            format!(
+                "{} of {}",
+                agreement.bytes_equal,
+                agreement.bytes_equal + agreement.bytes_differ
+            ),
             told(engine.posted_steps()),
             counter("prq_depth_max"),
             told(engine.unexpected_steps()),
@@ -320,7 +342,11 @@ fn engines(report: &Report) -> String {
     let mut text = format!("Engines\n{table}");
     for engine in &report.engines {
         if !engine.differs_at.is_empty() {
-            let _ = write!(text, "\n{} gives other pairs at ranks {:?}", engine.name, engine.differs_at);
+            let _ = write!(
+                text,
+                "\n{} gives other pairs at ranks {:?}",
+                engine.name, engine.differs_at
+            );
         }
         if let Some(messages) = engine.counter("messages") {
             let counter = |name: &str| engine.counter(name).unwrap_or(0);
