@@ -26,20 +26,20 @@ fn tag(number: u32) -> Tag {
 fn selector(class: WildcardClass) -> Selector {
     let (source, tag) = (SourceSel::from(rank(3)), TagSel::from(tag(5)));
     match class {
-        WildcardClass::None => Selector::new(source, tag),
-        WildcardClass::Source => Selector::new(SourceSel::Any, tag),
-        WildcardClass::Tag => Selector::new(source, TagSel::Any),
-        WildcardClass::Both => Selector::new(SourceSel::Any, TagSel::Any),
+        WildcardClass::Exact => Selector::new(source, tag),
+        WildcardClass::AnySource => Selector::new(SourceSel::Any, tag),
+        WildcardClass::AnyTag => Selector::new(source, TagSel::Any),
+        WildcardClass::Any => Selector::new(SourceSel::Any, TagSel::Any),
     }
 }
 
 /// The class's part of the id, and how many of the [`MESSAGES`] its receive accepts.
 fn expectation(class: WildcardClass) -> (&'static str, u32) {
     match class {
-        WildcardClass::None => ("none", MESSAGES / (DISTINCT * DISTINCT)),
-        WildcardClass::Source => ("source", MESSAGES / DISTINCT),
-        WildcardClass::Tag => ("tag", MESSAGES / DISTINCT),
-        WildcardClass::Both => ("both", MESSAGES),
+        WildcardClass::Exact => ("none", MESSAGES / (DISTINCT * DISTINCT)),
+        WildcardClass::AnySource => ("source", MESSAGES / DISTINCT),
+        WildcardClass::AnyTag => ("tag", MESSAGES / DISTINCT),
+        WildcardClass::Any => ("both", MESSAGES),
     }
 }
 

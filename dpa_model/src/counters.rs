@@ -60,13 +60,13 @@ counters! {
             bookings = sum[clean, fast, slow],
         }
         /// Descriptors visited in I0.
-        walked_none,
+        walked_exact,
         /// Descriptors visited in I1 (any source).
-        walked_source,
+        walked_any_source,
         /// Descriptors visited in I2 (any tag).
-        walked_tag,
+        walked_any_tag,
         /// Descriptors visited in I3 (both wild).
-        walked_both,
+        walked_any,
         /// Matched without conflict.
         clean,
         /// Matched on the fast path.

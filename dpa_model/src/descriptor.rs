@@ -63,10 +63,10 @@ impl Posted {
     #[inline(always)]
     pub(crate) fn fits(&self, class: WildcardClass, source: u32, tag: u32) -> bool {
         match class {
-            WildcardClass::None => self.source == source && self.tag == tag,
-            WildcardClass::Source => self.tag == tag,
-            WildcardClass::Tag => self.source == source,
-            WildcardClass::Both => true,
+            WildcardClass::Exact => self.source == source && self.tag == tag,
+            WildcardClass::AnySource => self.tag == tag,
+            WildcardClass::AnyTag => self.source == source,
+            WildcardClass::Any => true,
         }
     }
 }
@@ -98,7 +98,7 @@ impl Descriptor {
             tag: 0,
             bin: NIL,
             capacity: 0,
-            class: WildcardClass::None,
+            class: WildcardClass::Exact,
         };
         Self {
             booking: BookingWord::new(),

@@ -137,10 +137,10 @@ impl Selector {
     #[inline]
     pub fn class(&self) -> WildcardClass {
         match (self.source, self.tag) {
-            (SourceSel::Rank(_), TagSel::Tag(_)) => WildcardClass::None,
-            (SourceSel::Any, TagSel::Tag(_)) => WildcardClass::Source,
-            (SourceSel::Rank(_), TagSel::Any) => WildcardClass::Tag,
-            (SourceSel::Any, TagSel::Any) => WildcardClass::Both,
+            (SourceSel::Rank(_), TagSel::Tag(_)) => WildcardClass::Exact,
+            (SourceSel::Any, TagSel::Tag(_)) => WildcardClass::AnySource,
+            (SourceSel::Rank(_), TagSel::Any) => WildcardClass::AnyTag,
+            (SourceSel::Any, TagSel::Any) => WildcardClass::Any,
         }
     }
 }
@@ -150,16 +150,16 @@ impl Selector {
 #[repr(u8)]
 pub enum WildcardClass {
     /// I0: source and tag given; hash of both.
-    None = 0,
+    Exact = 0,
     /// I1: any source; hash of the tag.
-    Source = 1,
+    AnySource = 1,
     /// I2: any tag; hash of the source.
-    Tag = 2,
+    AnyTag = 2,
     /// I3: any source and any tag; a list.
-    Both = 3,
+    Any = 3,
 }
 
 impl WildcardClass {
     /// All four, in index order.
-    pub const ALL: [Self; 4] = [Self::None, Self::Source, Self::Tag, Self::Both];
+    pub const ALL: [Self; 4] = [Self::Exact, Self::AnySource, Self::AnyTag, Self::Any];
 }

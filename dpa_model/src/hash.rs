@@ -29,10 +29,10 @@ impl Hashes {
     #[inline(always)]
     pub(crate) fn of_one(class: WildcardClass, source: Rank, tag: Tag) -> u32 {
         match class {
-            WildcardClass::None => both(source.get(), tag.get()),
-            WildcardClass::Source => one(tag.get()),
-            WildcardClass::Tag => one(source.get()),
-            WildcardClass::Both => 0,
+            WildcardClass::Exact => both(source.get(), tag.get()),
+            WildcardClass::AnySource => one(tag.get()),
+            WildcardClass::AnyTag => one(source.get()),
+            WildcardClass::Any => 0,
         }
     }
 
@@ -40,10 +40,10 @@ impl Hashes {
     #[inline]
     pub fn of_class(&self, class: WildcardClass) -> u32 {
         match class {
-            WildcardClass::None => self.both,
-            WildcardClass::Source => self.tag,
-            WildcardClass::Tag => self.source,
-            WildcardClass::Both => 0,
+            WildcardClass::Exact => self.both,
+            WildcardClass::AnySource => self.tag,
+            WildcardClass::AnyTag => self.source,
+            WildcardClass::Any => 0,
         }
     }
 }

@@ -33,13 +33,13 @@ impl CommView {
     /// Receives without wildcards are posted, and no others.
     #[inline(always)]
     pub(crate) fn only_exact(&self) -> bool {
-        self.classes == 1 << WildcardClass::None as u8
+        self.classes == 1 << WildcardClass::Exact as u8
     }
 
     /// The bin that holds `class` and `hash`.
     #[inline(always)]
     pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> u32 {
-        let within = if class == WildcardClass::Both { 0 } else { reduce(hash, self.bins) };
+        let within = if class == WildcardClass::Any { 0 } else { reduce(hash, self.bins) };
         self.base + class as u32 * self.bins + within
     }
 }
@@ -78,24 +78,24 @@ pub(crate) fn search(
     // Written out, so that each class has its own compare and one that has no receives costs one
     // test.
     if view.classes & 1 != 0 {
-        best = first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_none);
+        best = first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_exact);
     }
     if view.classes & 2 != 0 {
         best = older(
             best,
-            first_fit::<1>(receives, bins, view, key, skip_booked, &counters.walked_source),
+            first_fit::<1>(receives, bins, view, key, skip_booked, &counters.walked_any_source),
         );
     }
     if view.classes & 4 != 0 {
         best = older(
             best,
-            first_fit::<2>(receives, bins, view, key, skip_booked, &counters.walked_tag),
+            first_fit::<2>(receives, bins, view, key, skip_booked, &counters.walked_any_tag),
         );
     }
     if view.classes & 8 != 0 {
         best = older(
             best,
-            first_fit::<3>(receives, bins, view, key, skip_booked, &counters.walked_both),
+            first_fit::<3>(receives, bins, view, key, skip_booked, &counters.walked_any),
         );
     }
     best
@@ -112,10 +112,10 @@ pub(crate) fn search_class<const CLASS: usize>(
     counters: &HandlerCounters,
 ) -> Option<Candidate> {
     let walked = match CLASS {
-        0 => &counters.walked_none,
-        1 => &counters.walked_source,
-        2 => &counters.walked_tag,
-        _ => &counters.walked_both,
+        0 => &counters.walked_exact,
+        1 => &counters.walked_any_source,
+        2 => &counters.walked_any_tag,
+        _ => &counters.walked_any,
     };
     first_fit::<CLASS>(receives, bins, view, key, skip_booked, walked)
 }

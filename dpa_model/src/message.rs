@@ -152,10 +152,10 @@ impl Target {
     #[inline(always)]
     pub(crate) fn accepts(&self, source: Rank, tag: Tag) -> bool {
         match self.class {
-            WildcardClass::None => self.source == source && self.tag == tag,
-            WildcardClass::Source => self.tag == tag,
-            WildcardClass::Tag => self.source == source,
-            WildcardClass::Both => true,
+            WildcardClass::Exact => self.source == source && self.tag == tag,
+            WildcardClass::AnySource => self.tag == tag,
+            WildcardClass::AnyTag => self.source == source,
+            WildcardClass::Any => true,
         }
     }
 }

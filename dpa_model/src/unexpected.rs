@@ -107,19 +107,19 @@ pub(crate) struct UnexpectedStore {
 
 /// The chains that every message is linked in from the beginning, a bit per class.
 pub(crate) const LINKED_ALWAYS: u8 =
-    1 << WildcardClass::None as u8 | 1 << WildcardClass::Both as u8;
+    1 << WildcardClass::Exact as u8 | 1 << WildcardClass::Any as u8;
 
 /// Bit c: a receive of class c may be posted (S24).
 pub(crate) fn classes_allowed(hints: Hints) -> u8 {
-    let mut allowed = 1 << WildcardClass::None as u8;
+    let mut allowed = 1 << WildcardClass::Exact as u8;
     if !hints.no_any_source {
-        allowed |= 1 << WildcardClass::Source as u8;
+        allowed |= 1 << WildcardClass::AnySource as u8;
     }
     if !hints.no_any_tag {
-        allowed |= 1 << WildcardClass::Tag as u8;
+        allowed |= 1 << WildcardClass::AnyTag as u8;
     }
     if !hints.no_any_source && !hints.no_any_tag {
-        allowed |= 1 << WildcardClass::Both as u8;
+        allowed |= 1 << WildcardClass::Any as u8;
     }
     allowed
 }
@@ -233,14 +233,14 @@ impl UnexpectedStore {
     /// Links all messages of a communicator in the chains of another class.
     #[cold]
     pub(crate) fn link(&mut self, view: &CommView, class: WildcardClass) {
-        let mut current = self.chains[view.bin(WildcardClass::Both, 0) as usize].head;
+        let mut current = self.chains[view.bin(WildcardClass::Any, 0) as usize].head;
         while current != NIL {
             match class {
-                WildcardClass::Source => self.append::<1>(view, u8::MAX, current),
-                WildcardClass::Tag => self.append::<2>(view, u8::MAX, current),
-                WildcardClass::None | WildcardClass::Both => return,
+                WildcardClass::AnySource => self.append::<1>(view, u8::MAX, current),
+                WildcardClass::AnyTag => self.append::<2>(view, u8::MAX, current),
+                WildcardClass::Exact | WildcardClass::Any => return,
             }
-            current = self.entries[current as usize].links[WildcardClass::Both as usize].next;
+            current = self.entries[current as usize].links[WildcardClass::Any as usize].next;
         }
     }
 

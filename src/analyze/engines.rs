@@ -35,7 +35,7 @@ impl EngineReport {
         if let Some(compares) = self.counter("prq_attempts") {
             return Some(compares + self.counter("prq_hops").unwrap_or(0));
         }
-        let walked = ["walked_none", "walked_source", "walked_tag", "walked_both"];
+        let walked = ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"];
         walked.iter().map(|name| self.counter(name)).sum()
     }
 

@@ -96,7 +96,7 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
                         tables.insert(class, hash)
                     }
                 }
-                if class == WildcardClass::Both && !transfer.blocking {
+                if class == WildcardClass::Any && !transfer.blocking {
                     list += 1;
                     list_max = list.max(list_max);
                 }
@@ -110,7 +110,7 @@ fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
                     let selector = transfers[at as usize].selector();
                     let hash = hash_of(view.comm(at), selector);
                     tables.iter_mut().for_each(|tables| tables.remove(selector.class(), hash));
-                    list -= u64::from(selector.class() == WildcardClass::Both);
+                    list -= u64::from(selector.class() == WildcardClass::Any);
                 }
             }
             _ => {}

@@ -118,7 +118,7 @@ impl Measurement {
         if elsewhere.iter().any(|name| self.counter(name) != Some(0)) {
             return None;
         }
-        ["walked_none", "walked_source", "walked_tag", "walked_both"]
+        ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"]
             .iter()
             .map(|name| self.counter(name))
             .sum()

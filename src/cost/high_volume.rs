@@ -128,7 +128,10 @@ impl Side {
     /// Descriptors that the NIC visited so far.
     pub fn steps(&self) -> u64 {
         let handlers = self.endpoint.counts().0.handlers;
-        handlers.walked_none + handlers.walked_source + handlers.walked_tag + handlers.walked_both
+        handlers.walked_exact
+            + handlers.walked_any_source
+            + handlers.walked_any_tag
+            + handlers.walked_any
     }
 }
 

@@ -162,7 +162,7 @@ pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
     if value("software_posts")? > 0 || value("software_arrivals")? > 0 {
         return None;
     }
-    let walked = ["walked_none", "walked_source", "walked_tag", "walked_both"];
+    let walked = ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"];
     walked.iter().map(|name| value(name)).sum()
 }
 

@@ -52,7 +52,7 @@ impl Growth {
     #[inline]
     const fn range(&self, class: WildcardClass) -> (u32, u32) {
         match class {
-            WildcardClass::Both => (self.both, self.both),
+            WildcardClass::Any => (self.both, self.both),
             _ => (self.least, self.most),
         }
     }
@@ -88,10 +88,10 @@ fn hash_of_selector(comm: CommId, selector: Selector) -> u32 {
 fn hash_of_envelope(class: WildcardClass, envelope: &Envelope) -> u32 {
     let (source, tag) = (envelope.source.get(), envelope.tag.get());
     match class {
-        WildcardClass::None => key_hash(envelope.comm.0, source, tag),
-        WildcardClass::Source => key_hash(envelope.comm.0, 0, tag),
-        WildcardClass::Tag => key_hash(envelope.comm.0, source, 0),
-        WildcardClass::Both => key_hash(envelope.comm.0, 0, 0),
+        WildcardClass::Exact => key_hash(envelope.comm.0, source, tag),
+        WildcardClass::AnySource => key_hash(envelope.comm.0, 0, tag),
+        WildcardClass::AnyTag => key_hash(envelope.comm.0, source, 0),
+        WildcardClass::Any => key_hash(envelope.comm.0, 0, 0),
     }
 }
 
@@ -232,7 +232,7 @@ impl FourIndexes {
         key: (CommId, Selector),
         steps: &mut Steps,
     ) -> Option<u32> {
-        if self.unexpected[WildcardClass::None as usize].entries == 0 {
+        if self.unexpected[WildcardClass::Exact as usize].entries == 0 {
             return None;
         }
         let class = key.1.class();
@@ -246,7 +246,7 @@ impl FourIndexes {
     /// Whether messages stand in the index of a class.
     #[inline]
     const fn messages_stand_in(&self, class: WildcardClass) -> bool {
-        matches!(class, WildcardClass::None) || self.asked[class as usize]
+        matches!(class, WildcardClass::Exact) || self.asked[class as usize]
     }
 
     /// Links the messages in the index of a class, in arrival order, and from now on every message
@@ -254,7 +254,7 @@ impl FourIndexes {
     #[cold]
     fn link_all(&mut self, growth: &mut Growth, entries: &mut Entries<1, 4>, class: WildcardClass) {
         self.asked[class as usize] = true;
-        let full_keys = WildcardClass::None as usize;
+        let full_keys = WildcardClass::Exact as usize;
         let mut messages = Vec::with_capacity(self.unexpected[full_keys].entries as usize);
         for bin in &self.unexpected[full_keys].bins {
             let after = |&at: &u32| entries.unexpected.after(at, full_keys);
@@ -278,7 +278,7 @@ impl FourIndexes {
         let table = &mut self.unexpected[class as usize];
         let slab = (&mut entries.unexpected, class as usize);
         match class {
-            WildcardClass::None => table.link(growth, class, slab, |message| message.home, at),
+            WildcardClass::Exact => table.link(growth, class, slab, |message| message.home, at),
             _ => table.link(
                 growth,
                 class,
@@ -303,7 +303,7 @@ impl FourIndexes {
         let table = &mut self.posted[class as usize];
         let collided =
             table.link(growth, class, (&mut entries.posted, 0), |posted| posted.home, at);
-        collided && class != WildcardClass::Both
+        collided && class != WildcardClass::Any
     }
 
     /// A receive leaves.
@@ -323,13 +323,13 @@ impl FourIndexes {
         at: u32,
     ) -> bool {
         let message = entries.unexpected.get_mut(at);
-        message.home = hash_of_envelope(WildcardClass::None, &message.envelope);
-        for class in [WildcardClass::Source, WildcardClass::Tag, WildcardClass::Both] {
+        message.home = hash_of_envelope(WildcardClass::Exact, &message.envelope);
+        for class in [WildcardClass::AnySource, WildcardClass::AnyTag, WildcardClass::Any] {
             if self.messages_stand_in(class) {
                 self.link_message(growth, entries, class, at);
             }
         }
-        self.link_message(growth, entries, WildcardClass::None, at)
+        self.link_message(growth, entries, WildcardClass::Exact, at)
     }
 
     /// A message leaves.
@@ -342,7 +342,7 @@ impl FourIndexes {
                 continue;
             }
             let hash = || match class {
-                WildcardClass::None => full,
+                WildcardClass::Exact => full,
                 _ => hash_of_envelope(class, &envelope),
             };
             self.unexpected[class as usize].unlink(

@@ -459,7 +459,7 @@ mod tests {
         for event in Generator::new(5, 5_000, Profile::Coll) {
             let (comm, coll, wild) = match event {
                 Event::Post { comm, coll, selector, .. } => {
-                    (comm, coll, selector.class() != WildcardClass::None)
+                    (comm, coll, selector.class() != WildcardClass::Exact)
                 }
                 Event::Arrive { envelope, coll, .. } => (envelope.comm, coll, false),
                 _ => continue,

@@ -226,12 +226,12 @@ mod tests {
         for step in 0..2000_u32 {
             let hash = step.wrapping_mul(0x9E37_79B9);
             if step % 7 < 4 || inside.is_empty() {
-                occupancy.insert(WildcardClass::None, hash);
+                occupancy.insert(WildcardClass::Exact, hash);
                 model[bin_of(hash, bins)] += 1;
                 inside.push(hash);
             } else {
                 let hash = inside.swap_remove(hash as usize % inside.len());
-                occupancy.remove(WildcardClass::None, hash);
+                occupancy.remove(WildcardClass::Exact, hash);
                 model[bin_of(hash, bins)] -= 1;
             }
             let longest = model.iter().max().copied().unwrap_or(0);
