@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dpamatch::Rank;
-use dpamatch::trace::{BinaryReader, RankReader, Region, TextReader};
+use dpamatch_tools::trace::{BinaryReader, RankReader, Region, TextReader};
 use lzma_rust2::XzReader;
 
 /// How often the rank's calls are repeated: 1.2 MB and 9.4 MB of binary file.

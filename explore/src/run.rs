@@ -301,7 +301,7 @@ impl Stage {
                     self.result.matches.push((receive, message));
                 }
                 model::Event::Cancelled { request, .. } => {
-                    drop(self.names.remove(&request.as_u64()))
+                    self.names.remove(&request.as_u64());
                 }
                 _ => {}
             }

@@ -10,7 +10,7 @@ pub(super) fn fold(a: u64, b: u64) -> u64 {
 
 /// Hash of a key; a field that is wild is 0.
 #[inline]
-pub(crate) fn key_hash(comm: u32, source: u32, tag: u32) -> u32 {
+pub fn key_hash(comm: u32, source: u32, tag: u32) -> u32 {
     let pair = (u64::from(source) << 32 | u64::from(tag)) ^ 0xa076_1d64_78bd_642f;
     let mixed = fold(pair, 0xe703_7ed1_a0b4_28db) ^ u64::from(comm);
     (fold(mixed ^ 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3) >> 32) as u32
@@ -18,7 +18,7 @@ pub(crate) fn key_hash(comm: u32, source: u32, tag: u32) -> u32 {
 
 /// The bin of a hash: a multiplication instead of a division, for any number of bins.
 #[inline]
-pub(crate) fn bin_of(hash: u32, bins: u32) -> usize {
+pub fn bin_of(hash: u32, bins: u32) -> usize {
     ((u64::from(hash) * u64::from(bins)) >> 32) as usize
 }
 

@@ -15,7 +15,7 @@ mod dedicated;
 mod entry;
 mod four_d;
 mod four_indexes;
-pub(crate) mod hash;
+mod hash;
 mod id_table;
 mod indexed;
 mod list;
@@ -38,7 +38,7 @@ pub use four_d::{
     paper_overhead_four_d,
 };
 pub use four_indexes::FourIndexes;
-pub(crate) use hash::{bin_of, key_hash};
+pub use hash::{bin_of, key_hash};
 pub use indexed::{Entries, Index, Indexed, Posted, Steps, Unexpected};
 pub use list::ListEngine;
 pub use optimistic_seq::{OptimisticSeq, OptimisticSeqEngine};

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::engine::hash::key_hash;
+use crate::engine::key_hash;
 
 /// Indices of sources and tags are below these.
 pub(super) const SOURCES: u32 = 4;

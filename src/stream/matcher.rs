@@ -71,7 +71,7 @@ impl StreamMatcher for Box<dyn Engine> {
 }
 
 /// One event's call, and the result if there is one to print.
-pub(crate) fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
+pub fn apply<E: Engine + ?Sized>(engine: &mut E, event: Event) -> Option<Outcome> {
     match event {
         Event::Post { recv, comm, selector, coll, .. } => match coll {
             None => engine.post(recv, comm, selector),

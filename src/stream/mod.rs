@@ -41,21 +41,21 @@
 
 mod event;
 mod field;
+#[cfg(feature = "random")]
 mod generate;
+#[cfg(feature = "random")]
 mod hostile;
 mod id_set;
 mod matcher;
 mod outcome;
 mod reader;
-mod sequence;
 
 pub use event::{Event, ProbeId};
 pub use field::FieldError;
+#[cfg(feature = "random")]
 pub use generate::{Generator, Profile, UnknownProfile};
-pub(crate) use matcher::apply;
-pub use matcher::{RunError, StreamMatcher};
+pub use matcher::{RunError, StreamMatcher, apply};
 pub use outcome::Outcome;
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};
-pub use sequence::sequence;
 
 pub use crate::engine::{COLL_NAME_MAX, CollName, Collective};

@@ -1,0 +1,73 @@
+//! Programs for tests, written by hand.
+
+use super::order::Network;
+use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
+use super::stats::Plan;
+use super::{OrderChoice, Question, Report, Run};
+use dpamatch::engine::BinCount;
+use dpamatch::registry::EngineOptions;
+
+const BLANK: Transfer = Transfer {
+    peer: 0,
+    tag: 0,
+    bytes: 4,
+    got_source: -1,
+    got_tag: -1,
+    got_bytes: UNKNOWN,
+    call: 0,
+    comm: 0,
+    function: 0,
+    kind: Kind::Send,
+    end: End::Ignored,
+    blocking: false,
+    synchronous: false,
+    unsure_null: false,
+};
+
+/// A send of four bytes that does not block.
+pub(super) fn send(peer: i32, tag: i32) -> Transfer {
+    Transfer { peer, tag, ..BLANK }
+}
+
+/// A receive into four bytes that does not block.
+pub(super) fn receive(peer: i32, tag: i32, end: End) -> Transfer {
+    Transfer { peer, tag, end, kind: Kind::Recv, ..BLANK }
+}
+
+/// A rank that begins these transfers one after the other; cancels follow the receive that they
+/// end.
+pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
+    let comm = |number| LocalComm { number, own_rank: None, size: None, made: true };
+    let mut steps = Vec::new();
+    for (at, transfer) in transfers.iter().enumerate() {
+        let mut step = |action| steps.push(Step { at_ns: 0, gap_ns: 0, action });
+        step(Action::Begin(at as u32));
+        if transfer.end == End::Cancelled {
+            step(Action::Cancel(at as u32));
+        }
+    }
+    let comms = vec![comm(2), comm(3)];
+    Program { rank, transfers: transfers.to_vec(), steps, comms, ..Program::default() }
+}
+
+/// What a report asks for by default: one bin and 32.
+pub(super) fn question(order: OrderChoice) -> Question {
+    let options = EngineOptions { threads: false, ..EngineOptions::default() };
+    let bins = [1, 32].map(|bins| BinCount::new(bins).expect("a number")).to_vec();
+    Question {
+        name: "by hand".to_owned(),
+        order,
+        network: Network { jitter_ns: 0, ..Network::default() },
+        plan: Plan { bins, handlers: vec![4], nic: options.nic },
+        check: true,
+        engines: Vec::new(),
+        options,
+    }
+}
+
+/// A report in this order.
+pub(super) fn report(run: &Run, order: OrderChoice) -> Report {
+    let report = Report::make(run, &question(order), |_| ()).expect("a report");
+    assert_eq!(report.checked, Some(Vec::new()), "legal pairs");
+    report
+}

@@ -1,0 +1,230 @@
+//! The published analyzer's view, for comparison: nothing is matched, a receive waits from its
+//! posting to the call that completes it (P1 to P3).
+//!
+//! So its depth is an upper estimate, and there is no unexpected queue. Test families,
+//! `MPI_PROC_NULL` and receives with both wildcards are followed like all others (P4). Bins come
+//! from the hash of the engine `bins`, not from the published one of 8 bits.
+
+use dpa_model::WildcardClass;
+use rayon::prelude::*;
+
+use super::program::{Action, Kind};
+use super::replay::RankView;
+use super::stats::{OccupancyStats, Tables, hash_of};
+use dpamatch::engine::BinCount;
+
+/// Operations without a wait after which a data point is made all the same (P3).
+const OPERATIONS_MAX: u32 = 4000;
+
+/// One number of bins, over all ranks.
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
+pub struct Lifetime {
+    /// Bins of each table.
+    pub bins: u32,
+    /// Depth of the table without wildcards: greatest, over the data points, of the mean over the
+    /// ranks (P2).
+    pub depth_average: f64,
+    /// Greatest of all.
+    pub depth_max: u32,
+    /// Mean over all data points of all ranks.
+    pub depth_mean: f64,
+    /// Collisions and empty bins, as in the replays.
+    pub tables: OccupancyStats,
+    /// Most receives with both wildcards in their list.
+    pub list_max: u64,
+}
+
+/// Depths at a rank's data points, and its tables at the end.
+struct RankDepths {
+    points: Vec<u32>,
+    tables: OccupancyStats,
+    list_max: u64,
+}
+
+/// All ranks, for each number of bins.
+pub fn lifetime(views: &[RankView<'_>], bins: &[BinCount]) -> Vec<Lifetime> {
+    let ranks: Vec<Vec<RankDepths>> = views.par_iter().map(|&view| rank(view, bins)).collect();
+    let all = bins.iter().enumerate().map(|(place, bins)| {
+        let of_ranks = || ranks.iter().map(|rank| &rank[place]);
+        let longest = of_ranks().map(|rank| rank.points.len()).max().unwrap_or(0);
+        let mean_at = |point: usize| {
+            let here: Vec<_> = of_ranks().filter_map(|rank| rank.points.get(point)).collect();
+            here.iter().map(|&&depth| f64::from(depth)).sum::<f64>() / here.len().max(1) as f64
+        };
+        let points = of_ranks().map(|rank| rank.points.len()).sum::<usize>();
+        let sum: u64 =
+            of_ranks().flat_map(|rank| &rank.points).map(|&depth| u64::from(depth)).sum();
+        let mut tables = OccupancyStats::default();
+        for (number, rank) in of_ranks().enumerate() {
+            if number == 0 { tables = rank.tables } else { tables.add(&rank.tables) }
+        }
+        Lifetime {
+            bins: bins.get(),
+            depth_average: (0..longest).map(mean_at).fold(0.0, f64::max),
+            depth_max: of_ranks().flat_map(|rank| &rank.points).copied().max().unwrap_or(0),
+            depth_mean: sum as f64 / points.max(1) as f64,
+            tables,
+            list_max: of_ranks().map(|rank| rank.list_max).max().unwrap_or(0),
+        }
+    });
+    all.collect()
+}
+
+fn rank(view: RankView<'_>, bins: &[BinCount]) -> Vec<RankDepths> {
+    let mut tables: Vec<_> = bins.iter().map(|bins| Tables::new(bins.get())).collect();
+    let mut points: Vec<Vec<u32>> = vec![Vec::new(); bins.len()];
+    let mut depths = vec![0; bins.len()];
+    let (mut list, mut list_max) = (0_u64, 0);
+    let mut operations = 0;
+    let transfers = &view.program.transfers;
+    for step in &view.program.steps {
+        for (tables, depth) in tables.iter_mut().zip(&mut depths) {
+            tables.sample();
+            *depth = tables.depth_without_wildcards().max(*depth);
+        }
+        operations += 1;
+        let mut is_point = operations == OPERATIONS_MAX;
+        match step.action {
+            Action::Begin(at) if transfers[at as usize].kind == Kind::Recv => {
+                let transfer = &transfers[at as usize];
+                let selector = transfer.selector();
+                let (class, hash) = (selector.class(), hash_of(view.comm(at), selector));
+                for tables in &mut tables {
+                    if transfer.blocking {
+                        tables.touch(class, hash)
+                    } else {
+                        tables.insert(class, hash)
+                    }
+                }
+                if class == WildcardClass::Any && !transfer.blocking {
+                    list += 1;
+                    list_max = list.max(list_max);
+                }
+            }
+            Action::Finish { first, count } => {
+                is_point = true;
+                for &at in &view.program.finished[first as usize..(first + count) as usize] {
+                    if transfers[at as usize].kind != Kind::Recv {
+                        continue;
+                    }
+                    let selector = transfers[at as usize].selector();
+                    let hash = hash_of(view.comm(at), selector);
+                    tables.iter_mut().for_each(|tables| tables.remove(selector.class(), hash));
+                    list -= u64::from(selector.class() == WildcardClass::Any);
+                }
+            }
+            _ => {}
+        }
+        if is_point {
+            operations = 0;
+            points
+                .iter_mut()
+                .zip(&mut depths)
+                .for_each(|(points, depth)| points.push(std::mem::take(depth)));
+        }
+    }
+    let ranks = points.into_iter().zip(tables).map(|(points, tables)| RankDepths {
+        points,
+        tables: tables.stats(),
+        list_max,
+    });
+    ranks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::{program, receive, report, send};
+    use crate::analyze::program::{End, NOBODY, Step, Transfer};
+    use crate::analyze::{OrderChoice, Run};
+
+    fn finish(run: &mut Run, at: usize, after: usize, transfers: &[u32]) {
+        let program = &mut run.programs[at];
+        let first = program.finished.len() as u32;
+        program.finished.extend(transfers);
+        let action = Action::Finish { first, count: transfers.len() as u32 };
+        program.steps.insert(after, Step { at_ns: 0, gap_ns: 0, action });
+    }
+
+    fn of(run: &Run, bins: u32) -> Lifetime {
+        let views: Vec<_> = run.views().collect();
+        lifetime(&views, &[BinCount::new(bins).expect("a number")]).remove(0)
+    }
+
+    /// Three receives wait for one call, whether their messages are there or not (P1); in the
+    /// replay in which all messages come first, none waits at all.
+    #[test]
+    fn nothing_is_matched() {
+        let tags = [1, 2, 3];
+        let blocking = Transfer { blocking: true, ..receive(0, 4, End::Ignored) };
+        let mut receives = tags.map(|tag| receive(0, tag, End::Ignored)).to_vec();
+        receives.extend([blocking, blocking]);
+        let sends: Vec<_> = [1, 2, 3, 4, 4].map(|tag| send(1, tag)).to_vec();
+        let mut run = Run::new(vec![program(0, &sends), program(1, &receives)], Some(2));
+        finish(&mut run, 1, 3, &[0, 1, 2]);
+
+        let life = of(&run, 1);
+        assert_eq!((life.depth_max, life.depth_average), (2, 2.0), "the third stands behind two");
+        let table = &life.tables.tables[0];
+        assert_eq!(
+            (table.inserted, table.collisions),
+            (5, 2),
+            "blocking ones find the bin empty and leave it so"
+        );
+        assert_eq!(life.list_max, 0);
+
+        let early = report(&run, OrderChoice::ArrivalsFirst);
+        let replayed = &early.application.bins[0];
+        assert_eq!(
+            (replayed.bins, replayed.tables.depth_max, early.application.traffic.expected),
+            (1, 0, 0)
+        );
+        assert_eq!(early.lifetime[0], life, "one view whatever the order");
+    }
+
+    /// What the published analyzer stops at (P4): tests, receives with both wildcards,
+    /// `MPI_PROC_NULL`.
+    #[test]
+    fn every_trace_is_followed() {
+        let nobody = Transfer { kind: Kind::Null, ..receive(NOBODY, 0, End::Ignored) };
+        let receives = [
+            receive(-1, -1, End::Ignored),
+            receive(-1, 7, End::Ignored),
+            receive(0, -1, End::Ignored),
+            nobody,
+            receive(-1, -1, End::Ignored),
+        ];
+        let sends: Vec<_> = (0..4).map(|_| send(1, 7)).collect();
+        let mut run = Run::new(vec![program(0, &sends), program(1, &receives)], Some(2));
+        // A test completes the first, one call later all others are.
+        finish(&mut run, 1, 1, &[0]);
+        finish(&mut run, 1, 6, &[1, 2, 3, 4]);
+        let life = of(&run, 1);
+        assert_eq!(
+            life.list_max, 1,
+            "the first receive with both wildcards has gone before the second comes"
+        );
+        assert_eq!(
+            life.tables.tables.map(|table| table.inserted),
+            [0, 1, 1],
+            "nobody is no wildcard"
+        );
+        assert_eq!(life.depth_max, 0, "only the table without wildcards counts (P2)");
+    }
+
+    /// Without a wait a data point is made after 4,000 operations (P3), and the average is that
+    /// over the ranks.
+    #[test]
+    fn data_points_are_made_without_waits() {
+        let receives: Vec<_> = (0..4001).map(|tag| receive(0, tag, End::Pending)).collect();
+        let run = Run::new(vec![program(0, &[]), program(1, &receives)], Some(2));
+        let life = of(&run, 1);
+        // The look at the 4,000th sees 3,999 receives, and the later one is in no data point any
+        // more.
+        assert_eq!((life.depth_max, life.depth_average), (3998, 3998.0));
+        let mut idle = Run::new(vec![program(0, &receives[..2]), program(1, &receives)], Some(2));
+        finish(&mut idle, 0, 2, &[]);
+        // Rank 0 has a data point as well, of two receives.
+        assert_eq!(of(&idle, 1).depth_average, (3998.0 + 1.0) / 2.0);
+    }
+}

@@ -1,0 +1,98 @@
+//! What happens to the ranks: messages come, receives are complete, who waits is woken or let go.
+
+use dpa_model::{Envelope, Rank, Tag};
+
+use super::{Causal, STALLS_TOLD, STEP, Stall, Wait};
+use crate::analyze::inbound::Inbound;
+use crate::analyze::order::Happening;
+use crate::analyze::program::UNKNOWN;
+use dpamatch::engine::{Engine, MsgId};
+
+impl Causal<'_> {
+    pub(super) fn arrive(&mut self, rank: u32, number: u32, time_ns: u64) {
+        let message = &self.inbound[rank as usize][number as usize];
+        let comm = self.engine_comm(rank, message.comm);
+        let (Ok(source), Ok(tag)) = (Rank::new(message.source), Tag::new(message.tag)) else {
+            return;
+        };
+        self.ranks[rank as usize].order.push_at(Happening::Arrive(number), time_ns);
+        let id = MsgId(u64::from(rank) << 32 | u64::from(number));
+        if let Some(recv) = self.engine.arrive(id, Envelope { comm, source, tag }) {
+            self.matched(rank, recv.0 as u32, number, time_ns);
+        } else if let Wait::Probe(at) = self.ranks[rank as usize].wait
+            && self.probe(rank, at, time_ns) == Wait::Nothing
+        {
+            self.wake(rank, time_ns);
+        }
+    }
+
+    /// A receive of the rank has got a message.
+    pub(super) fn matched(&mut self, rank: u32, receive: u32, message: u32, time_ns: u64) {
+        self.complete(rank, receive, time_ns);
+        let &Inbound { sender, op, .. } = &self.inbound[rank as usize][message as usize];
+        if op == UNKNOWN {
+            return;
+        }
+        let Ok(sender) = self.programs.binary_search_by_key(&sender, |program| program.rank) else {
+            return;
+        };
+        if self.programs[sender].transfers[op as usize].synchronous {
+            self.complete(sender as u32, op, time_ns + self.network.latency_ns);
+        }
+    }
+
+    fn complete(&mut self, rank: u32, at: u32, time_ns: u64) {
+        self.ranks[rank as usize].complete[at as usize] = true;
+        match self.ranks[rank as usize].wait {
+            Wait::Transfer(waited) if waited == at => self.wake(rank, time_ns),
+            Wait::Finish { next, end } => {
+                let wait = self.finish(rank, next, end);
+                if wait == Wait::Nothing {
+                    self.wake(rank, time_ns);
+                } else {
+                    self.ranks[rank as usize].wait = wait;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What the rank waited for has come about.
+    pub(super) fn wake(&mut self, rank: u32, time_ns: u64) {
+        let state = &mut self.ranks[rank as usize];
+        state.now_ns = state.now_ns.max(time_ns);
+        state.wait = Wait::Woken;
+        let at = state.now_ns;
+        self.push_due(at, rank, STEP);
+    }
+
+    /// Everybody waits: lets the rank go that has waited longest. `false` if all are at their end.
+    pub(super) fn let_one_go(&mut self) -> bool {
+        let waiting = self.ranks.iter().enumerate().filter(|(_, state)| state.wait != Wait::End);
+        let Some((rank, state)) = waiting.min_by_key(|(rank, state)| (state.now_ns, *rank)) else {
+            return false;
+        };
+        self.stalls += 1;
+        if self.first_stalls.len() < STALLS_TOLD {
+            let waits_for = match state.wait {
+                Wait::Probe(_) => "a message for its probe",
+                Wait::Collective(..) => "other ranks in a collective operation",
+                _ => "a message",
+            };
+            let rank = self.programs[rank].rank;
+            self.first_stalls.push(Stall { rank, step: state.step, waits_for });
+        }
+        if let Wait::Finish { next, end } = state.wait {
+            // Only what it waits for is given up, not the rest of the list.
+            let wait = self.finish(rank as u32, next + 1, end);
+            self.ranks[rank].wait = wait;
+            if wait != Wait::Nothing {
+                return true;
+            }
+            self.ranks[rank].wait = Wait::Finish { next, end };
+        }
+        let now = self.ranks[rank].now_ns;
+        self.wake(rank as u32, now);
+        true
+    }
+}

@@ -1,0 +1,232 @@
+//! What the ranks do, step by step.
+
+use std::cmp::Reverse;
+
+use super::{Causal, Network, STEP, Wait};
+use crate::analyze::order::Happening;
+use crate::analyze::program::{Action, Kind, Sync, UNKNOWN};
+use dpamatch::engine::{Engine, RecvId};
+
+impl Causal<'_> {
+    /// Lets a rank run until it blocks, or until something else is due before its next step.
+    pub(super) fn go(&mut self, rank: u32) {
+        let programs = self.programs;
+        let program = &programs[rank as usize];
+        loop {
+            let state = &mut self.ranks[rank as usize];
+            if state.wait == Wait::End {
+                return;
+            }
+            if state.wait == Wait::Woken {
+                // The step that it waited in is complete.
+                state.wait = Wait::Nothing;
+                state.step += 1;
+                self.schedule(rank);
+                return;
+            }
+            let Some(step) = program.steps.get(state.step as usize) else {
+                state.wait = Wait::End;
+                return;
+            };
+            let wait = self.take_step(rank, step.action);
+            let state = &mut self.ranks[rank as usize];
+            state.wait = wait;
+            if wait != Wait::Nothing {
+                return;
+            }
+            state.step += 1;
+            let at = self.next_time(rank);
+            if self.due.peek().is_some_and(|&Reverse((next, ..))| next <= at) {
+                self.push_due(at, rank, STEP);
+                return;
+            }
+            self.ranks[rank as usize].now_ns = at;
+        }
+    }
+
+    /// When the rank's next step begins.
+    fn next_time(&self, rank: u32) -> u64 {
+        let state = &self.ranks[rank as usize];
+        let gap = self.programs[rank as usize]
+            .steps
+            .get(state.step as usize)
+            .map_or(0, |step| step.gap_ns);
+        let gap = if self.network.compute == 1.0 {
+            u64::from(gap)
+        } else {
+            (f64::from(gap) * self.network.compute) as u64
+        };
+        state.now_ns + gap + self.network.call_ns
+    }
+
+    fn schedule(&mut self, rank: u32) {
+        let at = self.next_time(rank);
+        self.push_due(at, rank, STEP);
+    }
+
+    /// Does the step; says what it has to wait for.
+    fn take_step(&mut self, rank: u32, action: Action) -> Wait {
+        let now = self.ranks[rank as usize].now_ns;
+        match action {
+            Action::Begin(at) => {
+                let transfer = &self.programs[rank as usize].transfers[at as usize];
+                match transfer.kind {
+                    Kind::Null => Wait::Nothing,
+                    Kind::Send => {
+                        self.send(rank, at, now);
+                        let waits = transfer.blocking && transfer.synchronous;
+                        let (receiver, _) = self.outbound[rank as usize][at as usize];
+                        if waits && receiver != UNKNOWN {
+                            self.until(rank, at)
+                        } else {
+                            Wait::Nothing
+                        }
+                    }
+                    Kind::Recv => {
+                        let comm = self.comms.global(rank as usize, transfer.comm);
+                        let comm = self.engine_comm(rank, comm);
+                        self.ranks[rank as usize].order.push_at(Happening::Post(at), now);
+                        let id = RecvId(u64::from(rank) << 32 | u64::from(at));
+                        if let Some(message) = self.engine.post(id, comm, transfer.selector()) {
+                            self.matched(rank, at, message.0 as u32, now);
+                        }
+                        if transfer.blocking {
+                            self.make_up(rank, at, now);
+                        }
+                        if transfer.blocking { self.until(rank, at) } else { Wait::Nothing }
+                    }
+                    Kind::Probe => self.probe(rank, at, now),
+                }
+            }
+            Action::Finish { first, count } => {
+                for place in first..first + count {
+                    let at = self.programs[rank as usize].finished[place as usize];
+                    self.make_up(rank, at, now);
+                }
+                self.finish(rank, first, first + count)
+            }
+            Action::Cancel(at) => {
+                self.ranks[rank as usize].order.push_at(Happening::Cancel(at), now);
+                if self.engine.cancel(RecvId(u64::from(rank) << 32 | u64::from(at))) {
+                    self.ranks[rank as usize].complete[at as usize] = true;
+                }
+                Wait::Nothing
+            }
+            Action::Collective { comm, sync, root } => self.meet(rank, comm, sync, root, now),
+        }
+    }
+
+    /// A message whose send is in no trace comes when its receive is waited for: as late as it can,
+    /// so queues are rather too long than too short.
+    fn make_up(&mut self, rank: u32, at: u32, now: u64) {
+        if self.programs[rank as usize].transfers[at as usize].kind != Kind::Recv {
+            return;
+        }
+        let (_, made_up) = self.outbound[rank as usize][at as usize];
+        if made_up != UNKNOWN {
+            self.push_due(now + self.network.latency_ns, rank, made_up);
+        }
+    }
+
+    fn until(&self, rank: u32, at: u32) -> Wait {
+        if self.ranks[rank as usize].complete[at as usize] {
+            Wait::Nothing
+        } else {
+            Wait::Transfer(at)
+        }
+    }
+
+    /// Goes on in a list of finished transfers.
+    pub(super) fn finish(&self, rank: u32, first: u32, end: u32) -> Wait {
+        let program = &self.programs[rank as usize];
+        let complete = |place: u32| {
+            let at = program.finished[place as usize] as usize;
+            let transfer = &program.transfers[at];
+            match transfer.kind {
+                Kind::Null | Kind::Probe => true,
+                Kind::Recv => self.ranks[rank as usize].complete[at],
+                Kind::Send => {
+                    let on_the_way = self.outbound[rank as usize][at].0 != UNKNOWN;
+                    !(transfer.synchronous && on_the_way) || self.ranks[rank as usize].complete[at]
+                }
+            }
+        };
+        match (first..end).find(|&place| !complete(place)) {
+            Some(next) => Wait::Finish { next, end },
+            None => Wait::Nothing,
+        }
+    }
+
+    pub(super) fn probe(&mut self, rank: u32, at: u32, now: u64) -> Wait {
+        let transfer = &self.programs[rank as usize].transfers[at as usize];
+        let comm = self.engine_comm(rank, self.comms.global(rank as usize, transfer.comm));
+        if self.engine.probe(comm, transfer.selector()).is_none() {
+            return Wait::Probe(at);
+        }
+        self.ranks[rank as usize].order.push_at(Happening::Probe(at), now);
+        Wait::Nothing
+    }
+
+    fn send(&mut self, rank: u32, at: u32, now: u64) {
+        let (receiver, number) = self.outbound[rank as usize][at as usize];
+        if receiver == UNKNOWN {
+            return;
+        }
+        let bytes = self.inbound[receiver as usize][number as usize].bytes;
+        let bytes = if bytes == UNKNOWN { 0 } else { u64::from(bytes) };
+        let Network { latency_ns, bytes_per_us, jitter_ns, .. } = self.network;
+        let jitter =
+            if jitter_ns == 0 { 0 } else { self.ranks[rank as usize].dice.below(jitter_ns) };
+        let arrives = now + latency_ns + bytes * 1000 / bytes_per_us.max(1) + jitter;
+        // One sender's messages do not overtake each other (C2 of G3).
+        let last =
+            self.last_arrival.entry(u64::from(rank) << 32 | u64::from(receiver)).or_default();
+        *last = arrives.max(*last);
+        let arrives = *last;
+        self.push_due(arrives, receiver, number);
+    }
+
+    fn meet(&mut self, rank: u32, local: u16, sync: Sync, root: u32, now: u64) -> Wait {
+        let comm = self.comms.global(rank as usize, local);
+        let present = self.present[comm as usize];
+        if present < 2 || sync == Sync::None {
+            return Wait::Nothing;
+        }
+        let count = self.met.entry((rank, comm)).or_default();
+        let number = *count;
+        *count += 1;
+        let meeting = self.meetings.entry((comm, number)).or_default();
+        meeting.came += 1;
+        meeting.latest_ns = meeting.latest_ns.max(now);
+        let is_root = root == self.comms.own_rank(rank as usize, local);
+        if is_root {
+            meeting.root_came = true;
+            meeting.root_ns = now;
+        }
+        let all_came = meeting.came >= present;
+        let (waits, opens) = match sync {
+            Sync::All => (!all_came, all_came),
+            Sync::FromRoot => (!is_root && !meeting.root_came, is_root),
+            Sync::ToRoot => (is_root && !all_came, all_came),
+            Sync::None => (false, false),
+        };
+        if waits {
+            meeting.waiting.push(rank);
+        }
+        let leave = match sync {
+            Sync::FromRoot => meeting.root_ns,
+            _ => meeting.latest_ns,
+        };
+        let woken = if opens { std::mem::take(&mut meeting.waiting) } else { Vec::new() };
+        if all_came {
+            self.meetings.remove(&(comm, number));
+        }
+        for other in woken {
+            // It may have been let go before.
+            if self.ranks[other as usize].wait == Wait::Collective(comm, number) {
+                self.wake(other, leave + self.network.latency_ns);
+            }
+        }
+        if waits { Wait::Collective(comm, number) } else { Wait::Nothing }
+    }
+}

@@ -1,0 +1,228 @@
+//! A run with everything that replays and statistics start from.
+
+use dpa_model::Rank;
+use rayon::prelude::*;
+
+use super::communicators::Communicators;
+use super::inbound::{Inbound, Lost, route};
+use super::order::{Causal, Guided, Interleaving, Network, Order, Stall, merged};
+use super::program::Program;
+use super::replay::RankView;
+use super::report::OrderChoice;
+use super::truth::{Truth, pair};
+use crate::trace::{TraceError, TraceErrorKind, TraceSource};
+
+/// Most processes of a run: tables over the world grow with it.
+const PROCESSES_MAX: u32 = 1 << 22;
+
+/// All ranks of a trace, their messages, and what was really matched.
+#[derive(Debug)]
+pub struct Run {
+    /// Processes of the world.
+    pub processes: u32,
+    /// The ranks that have a trace, ascending.
+    pub programs: Vec<Program>,
+    /// All communicators.
+    pub comms: Communicators,
+    /// What each of the programs was sent.
+    pub inbound: Vec<Vec<Inbound>>,
+    /// How their receives and messages go together.
+    pub truth: Vec<Truth>,
+    /// Sends that lead nowhere.
+    pub lost: Lost,
+}
+
+impl Run {
+    /// Reads all ranks of a trace, in parallel; `read` is told each rank that is done.
+    ///
+    /// # Errors
+    /// A rank cannot be read, or is beyond 2^22.
+    ///
+    /// # Complexity
+    /// Linear in the calls, but for sorting each rank's receives and messages once.
+    pub fn load(source: &dyn TraceSource, read: impl Fn(Rank) + Sync) -> Result<Self, TraceError> {
+        if let Some(rank) = source.ranks().iter().find(|rank| rank.get() >= PROCESSES_MAX) {
+            let name = format!("rank {}", rank.get());
+            let what = format!("is beyond the {PROCESSES_MAX} processes that can be analyzed");
+            return Err(TraceError::new(name, TraceErrorKind::Unsupported(what)));
+        }
+        let programs: Result<Vec<_>, _> = source
+            .ranks()
+            .par_iter()
+            .map(|&rank| {
+                let mut reader = source.open(rank)?;
+                let program = super::collect(reader.as_mut())?;
+                read(rank);
+                Ok(program)
+            })
+            .collect();
+        Ok(Self::new(programs?, source.run().processes))
+    }
+
+    /// From operations; `processes` is the size of the world, if it is known.
+    pub fn new(mut programs: Vec<Program>, processes: Option<u32>) -> Self {
+        programs.sort_by_key(|program| program.rank);
+        let highest = programs.last().map_or(0, |program| program.rank + 1);
+        let asked = programs.iter().filter_map(|program| program.comms[0].size).max();
+        let told = processes.or(asked).unwrap_or_else(|| addressed(&programs));
+        // What the recorder's notes or the program tell may be damaged: memory goes with the ranks.
+        let processes = told.min(PROCESSES_MAX).max(highest);
+        let comms = Communicators::resolve(&programs, processes);
+        let (mut inbound, lost) = route(&programs, &comms);
+        let ranks: Vec<u32> = programs.iter().map(|program| program.rank).collect();
+        let truth = programs
+            .par_iter_mut()
+            .zip(&mut inbound)
+            .enumerate()
+            .map(|(at, (program, inbound))| pair(at, program, inbound, &comms, &ranks))
+            .collect();
+        Self { processes, programs, comms, inbound, truth, lost }
+    }
+
+    /// The n-th program with all that a replay reads.
+    pub fn view(&self, at: usize) -> RankView<'_> {
+        RankView { at, program: &self.programs[at], inbound: &self.inbound[at], comms: &self.comms }
+    }
+
+    /// All programs, as [`view`](Self::view).
+    pub fn views(&self) -> impl Iterator<Item = RankView<'_>> {
+        (0..self.programs.len()).map(|at| self.view(at))
+    }
+
+    /// The order that what was really matched asks for, at each rank.
+    pub fn guided(&self, interleaving: Interleaving) -> Vec<Order> {
+        let order = |at: usize| {
+            let (program, inbound) = (&self.programs[at], self.inbound[at].as_slice());
+            Guided { program, at, inbound, comms: &self.comms }.order(interleaving)
+        };
+        (0..self.programs.len()).into_par_iter().map(order).collect()
+    }
+
+    /// The order that comes about when the ranks run, how often one had to be let go, and the first
+    /// of these times.
+    pub fn causal(&self, network: Network) -> (Vec<Order>, u64, Vec<Stall>) {
+        Causal::new(&self.programs, &self.comms, &self.inbound, network).run()
+    }
+
+    /// Orders as chosen, how often a rank had to be let go, and the first of these times; `network`
+    /// counts for [`OrderChoice::Causal`]. `None`: [`OrderChoice::Time`], but not all ranks have
+    /// wall times.
+    pub fn orders(
+        &self,
+        choice: OrderChoice,
+        network: Network,
+    ) -> Option<(Vec<Order>, u64, Vec<Stall>)> {
+        let guided = |interleaving| Some((self.guided(interleaving), 0, Vec::new()));
+        match choice {
+            OrderChoice::Causal => Some(self.causal(network)),
+            OrderChoice::Time => Some((self.merged()?, 0, Vec::new())),
+            OrderChoice::PostsFirst => guided(Interleaving::PostsFirst),
+            OrderChoice::ArrivalsFirst => guided(Interleaving::ArrivalsFirst),
+            OrderChoice::Random { seed } => guided(Interleaving::Random { seed }),
+        }
+    }
+
+    /// The order of the recorded clocks; `None` without wall times.
+    pub fn merged(&self) -> Option<Vec<Order>> {
+        merged(&self.programs, &self.inbound)
+    }
+}
+
+/// One more than the highest rank that anybody sends to or receives from: the size of a world that
+/// nobody told.
+fn addressed(programs: &[Program]) -> u32 {
+    let transfers = programs.iter().flat_map(|program| &program.transfers);
+    transfers.map(|transfer| (transfer.peer.saturating_add(1)).max(0) as u32).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::{program, receive, send};
+    use crate::analyze::order::Happening;
+    use crate::analyze::program::{Action, End, Step, Transfer, UNKNOWN};
+    use dpamatch::engine::Oracle;
+
+    fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
+        Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
+    }
+
+    /// Pairs of rank 1 in all interleavings: receives of its messages.
+    fn replayed(run: &Run) -> Vec<u32> {
+        let random = (0..20).map(|seed| Interleaving::Random { seed });
+        let all = [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random);
+        let mut results: Vec<_> = all
+            .map(|interleaving| {
+                let orders = run.guided(interleaving);
+                run.view(1).run(&mut Oracle::new(), &orders[1]).expect("an engine")
+            })
+            .collect();
+        results.dedup();
+        assert_eq!(results.len(), 1, "{results:?}");
+        results.remove(0)
+    }
+
+    #[test]
+    fn a_message_comes_after_the_cancel_of_a_receive_that_would_have_taken_it() {
+        for (peer, tag) in [(0, 5), (-1, 5), (0, -1), (-1, -1)] {
+            let run = run(
+                &[send(1, 5)],
+                &[receive(peer, tag, End::Cancelled), receive(0, 5, End::Ignored)],
+            );
+            assert_eq!(replayed(&run), [1]);
+            let early = run.guided(Interleaving::ArrivalsFirst);
+            let last = early[1].iter().skip(2).collect::<Vec<_>>();
+            assert_eq!(last, [Happening::Arrive(0), Happening::Post(1)], "{peer}, {tag}");
+        }
+    }
+
+    #[test]
+    fn receives_without_status_get_what_is_left() {
+        let known =
+            Transfer { got_source: 0, got_tag: 7, got_bytes: 4, ..receive(-1, -1, End::Known) };
+        let run = run(&[send(1, 7), send(1, 8)], &[receive(-1, -1, End::Ignored), known]);
+        let truth = run.truth[1];
+        assert_eq!((truth.pairs, truth.eliminated, truth.bytes_equal), (1, 1, 1));
+        assert_eq!(replayed(&run), [1, 0], "the receive with the status got tag 7");
+    }
+
+    #[test]
+    fn a_receive_that_may_be_of_nobody_is_if_nobody_sent() {
+        let mut unsure = receive(-1, 3, End::Ignored);
+        unsure.unsure_null = true;
+        let run = run(&[send(1, 4)], &[unsure, receive(0, 4, End::Ignored)]);
+        assert_eq!((run.truth[1].taken_for_null, run.truth[1].left), (1, 0));
+        assert_eq!(replayed(&run), [1]);
+    }
+
+    #[test]
+    fn a_send_that_is_in_no_trace_is_made_up() {
+        let known =
+            Transfer { got_source: 0, got_tag: 9, got_bytes: 2, ..receive(0, -1, End::Known) };
+        let run = run(&[send(1, 4), send(5, 0)], &[known, receive(0, 4, End::Ignored)]);
+        assert_eq!((run.truth[1].assumed, run.lost.to_no_rank), (1, 1));
+        assert_eq!(run.inbound[1][1].op, UNKNOWN);
+        assert_eq!(run.inbound[1][1].bytes, 2);
+        assert_eq!(replayed(&run), [1, 0]);
+    }
+
+    /// In reality the first receive got the second sender's message; in a causal order it may get
+    /// the first one's, and the second receive waits for ever.
+    #[test]
+    fn a_causal_order_that_cannot_go_on_lets_go() {
+        let wild =
+            Transfer { blocking: true, got_source: 2, got_tag: 0, ..receive(-1, 0, End::Known) };
+        let exact =
+            Transfer { blocking: true, got_source: 0, got_tag: 0, ..receive(0, 0, End::Known) };
+        let late = Step { at_ns: 0, gap_ns: 1_000_000, action: Action::Begin(0) };
+        let mut slow = program(2, &[send(1, 0)]);
+        slow.steps = vec![late];
+        let run =
+            Run::new(vec![program(0, &[send(1, 0)]), program(1, &[wild, exact]), slow], Some(3));
+        let (orders, stalls, told) = run.causal(Network::default());
+        assert_eq!((stalls, told.len(), told[0].rank), (1, 1, 1));
+        let receives = run.view(1).run(&mut Oracle::new(), &orders[1]).expect("an engine");
+        assert_eq!(receives, [0, UNKNOWN]);
+        assert_eq!(crate::analyze::legality::check(run.view(1), &orders[1], &receives), Ok(()));
+    }
+}

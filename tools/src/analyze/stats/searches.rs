@@ -1,0 +1,103 @@
+//! What searches cost, for a number of bins.
+
+use super::OccupancyStats;
+use dpamatch::engine::QueueStats;
+
+/// Length of one queue, and what its searches cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
+pub struct Searches {
+    /// Searches.
+    pub count: u64,
+    /// Of these, with a hit.
+    pub hits: u64,
+    /// Full compares (S28).
+    pub steps: u64,
+    /// Most compares of one search; over ranks the most of any (F23's MASL is a maximum of means:
+    /// see [`mean_max`](Self::mean_max)).
+    pub steps_max: u64,
+    /// Sum over the searches of the queue's length.
+    pub length_sum: u64,
+    /// Longest (MQL, F23).
+    pub length_max: u64,
+    /// Greatest of the ranks' average search lengths (MASL, F23).
+    pub mean_max: f64,
+}
+
+impl Searches {
+    /// From an engine's counters.
+    pub fn of(queue: &QueueStats) -> Self {
+        let mut searches = Self {
+            count: queue.searches(),
+            hits: queue.hits,
+            steps: queue.depth_sum,
+            steps_max: queue.depth_max,
+            length_sum: queue.length_sum,
+            length_max: queue.length_max,
+            mean_max: 0.0,
+        };
+        searches.mean_max = searches.mean();
+        searches
+    }
+
+    /// One search more: its steps, whether it found an entry, and how long the queue was.
+    pub(crate) fn searched(&mut self, steps: u64, hit: bool, length: u64) {
+        self.count += 1;
+        self.hits += u64::from(hit);
+        self.steps += steps;
+        self.steps_max = self.steps_max.max(steps);
+        self.length_sum += length;
+    }
+
+    /// All searches of one queue of one rank are counted; so long it was at most.
+    pub(crate) fn end(&mut self, length_max: u64) {
+        self.length_max = length_max;
+        self.mean_max = self.mean();
+    }
+
+    /// Average search length (ASL, F23).
+    pub fn mean(&self) -> f64 {
+        self.steps as f64 / self.count.max(1) as f64
+    }
+
+    /// Average queue length (AQL, F23), seen by its searches.
+    pub fn length_mean(&self) -> f64 {
+        self.length_sum as f64 / self.count.max(1) as f64
+    }
+
+    /// Adds another rank's.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.hits += other.hits;
+        self.steps += other.steps;
+        self.steps_max = self.steps_max.max(other.steps_max);
+        self.length_sum += other.length_sum;
+        self.length_max = self.length_max.max(other.length_max);
+        self.mean_max = self.mean_max.max(other.mean_max);
+    }
+}
+
+/// One number of bins.
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
+pub struct BinStats {
+    /// Bins of each table.
+    pub bins: u32,
+    /// Searches of the posted queue by the engine `bins`.
+    pub prq: Searches,
+    /// Searches of the unexpected queue.
+    pub umq: Searches,
+    /// How posted receives lie in the tables.
+    pub tables: OccupancyStats,
+    /// Unexpected messages put into a bin that held one.
+    pub umq_collisions: u64,
+}
+
+impl BinStats {
+    /// Adds another rank's.
+    pub fn add(&mut self, other: &Self) {
+        self.bins = other.bins;
+        self.prq.add(&other.prq);
+        self.umq.add(&other.umq);
+        self.tables.add(&other.tables);
+        self.umq_collisions += other.umq_collisions;
+    }
+}

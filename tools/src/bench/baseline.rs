@@ -1,0 +1,152 @@
+//! The same wire without the NIC's matching: nothing is matched, or a sequential engine does it.
+
+use dpa_model::{CommId, Data, Drain, Selector};
+
+use super::signal::Spin;
+use super::window::Receiver;
+use super::{BenchError, payload};
+use dpamatch::engine::{Engine, MsgId, RecvId};
+
+#[inline]
+fn put(buffer: &mut [u8], data: Data<'_>) {
+    match data {
+        Data::Eager(bytes) => {
+            let length = bytes.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&bytes[..length]);
+        }
+        Data::Rendezvous(remote) => {
+            remote.read(buffer);
+        }
+    }
+}
+
+/// Takes messages as they come: the first goes to the first buffer, and so on.
+pub(super) struct NoMatching {
+    drain: Drain,
+    buffers: Vec<Vec<u8>>,
+    next: usize,
+    window: usize,
+}
+
+impl NoMatching {
+    pub(super) fn new(drain: Drain, window: usize, size: usize) -> Self {
+        Self { drain, buffers: payload::buffers(window, size), next: 0, window }
+    }
+}
+
+impl Receiver for NoMatching {
+    #[inline]
+    fn post(&mut self, _: usize, _: Selector) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn settle(&mut self) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn complete(&mut self, count: usize) -> Result<(), BenchError> {
+        let mut left = count;
+        let mut spin = Spin::new();
+        while left > 0 {
+            let buffer = &mut self.buffers[self.next];
+            if self.drain.next(|_, data| put(buffer, data)).is_some() {
+                self.next = if self.next + 1 == self.window { 0 } else { self.next + 1 };
+                left -= 1;
+                spin.reset();
+            } else {
+                spin.pause();
+            }
+        }
+        Ok(())
+    }
+
+    fn buffer(&mut self, slot: usize) -> &mut [u8] {
+        &mut self.buffers[slot]
+    }
+}
+
+/// A sequential engine takes the messages out of the completion queue.
+pub(super) struct Sequential<E> {
+    drain: Drain,
+    engine: E,
+    buffers: Vec<Vec<u8>>,
+    /// Unexpected messages' bytes, by their number modulo the length.
+    stored: Vec<Vec<u8>>,
+    arrivals: usize,
+    completed: usize,
+}
+
+impl<E: Engine> Sequential<E> {
+    pub(super) fn new(
+        drain: Drain,
+        engine: E,
+        slots: usize,
+        unexpected: usize,
+        size: usize,
+    ) -> Self {
+        Self {
+            drain,
+            engine,
+            buffers: payload::buffers(slots, size),
+            stored: payload::buffers(unexpected.max(1), size),
+            arrivals: 0,
+            completed: 0,
+        }
+    }
+
+    /// Matches one message, if there is one.
+    #[inline]
+    fn arrive(&mut self) -> bool {
+        let Self { drain, engine, buffers, stored, arrivals, completed } = self;
+        let arrived = drain.next(|envelope, data| {
+            let number = *arrivals % stored.len();
+            match engine.arrive(MsgId(number as u64), envelope) {
+                Some(RecvId(slot)) => {
+                    put(&mut buffers[slot as usize], data);
+                    *completed += 1;
+                }
+                None => {
+                    put(&mut stored[number], data);
+                    *arrivals += 1;
+                }
+            }
+        });
+        arrived.is_some()
+    }
+}
+
+impl<E: Engine> Receiver for Sequential<E> {
+    #[inline]
+    fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
+        if let Some(MsgId(number)) = self.engine.post(RecvId(slot as u64), CommId(0), selector) {
+            self.buffers[slot].copy_from_slice(&self.stored[number as usize]);
+            self.completed += 1;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn settle(&mut self) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn complete(&mut self, count: usize) -> Result<(), BenchError> {
+        let mut spin = Spin::new();
+        while self.completed < count {
+            if self.arrive() {
+                spin.reset();
+            } else {
+                spin.pause();
+            }
+        }
+        self.completed -= count;
+        Ok(())
+    }
+
+    fn buffer(&mut self, slot: usize) -> &mut [u8] {
+        &mut self.buffers[slot]
+    }
+}

@@ -1,0 +1,212 @@
+//! The emulated NIC as the receiving end, used at its lowest level: host port and leader.
+
+use dpa_model::{
+    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Selector,
+    Worker,
+};
+
+use super::machine::Processors;
+use super::signal::Spin;
+use super::window::Receiver;
+use super::{BenchError, payload};
+use dpamatch::registry::EngineOptions;
+
+/// Who runs the NIC.
+enum Runner {
+    /// The receiving thread itself, in between (`M = 1 inline`).
+    Inline(Box<Leader>),
+    /// Threads of its own, which end when this is dropped.
+    Threads { _pool: Pool },
+}
+
+pub(super) struct NicReceiver {
+    runner: Runner,
+    port: HostPort,
+    monitor: Monitor,
+    slots: Slots,
+    /// Commands issued.
+    commands: u64,
+}
+
+/// The receives' buffers.
+struct Slots {
+    /// By slot; empty while lent to the NIC.
+    buffers: Vec<Vec<u8>>,
+    /// Slot by request number.
+    slot_of: Vec<u32>,
+    /// Receives complete but not yet waited for.
+    completed: usize,
+}
+
+impl Slots {
+    #[inline(always)]
+    fn take(&mut self, event: Event) -> Result<(), BenchError> {
+        match event {
+            Event::Received { request, buffer, .. } => {
+                let slot = self.slot_of[request.slot()] as usize;
+                self.buffers[slot] = buffer;
+                self.completed += 1;
+                Ok(())
+            }
+            Event::Created { offloaded: true, .. } => Ok(()),
+            Event::Created { .. } => Err(BenchError::NoTables),
+            Event::Refused { .. } => Err(BenchError::Hint),
+            _ => Err(BenchError::LeftTheNic),
+        }
+    }
+}
+
+impl NicReceiver {
+    /// A receiving end with `slots` buffers of `size` bytes.
+    pub(super) fn new(
+        (leader, workers): (Leader, Vec<Worker>),
+        mut host: HostPort,
+        options: &EngineOptions,
+        slots: usize,
+        size: usize,
+        processors: &Processors,
+    ) -> Result<Self, BenchError> {
+        let bins = options.nic.bins as u32;
+        host.create(CommId(0), bins, options.hints, 0)
+            .map_err(|CommandQueueFull| BenchError::NoTables)?;
+        let monitor = leader.monitor();
+        let runner = if options.threads {
+            let processors = processors.clone();
+            let on_start = move |worker| processors.pin_worker(worker);
+            Runner::Threads { _pool: Pool::start(leader, workers, on_start)? }
+        } else {
+            Runner::Inline(Box::new(leader))
+        };
+        Ok(Self {
+            runner,
+            port: host,
+            monitor,
+            slots: Slots {
+                buffers: payload::buffers(slots, size),
+                slot_of: vec![0; slots],
+                completed: 0,
+            },
+            commands: 1,
+        })
+    }
+
+    /// The NIC's counters.
+    pub(super) fn monitor(&self) -> Monitor {
+        self.monitor.clone()
+    }
+
+    /// Lets the NIC work, if that is this thread's job, and takes what it reports. Whether there
+    /// was anything.
+    #[inline]
+    fn progress(&mut self) -> Result<bool, BenchError> {
+        let mut worked = match &mut self.runner {
+            Runner::Inline(leader) => leader.round(1) == Round::Worked,
+            Runner::Threads { .. } => false,
+        };
+        let slots = &mut self.slots;
+        let mut failed = None;
+        self.port.drain(|event| {
+            worked = true;
+            if let Err(error) = slots.take(event) {
+                failed.get_or_insert(error);
+            }
+        });
+        match failed {
+            None => Ok(worked),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn admitted(&self) -> u64 {
+        self.monitor.counts().boundary.commands
+    }
+}
+
+/// Two threads on two processors may spin; where the NIC has threads of its own, this one must give
+/// way early.
+fn patience(runner: &Runner) -> Spin {
+    match runner {
+        Runner::Inline(_) => Spin::new(),
+        Runner::Threads { .. } => Spin::short(),
+    }
+}
+
+impl Receiver for NicReceiver {
+    #[inline]
+    fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
+        let mut buffer = std::mem::take(&mut self.slots.buffers[slot]);
+        let request = loop {
+            match self.port.post(CommId(0), selector, buffer, 0) {
+                Ok(request) => break request,
+                Err((CommandQueueFull, back)) => buffer = back,
+            }
+            self.progress()?;
+        };
+        self.commands += 1;
+        self.slots.slot_of[request.slot()] = slot as u32;
+        Ok(())
+    }
+
+    #[inline]
+    fn settle(&mut self) -> Result<(), BenchError> {
+        if let Runner::Inline(_) = self.runner {
+            while self.progress()? {}
+            return Ok(());
+        }
+        let mut spin = patience(&self.runner);
+        while self.admitted() < self.commands {
+            if !self.progress()? {
+                spin.pause();
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn complete(&mut self, count: usize) -> Result<(), BenchError> {
+        let mut spin = patience(&self.runner);
+        while self.slots.completed < count {
+            if self.progress()? {
+                spin.reset();
+            } else {
+                spin.pause();
+            }
+        }
+        self.slots.completed -= count;
+        Ok(())
+    }
+
+    fn buffer(&mut self, slot: usize) -> &mut [u8] {
+        &mut self.slots.buffers[slot]
+    }
+}
+
+/// Of a NIC's messages, how they were matched.
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
+pub struct Paths {
+    /// Messages per block.
+    pub per_block: f64,
+    /// Share matched without conflict.
+    pub clean: f64,
+    /// Share matched on the fast path.
+    pub fast: f64,
+    /// Share matched on the slow path.
+    pub slow: f64,
+    /// Share that was unexpected.
+    pub unexpected: f64,
+}
+
+impl Paths {
+    /// From a NIC's counters; all zero if it had no message.
+    pub fn of(counts: &Counts) -> Self {
+        let messages = counts.handlers.messages as f64;
+        let share = |part: u64, whole: f64| if whole > 0.0 { part as f64 / whole } else { 0.0 };
+        Self {
+            per_block: share(counts.handlers.messages, counts.boundary.blocks as f64),
+            clean: share(counts.handlers.clean, messages),
+            fast: share(counts.handlers.fast, messages),
+            slow: share(counts.handlers.slow, messages),
+            unexpected: share(counts.handlers.unexpected, messages),
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! One measurement: who receives, which window, and the two threads that run it.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use dpa_model::{ConfigError, Drain, FastPath, INLINE_BYTES, Nic, NicConfig};
+
+use super::baseline::{NoMatching, Sequential};
+use super::load::Window;
+use super::machine::Processors;
+use super::nic_receiver::{NicReceiver, Paths};
+use super::scenario::{Scenario, WINDOW_MAX};
+use super::signal::Signals;
+use super::stats::Summary;
+use super::ucx::{Ucx, UcxError};
+use super::window::{Limits, Receiver, ReceiverTimes, receive, send, send_along, slots};
+use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, ListEngine};
+use dpamatch::registry::EngineOptions;
+
+/// Who receives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Peer {
+    /// The emulated NIC with this many handlers.
+    Nic {
+        /// N.
+        handlers: usize,
+    },
+    /// Messages go to buffers in the order of arrival.
+    NoMatching,
+    /// The sequential engine with hash bins takes messages out of the same completion queue.
+    Bins,
+    /// The sequential engine with linked lists does.
+    List,
+    /// Nobody: the bytes of a window are copied from buffers to buffers by the one thread that does
+    /// nothing else.
+    Copy,
+    /// UCX's tag matching between two processes.
+    Ucx,
+}
+
+impl Peer {
+    /// Whether the scenario makes sense for it. Without matching, every window is like NC; the
+    /// program that measures UCX has one sender and no shares.
+    pub fn takes(self, scenario: &Scenario) -> bool {
+        match self {
+            Self::NoMatching | Self::Copy => scenario.name() == "NC",
+            Self::Ucx => !scenario.is_mixed(),
+            Self::Nic { .. } | Self::Bins | Self::List => true,
+        }
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nic { handlers } => write!(f, "dpamatch-n{handlers}"),
+            Self::NoMatching => f.write_str("no-matching"),
+            Self::Bins => f.write_str("seq-bins"),
+            Self::List => f.write_str("seq-list"),
+            Self::Copy => f.write_str("memcpy"),
+            Self::Ucx => f.write_str("ucx"),
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Point {
+    /// Who receives.
+    pub peer: Peer,
+    /// What.
+    pub scenario: Scenario,
+    /// Messages of a window, `1..=WINDOW_MAX`.
+    pub window: usize,
+    /// Bytes of a message.
+    pub size: usize,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { peer, scenario, window, size } = self;
+        write!(f, "{peer}, {scenario}, window {window}, {size} bytes")
+    }
+}
+
+/// How it is measured.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The NIC. `threads`: by threads of its own, otherwise by the receiving thread. Tables that
+    /// are too small for a window are made larger.
+    pub nic: EngineOptions,
+    /// Where more receives are posted at a time than a hash table has bins, it gets as many bins. A
+    /// search otherwise walks over several receives whatever the hash.
+    pub grow_bins: bool,
+    /// Measured windows at most.
+    pub repetitions: usize,
+    /// Time for these; ten are made in any case.
+    pub budget: Duration,
+    /// Decides random orders.
+    pub seed: u64,
+    /// UCX, if it is to be measured.
+    pub ucx: Option<Ucx>,
+}
+
+/// What one round of a point gave.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+pub struct Sample {
+    /// Time of a window in nanoseconds.
+    pub time_ns: Summary,
+    /// Median time to post a receive, in nanoseconds: host side, and (inline) until it stands in
+    /// the posted queue.
+    pub post_ns: f64,
+    /// The part of it after the host's side.
+    pub admit_ns: f64,
+    /// Windows with late receives: median time from the first of these posts to the last
+    /// completion, divided by their number.
+    pub receive_ns: f64,
+    /// Payloads that were compared with what they must be.
+    pub checked: u64,
+    /// Both threads had a processor of their own; of several senders, the first.
+    pub pinned: bool,
+    /// The NIC's paths; none for another receiver.
+    pub paths: Option<Paths>,
+}
+
+/// Why a point cannot be measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// No NIC can be built like this.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The window has no or too many messages.
+    #[error("a window has 1 to {WINDOW_MAX} messages, not {0}")]
+    WindowSize(usize),
+    /// The scenario makes no sense for the peer ([`Peer::takes`]).
+    #[error("{0} cannot do this scenario")]
+    NotTaken(Peer),
+    /// The messages are too long.
+    #[error(
+        "a message has at most {SIZE_MAX} bytes, all messages of a window together at most {WINDOW_BYTES_MAX}"
+    )]
+    MessageSize,
+    /// A receive got another message than the order demands (C1, C2), or wrong bytes.
+    #[error(
+        "receive {receive} did not get message {message} of the window: wrong order or wrong bytes"
+    )]
+    WrongMessage {
+        /// Which receive, in the order of posting.
+        receive: usize,
+        /// What it had to get, in the order of sending.
+        message: usize,
+    },
+    /// The communicator got no tables.
+    #[error("the communicator's bins do not fit on the NIC")]
+    NoTables,
+    /// The scenario uses a wildcard that the hints exclude.
+    #[error("the scenario uses a wildcard that the communicator's hints exclude")]
+    Hint,
+    /// A receive or message was sent on to software.
+    #[error("a receive or message did not fit on the NIC and went to software matching")]
+    LeftTheNic,
+    /// UCX cannot be measured, or was not looked for.
+    #[error(transparent)]
+    Ucx(#[from] UcxError),
+    /// A thread cannot be started.
+    #[error("cannot start a thread")]
+    Thread(#[from] io::Error),
+    /// A thread panicked.
+    #[error("a thread of the measurement panicked")]
+    Panic,
+    /// The receiver ended before the sender.
+    #[error("no window was measured")]
+    Nothing,
+}
+
+/// Longest message.
+const SIZE_MAX: usize = 1 << 26;
+/// Most bytes of a window.
+const WINDOW_BYTES_MAX: usize = 1 << 29;
+
+impl Settings {
+    /// The NIC for a point: the one that was asked for, but large enough.
+    fn config(&self, point: &Point) -> NicConfig {
+        let mut config = self.nic.nic;
+        if let Peer::Nic { handlers } = point.peer {
+            config.handlers = handlers;
+        }
+        let Point { scenario, window, size, .. } = point;
+        let posted = window + scenario.standing;
+        config.receives = config.receives.max(posted + 1);
+        if self.grow_bins {
+            config.bins = config.bins.max(posted.next_power_of_two().min(BIN_COUNT_MAX as usize));
+        }
+        if scenario.unexpected || scenario.late > 0 {
+            config.unexpected = config.unexpected.max(window + 1);
+            if (INLINE_BYTES + 1..=config.eager_limit).contains(size) {
+                config.unexpected_buffers = config.unexpected_buffers.max(window + 1);
+            }
+        }
+        config.regions = config.regions.max(*window);
+        config.options.fast_path = match (scenario.fast_path, config.options.fast_path) {
+            (Some(FastPath::Off), _) => FastPath::Off,
+            (Some(on), FastPath::Off) => on,
+            (_, chosen) => chosen,
+        };
+        config
+    }
+}
+
+/// Measures a point once: warm-up windows whose payloads and order are checked, then the measured
+/// ones.
+///
+/// # Errors
+/// [`BenchError`]; a wrong match is one.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use dpamatch_tools::bench::{Peer, Point, Settings, WARM_UP, measure};
+///
+/// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size: 8 };
+/// let budget = Duration::from_millis(5);
+/// let nic = dpamatch::registry::EngineOptions { threads: false, ..Default::default() };
+/// let sample = measure(&point, &Settings { nic, grow_bins: true, repetitions: 10, budget, seed: 1, ucx: None })?;
+/// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError> {
+    if !(1..=WINDOW_MAX).contains(&point.window) {
+        return Err(BenchError::WindowSize(point.window));
+    }
+    if point.size > SIZE_MAX || point.size * point.window > WINDOW_BYTES_MAX {
+        return Err(BenchError::MessageSize);
+    }
+    if !point.peer.takes(&point.scenario) {
+        return Err(BenchError::NotTaken(point.peer));
+    }
+    if point.peer == Peer::Ucx {
+        let ucx = settings
+            .ucx
+            .as_ref()
+            .ok_or_else(|| UcxError::Missing("it was not looked for".to_owned()))?;
+        return Ok(ucx.measure(point, settings)?);
+    }
+    let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
+    if point.peer == Peer::Copy {
+        let (times, pinned) = super::copy::copy(&window, settings)?;
+        return sample(&times, &ReceiverTimes::default(), &window, pinned);
+    }
+    let config = settings.config(point);
+    // The sender is moved, not cloned: a single one claims positions without a locked instruction.
+    let Nic { leader, workers, host, mut sender } = Nic::new(&config)?;
+    sender.set_inline_hashes(settings.nic.sender_hashes);
+    let run = Run { window: &window, settings, sender, processors: Processors::allowed() };
+    let slots = slots(&window);
+    match point.peer {
+        Peer::Nic { .. } => {
+            let options = EngineOptions { nic: config, ..settings.nic.clone() };
+            let receiver = NicReceiver::new(
+                (leader, workers),
+                host,
+                &options,
+                slots,
+                point.size,
+                &run.processors,
+            )?;
+            let monitor = receiver.monitor();
+            let sample = run.pair(receiver)?;
+            Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
+        }
+        Peer::NoMatching => run.pair(NoMatching::new(Drain::new(leader), point.window, point.size)),
+        Peer::Bins => {
+            let bins = BinCount::new(config.bins as u32).unwrap_or_default();
+            let drain = Drain::new(leader);
+            run.pair(Sequential::new(drain, BinEngine::new(bins), slots, point.window, point.size))
+        }
+        Peer::List => {
+            let drain = Drain::new(leader);
+            run.pair(Sequential::new(drain, ListEngine::new(), slots, point.window, point.size))
+        }
+        Peer::Copy | Peer::Ucx => unreachable!("measured above"),
+    }
+}
+
+/// Everything of a measurement but the receiver.
+struct Run<'a> {
+    window: &'a Window,
+    settings: &'a Settings,
+    sender: dpa_model::Sender,
+    processors: Processors,
+}
+
+impl Run<'_> {
+    fn pair(self, receiver: impl Receiver + Send) -> Result<Sample, BenchError> {
+        let Self { window, settings, sender, processors } = self;
+        let limits = Limits { repetitions: settings.repetitions, budget: settings.budget };
+        let others: Vec<_> = (1..window.senders).map(|number| (number, sender.clone())).collect();
+        let signals = Signals::default();
+        let (times, received, pinned) = std::thread::scope(|scope| {
+            let receiving =
+                std::thread::Builder::new().name("receiver".into()).spawn_scoped(scope, || {
+                    let pinned = processors.pin_receiver();
+                    (receive(receiver, window, limits.repetitions, &signals), pinned)
+                })?;
+            let (processors, signals) = (&processors, &signals);
+            let sending_along = others.into_iter().try_for_each(|(number, sender)| {
+                let run = move || {
+                    processors.pin_other_sender(number);
+                    send_along(sender, window, number, signals);
+                };
+                let thread = std::thread::Builder::new().name(format!("sender {number}"));
+                thread.spawn_scoped(scope, run).map(|_| ())
+            });
+            let sending = sending_along.and_then(|()| {
+                std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, move || {
+                    let pinned = processors.pin_sender();
+                    (send(sender, window, limits, signals), pinned)
+                })
+            });
+            if sending.is_err() {
+                // Nobody else will tell the receiver.
+                drop(super::signal::Farewell(&[&signals.go]));
+            }
+            let (received, receiver_pinned) = receiving.join().map_err(|_| BenchError::Panic)?;
+            let (times, sender_pinned) = sending?.join().map_err(|_| BenchError::Panic)?;
+            Ok::<_, BenchError>((times, received?, receiver_pinned && sender_pinned))
+        })?;
+        sample(&times, &received, window, pinned)
+    }
+}
+
+fn sample(
+    times: &[f64],
+    received: &ReceiverTimes,
+    window: &Window,
+    pinned: bool,
+) -> Result<Sample, BenchError> {
+    let share = |times: &[f64], count: usize| {
+        Summary::of(times).map_or(0.0, |summary| summary.median / count as f64)
+    };
+    let each = |times: &[f64]| share(times, window.receives.len());
+    let admit_ns = each(&received.settle);
+    Ok(Sample {
+        time_ns: Summary::of(times).ok_or(BenchError::Nothing)?,
+        post_ns: each(&received.post) + admit_ns,
+        admit_ns,
+        receive_ns: share(&received.unexpected, window.late().len()),
+        checked: received.checked,
+        pinned,
+        paths: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(threads: bool) -> Settings {
+        let nic = EngineOptions { threads, ..EngineOptions::default() };
+        Settings {
+            nic,
+            grow_bins: true,
+            repetitions: 3,
+            budget: Duration::ZERO,
+            seed: 7,
+            ucx: None,
+        }
+    }
+
+    fn point(peer: Peer, scenario: &str, window: usize, size: usize) -> Point {
+        Point { peer, scenario: scenario.parse().expect("a scenario"), window, size }
+    }
+
+    #[test]
+    fn every_scenario_is_matched_right_by_every_peer() {
+        for scenario in Scenario::all() {
+            for peer in [Peer::Nic { handlers: 8 }, Peer::Bins, Peer::List, Peer::NoMatching] {
+                if !peer.takes(&scenario) || scenario.standing > 1024 {
+                    continue;
+                }
+                let sample = measure(&point(peer, scenario.name(), 40, 8), &settings(false));
+                let sample = sample.unwrap_or_else(|error| panic!("{peer} {scenario}: {error}"));
+                assert_eq!(sample.checked, 40 * super::super::WARM_UP as u64);
+                assert_eq!(sample.time_ns.count, 3);
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_take_every_protocol() {
+        for size in [0, 1, 24, 25, 4096, 4097, 70_000] {
+            for peer in [Peer::Nic { handlers: 32 }, Peer::NoMatching, Peer::Bins] {
+                let sample =
+                    measure(&point(peer, "NC", 20, size), &settings(false)).expect("a sample");
+                assert!(sample.time_ns.median > 0.0);
+            }
+            measure(&point(Peer::Nic { handlers: 32 }, "UNEXP", 20, size), &settings(false))
+                .expect("a sample");
+        }
+    }
+
+    #[test]
+    fn several_senders_and_set_shares_take_every_protocol() {
+        for size in [0, 8, 25, 4097] {
+            for scenario in ["MANY-3", "HOT-30", "MIX-30-30-30", "MIX-100-100-100"] {
+                for peer in [Peer::Nic { handlers: 32 }, Peer::Bins] {
+                    let sample = measure(&point(peer, scenario, 20, size), &settings(false));
+                    let sample =
+                        sample.unwrap_or_else(|error| panic!("{peer} {scenario} {size}: {error}"));
+                    assert_eq!(sample.receive_ns > 0.0, scenario.starts_with("MIX"));
+                }
+            }
+        }
+        let copied =
+            measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
+        assert!(copied.time_ns.count == 3 && copied.time_ns.min > 0.0 && copied.checked == 0);
+        // More senders than messages.
+        measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false))
+            .expect("a sample");
+    }
+
+    #[test]
+    fn what_a_peer_does_not_take_is_refused() {
+        for (peer, scenario) in
+            [(Peer::Ucx, "HOT-10"), (Peer::Ucx, "MANY-2"), (Peer::NoMatching, "WC")]
+        {
+            let refused = measure(&point(peer, scenario, 10, 8), &settings(false));
+            assert!(
+                matches!(refused, Err(BenchError::NotTaken(named)) if named == peer),
+                "{peer} {scenario}"
+            );
+        }
+        assert!(Peer::Ucx.takes(&"WDEPTH-64".parse().expect("a scenario")));
+    }
+
+    #[test]
+    fn tables_grow_with_the_window() {
+        let nic = Peer::Nic { handlers: 32 };
+        for scenario in ["NC-REV", "UNEXP", "MIX-0-0-90"] {
+            measure(&point(nic, scenario, 5000, 8), &settings(false)).expect("a sample");
+        }
+        measure(&point(nic, "DEPTH-3000", 10, 8), &settings(false)).expect("a sample");
+        let bins = |grow_bins, name| {
+            Settings { grow_bins, ..settings(false) }.config(&point(nic, name, 100, 8)).bins
+        };
+        let least = settings(false).nic.nic.bins;
+        assert_eq!(
+            [bins(true, "DEPTH-8192"), bins(false, "DEPTH-8192"), bins(true, "NC")],
+            [16_384, least, least]
+        );
+        let too_many = measure(&point(nic, "NC", WINDOW_MAX + 1, 8), &settings(false));
+        assert!(matches!(too_many, Err(BenchError::WindowSize(_))));
+        let too_long = measure(&point(nic, "NC", 10_000, 1 << 20), &settings(false));
+        assert!(matches!(too_long, Err(BenchError::MessageSize)));
+    }
+
+    #[test]
+    fn threads_of_the_nic_give_the_same_matches() {
+        let mut settings = settings(true);
+        for workers in [1, 2] {
+            settings.nic.nic.workers = workers;
+            for scenario in ["NC-RND", "WC", "UNEXP-REV", "MANY-3", "HOT-50", "MIX-30-30-30"] {
+                measure(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8), &settings)
+                    .expect("a sample");
+            }
+        }
+    }
+
+    #[test]
+    fn the_forced_paths_are_taken() {
+        let paths = |scenario| {
+            let mut settings = settings(false);
+            settings.nic.nic.options.fast_path = FastPath::Literal;
+            let config = settings.config(&point(Peer::Nic { handlers: 32 }, scenario, 100, 8));
+            config.options.fast_path
+        };
+        assert_eq!([paths("WC"), paths("WC-FP")], [FastPath::Literal, FastPath::Literal]);
+        assert_eq!(paths("WC-SP"), FastPath::Off);
+        let mut settings = settings(false);
+        settings.nic.nic.options.fast_path = FastPath::Off;
+        let config = settings.config(&point(Peer::Nic { handlers: 32 }, "WC-FP", 100, 8));
+        assert_eq!(config.options.fast_path, FastPath::Sequence);
+    }
+
+    #[test]
+    fn excluded_wildcards_are_reported() {
+        let mut settings = settings(false);
+        settings.nic.hints.no_any_source = true;
+        let refused = measure(&point(Peer::Nic { handlers: 32 }, "ANYSRC", 10, 8), &settings);
+        assert!(matches!(refused, Err(BenchError::Hint)));
+    }
+}

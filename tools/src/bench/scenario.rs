@@ -1,0 +1,238 @@
+//! What the receives of a window look like and how they are ordered against the messages (O39,
+//! O41).
+
+use std::fmt;
+use std::str::FromStr;
+
+use dpa_model::FastPath;
+
+/// Most messages in a window, and most receives that stand before it.
+pub const WINDOW_MAX: usize = 65_536;
+/// Most sending threads.
+const SENDERS_MAX: usize = 64;
+
+/// Order of posting against order of arrival.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Posting {
+    /// In the order of arrival.
+    #[default]
+    Forward,
+    /// In reverse order of arrival.
+    Reverse,
+    /// In a random order.
+    Random,
+}
+
+/// A kind of window. [`FromStr`] reads its name.
+///
+/// # Examples
+/// ```
+/// use dpamatch_tools::bench::{Posting, Scenario};
+///
+/// let scenario: Scenario = "DEPTH-1024".parse()?;
+/// assert_eq!((scenario.standing, scenario.standing_wild), (1024, false));
+/// assert_eq!("NC-REV".parse::<Scenario>()?.posting, Posting::Reverse);
+/// assert!("NC-DIAGONAL".parse::<Scenario>().is_err());
+/// # Ok::<(), dpamatch_tools::bench::UnknownScenario>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scenario {
+    name: String,
+    /// Order of posting.
+    pub posting: Posting,
+    /// All messages carry the same tag.
+    pub same: bool,
+    /// The receives accept any source.
+    pub any_source: bool,
+    /// The receives accept any tag.
+    pub any_tag: bool,
+    /// The messages come before the receives are posted.
+    pub unexpected: bool,
+    /// Receives that never match stand before the window's.
+    pub standing: usize,
+    /// These accept any source.
+    pub standing_wild: bool,
+    /// Distance of two messages' tags.
+    pub stride: u32,
+    /// Rule of the fast path, whatever the options say.
+    pub fast_path: Option<FastPath>,
+    /// Sending threads, each with a source rank of its own.
+    pub senders: usize,
+    /// Percent of the messages that have one and the same key, as have their receives.
+    pub hot: usize,
+    /// Percent of the receives that accept any source or, by turns, any tag.
+    pub wild: usize,
+    /// Percent of the receives that are posted when all messages have come.
+    pub late: usize,
+}
+
+/// A name that is no scenario.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown scenario {0}")]
+pub struct UnknownScenario(String);
+
+impl Scenario {
+    /// Names of all scenarios that take no number, and how numbered ones are written.
+    pub const NAMES: &[&str] = &[
+        "NC",
+        "WC",
+        "WC-FP",
+        "WC-SP",
+        "NC-REV",
+        "NC-RND",
+        "NC-REV-S1021",
+        "ANYSRC",
+        "ANYSRC-REV",
+        "ANYTAG",
+        "ANYBOTH",
+        "UNEXP",
+        "UNEXP-WC",
+        "UNEXP-REV",
+        "UNEXP-ANYSRC-REV",
+        "DEPTH-<d>",
+        "WDEPTH-<d>",
+        "NC-REV-S<stride>",
+        "MANY-<senders>",
+        "HOT-<percent>",
+        "MIX-<wild>-<conflicts>-<unexpected>",
+    ];
+
+    /// All scenarios of the peers' measurements, with the depths used there; then those with
+    /// several senders or set shares.
+    pub fn all() -> Vec<Self> {
+        let depths = ["DEPTH-0", "DEPTH-64", "DEPTH-1024", "DEPTH-8192"];
+        let wild_depths = ["WDEPTH-64", "WDEPTH-1024", "WDEPTH-8192"];
+        let plain = Self::NAMES.iter().copied().filter(|name| !name.contains('<'));
+        let mixed = ["MANY-4", "HOT-10", "HOT-50", "MIX-20-20-20"];
+        plain
+            .chain(depths)
+            .chain(wild_depths)
+            .chain(mixed)
+            .filter_map(|name| name.parse().ok())
+            .collect()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The windows at which it is usually measured.
+    pub fn usual_windows(&self) -> &'static [usize] {
+        match self.name.as_str() {
+            "NC" | "WC" | "WC-FP" | "WC-SP" | "NC-REV" => &[1, 100, 128, 1024],
+            _ if self.standing > 0 || self.name == "DEPTH-0" => &[100],
+            _ => &[100, 1024],
+        }
+    }
+
+    /// Several senders, or shares that are set.
+    pub fn is_mixed(&self) -> bool {
+        self.senders > 1 || self.hot + self.wild + self.late > 0
+    }
+
+    fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            posting: Posting::Forward,
+            same: false,
+            any_source: false,
+            any_tag: false,
+            unexpected: false,
+            standing: 0,
+            standing_wild: false,
+            stride: 1,
+            fast_path: None,
+            senders: 1,
+            hot: 0,
+            wild: 0,
+            late: 0,
+        }
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name)
+    }
+}
+
+impl FromStr for Scenario {
+    type Err = UnknownScenario;
+
+    fn from_str(name: &str) -> Result<Self, UnknownScenario> {
+        let unknown = || UnknownScenario(name.to_owned());
+        let number = |digits: &str, most: usize| {
+            digits.parse::<usize>().ok().filter(|&number| number <= most).ok_or_else(unknown)
+        };
+        let base = Self::named(name);
+        Ok(match name {
+            "NC" => base,
+            "WC" => Self { same: true, ..base },
+            "WC-FP" => Self { same: true, fast_path: Some(FastPath::Sequence), ..base },
+            "WC-SP" => Self { same: true, fast_path: Some(FastPath::Off), ..base },
+            "NC-REV" => Self { posting: Posting::Reverse, ..base },
+            "NC-RND" => Self { posting: Posting::Random, ..base },
+            "ANYSRC" => Self { any_source: true, ..base },
+            "ANYSRC-REV" => Self { any_source: true, posting: Posting::Reverse, ..base },
+            "ANYTAG" => Self { any_tag: true, ..base },
+            "ANYBOTH" => Self { any_source: true, any_tag: true, ..base },
+            "UNEXP" => Self { unexpected: true, ..base },
+            "UNEXP-WC" => Self { unexpected: true, same: true, ..base },
+            "UNEXP-REV" => Self { unexpected: true, posting: Posting::Reverse, ..base },
+            "UNEXP-ANYSRC-REV" => {
+                Self { unexpected: true, any_source: true, posting: Posting::Reverse, ..base }
+            }
+            _ => {
+                if let Some(digits) = name.strip_prefix("NC-REV-S") {
+                    let stride = number(digits, 16_000)?.max(1) as u32;
+                    Self { posting: Posting::Reverse, stride, ..base }
+                } else if let Some(digits) = name.strip_prefix("DEPTH-") {
+                    Self { standing: number(digits, WINDOW_MAX)?, ..base }
+                } else if let Some(digits) = name.strip_prefix("WDEPTH-") {
+                    Self { standing: number(digits, WINDOW_MAX)?, standing_wild: true, ..base }
+                } else if let Some(digits) = name.strip_prefix("MANY-") {
+                    let senders = number(digits, SENDERS_MAX)?.max(1);
+                    Self { same: true, senders, ..base }
+                } else if let Some(digits) = name.strip_prefix("HOT-") {
+                    Self { hot: number(digits, 100)?, ..base }
+                } else if let Some(shares) = name.strip_prefix("MIX-") {
+                    let shares: Vec<&str> = shares.split('-').collect();
+                    let &[wild, hot, late] = shares.as_slice() else { return Err(unknown()) };
+                    let [wild, hot, late] =
+                        [number(wild, 100)?, number(hot, 100)?, number(late, 100)?];
+                    Self { wild, hot, late, ..base }
+                } else {
+                    return Err(unknown());
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_and_shown() {
+        for scenario in Scenario::all() {
+            assert_eq!(scenario.to_string().parse(), Ok(scenario));
+        }
+        assert_eq!(Scenario::all().len(), 26);
+        let wrong = ["", "nc", "DEPTH-", "DEPTH-65537", "WDEPTH--1", "NC-REV-Sx", "NC-REV-S16001"];
+        let wrong_shares = [
+            "MANY-65",
+            "MANY-x",
+            "HOT-101",
+            "HOT-",
+            "MIX",
+            "MIX-1-2",
+            "MIX-1-2-101",
+            "MIX-1-2-3-4",
+        ];
+        for wrong in wrong.into_iter().chain(wrong_shares) {
+            assert!(wrong.parse::<Scenario>().is_err(), "{wrong}");
+        }
+    }
+}

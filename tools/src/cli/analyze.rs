@@ -1,0 +1,340 @@
+//! `dpamatch analyze`.
+
+mod summary;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use dpamatch::Rank;
+use dpamatch::engine::BinCount;
+use dpamatch::registry::{self, ENGINES};
+use dpamatch_tools::analyze::order::Network;
+use dpamatch_tools::analyze::stats::Plan;
+use dpamatch_tools::analyze::{OrderChoice, Question, Report, Run, csv, figures, html};
+use dpamatch_tools::figure::Figure;
+use dpamatch_tools::trace::OpenOptions;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::interrupt::{Interrupt, Interrupted};
+use super::nic_args::NicArgs;
+use super::staged::{StagedFile, StagedFolder};
+use super::trace::{bad_input, open};
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii), packed or not. The statistics come
+from one walk along an order of posts and arrivals, which a trace does not hold; so it is made:
+  causal          the ranks run, each until it blocks; messages are under way for as long as a simple network takes them
+  time            by the recorded clocks: right if all ranks ran on one node
+  posts-first     by what was really matched (the recorded statuses), all receives first
+  arrivals-first  by what was really matched, every message as early as possible
+  random          by what was really matched, mixed at random
+The last three give the recorded matching with every engine. With --engine the order is run through engines as well, the
+emulated NIC among them, with the largest number of --bins.
+
+Examples:
+  dpamatch analyze traces/lulesh-27
+  dpamatch analyze lulesh-27.dumpi.tar.xz amg-8.dumpi.tar.xz --bins 1,32,128
+  dpamatch analyze traces/amg-8 --order random --seed 7 --engine all
+  dpamatch analyze traces/amg-8 --order posts-first --pairs pairs.csv
+  dpamatch analyze traces/amg-8 --order time --check
+  dpamatch analyze traces/amg-8 --out report --receives 64
+  dpamatch analyze amg-8.dumpi.tar.xz --cache ~/.cache/dpamatch
+  dpamatch analyze rank-0003.bin --rank 3 --format json";
+
+/// Analyze the matching of recorded MPI programs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
+pub(super) struct Args {
+    /// Traces, one after the other
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+    /// Numbers of bins, 1 to 65536 each, all in one pass
+    #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "1,32,128")]
+    bins: Vec<BinCount>,
+    /// In which order posts and arrivals come
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal)]
+    order: Order,
+    /// Seed of the random order and of the network's jitter
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Engines to run the order through as well, or all
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engine_names())]
+    engine: Vec<String>,
+    /// Numbers of handlers for which the paths of optimistic matching are worked out, 1 to 64 each
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64",
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    sweep: Vec<u32>,
+    /// Write the matching into this file, in world ranks
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
+    /// Write all numbers into this folder as CSV files, figures as SVG, and the report as HTML and
+    /// JSON
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Form of the report
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    /// Check all pairs against MPI's rules; exit code 1 if one breaks them
+    #[arg(long)]
+    check: bool,
+    /// Use what can be read of broken files
+    #[arg(long)]
+    salvage: bool,
+    /// Keep what unpacking gave in this folder, so that it is there at once the next time
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// The rank that a single file is of, if its name does not say
+    #[arg(long, visible_alias = "as-rank", value_name = "R")]
+    rank: Option<u32>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    nic: NicArgs,
+}
+
+/// The network of the causal order.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Network of the causal order")]
+struct NetworkArgs {
+    /// Nanoseconds that every message is under way
+    #[arg(long, value_name = "NS", default_value_t = Network::default().latency_ns)]
+    latency: u64,
+    /// Megabytes per second
+    #[arg(long, value_name = "MBPS", default_value_t = Network::default().bytes_per_us)]
+    bandwidth: u64,
+    /// Up to so many nanoseconds more, at random
+    #[arg(long, value_name = "NS", default_value_t = Network::default().jitter_ns)]
+    jitter: u64,
+    /// Recorded time between calls counts so many times
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    compute: f64,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(factor) if (0.0..=1e6).contains(&factor) => Ok(factor),
+        _ => Err("a number from 0 to 1000000 is needed".to_owned()),
+    }
+}
+
+/// In which order posts and arrivals come; see [`EXAMPLES`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Order {
+    Causal,
+    Time,
+    PostsFirst,
+    ArrivalsFirst,
+    Random,
+}
+
+impl Order {
+    pub(super) fn choice(self, seed: u64) -> OrderChoice {
+        match self {
+            Self::Causal => OrderChoice::Causal,
+            Self::Time => OrderChoice::Time,
+            Self::PostsFirst => OrderChoice::PostsFirst,
+            Self::ArrivalsFirst => OrderChoice::ArrivalsFirst,
+            Self::Random => OrderChoice::Random { seed },
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+fn engine_names() -> PossibleValuesParser {
+    ENGINES.iter().map(|entry| entry.name).chain(["all"]).collect::<Vec<_>>().into()
+}
+
+impl Args {
+    fn question(&self, name: String) -> anyhow::Result<Question> {
+        let largest = self.bins.iter().copied().max().unwrap_or_default();
+        let options = self.nic.options(largest);
+        options.nic.validate().map_err(|error| BadInput(error.to_string()))?;
+        let engines = if self.engine.iter().any(|name| name == "all") {
+            ENGINES.iter().collect()
+        } else {
+            self.engine.iter().filter_map(|name| registry::find(name)).collect()
+        };
+        Ok(Question {
+            name,
+            order: self.order.choice(self.seed),
+            network: Network {
+                latency_ns: self.network.latency,
+                bytes_per_us: self.network.bandwidth.max(1),
+                jitter_ns: self.network.jitter,
+                compute: self.network.compute,
+                seed: self.seed,
+                ..Network::default()
+            },
+            plan: Plan { bins: self.bins.clone(), handlers: self.sweep.clone(), nic: options.nic },
+            check: self.check,
+            engines,
+            options,
+        })
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if args.pairs.is_some() && args.traces.len() > 1 {
+        return Err(BadInput("--pairs goes with one trace".to_owned()).into());
+    }
+    let interrupt = Interrupt::catch()?;
+    let mut out = output::stdout();
+    let mut all = Vec::new();
+    let mut reports = Vec::new();
+    for path in &args.traces {
+        let report = analyze(args, path, &interrupt)?;
+        match args.format {
+            Format::Table => writeln!(out, "{}\n", summary::text(&report))?,
+            Format::Json => all.push(serde_json::to_value(&report)?),
+        }
+        if report.checked.as_ref().is_some_and(|illegal| !illegal.is_empty()) {
+            out.flush()?;
+            anyhow::bail!("{}: the matching breaks MPI's rules", report.name);
+        }
+        if args.traces.len() > 1 && args.format == Format::Table {
+            all.push(summary::figure_seven(&report));
+        }
+        if args.out.is_some() && args.traces.len() > 1 {
+            reports.push(Report { pairs: Vec::new(), ..report });
+        }
+    }
+    if let (Some(folder), [_, _, ..]) = (&args.out, &reports[..]) {
+        let figures = figures::over_applications(&reports.iter().collect::<Vec<_>>());
+        interrupt
+            .shield(|wanted| {
+                let staged = StagedFolder::new(folder)?;
+                write_figures(staged.path(), &figures, wanted)?;
+                Ok(staged.commit()?)
+            })
+            .with_context(|| format!("cannot write into {}", folder.display()))?;
+    }
+    match args.format {
+        Format::Json => writeln!(out, "{:#}", serde_json::json!({ "traces": all }))?,
+        Format::Table if all.len() > 1 => writeln!(out, "{}", summary::over_applications(&all))?,
+        Format::Table => {}
+    }
+    Ok(out.flush()?)
+}
+
+/// The name of a trace in reports: that of its folder or file without endings.
+pub(super) fn name_of(path: &Path) -> String {
+    let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let name = full
+        .file_name()
+        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let endings = [".xz", ".gz", ".zst", ".tar", ".dumpi", ".bin", ".txt", ".meta"];
+    endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(&name).to_owned())
+}
+
+fn bar(count: u64, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(count).with_message(what);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Report> {
+    let rank = args
+        .rank
+        .map(Rank::new)
+        .transpose()
+        .map_err(|error| BadInput(format!("--rank: {error}")))?;
+    let question = args.question(name_of(path))?;
+    let options = OpenOptions {
+        salvage: args.salvage,
+        rank,
+        cache: args.cache.clone(),
+        ..OpenOptions::default()
+    };
+    let source = open(path, options, interrupt)?;
+    let progress = bar(source.ranks().len() as u64, "ranks read");
+    let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
+    progress.finish_and_clear();
+    let progress = bar(run.programs.len() as u64, "ranks replayed");
+    let report = Report::make(&run, &question, |_| progress.inc(1));
+    progress.finish_and_clear();
+    let report = report?;
+    if args.out.is_some() || args.pairs.is_some() {
+        interrupt.shield(|wanted| write_files(args, &run, &report, wanted))?;
+    }
+    Ok(report)
+}
+
+/// What `--out` and `--pairs` ask for: all of it, or nothing if the user wants to stop.
+fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
+    let folder = args.out.as_ref().map(|folder| {
+        if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() }
+    });
+    let in_folder =
+        || format!("cannot write into {}", folder.as_deref().unwrap_or(Path::new("")).display());
+    let staged = folder.as_deref().map(StagedFolder::new).transpose().with_context(in_folder)?;
+    if let Some(staged) = &staged {
+        write_folder(staged.path(), report, wanted).with_context(in_folder)?;
+    }
+    let in_file =
+        || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
+    let mut pairs = args.pairs.as_deref().map(StagedFile::new).transpose().with_context(in_file)?;
+    if let Some(pairs) = &mut pairs {
+        pairs.fill(|out| csv::pairs(run, &report.pairs, out)).with_context(in_file)?;
+    }
+    go_on(wanted)?;
+    staged.map(StagedFolder::commit).transpose().with_context(in_folder)?;
+    pairs.map(StagedFile::commit).transpose().with_context(in_file)?;
+    Ok(())
+}
+
+/// # Errors
+/// The user wants to stop.
+fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
+    // Relaxed: the flag says nothing about other memory.
+    if wanted.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
+}
+
+fn write_folder(folder: &Path, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
+    for (name, contents) in csv::files(report) {
+        fs::write(folder.join(name), contents)?;
+    }
+    let figures = figures::of_application(report);
+    write_figures(folder, &figures, wanted)?;
+    let page = html::page(report, &figures, &summary::short(report), &command_line());
+    fs::write(folder.join("report.html"), page)?;
+    Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
+}
+
+/// The command as it was given, by whatever path the program was found.
+fn command_line() -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("dpamatch".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn write_figures(
+    folder: &Path,
+    figures: &[(&str, Figure)],
+    wanted: &AtomicBool,
+) -> anyhow::Result<()> {
+    for (name, figure) in figures {
+        go_on(wanted)?;
+        figure.write(folder, name)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,372 @@
+//! A report for people.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+use dpamatch_tools::analyze::stats::{Searches, Traffic};
+use dpamatch_tools::analyze::{OrderChoice, Report, Translation};
+
+mod applications;
+mod words;
+
+pub(super) use applications::{figure_seven, over_applications};
+use words::{advice, notes, unmatched};
+
+/// Communicators that are shown.
+const COMMUNICATORS_SHOWN: usize = 8;
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if i > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// Lines without the spaces that the tables leave at their ends.
+fn trimmed(text: &str) -> String {
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn percent(part: u64, all: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
+}
+
+pub(super) fn text(report: &Report) -> String {
+    let parts = [
+        header(report),
+        traffic(report),
+        queues(report),
+        tables(report),
+        paths(report),
+        communicators(report),
+        engines(report),
+        unmatched(report),
+        notes(report),
+        advice(report),
+    ];
+    let parts: Vec<_> =
+        parts.into_iter().filter(|part| !part.is_empty()).map(|part| trimmed(&part)).collect();
+    parts.join("\n\n")
+}
+
+/// What a page says before its tables: the same without these and without advice.
+pub(super) fn short(report: &Report) -> String {
+    let parts = [header(report), traffic(report), needs(report), notes(report)];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+fn order(report: &Report) -> String {
+    match report.order {
+        OrderChoice::Causal => {
+            let seed = report.network.map_or(0, |network| network.seed);
+            let stalls = match report.stalls {
+                0 => String::new(),
+                stalls => format!(", {stalls} times a rank was let go that waited for nothing"),
+            };
+            format!("causal (seed {seed}{stalls})")
+        }
+        OrderChoice::Time => "by the recorded clocks".to_owned(),
+        OrderChoice::PostsFirst => "as recorded, all receives first".to_owned(),
+        OrderChoice::ArrivalsFirst => "as recorded, messages as early as possible".to_owned(),
+        OrderChoice::Random { seed } => format!("as recorded, mixed at random (seed {seed})"),
+    }
+}
+
+fn header(report: &Report) -> String {
+    let shares = &report.application.shares;
+    let [p2p, collective, one_sided] = shares.percent();
+    format!(
+        "{}: {} of {} ranks, {} calls in {:.1} MB\n\
+         calls: {} point-to-point, {} collective, {} one-sided ({p2p:.1} / {collective:.1} / {one_sided:.1} %); {} progress, {} other\n\
+         order: {}",
+        report.name,
+        report.ranks.len(),
+        report.processes,
+        report.source.calls,
+        report.source.bytes as f64 / 1e6,
+        shares.p2p,
+        shares.collective,
+        shares.one_sided,
+        shares.progress,
+        shares.other,
+        order(report)
+    )
+}
+
+fn traffic(report: &Report) -> String {
+    let Traffic {
+        sends,
+        bytes_sent,
+        receives,
+        probes,
+        to_null,
+        cancelled,
+        expected,
+        unexpected,
+        ..
+    } = report.application.traffic;
+    let checked = match &report.checked {
+        None => String::new(),
+        Some(illegal) if illegal.is_empty() => {
+            "\nchecked: all pairs are as MPI's rules allow".to_owned()
+        }
+        Some(illegal) => {
+            let lines: Vec<_> = illegal
+                .iter()
+                .map(|(rank, what)| format!("\nILLEGAL at rank {rank}: {what}"))
+                .collect();
+            lines.concat()
+        }
+    };
+    let [none, source, tag, both] = receives;
+    let all: u64 = receives.iter().sum();
+    let keys = &report.application.receive_keys;
+    let sequences = &report.application.sequences;
+    let (left, messages_left) =
+        (report.application.traffic.receives_left, report.application.traffic.messages_left);
+    format!(
+        "{sends} sends of {bytes_sent} bytes; {all} receives: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
+         {probes} probes, {cancelled} cancels, {to_null} to or from nobody\n\
+         messages: {expected} expected, {unexpected} unexpected ({}); left: {left} receives, {messages_left} messages\n\
+         {} unique (source, tag) of {} receives ({:.2} %), at most {} of one waiting at once; {} tags at most at a rank, highest {}\n\
+         sequences of compatible receives: {}, mean length {:.2}, longest {}{checked}",
+        percent(unexpected, expected + unexpected),
+        keys.unique,
+        keys.uses,
+        keys.unique_share() * 100.0,
+        keys.chain_max,
+        report.application.tags,
+        report.application.tag_max,
+        sequences.count,
+        sequences.mean(),
+        sequences.longest
+    )
+}
+
+fn queues(report: &Report) -> String {
+    let mut table =
+        table(&["queue", "bins", "searches", "MQL", "AQL", "ASL", "MASL", "longest", "collisions"]);
+    for bins in &report.application.bins {
+        let posted: u64 = bins.tables.tables.iter().map(|table| table.collisions).sum();
+        for (queue, searches, collisions) in
+            [("posted", &bins.prq, posted), ("unexpected", &bins.umq, bins.umq_collisions)]
+        {
+            let Searches { count, steps_max, length_max, mean_max, .. } = *searches;
+            table.add_row(vec![
+                queue.to_owned(),
+                bins.bins.to_string(),
+                count.to_string(),
+                length_max.to_string(),
+                format!("{:.2}", searches.length_mean()),
+                format!("{:.2}", searches.mean()),
+                format!("{mean_max:.2}"),
+                steps_max.to_string(),
+                collisions.to_string(),
+            ]);
+        }
+    }
+    format!(
+        "Queue lengths (MQL most, AQL mean over searches), steps of a search (ASL mean, MASL greatest mean of a rank)\n{table}"
+    )
+}
+
+fn tables(report: &Report) -> String {
+    let mut table = table(&[
+        "bins",
+        "depth mean",
+        "max",
+        "longest chains",
+        "empty bins min",
+        "mean",
+        "|  never matched: depth average",
+        "mean",
+        "max",
+    ]);
+    for (bins, life) in report.application.bins.iter().zip(&report.lifetime) {
+        let [none, source, tag] = bins.tables.tables;
+        let samples = bins.tables.samples.max(1) as f64 * f64::from(bins.bins);
+        table.add_row(vec![
+            bins.bins.to_string(),
+            format!("{:.2}", bins.tables.depth_mean()),
+            bins.tables.depth_max.to_string(),
+            format!("{}/{}/{}", none.longest_chain, source.longest_chain, tag.longest_chain),
+            format!("{:.1} %", f64::from(none.empty_bins_min) * 100.0 / f64::from(bins.bins)),
+            format!("{:.1} %", none.empty_bins_sum as f64 * 100.0 / samples),
+            format!("{:.2}", life.depth_average),
+            format!("{:.2}", life.depth_mean),
+            life.depth_max.to_string(),
+        ]);
+    }
+    format!(
+        "Posted receives in hash tables: depth is what stands before the last one of the longest chain; chains of the \
+         tables without wildcard / any source / any tag; at the right the published analyzer's view\n{table}"
+    )
+}
+
+fn paths(report: &Report) -> String {
+    let mut table = table(&[
+        "handlers",
+        "blocks",
+        "messages per block",
+        "clean",
+        "fast",
+        "slow",
+        "forced",
+        "unexpected",
+        "blocks in conflict",
+    ]);
+    for block in &report.application.blocks {
+        table.add_row(vec![
+            block.handlers.to_string(),
+            block.blocks.to_string(),
+            format!("{:.2}", block.messages as f64 / block.blocks.max(1) as f64),
+            block.clean.to_string(),
+            block.fast.to_string(),
+            block.slow.to_string(),
+            block.forced.to_string(),
+            block.unexpected.to_string(),
+            percent(block.conflict_blocks, block.blocks),
+        ]);
+    }
+    format!(
+        "Optimistic matching (of the slow some find no receive in the end)\n{table}\n{}",
+        needs(report)
+    )
+}
+
+/// What the NIC has to hold, in a line.
+fn needs(report: &Report) -> String {
+    let needs = &report.application.needs;
+    let fallback = match needs.fallback {
+        None => "fits the NIC".to_owned(),
+        Some(first) => format!(
+            "does not fit: rank {} runs out of {} at its event {}{}",
+            first.rank,
+            first.shortage.option().1,
+            first.happening,
+            first.time_ns.map_or(String::new(), |time| format!(" ({:.3} ms)", time as f64 / 1e6))
+        ),
+    };
+    format!(
+        "high water: {} descriptors, {} unexpected messages with {} bytes, {} communicators: {fallback}",
+        needs.descriptors, needs.unexpected, needs.unexpected_bytes, needs.communicators
+    )
+}
+
+fn communicators(report: &Report) -> String {
+    let mut shown: Vec<_> = report.communicators.iter().collect();
+    shown.sort_by_key(|comm| {
+        std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends)
+    });
+    let more = shown.len().saturating_sub(COMMUNICATORS_SHOWN);
+    shown.truncate(COMMUNICATORS_SHOWN);
+    if shown.len() < 2 {
+        return String::new();
+    }
+    let mut table = table(&[
+        "communicator",
+        "size",
+        "ranks",
+        "sends",
+        "receives",
+        "wildcards",
+        "unexpected",
+        "posted at most",
+        "AQL",
+        "ASL",
+    ]);
+    for comm in shown {
+        let [_, source, tag, both] = comm.stats.traffic.receives;
+        let ranks = match comm.translation {
+            Translation::Exact => "exact",
+            Translation::Assumed => "assumed",
+        };
+        table.add_row(vec![
+            format!("{} ({})", comm.number, comm.name),
+            comm.size.to_string(),
+            ranks.to_owned(),
+            comm.stats.traffic.sends.to_string(),
+            comm.stats.traffic.all_receives().to_string(),
+            (source + tag + both).to_string(),
+            comm.stats.traffic.unexpected.to_string(),
+            comm.stats.posted_max.to_string(),
+            format!("{:.2}", comm.stats.prq.length_mean()),
+            format!("{:.2}", comm.stats.prq.mean()),
+        ]);
+    }
+    let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
+    format!("Communicators\n{table}{more}")
+}
+
+fn engines(report: &Report) -> String {
+    if report.engines.is_empty() {
+        return String::new();
+    }
+    let mut table = table(&[
+        "engine",
+        "pairs as recorded",
+        "other",
+        "bytes agree",
+        "posted: steps",
+        "longest",
+        "unexpected: steps",
+        "longest",
+        "memory",
+    ]);
+    for engine in &report.engines {
+        let told = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+        let counter = |name: &str| told(engine.counter(name));
+        let agreement = &engine.agreement;
+        table.add_row(vec![
+            engine.name.to_owned(),
+            agreement.same.to_string(),
+            (agreement.other + agreement.missing).to_string(),
+            format!(
+                "{} of {}",
+                agreement.bytes_equal,
+                agreement.bytes_equal + agreement.bytes_differ
+            ),
+            told(engine.posted_steps()),
+            counter("prq_depth_max"),
+            told(engine.unexpected_steps()),
+            counter("umq_depth_max"),
+            counter("memory_bytes_max"),
+        ]);
+    }
+    let mut text = format!("Engines\n{table}");
+    for engine in &report.engines {
+        if !engine.differs_at.is_empty() {
+            let _ = write!(
+                text,
+                "\n{} gives other pairs at ranks {:?}",
+                engine.name, engine.differs_at
+            );
+        }
+        if let Some(messages) = engine.counter("messages") {
+            let counter = |name: &str| engine.counter(name).unwrap_or(0);
+            let _ = write!(
+                text,
+                "\n{}: {messages} messages in {} blocks: {} clean, {} fast, {} slow ({} forced), {} unexpected; fallbacks: \
+                 {} for receives, {} for unexpected messages, {} for tables; matched in software {}",
+                engine.name,
+                counter("blocks"),
+                counter("clean"),
+                counter("fast"),
+                counter("slow"),
+                counter("forced"),
+                counter("unexpected"),
+                counter("fallback_receives"),
+                counter("fallback_unexpected"),
+                counter("fallback_tables"),
+                counter("software_matches")
+            );
+        }
+    }
+    text
+}

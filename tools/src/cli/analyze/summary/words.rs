@@ -1,0 +1,71 @@
+//! What is told in sentences.
+
+use std::fmt::Write;
+
+use dpamatch_tools::analyze::Report;
+
+pub(super) fn unmatched(report: &Report) -> String {
+    if report.unmatched.is_empty() {
+        return String::new();
+    }
+    let mut text = "Unmatched at the end".to_owned();
+    for left in &report.unmatched {
+        let call = left.call.map_or(String::new(), |call| format!(" call {call},"));
+        let _ = write!(
+            text,
+            "\n  rank {}, {},{call} {}: {}",
+            left.rank, left.what, left.envelope, left.reason
+        );
+    }
+    text
+}
+
+pub(super) fn notes(report: &Report) -> String {
+    let source = &report.source;
+    let mut text = String::new();
+    let mut note = |count: u64, what: &str| {
+        if count > 0 {
+            let _ = writeln!(text, "  {count} {what}");
+        }
+    };
+    let truth = &source.truth;
+    note(
+        truth.assumed,
+        "receives got messages whose sends are in no trace: made up from their statuses",
+    );
+    note(truth.eliminated, "receives without status: their messages were found by elimination");
+    note(truth.without_message, "complete receives without status or message: left out");
+    note(
+        truth.taken_for_null,
+        "receives of any source taken to be of MPI_PROC_NULL: nobody sent to them",
+    );
+    note(truth.bytes_differ, "receives whose status tells other bytes than were sent");
+    note(source.lost.to_absent_ranks, "sends to ranks that have no trace");
+    note(source.lost.to_no_rank, "sends to ranks that are no known members of their communicator");
+    note(source.oddities.unknown_requests, "completions of requests that no recorded call made");
+    note(
+        source.oddities.unknown_starts,
+        "starts of persistent requests that no recorded call made",
+    );
+    note(source.oddities.contradictions, "statuses that contradict what was posted");
+    note(source.incomplete_creations, "communicators that not all members were seen to make");
+    for (rank, lost) in &source.salvaged {
+        let _ = writeln!(text, "  rank {rank} broke off: {lost}");
+    }
+    for stall in &report.first_stalls {
+        let _ = writeln!(
+            text,
+            "  rank {} was let go at its step {}: it waited for {}",
+            stall.rank, stall.step, stall.waits_for
+        );
+    }
+    if text.is_empty() { text } else { format!("Notes on the trace\n{text}") }
+}
+
+pub(super) fn advice(report: &Report) -> String {
+    let mut text = "Advice".to_owned();
+    for advice in &report.advice {
+        let _ = write!(text, "\n  {}: {}\n      {}", advice.topic, advice.text, advice.because);
+    }
+    text
+}

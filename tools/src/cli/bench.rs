@@ -1,0 +1,433 @@
+//! `dpamatch bench`.
+
+mod figures;
+mod machine_readable;
+mod paper;
+mod recorded;
+mod tables;
+
+use std::fs;
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use dpamatch::engine::BinCount;
+use dpamatch_tools::bench::{
+    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, Summary, Ucx,
+    WINDOW_MAX,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::nic_args::NicArgs;
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+A repetition: the receiver posts a window of receives and says so; the sender starts the clock, sends the messages and
+waits for the acknowledgement that follows the last completion. The rate of a window is messages / time; the calibrated
+rate (window 'cal') is 127 / (time of window 128 - time of window 1). Each number is the median of the rounds, each
+round the median of its repetitions. Payloads and matching order are checked in the warm-up windows.
+
+Scenarios:
+  NC, WC                 receives with distinct tags in arrival order, or all with the same tag
+  WC-FP, WC-SP           WC with the fast path on, or off
+  NC-REV, NC-RND         posted in reverse or random order of arrival
+  NC-REV-S1021           NC-REV with tags 1021 apart; any distance up to 16000
+  ANYSRC[-REV], ANYTAG, ANYBOTH     wildcards
+  UNEXP[-WC|-REV|-ANYSRC-REV]       all messages arrive before the receives are posted
+  DEPTH-<d>, WDEPTH-<d>  NC behind d receives that never match; the latter accept any source
+  MANY-<s>               s sending threads, each with its rank and one tag: WC for each of them
+  HOT-<p>                p percent of the messages have one key, the others distinct ones; in random order
+  MIX                    shares as --wild, --conflicts and --late say; MIX-<w>-<c>-<l> is the same by name
+  all                    all of these, depths 0 to 8192
+
+Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8, then an overview.
+
+Examples:
+  dpamatch bench
+  dpamatch bench --scenario NC,WC --windows 1,128,1024
+  dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
+  dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
+  dpamatch bench --scenario MIX --wild 30 --conflicts 20 --late 10
+  dpamatch bench --trace traces/lulesh-27 --rank 13
+  dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
+  dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
+
+/// Measure message rates of the emulated NIC, beside the same wire without matching and with
+/// sequential engines.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
+pub(super) struct Args {
+    /// Scenarios, by name
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    scenario: Vec<String>,
+    /// Messages in a window; without it what is usual for the scenario
+    #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=WINDOW_MAX as i64))]
+    windows: Vec<u32>,
+    /// Bytes of a message; above the eager limit by rendezvous
+    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8")]
+    sizes: Vec<usize>,
+    /// Repetitions of a window in each round
+    #[arg(long, value_name = "R", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    reps: u32,
+    /// Rounds over all windows
+    #[arg(long, value_name = "ROUNDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Time for the repetitions of a window in milliseconds; ten are made in any case
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    budget: u64,
+    /// Numbers of handlers to go through, in place of --handlers
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    sweep: Vec<usize>,
+    /// Of scenario MIX, percent of the receives that accept any source or any tag
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    wild: Option<u32>,
+    /// Of scenario MIX, percent of the messages that have one key
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    conflicts: Option<u32>,
+    /// Of scenario MIX, percent of the receives that are posted when all messages have arrived
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
+    late: Option<u32>,
+    /// What else is measured on the same wire
+    #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_values_t = [Baseline::NoMatching, Baseline::Bins])]
+    baseline: Vec<Baseline>,
+    /// Measure UCX's tag matching in the same rounds, if it is installed
+    #[arg(long)]
+    peers: bool,
+    /// Seed of random orders
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Write the results and figures (SVG, with their numbers as CSV) into this folder as well
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Form of the results
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of
+    /// scenarios
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "late"])]
+    trace: Option<PathBuf>,
+    /// The rank; without it the one with the most messages
+    #[arg(long, value_name = "R", requires = "trace")]
+    rank: Option<u32>,
+    /// Bins of each hash table, 1 to 65536 [default: 2048, or as many as receives are posted at a
+    /// time]
+    #[arg(long, value_name = "B")]
+    bins: Option<BinCount>,
+    #[command(flatten)]
+    nic: NicArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Baseline {
+    /// Nothing: the NIC alone
+    None,
+    /// Messages go to buffers as they come
+    NoMatching,
+    /// The bytes are copied by one thread that does nothing else
+    Memcpy,
+    /// The sequential hash-bin engine
+    Bins,
+    /// The sequential list engine
+    List,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Table,
+    Csv,
+    Json,
+}
+
+/// The scenario whose shares are options.
+const MIX: &str = "MIX";
+/// Handlers of the paper's figure, and twice the last.
+const PAPER_SWEEP: &[usize] = &[1, 2, 4, 8, 16, 32, 64];
+/// Scenarios of the paper.
+const PAPER: &[&str] = &["NC", "WC-FP", "WC-SP"];
+/// Scenarios and windows of the overview behind it.
+const OVERVIEW: &[(&str, usize)] = &[
+    ("NC", 1),
+    ("NC", 100),
+    ("NC", 1024),
+    ("WC", 1024),
+    ("NC-REV", 1024),
+    ("NC-RND", 1024),
+    ("NC-REV-S1021", 1024),
+    ("ANYSRC", 1024),
+    ("ANYSRC-REV", 1024),
+    ("ANYTAG", 1024),
+    ("ANYBOTH", 1024),
+    ("UNEXP", 1024),
+    ("UNEXP-ANYSRC-REV", 1024),
+    ("DEPTH-1024", 100),
+    ("DEPTH-8192", 100),
+    ("WDEPTH-1024", 100),
+];
+
+/// As many bins as the paper's prototype (O30).
+const BINS: BinCount = match BinCount::new(2048) {
+    Ok(bins) => bins,
+    Err(_) => panic!("in range"),
+};
+
+impl Args {
+    fn bins(&self) -> BinCount {
+        self.bins.unwrap_or(BINS)
+    }
+
+    fn scenarios(&self) -> Result<Vec<Scenario>, BadInput> {
+        let shares = [self.wild, self.conflicts, self.late];
+        if shares.iter().any(Option::is_some) && !self.scenario.iter().any(|name| name == MIX) {
+            return Err(BadInput(format!("--wild, --conflicts and --late need --scenario {MIX}")));
+        }
+        let mut scenarios = Vec::new();
+        for name in &self.scenario {
+            if name == "all" {
+                scenarios.extend(Scenario::all());
+                continue;
+            }
+            let parsed = if name == MIX {
+                let [wild, conflicts, late] = shares.map(Option::unwrap_or_default);
+                format!("{MIX}-{wild}-{conflicts}-{late}").parse()
+            } else {
+                name.parse()
+            };
+            let wrong = |error| {
+                BadInput(format!("{error}; known: {}, {MIX}, all", Scenario::NAMES.join(", ")))
+            };
+            scenarios.push(parsed.map_err(wrong)?);
+        }
+        Ok(scenarios)
+    }
+
+    fn baselines(&self) -> impl Iterator<Item = Peer> {
+        let baselines = self.baseline.iter().filter_map(|baseline| match baseline {
+            Baseline::None => None,
+            Baseline::NoMatching => Some(Peer::NoMatching),
+            Baseline::Memcpy => Some(Peer::Copy),
+            Baseline::Bins => Some(Peer::Bins),
+            Baseline::List => Some(Peer::List),
+        });
+        baselines.chain(self.peers.then_some(Peer::Ucx))
+    }
+
+    /// Nothing was asked for but the defaults.
+    fn is_overview(&self) -> bool {
+        self.scenario.is_empty() && self.sweep.is_empty()
+    }
+
+    /// What the figure over the depth needs.
+    fn depth_points(&self, nic: Peer, points: &mut Points<'_>) {
+        for kind in ["DEPTH", "WDEPTH"] {
+            for depth in figures::DEPTHS {
+                let Ok(scenario) = format!("{kind}-{depth}").parse() else { continue };
+                for peer in [nic].into_iter().chain(self.baselines()).chain([Peer::List]) {
+                    points.add(peer, &scenario, figures::DEPTH_WINDOW);
+                }
+            }
+        }
+    }
+
+    /// The points to measure, each once.
+    fn points(&self) -> Result<Vec<Point>, BadInput> {
+        let nic = Peer::Nic { handlers: self.nic.handlers() };
+        let mut points = Points { sizes: &self.sizes, all: Vec::new() };
+        let windows = |usual: &[usize]| match self.windows.as_slice() {
+            [] => usual.to_vec(),
+            chosen => chosen.iter().map(|&window| window as usize).collect(),
+        };
+        let mut scenarios = self.scenarios()?;
+        if self.is_overview() {
+            for scenario in PAPER.iter().filter_map(|name| name.parse::<Scenario>().ok()) {
+                for window in CALIBRATION {
+                    for &handlers in PAPER_SWEEP {
+                        points.add(Peer::Nic { handlers }, &scenario, window);
+                    }
+                    self.baselines().for_each(|peer| points.add(peer, &scenario, window));
+                }
+            }
+            for &(name, usual) in OVERVIEW {
+                let Ok(scenario) = name.parse() else { continue };
+                for window in windows(&[usual]) {
+                    points.add(nic, &scenario, window);
+                    self.baselines().for_each(|peer| points.add(peer, &scenario, window));
+                }
+            }
+            if self.out.is_some() {
+                self.depth_points(nic, &mut points);
+            }
+            return Ok(points.all);
+        }
+        if scenarios.is_empty() {
+            scenarios = PAPER.iter().filter_map(|name| name.parse().ok()).collect();
+        }
+        for scenario in &scenarios {
+            for window in windows(scenario.usual_windows()) {
+                if self.sweep.is_empty() {
+                    points.add(nic, scenario, window);
+                }
+                for &handlers in &self.sweep {
+                    points.add(Peer::Nic { handlers }, scenario, window);
+                }
+                for peer in self.baselines() {
+                    if matches!(peer, Peer::NoMatching | Peer::Copy) {
+                        // Without matching every scenario is NC.
+                        if let Ok(nc) = "NC".parse() {
+                            points.add(peer, &nc, window);
+                        }
+                    }
+                    points.add(peer, scenario, window);
+                }
+            }
+        }
+        Ok(points.all)
+    }
+}
+
+struct Points<'a> {
+    sizes: &'a [usize],
+    all: Vec<Point>,
+}
+
+impl Points<'_> {
+    fn add(&mut self, peer: Peer, scenario: &Scenario, window: usize) {
+        for &size in self.sizes {
+            let point = Point { peer, scenario: scenario.clone(), window, size };
+            if peer.takes(scenario) && !self.all.contains(&point) {
+                self.all.push(point);
+            }
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(trace) = &args.trace {
+        return recorded::run(args, trace);
+    }
+    let points = args.points()?;
+    let settings = Settings {
+        nic: args.nic.options(args.bins()),
+        grow_bins: args.bins.is_none(),
+        repetitions: args.reps as usize,
+        budget: Duration::from_millis(args.budget),
+        seed: args.seed,
+        ucx: if args.peers { Some(Ucx::find()?) } else { None },
+    };
+    settings.nic.nic.validate().map_err(|error| BadInput(error.to_string()))?;
+    let machine = Machine::this();
+    let begin = Instant::now();
+    let report = measure(&points, args.rounds as usize, &settings)?;
+    if !report.pinned() && machine.processors > 1 {
+        writeln!(stderr(), "dpamatch: the system did not let threads be pinned; rates vary more")?;
+    }
+    let header = Header {
+        machine,
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        seconds: begin.elapsed().as_secs_f64(),
+        settings,
+        rounds: args.rounds,
+    };
+    let nic = Peer::Nic { handlers: args.nic.handlers() };
+    if let Some(folder) = &args.out {
+        write_folder(folder, &report, &header, nic)
+            .with_context(|| format!("cannot write into {}", folder.display()))?;
+    }
+    let mut out = output::stdout();
+    match args.format {
+        Format::Table => {
+            writeln!(out, "{}", header.text(&report))?;
+            if args.is_overview() {
+                writeln!(
+                    out,
+                    "\n{}",
+                    tables::paper(&report, PAPER_SWEEP, args.sizes.first().copied())
+                )?;
+            }
+            writeln!(out, "\n{}", tables::overview(&report, nic, args.is_overview()))?;
+        }
+        Format::Csv => {
+            machine_readable::csv(&mut *out, &report, nic, header.settings.ucx.as_ref())?
+        }
+        Format::Json => machine_readable::json(&mut *out, &report, &header)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// The results for programs, and the figures that they suffice for.
+fn write_folder(folder: &Path, report: &Report, header: &Header, nic: Peer) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut csv = Vec::new();
+    machine_readable::csv(&mut csv, report, nic, header.settings.ucx.as_ref())?;
+    fs::write(folder.join("results.csv"), csv)?;
+    let mut json = Vec::new();
+    machine_readable::json(&mut json, report, header)?;
+    fs::write(folder.join("results.json"), json)?;
+    for (name, figure) in figures::all(report, nic) {
+        figure.write(folder, name)?;
+    }
+    Ok(())
+}
+
+/// All rounds, with a progress bar if standard error is a terminal.
+fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Result<Report> {
+    let bar = ProgressBar::new((points.len() * rounds) as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    let report = Report::run(points, rounds, settings, |point| {
+        bar.inc(1);
+        bar.set_message(point.to_string());
+    });
+    bar.finish_and_clear();
+    report.map_err(|error| match error.source {
+        BenchError::Config(_)
+        | BenchError::MessageSize
+        | BenchError::Hint
+        | BenchError::NoTables => BadInput(format!("{}: {}", error.point, error.source)).into(),
+        _ => error.into(),
+    })
+}
+
+/// What stands above the results.
+struct Header {
+    machine: Machine,
+    command: String,
+    settings: Settings,
+    rounds: u32,
+    seconds: f64,
+}
+
+impl Header {
+    /// Who runs the NIC.
+    fn runner(&self) -> String {
+        if self.settings.nic.threads {
+            format!("{} worker threads", self.settings.nic.nic.workers)
+        } else {
+            "the receiving thread runs the NIC".to_owned()
+        }
+    }
+
+    fn text(&self, report: &Report) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let Self { machine, command, settings, rounds, seconds } = self;
+        let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
+            format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
+        });
+        let beside = settings
+            .ucx
+            .as_ref()
+            .map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
+        format!(
+            "dpamatch {version}{beside} on {machine}\n\
+             {command}\n\
+             from one processor to the other and back: {hand_over}\n\
+             {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s",
+            settings.repetitions,
+            self.runner(),
+            settings.seed,
+            report.checked(),
+        )
+    }
+}

@@ -1,0 +1,136 @@
+//! Which figures the results suffice for.
+
+use dpamatch_tools::bench::{Peer, Point, Report, Row};
+use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
+
+use super::paper::{PAPER_MPI, PAPER_NO_MATCHING, PAPER_RATES};
+
+/// Depths of the figure over the depth, and its window.
+pub(super) const DEPTHS: [usize; 7] = [0, 16, 64, 256, 1024, 4096, 8192];
+pub(super) const DEPTH_WINDOW: usize = 100;
+
+const RATE: &str = "million messages/s";
+
+/// File names without ending, and figures.
+pub(super) fn all(report: &Report, nic: Peer) -> Vec<(&'static str, Figure)> {
+    let figures = [
+        ("figure8", figure8(report)),
+        ("handlers", handlers(report)),
+        ("depth", depth(report, nic)),
+    ];
+    figures.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
+}
+
+fn mega(row: Option<&Row>) -> Option<f64> {
+    Some(row?.rate()?.median / 1e6)
+}
+
+/// Numbers of handlers in the report, from few to many.
+fn sweep(report: &Report) -> Vec<usize> {
+    let handlers =
+        |row: &Row| if let Peer::Nic { handlers } = row.point.peer { Some(handlers) } else { None };
+    let mut all: Vec<usize> = report.rows.iter().filter_map(handlers).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The lines of one window over the handlers, and the limits of the other receivers.
+fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) -> Vec<Series> {
+    let sweep = sweep(report);
+    let of_window = |row: &&Row| {
+        row.point.window == window && row.calibrated == calibrated && row.point.size == size
+    };
+    let mut series: Vec<Series> = Vec::new();
+    for row in report.rows.iter().filter(of_window) {
+        let name = row.point.scenario.to_string();
+        let is_nic = matches!(row.point.peer, Peer::Nic { .. });
+        if is_nic && !series.iter().any(|series| series.name == name) {
+            let value = |&handlers: &usize| {
+                let point = Point { peer: Peer::Nic { handlers }, ..row.point.clone() };
+                Some((handlers as f64, mega(report.find(&point, calibrated))?))
+            };
+            series.push(Series::line(name, sweep.iter().filter_map(value)));
+        }
+    }
+    // What was measured at one number of handlers is no line.
+    series.retain(|series| series.points.len() > 1);
+    let limits = [(Peer::NoMatching, "no matching"), (Peer::Bins, "sequential bins")];
+    for (peer, name) in limits {
+        let limit = report.rows.iter().filter(of_window).find(|row| row.point.peer == peer);
+        if let (Some(limit), false) = (mega(limit), series.is_empty()) {
+            series
+                .push(Series::limit(name, sweep.iter().map(|&handlers| (handlers as f64, limit))));
+        }
+    }
+    series
+}
+
+/// The paper's figure 8 beside the same measurement here.
+fn figure8(report: &Report) -> Option<Figure> {
+    let calibrated = report.rows.iter().find(|row| row.calibrated)?;
+    let ours = over_handlers(report, calibrated.point.window, true, calibrated.point.size);
+    if ours.is_empty() {
+        return None;
+    }
+    let threads = || PAPER_RATES.iter().map(|(threads, _)| *threads as f64);
+    let column = |name: &str, i: usize| {
+        Series::line(name, threads().zip(PAPER_RATES.iter().map(|(_, rates)| rates[i])))
+    };
+    let limit = |name: &str, rate| Series::limit(name, threads().map(|threads| (threads, rate)));
+    let paper =
+        Lines::new("the paper: BlueField-3 DPA", Axis::powers("DPA threads"), Axis::linear(RATE))
+            .with(column("NC", 0))
+            .with(column("WC-FP", 1))
+            .with(column("WC-SP", 2))
+            .with(limit("RDMA alone", PAPER_NO_MATCHING))
+            .with(limit("MPI on the CPU", PAPER_MPI));
+    let here = panel("dpamatch: emulated on this machine".to_owned(), ours);
+    Some(Figure::new("Calibrated message rate").with(paper).with(here))
+}
+
+/// Lines over the number of handlers.
+fn panel(title: String, series: Vec<Series>) -> Lines {
+    Lines { series, ..Lines::new(title, Axis::powers("emulated handlers"), Axis::linear(RATE)) }
+}
+
+/// One panel per window over the handlers.
+fn handlers(report: &Report) -> Option<Figure> {
+    let size = report.rows.first()?.point.size;
+    let mut windows: Vec<(usize, bool)> =
+        report.rows.iter().map(|row| (row.point.window, row.calibrated)).collect();
+    windows.sort_unstable();
+    windows.dedup();
+    let title = |window, calibrated| {
+        if calibrated { "calibrated".to_owned() } else { format!("window {window}") }
+    };
+    let figure = Figure::new(format!("{size}-byte messages over the handlers"));
+    Some(windows.into_iter().fold(figure, |figure, (window, calibrated)| {
+        figure
+            .with(panel(title(window, calibrated), over_handlers(report, window, calibrated, size)))
+    }))
+}
+
+/// Rates behind receives that never match.
+fn depth(report: &Report, nic: Peer) -> Option<Figure> {
+    let size = report.rows.first()?.point.size;
+    let lines = |kind: &str, title: &str| {
+        let peers =
+            [(nic, "dpamatch"), (Peer::Bins, "sequential bins"), (Peer::List, "sequential list")];
+        // Depth 0 has no place on this axis; it stands in the CSV.
+        let panel = Lines::new(title, Axis::powers("receives in front"), Axis::log(RATE));
+        peers.into_iter().fold(panel, |panel, (peer, name)| {
+            let value = |&depth: &usize| {
+                let scenario = format!("{kind}-{depth}").parse().ok()?;
+                let row = report.find(&Point { peer, scenario, window: DEPTH_WINDOW, size }, false);
+                Some((depth as f64, mega(row)?))
+            };
+            let series = Series::line(name, DEPTHS.iter().filter_map(value));
+            if series.points.len() > 1 { panel.with(series) } else { panel }
+        })
+    };
+    let figure = Figure::new("Message rate behind receives that never match")
+        .with(lines("DEPTH", "receives without wildcards"))
+        .with(lines("WDEPTH", "receives from any source"));
+    Some(figure)
+}

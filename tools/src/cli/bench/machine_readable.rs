@@ -1,0 +1,104 @@
+//! The results for programs.
+
+use std::io::{self, Write};
+
+use dpamatch_tools::bench::{Peer, Report, Row, Ucx};
+use serde_json::{Value, json};
+
+use super::Header;
+
+/// Columns of the CSV form; `x_ref_seq_hash` is the ratio to the sequential hash-bin engine in the
+/// same rounds.
+const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash";
+
+/// A peer's name: the NIC with the usual number of handlers has none behind it.
+fn name(peer: Peer, nic: Peer) -> String {
+    if peer == nic { "dpamatch".to_owned() } else { peer.to_string() }
+}
+
+fn scenario(row: &Row) -> String {
+    format!("{}{}", row.point.scenario, if row.calibrated { "-CAL" } else { "" })
+}
+
+pub(super) fn csv(
+    out: &mut dyn Write,
+    report: &Report,
+    nic: Peer,
+    ucx: Option<&Ucx>,
+) -> io::Result<()> {
+    writeln!(out, "{COLUMNS}")?;
+    for row in &report.rows {
+        let Some(rate) = row.rate() else { continue };
+        let to_bins = report.beside(row, Peer::Bins).and_then(|bins| row.ratio_to(bins));
+        writeln!(
+            out,
+            "{},{},{},{},{},{:.0},{:.0},{:.0},{},{:.1},{:.1},{}",
+            name(row.point.peer, nic),
+            match ucx {
+                Some(ucx) if row.point.peer == Peer::Ucx => ucx.version(),
+                _ => env!("CARGO_PKG_VERSION"),
+            },
+            scenario(row),
+            row.point.window,
+            row.point.size,
+            rate.median,
+            rate.min,
+            rate.max,
+            rate.count,
+            row.median(|sample| sample.post_ns),
+            row.median(|sample| sample.receive_ns),
+            to_bins.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+        )?;
+    }
+    Ok(())
+}
+
+fn object(report: &Report, row: &Row) -> Value {
+    let handlers = if let Peer::Nic { handlers } = row.point.peer { Some(handlers) } else { None };
+    let ratio = |peer| report.beside(row, peer).and_then(|other| row.ratio_to(other));
+    json!({
+        "peer": if handlers.is_some() { "dpamatch".to_owned() } else { row.point.peer.to_string() },
+        "handlers": handlers,
+        "scenario": row.point.scenario.name(),
+        "calibrated": row.calibrated,
+        "window": row.point.window,
+        "size_bytes": row.point.size,
+        "rate_msgs_per_s": row.rate(),
+        "to_no_matching": ratio(Peer::NoMatching),
+        "to_memcpy": ratio(Peer::Copy),
+        "to_seq_bins": ratio(Peer::Bins),
+        "to_ucx": ratio(Peer::Ucx),
+        "rounds": row.samples,
+    })
+}
+
+pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io::Result<()> {
+    let nic = &header.settings.nic.nic;
+    let document = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "ucx_version": header.settings.ucx.as_ref().map(Ucx::version),
+        "machine": header.machine,
+        "command": header.command,
+        "seed": header.settings.seed,
+        "rounds": header.rounds,
+        "repetitions": header.settings.repetitions,
+        "seconds": header.seconds,
+        "hand_over_ns": report.hand_over_ns,
+        "payloads_checked": report.checked(),
+        "runner": header.runner(),
+        "nic": {
+            "handlers": nic.handlers,
+            "workers": nic.workers,
+            "bins": nic.bins,
+            "bins_grow": header.settings.grow_bins,
+            "receives": nic.receives,
+            "fast_path": format!("{:?}", nic.options.fast_path),
+            "early_check": nic.options.early_check,
+            "removal": format!("{:?}", nic.options.removal),
+            "inline_hashes": header.settings.nic.sender_hashes,
+        },
+        "results": report.rows.iter().map(|row| object(report, row)).collect::<Vec<_>>(),
+    });
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}

@@ -1,0 +1,146 @@
+//! `dpamatch bench --trace`: a rank's real sequence as the load.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, Table, presets};
+use dpamatch_tools::analyze::Run;
+use dpamatch_tools::analyze::order::Network;
+use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
+use dpamatch_tools::trace::{self, OpenOptions};
+use serde_json::json;
+
+use super::super::{BadInput, output};
+use super::{Args, Baseline, Format};
+
+pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
+    let source = trace::open(path, &OpenOptions::default())?;
+    let run = Run::load(source.as_ref(), |_| ())?;
+    let (orders, _, _) = run.causal(Network { seed: args.seed, ..Network::default() });
+    let at = match args.rank {
+        Some(rank) => run.programs.iter().position(|program| program.rank == rank),
+        None => (0..run.programs.len()).max_by_key(|&at| run.inbound[at].len()),
+    };
+    let Some(at) = at else {
+        return Err(BadInput(format!("{}: no trace of this rank", path.display())).into());
+    };
+    let rank = run.programs[at].rank;
+    let size = args.sizes.first().copied().unwrap_or(8);
+    let recorded = Recorded::new(run.view(at).events(&orders[at]), size);
+    if recorded.messages() == 0 {
+        return Err(BadInput(format!("{}: rank {rank} gets no messages", path.display())).into());
+    }
+    let options = args.nic.options(args.bins());
+    options.nic.validate().map_err(|error| BadInput(error.to_string()))?;
+    if size > options.nic.eager_limit.max(dpa_model::INLINE_BYTES) {
+        return Err(BadInput("--sizes: a recorded sequence is sent eagerly".to_owned()).into());
+    }
+    let mut engines = vec!["optimistic"];
+    engines.extend(args.baseline.iter().filter_map(|baseline| match baseline {
+        Baseline::Bins => Some("bins"),
+        Baseline::List => Some("list"),
+        Baseline::None | Baseline::NoMatching | Baseline::Memcpy => None,
+    }));
+    let budget = Duration::from_millis(args.budget);
+    let rows = recorded.measure(&options, &engines, args.rounds as usize, budget)?;
+    let load = Load { rank, recorded: &recorded, size, rounds: args.rounds };
+    let mut out = output::stdout();
+    match args.format {
+        Format::Table => writeln!(out, "{}", table(&load, &rows))?,
+        Format::Csv => csv(&mut *out, &load, &rows)?,
+        Format::Json => writeln!(out, "{:#}", json(&load, &rows))?,
+    }
+    Ok(out.flush()?)
+}
+
+struct Load<'a> {
+    rank: u32,
+    recorded: &'a Recorded,
+    size: usize,
+    rounds: u32,
+}
+
+fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header([
+        "engine",
+        "million messages/s",
+        "from",
+        "to",
+        "pairs",
+        "messages per block",
+        "clean",
+        "fast",
+        "slow",
+        "unexpected",
+    ]);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if i > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in rows {
+        let mega = |rate: f64| format!("{:.3}", rate / 1e6);
+        let mut cells = vec![
+            row.engine.to_owned(),
+            mega(row.rate.median),
+            mega(row.rate.min),
+            mega(row.rate.max),
+            row.matched.to_string(),
+        ];
+        if let Some(counts) = &row.counts {
+            let paths = Paths::of(counts);
+            let share = |share: f64| format!("{:.1} %", share * 100.0);
+            cells.push(format!("{:.2}", paths.per_block));
+            cells.extend([paths.clean, paths.fast, paths.slow, paths.unexpected].map(share));
+        }
+        table.add_row(cells);
+    }
+    let text = format!(
+        "dpamatch {} on {}\nrank {}: {} messages of {} bytes in {} events, {} rounds\n{table}",
+        env!("CARGO_PKG_VERSION"),
+        Machine::this(),
+        load.rank,
+        load.recorded.messages(),
+        load.size,
+        load.recorded.events(),
+        load.rounds
+    );
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn csv(out: &mut dyn Write, load: &Load<'_>, rows: &[RecordedRow]) -> std::io::Result<()> {
+    writeln!(out, "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs")?;
+    for RecordedRow { engine, rate, matched, .. } in rows {
+        let (messages, events) = (load.recorded.messages(), load.recorded.events());
+        writeln!(
+            out,
+            "{},{messages},{events},{},{engine},{:.0},{:.0},{:.0},{matched}",
+            load.rank, load.size, rate.median, rate.min, rate.max
+        )?;
+    }
+    Ok(())
+}
+
+fn json(load: &Load<'_>, rows: &[RecordedRow]) -> serde_json::Value {
+    let row = |row: &RecordedRow| {
+        json!({
+            "engine": row.engine,
+            "rate_median": row.rate.median,
+            "rate_min": row.rate.min,
+            "rate_max": row.rate.max,
+            "pairs": row.matched,
+            "paths": row.counts.as_ref().map(Paths::of),
+        })
+    };
+    json!({
+        "rank": load.rank,
+        "messages": load.recorded.messages(),
+        "events": load.recorded.events(),
+        "bytes": load.size,
+        "rounds": load.rounds,
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,172 @@
+//! The results for people.
+
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use dpamatch_tools::bench::{CALIBRATION, Peer, Point, Report, Row};
+
+use super::paper::{PAPER_NO_MATCHING, PAPER_RATES};
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if i > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn mega(rate: Option<f64>) -> String {
+    rate.map_or("-".to_owned(), |rate| match rate / 1e6 {
+        small if small < 0.1 => format!("{small:.4}"),
+        rate => format!("{rate:.2}"),
+    })
+}
+
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
+}
+
+/// NC, WC-FP and WC-SP over the handlers, the paper's beside them.
+pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> String {
+    let row = |peer, scenario: &str| {
+        let scenario = scenario.parse().ok()?;
+        report.find(&Point { peer, scenario, window: CALIBRATION[1], size: size? }, true)
+    };
+    let rate = |row: Option<&Row>| mega(row.and_then(Row::rate).map(|rate| rate.median));
+    let over = |own: Option<&Row>, other: Option<&Row>| {
+        ratio(own.zip(other).and_then(|(a, b)| a.ratio_to(b)))
+    };
+    let base = row(Peer::NoMatching, "NC");
+    let mut table = table(&[
+        "handlers",
+        "NC",
+        "WC-FP",
+        "WC-SP",
+        "NC/none",
+        "FP/NC",
+        "SP/NC",
+        "|  paper's DPA:",
+        "NC",
+        "WC-FP",
+        "WC-SP",
+        "NC/none",
+        "FP/NC",
+        "SP/NC",
+    ]);
+    for &handlers in sweep {
+        let own = |scenario| row(Peer::Nic { handlers }, scenario);
+        let (nc, fast, slow) = (own("NC"), own("WC-FP"), own("WC-SP"));
+        let mut cells = vec![
+            handlers.to_string(),
+            rate(nc),
+            rate(fast),
+            rate(slow),
+            over(nc, base),
+            over(fast, nc),
+            over(slow, nc),
+            "|".to_owned(),
+        ];
+        if let Some((_, [nc, fast, slow])) = PAPER_RATES.iter().find(|(n, _)| *n == handlers) {
+            cells.extend([nc, fast, slow].map(|rate| format!("{rate:.2}")));
+            cells.extend(
+                [nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(|ratio| format!("{ratio:.2}")),
+            );
+        }
+        table.add_row(cells);
+    }
+    let mut text = format!(
+        "Calibrated rate, million messages/s; the right half is the paper's measurement on a BlueField-3 (O40).\n{table}"
+    );
+    for (peer, name) in
+        [(Peer::NoMatching, "no matching on this wire"), (Peer::Bins, "sequential bins, NC")]
+    {
+        if let Some(rate) = row(peer, "NC").and_then(Row::rate) {
+            text += &format!("\n{name}: {}", mega(Some(rate.median)));
+        }
+    }
+    text + &format!(" (the paper's RDMA without matching: {PAPER_NO_MATCHING})")
+}
+
+/// All scenarios of one number of handlers, or of all.
+pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
+    let shown = |row: &&Row| {
+        matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic)
+    };
+    let list = report.rows.iter().any(|row| row.point.peer == Peer::List);
+    let mut header = vec![
+        "scenario",
+        "handlers",
+        "window",
+        "bytes",
+        "rate",
+        "min",
+        "max",
+        "none",
+        "bins",
+        "/none",
+        "/bins",
+        "post ns",
+        "per block",
+        "fast",
+        "slow",
+    ];
+    if list {
+        header.push("list");
+    }
+    let copy = report.rows.iter().any(|row| row.point.peer == Peer::Copy);
+    if copy {
+        header.extend(["memcpy", "/memcpy"]);
+    }
+    let ucx = report.rows.iter().any(|row| row.point.peer == Peer::Ucx);
+    if ucx {
+        header.extend(["ucx", "/ucx"]);
+    }
+    let mut table = table(&header);
+    for row in report.rows.iter().filter(shown) {
+        let Peer::Nic { handlers } = row.point.peer else { continue };
+        let none = report.beside(row, Peer::NoMatching);
+        let bins = report.beside(row, Peer::Bins);
+        let rate = row.rate();
+        let beside = |row: Option<&Row>| mega(row.and_then(Row::rate).map(|rate| rate.median));
+        let paths = |value: fn(&dpamatch_tools::bench::Paths) -> f64| {
+            let of_sample =
+                |sample: &dpamatch_tools::bench::Sample| sample.paths.as_ref().map_or(0.0, value);
+            if row.calibrated { String::new() } else { format!("{:.2}", row.median(of_sample)) }
+        };
+        let mut cells = vec![
+            row.point.scenario.to_string(),
+            handlers.to_string(),
+            if row.calibrated { "cal".to_owned() } else { row.point.window.to_string() },
+            row.point.size.to_string(),
+            mega(rate.map(|rate| rate.median)),
+            mega(rate.map(|rate| rate.min)),
+            mega(rate.map(|rate| rate.max)),
+            beside(none),
+            beside(bins),
+            ratio(none.and_then(|none| row.ratio_to(none))),
+            ratio(bins.and_then(|bins| row.ratio_to(bins))),
+            if row.calibrated {
+                String::new()
+            } else {
+                format!("{:.1}", row.median(|sample| sample.post_ns))
+            },
+            paths(|paths| paths.per_block),
+            paths(|paths| paths.fast),
+            paths(|paths| paths.slow),
+        ];
+        if list {
+            cells.push(beside(report.beside(row, Peer::List)));
+        }
+        for peer in [copy.then_some(Peer::Copy), ucx.then_some(Peer::Ucx)].into_iter().flatten() {
+            let other = report.beside(row, peer);
+            cells.push(beside(other));
+            cells.push(ratio(other.and_then(|other| row.ratio_to(other))));
+        }
+        table.add_row(cells.into_iter().map(Cell::new));
+    }
+    format!(
+        "Million messages/s, median over the rounds; none: no matching, bins: sequential engine, on the same wire.\n{table}"
+    )
+}

@@ -1,0 +1,208 @@
+//! `dpamatch channels`.
+
+mod real;
+mod virtual_time;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use dpamatch_tools::channels::discovery::Bursts;
+use dpamatch_tools::channels::{PolicySpec, PollCosts};
+use dpamatch_tools::figure::Figure;
+
+use super::table::{self, Format, Table};
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+Network, shared memory and a kernel module feed one matcher; a policy says which channel is polled next.
+
+  latency      latency of single messages against the polling ratio, 1 to 1000
+  discovery    bursts from two peers in turn: time until each message is found, over burst lengths and update rates
+  never-worse  the same over all kinds of lengths and several gaps: how far each policy is behind the best of the published ones
+  thresholds   from which length on a message takes another channel, by latency and by overlap with computation
+  real         the policies in the real progress engine, with threads (not part of the default: its numbers vary)
+
+All but the last run in virtual time with published costs of polling; the same arguments give the same bytes.
+
+Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the ratio follows the
+last H messages), run-length (our own: learns how runs of messages go on).
+
+Examples:
+  dpamatch channels --out figures
+  dpamatch channels --only discovery --policy dynamic:8,run-length --bursts 1,8,64 --gap 300
+  dpamatch channels --only latency --set network_start_ns=2000 --format csv
+  dpamatch channels --only real --messages 20000";
+
+/// Compare policies for polling several channels.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// What to run
+    #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',',
+          default_values_t = [What::Latency, What::Discovery, What::NeverWorse, What::Thresholds])]
+    only: Vec<What>,
+    /// Policies
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_values_t = PolicySpec::USUAL)]
+    policy: Vec<PolicySpec>,
+    /// Lengths of bursts
+    #[arg(long, value_name = "N,..", value_delimiter = ',',
+          default_value = "1,2,3,4,5,6,8,10,12,16,20,25,32,50,64,100,128,200,400,1000",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    bursts: Vec<u32>,
+    /// Time between the messages of a burst in nanoseconds; 0: all at once
+    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    gap: u64,
+    /// --gap is the mean of a random time
+    #[arg(long)]
+    random_gap: bool,
+    /// How the lengths of bursts are drawn
+    #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Kind::Constant, Kind::Uniform])]
+    kind: Vec<Kind>,
+    /// What the receiver does with each message, in nanoseconds
+    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    handle: u64,
+    /// Pairs of bursts
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pairs: u32,
+    /// Computation to overlap with, in microseconds
+    #[arg(long, value_name = "US", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    compute: u64,
+    /// Messages of each peer in the real progress engine
+    #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    messages: u32,
+    /// Software engine behind the real progress engine
+    #[arg(long, value_name = "NAME", default_value = "bins")]
+    engine: String,
+    /// Another value for one of the costs; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Seed of everything random
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Form of the results
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    /// Write tables (CSV) and figures (SVG) into this folder as well
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum What {
+    Latency,
+    Discovery,
+    NeverWorse,
+    Thresholds,
+    Real,
+}
+
+/// See [`Bursts`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Kind {
+    /// All as long
+    Constant,
+    /// From 1 to twice the length less 1
+    Uniform,
+    /// After each message the burst goes on with the same probability
+    Geometric,
+    /// n messages or more with probability 1 / n, up to the length
+    HeavyTailed,
+    /// 1 and the length in turn
+    InTurn,
+    /// Ten of 1, ten of the length
+    Switching,
+}
+
+impl Kind {
+    fn bursts(self, length: u32) -> Bursts {
+        match self {
+            Self::Constant => Bursts::Constant(length),
+            Self::Uniform => Bursts::Uniform(length),
+            Self::Geometric => Bursts::Geometric(length),
+            Self::HeavyTailed => Bursts::HeavyTailed(length),
+            Self::InTurn => Bursts::InTurn(1, length),
+            Self::Switching => Bursts::Switching(1, length, 10),
+        }
+    }
+
+    /// The word in tables and on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    }
+}
+
+/// Tables, and figures by file name.
+#[derive(Default)]
+struct Results {
+    tables: Vec<Table>,
+    figures: Vec<(&'static str, Figure)>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let costs = costs(&args.overrides)?;
+    let mut results = Results::default();
+    for what in What::value_variants().iter().copied() {
+        if !args.only.contains(&what) {
+            continue;
+        }
+        match what {
+            What::Latency => virtual_time::latency(args, &costs, &mut results),
+            What::Discovery => virtual_time::discovery(args, &costs, &mut results),
+            What::NeverWorse => virtual_time::never_worse(args, &costs, &mut results),
+            What::Thresholds => virtual_time::thresholds(args, &costs, &mut results),
+            What::Real => results.tables.push(real::run(args, &costs)?),
+        }
+    }
+    if let Some(folder) = &args.out {
+        let failed = || format!("cannot write into {}", folder.display());
+        fs::create_dir_all(folder).with_context(failed)?;
+        for table in &results.tables {
+            let name = format!("{}.csv", table.name.replace('_', "-"));
+            fs::write(folder.join(name), table.csv()).with_context(failed)?;
+        }
+        for (name, figure) in &results.figures {
+            figure.write(folder, name).with_context(failed)?;
+        }
+    }
+    let mut out = output::stdout();
+    table::write(&mut *out, &results.tables, args.format)?;
+    Ok(out.flush()?)
+}
+
+/// The published costs, some of them replaced.
+fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
+    let mut costs = PollCosts::default();
+    for text in overrides {
+        let wrong = |what: String| BadInput(format!("--set {text}: {what}"));
+        let (key, value) =
+            text.split_once('=').ok_or_else(|| wrong("must be KEY=VALUE".to_owned()))?;
+        let place = match key.trim() {
+            "processes_per_node" => &mut costs.processes_per_node,
+            "nodes" => &mut costs.nodes,
+            "rdma_ns" => &mut costs.rdma_ns,
+            "completion_queue_ns" => &mut costs.completion_queue_ns,
+            "shared_per_peer_ns" => &mut costs.shared_per_peer_ns,
+            "turn_ns" => &mut costs.turn_ns,
+            "kernel_ns" => &mut costs.kernel_ns,
+            "shared_start_ns" => &mut costs.shared_start_ns,
+            "network_start_ns" => &mut costs.network_start_ns,
+            "kernel_start_ns" => &mut costs.kernel_start_ns,
+            "page_map_ns" => &mut costs.page_map_ns,
+            "network_post_ns" => &mut costs.network_post_ns,
+            "copy_bytes_per_us" => &mut costs.copy_bytes_per_us,
+            "network_bytes_per_us" => &mut costs.network_bytes_per_us,
+            _ => return Err(wrong(format!("there is no cost {key}"))),
+        };
+        // A poll that took no time would never let virtual time go on; a millisecond keeps all sums
+        // exact.
+        *place = value
+            .trim()
+            .parse()
+            .ok()
+            .filter(|value| (1..=1_000_000).contains(value))
+            .ok_or_else(|| wrong(format!("{value:?} is no number from 1 to 1000000")))?;
+    }
+    Ok(costs)
+}

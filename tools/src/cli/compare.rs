@@ -1,0 +1,239 @@
+//! `dpamatch compare`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use dpamatch::engine::{BinCount, GridThreshold};
+use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
+use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report, Table};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+Experiments:
+  search      4D's micro-benchmark: forward and reverse search over the job size
+  any         the same with a growing share of receives from any source
+  memory      4D's table of memory to the byte, and the real bytes of every engine
+  spans       4D's spans, thresholds and example
+  queues      dedicated queues of collectives against the cap
+  overhead    their overhead to search time
+  depth       search behind 1 to 65,536 entries that stay
+  rate        nanoseconds per message at 8,192 entries, forward and reverse
+  patterns    gather, halo exchange, n-body, radix, adaptive mesh, collectives
+  complexity  counted steps against the papers' formulas
+
+All engines run the same streams, and one whose results differ from the list's ends the comparison (exit code 1).
+Steps are counted: with --rounds 0 the output is the same on every machine. Times are medians of the rounds, as are
+ratios, each of them to the list in the same round.
+
+--out writes report.txt, a CSV file for each table, and figures as SVG with their numbers as CSV.
+
+Examples:
+  dpamatch compare --all --out results           everything, in less than two minutes
+  dpamatch compare search --ranks 64,704 --pending 10 --rounds 5
+  dpamatch compare depth --engine list,bins,simd --depths 1,1024,65536 --format csv
+  dpamatch compare complexity --rounds 0 --format json";
+
+/// Run the papers' experiments on the engines side by side: steps, memory and times.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Experiments, by name
+    #[arg(value_name = "EXPERIMENT", required_unless_present = "all")]
+    experiments: Vec<Experiment>,
+    /// All experiments
+    #[arg(long, conflicts_with = "experiments")]
+    all: bool,
+    /// Engines, all but the oracle if none is named; the list is always there, to compare with
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engine_names())]
+    engine: Vec<String>,
+    /// Job sizes of 'search', 'queues', 'overhead' and 'patterns', 2 to 65536
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    ranks: Vec<u32>,
+    /// Messages of each sender in 'search'; 'any' takes the largest
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pending: Vec<u32>,
+    /// Entries that stay in 'depth'
+    #[arg(long, value_name = "D,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    depths: Vec<u32>,
+    /// Bins of each hash table of engines that have them, 1 to 65536 [default: 256; 'bins' grows
+    /// from there]
+    #[arg(long, value_name = "B")]
+    bins: Option<BinCount>,
+    /// Parts of the cap on dedicated queues in 'queues'; engines with such queues take the largest
+    /// [default: 1,2,4,8]
+    #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    k: Vec<u32>,
+    /// Length of a queue at which engines with dedicated queues look for partners
+    #[arg(long, value_name = "T", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    theta: u32,
+    /// Entries above which '4d' leaves its list [default: 26, 50, 98 or 194 by the job's size]
+    #[arg(long, value_name = "E")]
+    threshold: Option<u32>,
+    /// Timed rounds; 0: steps only
+    #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=100))]
+    rounds: u32,
+    /// Seed of random orders
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Write tables and figures into this folder as well
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Form of the results
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Table,
+    Csv,
+    Json,
+    /// Tables to paste into a page
+    Markdown,
+}
+
+fn engine_names() -> PossibleValuesParser {
+    ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().into()
+}
+
+impl Args {
+    /// The list first, then the others in the order of the registry.
+    fn engines(&self) -> Vec<&'static EngineEntry> {
+        let chosen = |entry: &&EngineEntry| match self.engine.as_slice() {
+            [] => entry.name != "oracle",
+            names => names.iter().any(|name| name == entry.name),
+        };
+        let others = ENGINES.iter().filter(|entry| entry.name != "list").filter(chosen);
+        registry::find("list").into_iter().chain(others).collect()
+    }
+
+    fn plan(&self) -> Plan {
+        let mut plan = Plan::usual(self.engines());
+        for (given, planned) in [
+            (&self.ranks, &mut plan.ranks),
+            (&self.pending, &mut plan.pending),
+            (&self.depths, &mut plan.depths),
+            (&self.k, &mut plan.k),
+        ] {
+            if !given.is_empty() {
+                planned.clone_from(given);
+            }
+        }
+        plan.options = EngineOptions {
+            bins: self.bins.unwrap_or_default(),
+            grow_bins: self.bins.is_none(),
+            k: plan.k.iter().copied().max().unwrap_or(plan.options.k),
+            theta: self.theta,
+            grid: self.threshold.map_or(GridThreshold::Span, GridThreshold::Entries),
+            ..plan.options
+        };
+        (plan.rounds, plan.seed) = (self.rounds as usize, self.seed);
+        plan
+    }
+
+    /// What was chosen, once each, in the order given.
+    fn experiments(&self) -> Vec<Experiment> {
+        if self.all {
+            return Experiment::ALL.to_vec();
+        }
+        let mut chosen = self.experiments.clone();
+        let mut seen = Vec::new();
+        chosen.retain(|experiment| {
+            !seen.contains(experiment) && {
+                seen.push(*experiment);
+                true
+            }
+        });
+        chosen
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let plan = args.plan();
+    let reports = run_all(&args.experiments(), &plan)?;
+    if let Some(folder) = &args.out {
+        write_folder(folder, &reports)
+            .with_context(|| format!("cannot write into {}", folder.display()))?;
+    }
+    let mut out = output::stdout();
+    match args.format {
+        Format::Table => write!(out, "{}", text(&reports, Table::text))?,
+        Format::Markdown => write!(out, "{}", text(&reports, Table::markdown))?,
+        Format::Csv => {
+            let tables: Vec<&Table> = reports.iter().flat_map(|(_, report)| &report.data).collect();
+            for (i, table) in tables.iter().enumerate() {
+                // With one table the output is plain CSV.
+                if tables.len() > 1 {
+                    writeln!(out, "{}# {}", if i == 0 { "" } else { "\n" }, table.name)?;
+                }
+                write!(out, "{}", table.csv())?;
+            }
+        }
+        Format::Json => {
+            let experiment = |(experiment, report): &(Experiment, Report)| {
+                let tables: Vec<_> = report.data.iter().map(Table::json).collect();
+                json!({ "experiment": experiment.name(), "tables": tables })
+            };
+            let document = json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "seed": args.seed,
+                "rounds": args.rounds,
+                "engines": plan.engines.iter().map(|entry| entry.name).collect::<Vec<_>>(),
+                "experiments": reports.iter().map(experiment).collect::<Vec<_>>(),
+            });
+            serde_json::to_writer_pretty(&mut *out, &document)?;
+            writeln!(out)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// All reports, with a progress bar if standard error is a terminal.
+fn run_all(experiments: &[Experiment], plan: &Plan) -> anyhow::Result<Vec<(Experiment, Report)>> {
+    const STEPS: f64 = 1000.0;
+    let bar = ProgressBar::new((experiments.len() as f64 * STEPS) as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {
+        bar.set_style(style);
+    }
+    let mut reports = Vec::new();
+    for (i, &experiment) in experiments.iter().enumerate() {
+        let mut progress = |part: f64, what: &str| {
+            bar.set_position(((i as f64 + part) * STEPS) as u64);
+            bar.set_message(format!("{experiment}: {what}"));
+        };
+        progress(0.0, "");
+        let report = experiment.run(plan, &mut progress).map_err(|error| match error {
+            CompareError::Workload(error) => BadInput(format!("{experiment}: {error}")).into(),
+            error => anyhow::Error::from(error).context(experiment),
+        });
+        reports.push((experiment, report.inspect_err(|_| bar.finish_and_clear())?));
+    }
+    bar.finish_and_clear();
+    Ok(reports)
+}
+
+fn text(reports: &[(Experiment, Report)], form: impl Fn(&Table) -> String) -> String {
+    let tables = reports.iter().flat_map(|(_, report)| &report.summary).map(form);
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+fn write_folder(folder: &Path, reports: &[(Experiment, Report)]) -> anyhow::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("report.txt"), text(reports, Table::text))?;
+    for (_, report) in reports {
+        for table in &report.data {
+            fs::write(folder.join(format!("{}.csv", table.name)), table.csv())?;
+        }
+        for (name, figure) in &report.figures {
+            figure.write(folder, &format!("figure-{name}"))?;
+        }
+    }
+    Ok(())
+}

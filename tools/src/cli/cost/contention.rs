@@ -1,0 +1,135 @@
+//! `dpamatch cost contention`.
+
+use std::path::Path;
+
+use dpamatch_tools::cost::contention::{Torus, contention_s, line_test, link_bytes};
+use dpamatch_tools::cost::transfer::node_aware_s;
+use dpamatch_tools::cost::{Layout, Place, Profile};
+use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
+
+use super::super::table::{Cell, Table};
+use super::{BadInput, folder, us};
+
+const EXAMPLES: &str = "\
+The published test of contention (M9): routers in a line, and each process of a node in the first half of the line sends
+to its like half a line further. Of four routers 0 sends to 2 and 1 to 3, so the link from 1 to 2 carries everything. The
+busiest link is counted message by message, with the first direction of the torus first; beside it is what the published
+estimate l = 2 h^3 b ppn (M6) gives for the same hops and bytes, which assumes a cube full of senders.
+
+Examples:
+  dpamatch cost contention
+  dpamatch cost contention --routers 8 --sizes 1024,1048576 --format csv
+  dpamatch cost contention --set contention.delta_s_per_byte=2e-10 --out figures";
+
+/// The contention test: a line of routers whose middle link carries everything.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Routers in the line
+    #[arg(long, value_name = "ROUTERS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    routers: u32,
+    /// Bytes of each message
+    #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "1024,16384,262144,1048576",
+          value_parser = clap::value_parser!(u64).range(1..=BYTES_MAX))]
+    sizes: Vec<u64>,
+    /// Processes of a node that send
+    #[arg(long, value_name = "P,..", value_delimiter = ',', default_value = "1,2,4,8,16",
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    senders: Vec<u32>,
+}
+
+const BYTES_MAX: u64 = 1 << 40;
+/// Most processes times routers.
+const LINKS_MAX: u64 = 1 << 26;
+
+#[derive(clap::Parser)]
+struct Defaults {
+    #[command(flatten)]
+    args: Args,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        <Defaults as clap::Parser>::parse_from(["contention"]).args
+    }
+}
+
+/// Every message's way is walked, and every process has a rank.
+fn check(args: &Args, layout: &Layout) -> Result<(), BadInput> {
+    let nodes = u64::from(args.routers) * u64::from(layout.nodes_per_router);
+    let links = nodes
+        .saturating_mul(u64::from(layout.processes_per_node))
+        .saturating_mul(args.routers.into());
+    if links > LINKS_MAX {
+        let what = format!(
+            "{} routers of {} nodes of {} processes are too many: processes * routers must be at most {LINKS_MAX}",
+            args.routers, layout.nodes_per_router, layout.processes_per_node
+        );
+        return Err(BadInput(what));
+    }
+    Ok(())
+}
+
+pub(super) fn run(
+    args: &Args,
+    profile: &Profile,
+    out: Option<&Path>,
+) -> anyhow::Result<Vec<Table>> {
+    let layout = &profile.layout;
+    check(args, layout)?;
+    let delta = profile.contention.delta_s_per_byte;
+    let torus = Torus::line(args.routers, layout);
+    let title = format!(
+        "{} routers in a line, {} nodes each, {}: every process of the first half sends one message half a line further.",
+        args.routers, layout.nodes_per_router, profile.name
+    );
+    let columns = [
+        "bytes",
+        "senders_per_node",
+        "moving_us",
+        "busiest_link_bytes",
+        "contention_us",
+        "total_us",
+        "contention_share",
+        "cube_link_bytes",
+        "cube_contention_us",
+    ];
+    let mut table = Table::new("line", title, columns);
+    let mut figure =
+        Figure::new(format!("Contention on a line of {} routers, {}", args.routers, profile.name));
+    let mut all_senders: Vec<u32> =
+        args.senders.iter().map(|&p| p.min(layout.processes_per_node)).collect();
+    all_senders.dedup();
+    for senders in all_senders {
+        let (mut moving, mut total) = (Vec::new(), Vec::new());
+        for &bytes in &args.sizes {
+            let messages = line_test(args.routers, senders, bytes, layout);
+            let load = torus.loads(layout, &messages).into_values().max().unwrap_or(0);
+            let hops = f64::from(args.routers / 2);
+            let cube = link_bytes(hops, bytes as f64, senders);
+            let alone_s = node_aware_s(profile, Place::Network, bytes, senders);
+            let waiting_s = contention_s(delta, load as f64);
+            moving.push((bytes as f64, us(alone_s)));
+            total.push((bytes as f64, us(alone_s + waiting_s)));
+            let head: [Cell; 4] = [bytes.into(), senders.into(), us(alone_s).into(), load.into()];
+            let tail = [
+                us(waiting_s),
+                us(alone_s + waiting_s),
+                waiting_s / (alone_s + waiting_s),
+                cube,
+                us(contention_s(delta, cube)),
+            ];
+            table.row(head.into_iter().chain(tail.map(Cell::from)));
+        }
+        let axes = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
+        let panel = Lines::new(format!("{senders} processes of each node send"), axes.0, axes.1)
+            .with(Series::line("moving and contention", total))
+            .with(Series::limit("moving alone", moving));
+        figure = figure.with(panel);
+    }
+    if let Some(path) = out {
+        folder(path)?;
+        figure.write(path, "contention-line")?;
+    }
+    Ok(vec![table])
+}

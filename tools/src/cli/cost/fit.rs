@@ -1,0 +1,103 @@
+//! `dpamatch cost fit`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use dpamatch_tools::cost::fit::{Search, fit, read_csv};
+use dpamatch_tools::cost::{Estimate, Profile};
+
+use super::super::table::{Cell, Table};
+use super::{BadInput, bad_line, open};
+
+const EXAMPLES: &str = "\
+Input: CSV with a header line, a measured run on each line; '#' starts a comment line.
+  seconds      how long the run took
+  messages     messages that each process sends
+  bytes        bytes that each process sends, all messages together
+  ppn          processes of a node that send at the same time (1)
+  place        socket, node or network: where the partners are (network)
+  protocol     short, eager or rendezvous (by the length of a message and the profile's limits)
+  steps        search steps of a receiver, for gamma per step
+  order        best, worst or random: the order of the tags, for gamma of gamma n^2
+  link_bytes   bytes on the busiest link, for delta; runs without contention are needed, too
+Columns with a default in brackets may be missing; steps, order and link_bytes, too.
+
+Method: weighted linear least squares (weight 1 / seconds), intervals of 95 % confidence by Student's t. Where the node's
+rate begins to limit is searched for. A parameter that the runs do not tell is shown as '-' and kept by --save.
+
+Examples:
+  dpamatch cost fit runs.csv
+  dpamatch cost fit runs.csv --search square --save mine.toml
+  dpamatch cost ping-pong --runs | dpamatch cost fit -";
+
+/// Fit alpha, R_b, R_N, gamma and delta to measured runs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The runs (CSV); - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What gamma is fitted to
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = SearchArg::Steps)]
+    search: SearchArg,
+    /// Write the profile with the fitted parameters into this file
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum SearchArg {
+    /// The column steps
+    Steps,
+    /// n^2 of the runs in the worst order
+    Square,
+}
+
+pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> {
+    let (name, input) = open(&args.file)?;
+    let runs = read_csv(input).map_err(|error| bad_line(&name, &error))?;
+    let search = match args.search {
+        SearchArg::Steps => Search::Steps,
+        SearchArg::Square => Search::Square,
+    };
+    let fit = fit(&runs, profile, search).map_err(|error| BadInput(format!("{name}: {error}")))?;
+    let title = format!(
+        "{} runs, {} degrees of freedom, root mean square of the relative errors {:.4}; 95 % confidence.",
+        fit.runs, fit.freedom, fit.relative_error
+    );
+    let columns = ["place", "protocol", "runs", "parameter", "value", "low", "high", "from_ppn"];
+    let mut table = Table::new("parameters", title, columns);
+    let mut row = |head: [Cell; 3], name: &str, estimate: Option<Estimate>, from: Cell| {
+        let ends = [estimate.map(|e| e.value), estimate.map(|e| e.low), estimate.map(|e| e.high)];
+        table.row(head.into_iter().chain([name.into()]).chain(ends.map(Cell::from)).chain([from]));
+    };
+    for link in &fit.links {
+        let head = || [link.place.name().into(), link.protocol.name().into(), link.runs.into()];
+        row(head(), "alpha_s", link.alpha_s, Cell::None);
+        row(head(), "rate_bytes_per_s", link.rate_bytes_per_s, Cell::None);
+        if link.limited_from.is_some() {
+            row(
+                head(),
+                "node_rate_bytes_per_s",
+                link.node_rate_bytes_per_s,
+                link.limited_from.into(),
+            );
+        }
+    }
+    let gamma = if search == Search::Steps { "gamma_step_s" } else { "gamma_s" };
+    row(["all".into(), "all".into(), fit.runs.into()], gamma, fit.gamma_s, Cell::None);
+    if fit.delta_s_per_byte.is_some() {
+        let head = ["network".into(), "all".into(), fit.runs.into()];
+        row(head, "delta_s_per_byte", fit.delta_s_per_byte, Cell::None);
+    }
+    if let Some(file) = &args.save {
+        let mut fitted = profile.clone();
+        fit.apply(&mut fitted);
+        fitted.name =
+            file.file_stem().map_or("fitted".into(), |stem| stem.to_string_lossy().into_owned());
+        fs::write(file, fitted.to_toml())
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(vec![table])
+}

@@ -1,0 +1,90 @@
+//! `dpamatch cost hierarchy`.
+
+use std::path::Path;
+
+use dpamatch_tools::cost::Profile;
+use dpamatch_tools::cost::multigrid::{EDGE_MAX, poisson};
+use dpamatch_tools::figure::Figure;
+
+use super::super::table::Table;
+use super::product::{Spread, costs_table, panels};
+use super::{folder, progress_bar};
+
+const EXAMPLES: &str = "\
+A 7-point stencil on a cube of cells, coarsened two by two by two with a smoothed prolongation (Galerkin): coarse levels
+have few rows and many neighbours, so processes exchange many small messages there.
+
+Examples:
+  dpamatch cost hierarchy --out figures
+  dpamatch cost hierarchy --edge 96 --processes 8192 --product vector --engine list,bins,optimistic";
+
+/// The cost of products on the levels of a multigrid hierarchy of the 3-D Poisson problem.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Cells along each edge of the cube
+    #[arg(long, value_name = "CELLS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=i64::from(EDGE_MAX)))]
+    edge: u32,
+    /// The coarsest level has at most this many rows
+    #[arg(long, value_name = "ROWS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    coarsest: u32,
+    #[command(flatten)]
+    spread: Spread,
+}
+
+#[derive(clap::Parser)]
+struct Defaults {
+    #[command(flatten)]
+    args: Args,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        <Defaults as clap::Parser>::parse_from(["hierarchy"]).args
+    }
+}
+
+pub(super) fn run(
+    args: &Args,
+    profile: &Profile,
+    out: Option<&Path>,
+) -> anyhow::Result<Vec<Table>> {
+    let spread = &args.spread;
+    let levels = poisson([args.edge; 3], spread.processes, args.coarsest as usize);
+    let bar = progress_bar(levels.len() * spread.product.len());
+    let patterns: Vec<_> = levels.iter().map(|level| level.matrix.pattern()).collect();
+    let mut tables = Vec::new();
+    let heading =
+        format!("Cost of products on {}^3 cells, {} processes", args.edge, spread.processes);
+    let mut figure = Figure::new(heading);
+    for &product in &spread.product {
+        let mut costs = Vec::new();
+        for (number, (level, pattern)) in levels.iter().zip(&patterns).enumerate() {
+            costs.push(spread.cost(
+                profile,
+                &number.to_string(),
+                pattern,
+                &level.partition,
+                product,
+            )?);
+            bar.inc(1);
+        }
+        let title = format!(
+            "Matrix times {} on the levels of {}^3 cells, {} processes, {} a node, {}; microseconds of the slowest process.",
+            product.name(),
+            args.edge,
+            spread.processes,
+            profile.layout.processes_per_node,
+            profile.name
+        );
+        tables.push(costs_table(&format!("hierarchy_{}", product.name()), title, &costs));
+        let of = format!("matrix times {}", product.name());
+        figure = panels(&costs, &of, "level").into_iter().fold(figure, Figure::with);
+    }
+    bar.finish_and_clear();
+    if let Some(path) = out {
+        folder(path)?;
+        figure.write(path, "hierarchy")?;
+    }
+    Ok(tables)
+}

@@ -1,0 +1,255 @@
+//! `dpamatch cost messages`.
+
+use std::io::{Write, stderr};
+use std::path::PathBuf;
+
+use dpamatch::engine::BinCount;
+use dpamatch_tools::cost::from_trace;
+use dpamatch_tools::cost::steps::steps_by_rank;
+use dpamatch_tools::cost::{
+    MessageList, PhaseCost, Place, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
+};
+use dpamatch_tools::trace::{self, OpenOptions, TraceErrorKind};
+
+use super::super::nic_args::NicArgs;
+use super::super::table::{Cell, Table};
+use super::{BadInput, PostingArg, bad_line, engines, open, us};
+
+const EXAMPLES: &str = "\
+Input: CSV with a header line; '#' starts a comment line.
+  src, dst     ranks, from 0
+  bytes        length of the message
+  tag          its tag (0 if the column is missing)
+  comm         number of its communicator (0); src and dst are ranks of the world all the same
+  post         place of its receive in the order of posting (0), for --posting given
+  phase        name of the phase (one phase if the column is missing); one ends before the next begins
+Messages of a phase are sent and arrive in the order of the lines. Other columns are ignored.
+
+In a trace, messages of all communicators count, with ranks of the world. Phases lie between collective operations of all
+processes; the k-th messages of all senders come before the next ones; receives are posted as recorded.
+
+Output, times in microseconds: the phase's ranks, messages, bytes; the most messages that a rank receives (n); moving by
+the postal, max-rate and node-aware model; searching by gamma n^2, gamma n^2 / 3 and by the engine's steps; contention;
+and the total of the slowest rank by the chosen term of queue search.
+
+Examples:
+  dpamatch cost messages list.csv
+  dpamatch cost messages list.csv --per-rank --format csv
+  dpamatch cost messages list.csv --engine bins --bins 32 --posting worst
+  dpamatch cost messages - --queue bound < list.csv
+  dpamatch cost messages --trace run.tar.xz";
+
+/// The cost of a list of messages, per phase and rank.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The messages (CSV); - for standard input. With --trace a folder, archive or file of recorded
+    /// MPI calls
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// FILE is a trace
+    #[arg(long)]
+    trace: bool,
+    /// Engine that counts the steps
+    #[arg(long, value_name = "NAME", default_value = "list")]
+    engine: String,
+    /// Order in which a rank posts its receives; without it random, or given for a trace
+    #[arg(long, value_enum, value_name = "ORDER")]
+    posting: Option<PostingArg>,
+    /// Term of queue search that is part of the total
+    #[arg(long, value_enum, value_name = "TERM", default_value_t = TermArg::Steps)]
+    queue: TermArg,
+    /// Links that a byte passes on average; without it computed for the smallest torus that holds
+    /// the job
+    #[arg(long, value_name = "H")]
+    hops: Option<f64>,
+    /// A table of all ranks as well
+    #[arg(long)]
+    per_rank: bool,
+    /// Seed of random orders
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Bins of each hash table of the engine, 1 to 65536
+    #[arg(long, value_name = "B", default_value_t = BinCount::default())]
+    bins: BinCount,
+    #[command(flatten)]
+    nic: NicArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum TermArg {
+    /// gamma n^2
+    Bound,
+    /// gamma n^2 / 3
+    Third,
+    /// gamma per step times the steps of the engine
+    Steps,
+}
+
+impl Args {
+    /// The list and its name.
+    fn list(&self) -> anyhow::Result<(String, MessageList)> {
+        if !self.trace {
+            let (name, input) = open(&self.file)?;
+            let list = MessageList::read_csv(input).map_err(|error| bad_line(&name, &error))?;
+            return Ok((name, list));
+        }
+        let found = trace::open(&self.file, &OpenOptions::default())
+            .and_then(|trace| from_trace::read(&*trace));
+        let found = found.map_err(|error| match error.kind() {
+            TraceErrorKind::Io(_) => anyhow::Error::from(error),
+            _ => BadInput(error.to_string()).into(),
+        })?;
+        let notes = [
+            (found.left_out.unknown_bytes, "messages of unknown size are left out"),
+            (
+                found.left_out.to_no_rank,
+                "messages to ranks that their communicator does not have are left out",
+            ),
+            (
+                found.assumed_ranks,
+                "messages are of communicators whose ranks the trace does not tell; taken to be their parent's",
+            ),
+        ];
+        for (count, what) in notes.iter().filter(|(count, _)| *count > 0) {
+            writeln!(stderr(), "dpamatch: {count} {what}")?;
+        }
+        Ok((self.file.display().to_string(), found.list))
+    }
+}
+
+pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> {
+    if let Some(hops) = args.hops.filter(|hops| !(hops.is_finite() && *hops >= 0.0)) {
+        return Err(BadInput(format!("--hops is {hops}, must be finite and not negative")).into());
+    }
+    let entry = engines(std::slice::from_ref(&args.engine))?[0];
+    let (name, list) = args.list()?;
+    let term = match args.queue {
+        TermArg::Bound => QueueTerm::Bound,
+        TermArg::Third => QueueTerm::Third,
+        TermArg::Steps => QueueTerm::Steps,
+    };
+    let options = args.nic.options(args.bins);
+    let posting =
+        args.posting.unwrap_or(if args.trace { PostingArg::Given } else { PostingArg::Random });
+    let posting = posting.with_seed(args.seed);
+    let title = format!(
+        "{name} on {}: {} ranks, {} a node; microseconds of the slowest rank, steps by {} posted in {} order.",
+        profile.name,
+        list.ranks,
+        profile.layout.processes_per_node,
+        entry.name,
+        posting.name(),
+    );
+    let mut phases = Table::new("phases", title, PHASE_COLUMNS);
+    let mut ranks = Table::new("ranks", "Every rank; microseconds.", RANK_COLUMNS);
+    let mut places = Table::new(
+        "places",
+        "Where the messages go.",
+        ["phase", "place", "protocol", "messages", "bytes"],
+    );
+    let mut sum = Split::default();
+    let mut all = 0;
+    for phase in &list.phases {
+        let steps = steps_by_rank(entry, &options, &phase.messages, posting)?;
+        let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
+        sum.then(&cost.split(term));
+        all += phase.messages.len();
+        phases.row(phase_row(&phase.name, phase.messages.len(), &cost, term));
+        cost.ranks.iter().for_each(|rank| ranks.row(rank_row(&phase.name, rank)));
+        let table = by_place(profile, &phase.messages);
+        for place in Place::ALL {
+            for protocol in Protocol::ALL {
+                let (messages, bytes) = table[place as usize][protocol as usize];
+                if messages > 0 {
+                    let names =
+                        [phase.name.as_str(), place.name(), protocol.name()].map(Cell::from);
+                    places.row(names.into_iter().chain([messages.into(), bytes.into()]));
+                }
+            }
+        }
+    }
+    let columns = ["phases", "messages", "moving_us", "searching_us", "contention_us", "total_us"];
+    let mut application = Table::new("application", "All phases, one after the other.", columns);
+    let parts =
+        [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
+    application.row([list.phases.len().into(), all.into()].into_iter().chain(parts));
+    let mut tables = vec![phases, places];
+    tables.extend(args.per_rank.then_some(ranks));
+    tables.push(application);
+    Ok(tables)
+}
+
+const PHASE_COLUMNS: [&str; 16] = [
+    "phase",
+    "ranks",
+    "messages",
+    "bytes",
+    "n_max",
+    "postal_us",
+    "max_rate_us",
+    "node_aware_us",
+    "bound_us",
+    "third_us",
+    "steps_us",
+    "hops",
+    "link_bytes",
+    "contention_us",
+    "slowest",
+    "total_us",
+];
+
+fn phase_row(name: &str, messages: usize, cost: &PhaseCost, term: QueueTerm) -> Vec<Cell> {
+    let most = |value: fn(&RankCost) -> f64| Cell::from(us(cost.max_s(value)));
+    let split = cost.split(term);
+    vec![
+        name.into(),
+        cost.ranks.len().into(),
+        messages.into(),
+        cost.ranks.iter().map(|rank| rank.sent_bytes).fold(0, u64::saturating_add).into(),
+        cost.received_max().into(),
+        most(|rank| rank.postal_s),
+        most(|rank| rank.max_rate_s),
+        most(|rank| rank.transfer_s),
+        most(|rank| rank.queue_bound_s),
+        most(|rank| rank.queue_third_s),
+        most(|rank| rank.queue_steps_s.unwrap_or(0.0)),
+        cost.hops.into(),
+        cost.link_bytes.into(),
+        us(cost.contention_s).into(),
+        split.rank.into(),
+        us(split.total_s()).into(),
+    ]
+}
+
+const RANK_COLUMNS: [&str; 12] = [
+    "phase",
+    "rank",
+    "sent",
+    "sent_bytes",
+    "received",
+    "postal_us",
+    "max_rate_us",
+    "node_aware_us",
+    "bound_us",
+    "third_us",
+    "steps",
+    "steps_us",
+];
+
+fn rank_row(phase: &str, rank: &RankCost) -> Vec<Cell> {
+    vec![
+        phase.into(),
+        rank.rank.into(),
+        rank.sent.into(),
+        rank.sent_bytes.into(),
+        rank.received.into(),
+        us(rank.postal_s).into(),
+        us(rank.max_rate_s).into(),
+        us(rank.transfer_s).into(),
+        us(rank.queue_bound_s).into(),
+        us(rank.queue_third_s).into(),
+        rank.steps.into(),
+        rank.queue_steps_s.map(us).into(),
+    ]
+}

@@ -1,0 +1,249 @@
+//! `dpamatch cost`.
+
+mod contention;
+mod fit;
+mod hierarchy;
+mod messages;
+mod ping_pong;
+mod product;
+mod vectors;
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Subcommand, ValueEnum};
+use dpamatch::registry::{self, ENGINES, EngineEntry};
+use dpamatch_tools::cost::steps::Posting;
+use dpamatch_tools::cost::{BUILT_IN, InputError, Profile};
+
+use super::table::{self, Format, Table};
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+Cost = moving messages (postal, max-rate or node-aware max-rate) + searching posted receives + contention on the links.
+Searching is bounded by gamma n^2; instead of the bound, any engine can count the steps it takes.
+
+Without a subcommand: the published model's numbers, the contention test, ping-pong on every engine and the multigrid
+example, in less than a minute.
+
+Examples:
+  dpamatch cost --out figures
+  dpamatch cost messages list.csv --per-rank --engine bins
+  dpamatch cost fit runs.csv --save mine.toml && dpamatch cost messages list.csv --profile mine.toml
+  dpamatch cost ping-pong --sizes 16,256,4096 --engine list,bins,optimistic
+  dpamatch cost spmv matrix.mtx --processes 64 --set layout.processes_per_node=16
+  dpamatch cost hierarchy --edge 32 --processes 512 --product matrix
+  dpamatch cost contention --routers 8
+  dpamatch cost profile > mine.toml";
+
+/// Predict what communication costs: moving, matching, contention; fit the model's parameters.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Messages(messages::Args),
+    Fit(fit::Args),
+    PingPong(ping_pong::Args),
+    Spmv(product::Args),
+    Hierarchy(hierarchy::Args),
+    Contention(contention::Args),
+    /// Print the machine's parameters as a file; the name of a built-in profile or a file with
+    /// --profile
+    Profile,
+}
+
+/// Arguments of all subcommands.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Machine: the name of a built-in profile (blue-waters) or a TOML file
+    #[arg(long, global = true, value_name = "NAME|FILE", default_value = "blue-waters")]
+    profile: String,
+    /// Another value for one parameter of the machine; may be given several times
+    #[arg(long = "set", global = true, value_name = "TABLE.KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Form of the results
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    /// Write tables (CSV) and figures (SVG) into this folder as well
+    #[arg(long, global = true, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// The order in which receives are posted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum PostingArg {
+    /// That of the arrivals
+    Best,
+    /// In reverse
+    Worst,
+    /// A random one
+    Random,
+    /// As the input says it: the column post, or as recorded; best if it does not
+    Given,
+}
+
+impl PostingArg {
+    fn with_seed(self, seed: u64) -> Posting {
+        match self {
+            Self::Best => Posting::InOrder,
+            Self::Worst => Posting::Reverse,
+            Self::Random => Posting::Random(seed),
+            Self::Given => Posting::Given,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let common = &args.common;
+    let profile = common.profile()?;
+    let tables = match &args.what {
+        Some(What::Messages(args)) => messages::run(args, &profile)?,
+        Some(What::Fit(args)) => fit::run(args, &profile)?,
+        Some(What::PingPong(args)) => ping_pong::run(args, common.out.as_deref())?,
+        Some(What::Spmv(args)) => product::run(args, &profile, common.out.as_deref())?,
+        Some(What::Hierarchy(args)) => hierarchy::run(args, &profile, common.out.as_deref())?,
+        Some(What::Contention(args)) => contention::run(args, &profile, common.out.as_deref())?,
+        Some(What::Profile) => {
+            let mut out = output::stdout();
+            write!(out, "{}", profile.to_toml())?;
+            return Ok(out.flush()?);
+        }
+        None => {
+            let mut tables = vectors::run(&profile);
+            tables.extend(contention::run(
+                &contention::Args::default(),
+                &profile,
+                common.out.as_deref(),
+            )?);
+            tables.extend(ping_pong::run(&ping_pong::Args::default(), common.out.as_deref())?);
+            tables.extend(hierarchy::run(
+                &hierarchy::Args::default(),
+                &profile,
+                common.out.as_deref(),
+            )?);
+            tables
+        }
+    };
+    common.finish(&tables)
+}
+
+impl Common {
+    fn profile(&self) -> anyhow::Result<Profile> {
+        let built_in = BUILT_IN.iter().find(|(name, _)| *name == self.profile);
+        let text = match built_in {
+            Some((_, text)) => (*text).to_owned(),
+            None => fs::read_to_string(&self.profile).with_context(|| {
+                let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+                format!(
+                    "{}: no built-in profile ({}) and no file that can be read",
+                    self.profile,
+                    known.join(", ")
+                )
+            })?,
+        };
+        let wrong = |error: &dyn std::fmt::Display| BadInput(format!("{}: {error}", self.profile));
+        if self.overrides.is_empty() {
+            return Ok(Profile::parse(&text).map_err(|error| wrong(&error))?);
+        }
+        Profile::parse(&text).map_err(|error| wrong(&error))?;
+        let mut document: toml::Table = text.parse().map_err(|error| wrong(&error))?;
+        for text in &self.overrides {
+            set(&mut document, text).map_err(|what| BadInput(format!("--set {text}: {what}")))?;
+        }
+        let overridden = |error| BadInput(format!("{} with --set: {error}", self.profile));
+        Ok(Profile::parse(&document.to_string()).map_err(overridden)?)
+    }
+
+    fn finish(&self, tables: &[Table]) -> anyhow::Result<()> {
+        if let Some(path) = &self.out {
+            folder(path)?;
+            for table in tables {
+                let name = path.join(format!("{}.csv", table.name.replace('_', "-")));
+                fs::write(&name, table.csv())
+                    .with_context(|| format!("cannot write {}", name.display()))?;
+            }
+        }
+        let mut out = output::stdout();
+        table::write(&mut *out, tables, self.format)?;
+        Ok(out.flush()?)
+    }
+}
+
+/// Sets `table.key=value` in a file of parameters.
+fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
+    let (path, value) = text.split_once('=').ok_or("must be TABLE.KEY=VALUE")?;
+    let parse =
+        |value: &str| format!("v = {}", value.trim()).parse::<toml::Table>().ok()?.remove("v");
+    let value = parse(value).ok_or_else(|| format!("{value:?} is no number"))?;
+    let (tables, key) = path.trim().rsplit_once('.').ok_or("must be TABLE.KEY=VALUE")?;
+    let mut table = document;
+    for name in tables.split('.') {
+        table = match table.get_mut(name) {
+            Some(toml::Value::Table(inner)) => inner,
+            _ => return Err(format!("there is no table {tables}")),
+        };
+    }
+    // Rates are real numbers even if they are written without a point.
+    let value = match (table.get(key), &value) {
+        (Some(toml::Value::Float(_)), toml::Value::Integer(number)) => {
+            toml::Value::Float(*number as f64)
+        }
+        _ => value,
+    };
+    table.insert(key.to_owned(), value);
+    Ok(())
+}
+
+/// An input and its name in messages; `-` is standard input.
+fn open(file: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
+    if file == Path::new("-") {
+        return Ok(("<stdin>".to_owned(), Box::new(io::stdin().lock())));
+    }
+    let name = file.display().to_string();
+    let input = File::open(file).with_context(|| name.clone())?;
+    Ok((name, Box::new(BufReader::new(input))))
+}
+
+fn bad_line(name: &str, error: &InputError) -> BadInput {
+    BadInput(format!("{name}:{}: {}", error.line, error.what))
+}
+
+fn engines(names: &[String]) -> Result<Vec<&'static EngineEntry>, BadInput> {
+    let known = || ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+    let find = |name: &String| {
+        registry::find(name)
+            .ok_or_else(|| BadInput(format!("unknown engine {name}; known: {}, all", known())))
+    };
+    if names.iter().any(|name| name == "all") {
+        return Ok(ENGINES.iter().collect());
+    }
+    names.iter().map(find).collect()
+}
+
+/// Makes the folder for figures.
+fn folder(path: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))
+}
+
+/// A bar on standard error, hidden if that is no terminal.
+fn progress_bar(steps: usize) -> indicatif::ProgressBar {
+    let bar = indicatif::ProgressBar::new(steps as u64);
+    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Microseconds.
+fn us(seconds: f64) -> f64 {
+    seconds * 1e6
+}

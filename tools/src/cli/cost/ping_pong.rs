@@ -1,0 +1,206 @@
+//! `dpamatch cost ping-pong`.
+
+use std::path::Path;
+
+use dpamatch::engine::BinCount;
+use dpamatch_tools::cost::emulator::{
+    EnginePrediction, MeasureError, Measured, Predicted, Settings, measure, predict,
+};
+use dpamatch_tools::cost::steps::StepsError;
+use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
+
+use super::super::nic_args::NicArgs;
+use super::super::table::{Cell, Table};
+use super::{BadInput, engines, folder, progress_bar, us};
+
+const EXAMPLES: &str = "\
+HighVolumePingPong (M8): n messages at once to a partner and n back, the bytes of all together always the same. Receives
+are posted in the order of sending (best), in reverse (worst), or in a random order. Each engine matches both sides;
+'endpoint' is the whole way through two endpoints with payloads. The time of a message and gamma are fitted to the best
+and worst orders; the random orders are predicted, unseen.
+
+With --runs only the measured runs, in the columns that 'dpamatch cost fit' reads; the fit knows no set-up time of a run,
+so leave small sizes out.
+
+Examples:
+  dpamatch cost ping-pong --out figures
+  dpamatch cost ping-pong --engine list --sizes 64,256,1024,4096,10000
+  dpamatch cost ping-pong --engine list --runs | dpamatch cost fit - --search square";
+
+/// Measure HighVolumePingPong on the engines, and compare with what the model predicts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
+pub(super) struct Args {
+    /// Engines by name, 'all', and 'endpoint'
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "all,endpoint")]
+    engine: Vec<String>,
+    /// Messages each way
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "16,64,256,1024,2048",
+          value_parser = clap::value_parser!(u32).range(1..=MESSAGES_MAX))]
+    sizes: Vec<u32>,
+    /// Bytes each way, all messages together
+    #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = clap::value_parser!(u64).range(1..=BYTES_MAX))]
+    bytes: u64,
+    /// Times that everything is measured; the shortest counts
+    #[arg(long, value_name = "ROUNDS", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Seed of random orders
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Print the measured runs as input of 'dpamatch cost fit'
+    #[arg(long)]
+    runs: bool,
+    /// Bins of each hash table, 1 to 65536
+    #[arg(long, value_name = "B", default_value_t = BinCount::default())]
+    bins: BinCount,
+    #[command(flatten)]
+    nic: NicArgs,
+}
+
+/// Most messages: a list's worst order of this many takes half an hour.
+const MESSAGES_MAX: i64 = 1_000_000;
+const BYTES_MAX: u64 = 1 << 28;
+
+#[derive(clap::Parser)]
+struct Defaults {
+    #[command(flatten)]
+    args: Args,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        <Defaults as clap::Parser>::parse_from(["ping-pong", "--workers", "0"]).args
+    }
+}
+
+pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
+    let (endpoints, names): (Vec<_>, Vec<_>) =
+        args.engine.iter().cloned().partition(|name| name == "endpoint");
+    let engines = engines(&names)?;
+    let settings = Settings {
+        sizes: args.sizes.clone(),
+        total_bytes: args.bytes,
+        rounds: args.rounds,
+        seed: args.seed,
+        options: args.nic.options(args.bins),
+    };
+    let kinds = engines.len() + usize::from(!endpoints.is_empty());
+    let bar = progress_bar(kinds * args.sizes.len() * 3 * args.rounds as usize);
+    let measured = measure(&engines, !endpoints.is_empty(), &settings, |engine| {
+        bar.inc(1);
+        bar.set_message(engine.to_owned());
+    });
+    bar.finish_and_clear();
+    let measured = measured.map_err(|error| match error {
+        MeasureError::Engine(StepsError::Build(error)) => BadInput(error.to_string()).into(),
+        error => anyhow::Error::from(error),
+    })?;
+    if args.runs {
+        return Ok(vec![runs_table(&measured, args.bytes)]);
+    }
+    let predictions = predict(&measured);
+    if let Some(path) = out {
+        folder(path)?;
+        figure(&predictions).write(path, "ping-pong")?;
+    }
+    Ok(vec![fitted_table(&predictions), predicted_table(&predictions)])
+}
+
+/// Per way: the fit's formula is of one way.
+fn runs_table(measured: &[Measured], bytes: u64) -> Table {
+    let columns = ["engine", "order", "messages", "bytes", "steps", "seconds"];
+    let mut table = Table::new("runs", "Measured runs, one way.", columns);
+    for run in measured {
+        table.row([
+            run.engine.into(),
+            run.order.into(),
+            run.messages.into(),
+            bytes.into(),
+            run.steps.into(),
+            (run.seconds / 2.0).into(),
+        ]);
+    }
+    table
+}
+
+fn fitted_table(predictions: &[EnginePrediction]) -> Table {
+    let columns = [
+        "engine",
+        "message_ns",
+        "gamma_step_ns",
+        "low",
+        "high",
+        "gamma_ns",
+        "error_steps",
+        "error_bound",
+        "error_third",
+    ];
+    let title = "Fitted to best and worst order (nanoseconds, 95 % confidence); mean relative error of the random orders, \
+                 predicted by steps, by gamma n^2 and by gamma n^2 / 3.";
+    let mut table = Table::new("ping_pong_fit", title, columns);
+    for prediction in predictions {
+        let ns = |seconds: f64| seconds * 1e9;
+        let step = prediction.gamma_step_s;
+        table.row([
+            prediction.engine.into(),
+            prediction.message_s.map(|e| ns(e.value)).into(),
+            step.map(|e| ns(e.value)).into(),
+            step.map(|e| ns(e.low)).into(),
+            step.map(|e| ns(e.high)).into(),
+            prediction.gamma_s.map(|e| ns(e.value)).into(),
+            prediction.error_steps.into(),
+            prediction.error_bound.into(),
+            prediction.error_third.into(),
+        ]);
+    }
+    table
+}
+
+fn predicted_table(predictions: &[EnginePrediction]) -> Table {
+    let columns = [
+        "engine",
+        "order",
+        "messages",
+        "steps",
+        "measured_us",
+        "by_steps_us",
+        "by_bound_us",
+        "by_third_us",
+    ];
+    let mut table = Table::new("ping_pong_runs", "Ping-pong, both ways.", columns);
+    for test in predictions.iter().flat_map(|prediction| &prediction.tests) {
+        let run = &test.measured;
+        let times = [run.seconds, test.by_steps_s, test.by_bound_s, test.by_third_s];
+        let head = [run.engine.into(), run.order.into(), run.messages.into(), run.steps.into()];
+        table.row(head.into_iter().chain(times.map(|s| Cell::from(us(s)))));
+    }
+    table
+}
+
+/// A panel for each engine: measured times as lines, the model's dashed.
+fn figure(predictions: &[EnginePrediction]) -> Figure {
+    let mut figure =
+        Figure::new("HighVolumePingPong: measured, and predicted by steps (random order unseen)");
+    for prediction in predictions {
+        let (x, y) = (Axis::powers("messages each way"), Axis::log("microseconds, both ways"));
+        let mut panel = Lines::new(prediction.engine, x, y);
+        let points = |order, time: fn(&Predicted) -> f64| {
+            let tests = prediction.tests.iter().filter(move |test| test.measured.order == order);
+            tests.map(move |test| (f64::from(test.measured.messages), us(time(test))))
+        };
+        for order in ["worst", "random", "best"] {
+            panel = panel
+                .with(Series::line(
+                    format!("{order}, measured"),
+                    points(order, |test| test.measured.seconds),
+                ))
+                .with(Series::limit(
+                    format!("{order}, by steps"),
+                    points(order, |test| test.by_steps_s),
+                ));
+        }
+        let bound = points("random", |test| test.by_bound_s);
+        figure = figure.with(panel.with(Series::limit("random, by gamma n^2", bound)));
+    }
+    figure
+}

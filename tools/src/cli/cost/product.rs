@@ -1,0 +1,231 @@
+//! `dpamatch cost spmv`, and what it shares with `dpamatch cost hierarchy`.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use dpamatch::engine::BinCount;
+use dpamatch::registry::EngineOptions;
+use dpamatch_tools::cost::matrix_market::read;
+use dpamatch_tools::cost::sparse::Pattern;
+use dpamatch_tools::cost::spmv::{Partition, Product, messages};
+use dpamatch_tools::cost::steps::steps_by_rank;
+use dpamatch_tools::cost::{PhaseCost, Profile, QueueTerm, Split};
+use dpamatch_tools::figure::{Axis, Bars, Figure};
+
+use super::super::table::{Cell, Table};
+use super::{BadInput, PostingArg, bad_line, engines, folder, open, us};
+
+const EXAMPLES: &str = "\
+Rows are spread evenly, consecutive ones to the same process, the vector like the rows. For each pair of processes one
+message carries what the one lacks: 8 bytes for each element of the vector, or for --product matrix whole rows.
+
+Examples:
+  dpamatch cost spmv matrix.mtx --processes 64
+  dpamatch cost spmv matrix.mtx --processes 1024 --product matrix --engine list,bins,optimistic
+  gunzip < matrix.mtx.gz | dpamatch cost spmv - --processes 64 --format json";
+
+/// The cost of a product with a sparse matrix from a Matrix Market file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The matrix (Matrix Market, coordinate format); - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    spread: Spread,
+}
+
+/// How a product is spread and what counts its steps.
+#[derive(Debug, clap::Args)]
+pub(super) struct Spread {
+    /// Processes that the rows are spread over
+    #[arg(long, value_name = "P", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(super) processes: u32,
+    /// Which product
+    #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',', default_values_t = [ProductArg::Vector, ProductArg::Matrix])]
+    pub(super) product: Vec<ProductArg>,
+    /// Engines that count the steps
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "list,bins")]
+    engine: Vec<String>,
+    /// Order in which a process posts its receives
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = PostingArg::Random)]
+    posting: PostingArg,
+    /// Bins of each hash table of an engine, 1 to 65536
+    #[arg(long, value_name = "B", default_value_t = BinCount::default())]
+    bins: BinCount,
+    /// Seed of random orders
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum ProductArg {
+    /// Matrix times vector
+    Vector,
+    /// Matrix times itself
+    Matrix,
+}
+
+impl ProductArg {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Vector => "vector",
+            Self::Matrix => "matrix",
+        }
+    }
+}
+
+/// The cost of one product, by each way of counting the search.
+#[derive(Debug)]
+pub(super) struct ProductCost {
+    label: String,
+    rows: u32,
+    entries: usize,
+    messages: usize,
+    cost: PhaseCost,
+    /// By gamma n^2, gamma n^2 / 3, and the steps of each engine.
+    splits: Vec<(String, Split)>,
+    /// Most steps of a process, over n^2, by engine.
+    shares: Vec<f64>,
+}
+
+impl Spread {
+    /// Costs of a matrix under this label.
+    pub(super) fn cost(
+        &self,
+        profile: &Profile,
+        label: &str,
+        pattern: &Pattern,
+        partition: &Partition,
+        product: ProductArg,
+    ) -> anyhow::Result<ProductCost> {
+        let product = match product {
+            ProductArg::Vector => Product::Vector,
+            ProductArg::Matrix => Product::Matrix,
+        };
+        let messages = messages(pattern, partition, product);
+        let options = EngineOptions { bins: self.bins, threads: false, ..EngineOptions::default() };
+        let bound = PhaseCost::of(profile, partition.processes(), &messages, None, None);
+        let mut splits = vec![
+            ("bound".to_owned(), bound.split(QueueTerm::Bound)),
+            ("third".to_owned(), bound.split(QueueTerm::Third)),
+        ];
+        let mut shares = Vec::new();
+        for entry in engines(&self.engine)? {
+            let steps =
+                steps_by_rank(entry, &options, &messages, self.posting.with_seed(self.seed))?;
+            let cost = PhaseCost::of(profile, partition.processes(), &messages, None, Some(&steps));
+            splits.push((entry.name.to_owned(), cost.split(QueueTerm::Steps)));
+            let most = steps.values().copied().max().unwrap_or(0) as f64;
+            shares.push(most / (cost.received_max() as f64).powi(2).max(1.0));
+        }
+        Ok(ProductCost {
+            label: label.to_owned(),
+            rows: pattern.rows,
+            entries: pattern.entries().len(),
+            messages: messages.len(),
+            cost: bound,
+            splits,
+            shares,
+        })
+    }
+}
+
+/// A table of such costs.
+pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> Table {
+    let engines: Vec<&str> = costs.first().map_or(Vec::new(), |cost| {
+        cost.splits.iter().skip(2).map(|(name, _)| name.as_str()).collect()
+    });
+    let mut columns: Vec<String> = [
+        "label",
+        "rows",
+        "entries_per_row",
+        "messages",
+        "n_max",
+        "moving_us",
+        "contention_us",
+        "bound_us",
+        "third_us",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    columns.extend(engines.iter().map(|name| format!("{name}_us")));
+    columns.extend(engines.iter().map(|name| format!("{name}_steps/n2")));
+    columns.extend(["total_bound_us".to_owned(), "queue_share".to_owned()]);
+    let mut table = Table::new(name, title, columns);
+    for cost in costs {
+        let bound = &cost.splits[0].1;
+        let mut row: Vec<Cell> = vec![
+            cost.label.as_str().into(),
+            cost.rows.into(),
+            (cost.entries as f64 / f64::from(cost.rows.max(1))).into(),
+            cost.messages.into(),
+            cost.cost.received_max().into(),
+            us(bound.transfer_s).into(),
+            us(bound.contention_s).into(),
+        ];
+        row.extend(cost.splits.iter().map(|(_, split)| Cell::from(us(split.queue_s))));
+        row.extend(cost.shares.iter().map(|&share| Cell::from(share)));
+        row.push(us(bound.total_s()).into());
+        row.push((bound.queue_s / bound.total_s().max(f64::MIN_POSITIVE)).into());
+        table.row(row);
+    }
+    table
+}
+
+/// Stacked parts of the slowest process, a panel for each way of counting the search but a third of
+/// the bound.
+pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars> {
+    let ways: Vec<&str> = costs
+        .first()
+        .map_or(Vec::new(), |cost| cost.splits.iter().map(|(name, _)| name.as_str()).collect());
+    let panel = |(way, name): (usize, &&str)| {
+        let title = match *name {
+            "bound" => format!("{of}: queue search by gamma n^2"),
+            name => format!("{of}: by the steps of {name}"),
+        };
+        let labels = costs.iter().map(|cost| cost.label.as_str());
+        let parts = |part: fn(&Split) -> f64| {
+            costs.iter().map(move |cost| us(part(&cost.splits[way].1))).collect::<Vec<_>>()
+        };
+        Bars::new(title, x_title, Axis::linear("microseconds"), labels)
+            .stacked()
+            .with("moving", parts(|split| split.transfer_s))
+            .with("queue search", parts(|split| split.queue_s))
+            .with("contention", parts(|split| split.contention_s))
+    };
+    ways.iter().enumerate().filter(|(_, name)| **name != "third").map(panel).collect()
+}
+
+pub(super) fn run(
+    args: &Args,
+    profile: &Profile,
+    out: Option<&Path>,
+) -> anyhow::Result<Vec<Table>> {
+    let spread = &args.spread;
+    let (name, input) = open(&args.file)?;
+    let pattern = read(input).map_err(|error| bad_line(&name, &error))?;
+    if pattern.rows != pattern.columns {
+        let text = format!(
+            "{name}: {} rows and {} columns; a square matrix is needed",
+            pattern.rows, pattern.columns
+        );
+        return Err(BadInput(text).into());
+    }
+    let partition = Partition::even(pattern.rows, spread.processes);
+    let cost =
+        |&product: &ProductArg| spread.cost(profile, product.name(), &pattern, &partition, product);
+    let costs = spread.product.iter().map(cost).collect::<anyhow::Result<Vec<_>>>()?;
+    if let Some(path) = out {
+        folder(path)?;
+        let figure = panels(&costs, "product with", "what")
+            .into_iter()
+            .fold(Figure::new(&name), Figure::with);
+        figure.write(path, "spmv")?;
+    }
+    let title = format!(
+        "{name} on {}, {} processes, {} a node; microseconds of the slowest process.",
+        profile.name, spread.processes, profile.layout.processes_per_node
+    );
+    Ok(vec![costs_table("spmv_cost", title, &costs)])
+}

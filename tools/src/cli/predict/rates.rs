@@ -1,0 +1,169 @@
+//! Rates by number of handlers.
+
+use dpamatch_predict::{Offer, Part, Prediction, Setup, limits, predict};
+use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
+
+use super::super::BadInput;
+use super::super::table::{Cell, Table};
+use super::recorded::{RecordedArgs, describe};
+use super::{Common, Threads, Workload, make, numbers, wrong};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RatesArgs {
+    /// Numbers of handlers, each on an EU of its own; N-M for all from N to M
+    #[arg(
+        long,
+        value_name = "N,N-M..",
+        value_delimiter = ',',
+        default_value = "1,2,4,8,16,32,64,128,190"
+    )]
+    threads: Vec<Threads>,
+    /// Workloads: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P
+    /// (P per cent of the receives equal)
+    #[arg(
+        long,
+        value_name = "NAME,NAME..",
+        value_delimiter = ',',
+        default_value = "nc,wc-fp,wc-sp,mixed:25",
+        conflicts_with = "trace"
+    )]
+    workload: Vec<String>,
+    /// Messages of a window [default: the profile's driver.window]
+    #[arg(long, value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(1..=65536))]
+    window: Option<u64>,
+    /// An endless stream in place of windows
+    #[arg(long, conflicts_with_all = ["window", "trace"])]
+    stream: bool,
+    /// Length of each message in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 8, conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(0..=4096))]
+    bytes: u32,
+    #[command(flatten)]
+    pub(super) recorded: RecordedArgs,
+}
+
+/// Columns for every workload.
+const COLUMNS: [&str; 9] = [
+    "workload",
+    "handlers",
+    "rate",
+    "us per block",
+    "fast",
+    "slow",
+    "EUs busy %",
+    "limit",
+    "gain %",
+];
+/// And for a sequence, from a message's arrival to the end of its handler.
+const LATENCY: [&str; 2] = ["latency us", "longest us"];
+
+pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
+    let recorded = args.recorded.load(common)?;
+    let window = if args.stream { Some(0) } else { args.window };
+    let change = |setup: Setup| {
+        let mut setup = setup;
+        setup.profile.driver.window =
+            window.map_or(setup.profile.driver.window, |window| window as usize);
+        setup
+    };
+    let profile = change(common.setup(1)?).profile;
+    let what = match &recorded {
+        Some(Workload { name, offer: Offer::Sequence(sequence), .. }) => {
+            format!("{name}: {}", describe(sequence))
+        }
+        _ if profile.driver.window == 0 => {
+            format!("an endless stream, messages of {} bytes", args.bytes)
+        }
+        _ => format!("windows of {}, messages of {} bytes", profile.driver.window, args.bytes),
+    };
+    let title = format!(
+        "Predicted rates on {} (version {}), {what}, in M messages/s of virtual time.",
+        profile.name, profile.version
+    );
+    let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
+    let mut table = Table::new("rates", title, COLUMNS.iter().chain(latency).copied());
+    let workloads: Vec<Workload> = match recorded {
+        Some(recorded) => vec![recorded],
+        None => {
+            let parse = |name: &String| Workload::parse(name, common.seed, args.bytes);
+            args.workload.iter().map(parse).collect::<Result<_, BadInput>>()?
+        }
+    };
+    let bar = progress(workloads.len() * numbers(&args.threads).count());
+    let mut lines = Vec::new();
+    for workload in &workloads {
+        let mut points = Vec::new();
+        for handlers in numbers(&args.threads) {
+            let setup = change(workload.setup(common, handlers)?);
+            let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
+            table.row(row(workload, &setup, &now)?);
+            points.push((handlers as f64, now.rate));
+            bar.inc(1);
+        }
+        lines.push(Series::line(workload.name.clone(), points));
+    }
+    bar.finish_and_clear();
+    if let Some(folder) = &common.out {
+        make(folder)?;
+        let panel = Lines::new(
+            "Predicted rate",
+            Axis::powers("handlers"),
+            Axis::linear("M messages/s, virtual"),
+        );
+        let panel = lines.into_iter().fold(panel, Lines::with);
+        Figure::new(format!("Predicted for {}", profile.name))
+            .with(panel)
+            .write(folder, "predicted_rates")?;
+    }
+    common.show(&[table])
+}
+
+fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<Vec<Cell>> {
+    let gains = limits(setup, &workload.offer, now).map_err(wrong)?;
+    let first = gains.first().filter(|gain| gain.gain > 0.005);
+    let part = &now.part;
+    let (block_us, latency) = match workload.offer {
+        Offer::Pattern { .. } => (setup.handlers as f64 / now.rate, vec![]),
+        Offer::Sequence(_) => {
+            let (mean, longest) = latency_us(part);
+            (
+                part.time as f64 / 1e6 / part.count("blocks").max(1) as f64,
+                vec![mean.into(), longest.into()],
+            )
+        }
+    };
+    let mut row: Vec<Cell> = vec![
+        workload.name.as_str().into(),
+        setup.handlers.into(),
+        now.rate.into(),
+        block_us.into(),
+        part.count("fast").into(),
+        part.count("slow").into(),
+        busy(part).into(),
+        first.map(|gain| gain.limit.name()).into(),
+        first.map_or(Cell::None, |gain| (gain.gain * 100.0).into()),
+    ];
+    row.extend(latency);
+    Ok(row)
+}
+
+/// Share of the EUs' time that is no waiting, in per cent.
+fn busy(part: &Part) -> f64 {
+    let busy: u64 = part.outcome.eus.iter().map(|eu| eu.time.busy()).sum();
+    100.0 * busy as f64 / (part.time.max(1) as f64 * part.outcome.eus.len() as f64)
+}
+
+/// Mean and longest time from a message's arrival to the end of its handler.
+pub(super) fn latency_us(part: &Part) -> (f64, f64) {
+    let sum: u64 = part.outcome.eus.iter().map(|eu| eu.latency).sum();
+    let longest = part.outcome.eus.iter().map(|eu| eu.latency_max).max().unwrap_or(0);
+    (sum as f64 / 1e6 / part.messages.max(1) as f64, longest as f64 / 1e6)
+}
+
+/// A bar on standard error, hidden if that is no terminal.
+pub(super) fn progress(steps: usize) -> indicatif::ProgressBar {
+    let bar = indicatif::ProgressBar::new(steps as u64);
+    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,146 @@
+//! A rank's recorded posts and arrivals as what is offered.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use dpamatch::Rank;
+use dpamatch_predict::{Event, Offer, Sequence};
+use dpamatch_tools::analyze::Run;
+use dpamatch_tools::analyze::order::Network;
+use dpamatch_tools::sequence;
+use dpamatch_tools::trace::OpenOptions;
+
+use super::super::BadInput;
+use super::super::analyze::{Order, name_of};
+use super::super::interrupt::Interrupt;
+use super::super::trace::{bad_input, open};
+use super::rates::progress;
+use super::{Common, Workload};
+
+/// A trace in place of the synthetic workloads.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "A recorded program in place of workloads")]
+pub(super) struct RecordedArgs {
+    /// A trace of MPI calls: folder, archive or file
+    #[arg(long, value_name = "TRACE")]
+    trace: Option<PathBuf>,
+    /// The rank whose posts and arrivals are offered [default: the one that gets most messages]
+    #[arg(long, value_name = "R", requires = "trace")]
+    rank: Option<u32>,
+    /// In which order posts and arrivals come, as for `dpamatch analyze`
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal, requires = "trace")]
+    order: Order,
+    /// Use what can be read of broken files
+    #[arg(long, requires = "trace")]
+    salvage: bool,
+    /// When they come
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Times::Fast, requires = "trace")]
+    times: Times,
+    #[command(flatten)]
+    posts: PostArgs,
+}
+
+/// What a sequence costs besides its messages.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct PostArgs {
+    /// Posts, probes and cancels of a recorded sequence take no time
+    #[arg(long)]
+    free_posts: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Times {
+    /// As fast as the wire of the profile brings them
+    Fast,
+    /// Not before the time that the order gives: of the recorded clocks, or of the simulated
+    /// network
+    Recorded,
+}
+
+/// Communicators of a sequence: each takes the memory of its tables.
+const COMMUNICATORS_MAX: u32 = 256;
+
+impl PostArgs {
+    /// A sequence as what is offered.
+    pub(super) fn workload(self, name: String, sequence: Sequence) -> Result<Workload, BadInput> {
+        if sequence.comms() > COMMUNICATORS_MAX {
+            return Err(BadInput(format!("{name}: more than {COMMUNICATORS_MAX} communicators")));
+        }
+        if sequence.messages() == 0 {
+            return Err(BadInput(format!("{name}: no messages arrive")));
+        }
+        let offer = Offer::Sequence(sequence);
+        Ok(Workload { name, offer, fast_path: None, charge_commands: !self.free_posts })
+    }
+}
+
+impl RecordedArgs {
+    /// Whether a trace is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// The sequence of the trace, if one is given.
+    pub(super) fn load(&self, common: &Common) -> anyhow::Result<Option<Workload>> {
+        let Some(path) = &self.trace else { return Ok(None) };
+        self.sequence(path, common).map(Some)
+    }
+
+    fn sequence(&self, path: &Path, common: &Common) -> anyhow::Result<Workload> {
+        let bad = |what: String| BadInput(format!("{}: {what}", path.display()));
+        let rank = self
+            .rank
+            .map(Rank::new)
+            .transpose()
+            .map_err(|error| BadInput(format!("--rank: {error}")))?;
+        let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
+        let source = open(path, options, &Interrupt::catch()?)?;
+        let bar = progress(source.ranks().len());
+        let run = Run::load(source.as_ref(), |_| bar.inc(1)).map_err(bad_input)?;
+        bar.finish_and_clear();
+        let at = match self.rank {
+            Some(rank) => run.programs.iter().position(|program| program.rank == rank),
+            None => {
+                (0..run.programs.len()).max_by_key(|&at| (run.inbound[at].len(), usize::MAX - at))
+            }
+        };
+        let at = at.ok_or_else(|| bad("no trace of this rank".to_owned()))?;
+        let network = Network { seed: common.seed, ..Network::default() };
+        let (orders, ..) =
+            run.orders(self.order.choice(common.seed), network).ok_or_else(|| {
+                bad("--order time: not all ranks of the trace have wall times".to_owned())
+            })?;
+        let order = &orders[at];
+        let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));
+        // A recorded order has no matched probes: they are receives there.
+        let mut events =
+            sequence(run.view(at).events(order)).map_err(|event| bad(event.to_string()))?;
+        if self.times == Times::Recorded {
+            let times: Option<Vec<u64>> =
+                (0..order.len()).map(|place| order.time_ns(place)).collect();
+            let times = times.ok_or_else(|| {
+                bad("--times recorded goes with --order causal or time: other orders have no times"
+                    .to_owned())
+            })?;
+            events = events.at(times);
+        }
+        Ok(self.posts.workload(name, events)?)
+    }
+}
+
+/// What is in a sequence, in words.
+pub(super) fn describe(sequence: &Sequence) -> String {
+    let mut counts = [0_u64; 4];
+    for event in sequence.events() {
+        counts[match event {
+            Event::Arrive { .. } => 0,
+            Event::Post { .. } => 1,
+            Event::Probe { .. } => 2,
+            Event::Cancel { .. } => 3,
+        }] += 1;
+    }
+    let when =
+        if sequence.is_timed() { "at their times" } else { "as fast as the wire brings them" };
+    let [messages, posts, probes, cancels] = counts;
+    format!("{messages} messages {when}, {posts} posts, {probes} probes, {cancels} cancels")
+}

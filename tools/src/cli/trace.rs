@@ -1,0 +1,147 @@
+//! `dpamatch trace`: the readers of recorded MPI calls at work.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Subcommand, ValueEnum};
+use comfy_table::{CellAlignment, Table, presets};
+use dpamatch::Rank;
+use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
+use indicatif::ProgressBar;
+
+use super::interrupt::{Interrupt, Interrupted};
+use super::{BadInput, output};
+
+mod check;
+mod dump;
+mod info;
+
+const EXAMPLES: &str = "\
+PATH is a folder with the files of a run, the .meta file of one of several runs, a .tar archive (also .tar.xz,
+.tar.gz, .tar.zst), or the file of one rank. Rank files are DUMPI binary files or texts of dumpi2ascii; all may
+be packed.
+
+Examples:
+  dpamatch trace info  lulesh-27.dumpi.tar.xz       ranks, versions, calls by class and function
+  dpamatch trace check lulesh-27.dumpi.tar.xz       read everything, compare with the counts in the footers
+  dpamatch trace dump  lulesh-27.dumpi.tar.xz --rank 3 --limit 20
+  dpamatch trace dump  rank-0000.txt --format json  one JSON object a line
+  dpamatch trace check --salvage cut.bin --as-rank 1";
+
+/// Look into traces of MPI calls.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Info(info::Args),
+    Check(check::Args),
+    Dump(dump::Args),
+}
+
+/// Which trace, and how it is read.
+#[derive(Debug, clap::Args)]
+struct TraceArgs {
+    /// Folder, archive, .meta file or rank file
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// Save what can be saved of files that are cut off or damaged
+    #[arg(long)]
+    salvage: bool,
+    /// Keep what unpacking gave in this folder, so that it is there at once the next time
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// The rank that a single file is of, if its name does not say so
+    #[arg(long, value_name = "R")]
+    as_rank: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.command {
+        Command::Info(args) => info::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Dump(args) => dump::run(args),
+    }
+}
+
+impl TraceArgs {
+    fn open(&self) -> anyhow::Result<Box<dyn TraceSource>> {
+        let rank =
+            self.as_rank.map(Rank::new).transpose().map_err(|error| BadInput(error.to_string()))?;
+        let options = OpenOptions {
+            salvage: self.salvage,
+            rank,
+            cache: self.cache.clone(),
+            ..OpenOptions::default()
+        };
+        open(&self.path, options, &Interrupt::catch()?)
+    }
+}
+
+/// Opens a trace, and tells what its user should know about it. A cache that is half written goes
+/// away when the user wants to stop; without a cache there is nothing to clean up.
+pub(super) fn open(
+    path: &Path,
+    options: OpenOptions,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Box<dyn TraceSource>> {
+    let trace = if options.cache.is_some() {
+        interrupt.shield(|wanted| {
+            let options = OpenOptions { interrupt: Some(Arc::clone(wanted)), ..options };
+            trace::open(path, &options).map_err(bad_input)
+        })?
+    } else {
+        trace::open(path, &options).map_err(bad_input)?
+    };
+    for notice in &trace.run().notices {
+        eprintln!("note: {notice}");
+    }
+    Ok(trace)
+}
+
+/// Files that are wrong are bad input; those that cannot be read are not.
+pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
+    match error.kind() {
+        TraceErrorKind::Io(_) => error.into(),
+        TraceErrorKind::Interrupted => Interrupted.into(),
+        TraceErrorKind::Truncated(_) => {
+            BadInput(format!("{error}; --salvage reads what is there")).into()
+        }
+        _ => BadInput(error.to_string()).into(),
+    }
+}
+
+/// Every rank, read to its end.
+fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
+    let bar = ProgressBar::new(trace.ranks().len() as u64);
+    let ranks = trace::per_rank(trace, |_, reader| {
+        let tally = trace::tally(reader, &|| Ok(()));
+        bar.inc(1);
+        tally
+    });
+    bar.finish_and_clear();
+    ranks
+}
+
+/// A table without lines, numbers to the right from the second column on.
+fn numbers_table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if i > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}

@@ -1,0 +1,111 @@
+//! `dpamatch trace check`.
+
+use std::io::Write;
+
+use comfy_table::CellAlignment;
+use dpamatch::Rank;
+use dpamatch_tools::trace::{Counts, Tally, TraceError};
+use serde_json::json;
+
+use super::{BadInput, Format, TraceArgs, bad_input, numbers_table, output};
+
+/// Read every call of every rank, and compare their numbers with what each file's footer says
+///
+/// Exit code 2 if a file is damaged or says something else; with --salvage only if it says
+/// something else about calls that are there.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// Form of the report
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let trace = args.trace.open()?;
+    let ranks = super::tallies(trace.as_ref());
+    let mut out = output::stdout();
+    match args.format {
+        Format::Text => text(&ranks, &mut *out)?,
+        Format::Json => {
+            for (rank, result) in &ranks {
+                writeln!(out, "{}", json_line(*rank, result))?;
+            }
+        }
+    }
+    out.flush()?;
+    let wrong = ranks.iter().filter(|(_, result)| !is_good(result)).count();
+    match ranks.into_iter().find_map(|(_, result)| result.err()) {
+        // The first error is the message of the command; the others have been printed.
+        Some(error) => Err(bad_input(error)),
+        None if wrong > 0 => {
+            Err(BadInput(format!("{wrong} ranks have other calls than their footers say")).into())
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_good(result: &Result<Tally, TraceError>) -> bool {
+    // Of a rank that was cut off the footer may promise more.
+    result.as_ref().is_ok_and(|tally| tally.differences.is_empty() || tally.salvage.is_some())
+}
+
+fn verdict(result: &Result<Tally, TraceError>) -> String {
+    let tally = match result {
+        Err(error) => return error.to_string(),
+        Ok(tally) => tally,
+    };
+    if let Some(salvage) = &tally.salvage {
+        return format!("salvaged: {}", salvage.message);
+    }
+    match (&tally.info.footer, &tally.differences[..]) {
+        (None, _) => "read; no footer to compare with".to_owned(),
+        (Some(_), []) => "agrees with the footer".to_owned(),
+        (Some(_), differences) => differences
+            .iter()
+            .map(|(function, promised, records)| {
+                format!("{function}: {records} records, footer {promised}")
+            })
+            .collect::<Vec<_>>()
+            .join("; "),
+    }
+}
+
+fn text(ranks: &[(Rank, Result<Tally, TraceError>)], out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut table = numbers_table(["rank", "calls", "left out", "result"]);
+    if let Some(result) = table.column_mut(3) {
+        result.set_cell_alignment(CellAlignment::Left);
+    }
+    let mut all = Counts::default();
+    for (rank, result) in ranks {
+        let tally = result.as_ref().ok();
+        let calls = tally.map_or("-".to_owned(), |tally| tally.calls.total().to_string());
+        let footer = tally.and_then(|tally| tally.info.footer.as_ref());
+        let ignored = footer.map_or("-".to_owned(), |footer| footer.ignored.total().to_string());
+        if let Some(tally) = tally {
+            all.merge(&tally.calls);
+        }
+        table.add_row([rank.get().to_string(), calls, ignored, verdict(result)]);
+    }
+    writeln!(out, "{table}")?;
+    let good = ranks.iter().filter(|(_, result)| is_good(result)).count();
+    writeln!(out, "{} calls; {good} of {} ranks are as they should be", all.total(), ranks.len())?;
+    Ok(())
+}
+
+fn json_line(rank: Rank, result: &Result<Tally, TraceError>) -> serde_json::Value {
+    match result {
+        Err(error) => json!({ "rank": rank.get(), "good": false, "error": error.to_string() }),
+        Ok(tally) => json!({
+            "rank": rank.get(),
+            "good": is_good(result),
+            "calls": tally.calls.total(),
+            "left_out": tally.info.footer.as_ref().map(|footer| footer.ignored.total()),
+            "differences": tally.differences.iter().map(|(function, footer, records)| {
+                json!({ "function": function.name(), "footer": footer, "records": records })
+            }).collect::<Vec<_>>(),
+            "salvage": tally.salvage.as_ref().map(|salvage| &salvage.message),
+        }),
+    }
+}

@@ -1,0 +1,133 @@
+//! `dpamatch trace info`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use dpamatch::Rank;
+use dpamatch_tools::trace::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
+use serde_json::json;
+
+use super::{Format, TraceArgs, bad_input, numbers_table, output};
+
+/// Say what a trace is: ranks, formats and versions, calls by class and function
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// Form of the report
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What the ranks have together.
+#[derive(Debug, Default)]
+struct Sum {
+    calls: Counts,
+    called: Counts,
+    ignored: Counts,
+    /// Ranks by format and version.
+    formats: BTreeMap<String, usize>,
+    footers: usize,
+    salvaged: Vec<(Rank, String)>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let trace = args.trace.open()?;
+    let sum = sum(super::tallies(trace.as_ref())).map_err(bad_input)?;
+    let mut out = output::stdout();
+    match args.format {
+        Format::Text => text(trace.as_ref(), &sum, &mut *out)?,
+        Format::Json => writeln!(out, "{}", report(trace.as_ref(), &sum))?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn sum(ranks: Vec<(Rank, Result<Tally, TraceError>)>) -> Result<Sum, TraceError> {
+    let mut sum = Sum::default();
+    for (rank, result) in ranks {
+        let tally = result?;
+        sum.calls.merge(&tally.calls);
+        let format = match tally.info.version {
+            Some([major, minor, patch]) => format!("{} {major}.{minor}.{patch}", tally.info.format),
+            None => format!("{} of unknown version", tally.info.format),
+        };
+        *sum.formats.entry(format).or_default() += 1;
+        if let Some(footer) = &tally.info.footer {
+            sum.footers += 1;
+            sum.called.merge(&footer.called);
+            sum.ignored.merge(&footer.ignored);
+        }
+        sum.salvaged.extend(tally.salvage.map(|salvage| (rank, salvage.message)));
+    }
+    Ok(sum)
+}
+
+fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Result<()> {
+    let RunInfo { processes, hostname, start_s, .. } = trace.run();
+    let ranks = trace.ranks();
+    match (processes, ranks) {
+        (_, []) => writeln!(out, "no ranks")?,
+        (None, [one]) => writeln!(out, "rank {}", one.get())?,
+        (Some(processes), _) => writeln!(out, "{} of {processes} ranks", ranks.len())?,
+        (None, _) => writeln!(out, "{} ranks", ranks.len())?,
+    }
+    for (format, ranks) in &sum.formats {
+        writeln!(out, "{format}: {ranks} rank{}", if *ranks == 1 { "" } else { "s" })?;
+    }
+    if let Some(hostname) = hostname {
+        writeln!(out, "recorded on {hostname}")?;
+    }
+    if let Some(start_s) = start_s {
+        writeln!(out, "started {start_s} seconds after 1970")?;
+    }
+    for (rank, message) in &sum.salvaged {
+        writeln!(out, "rank {} salvaged: {message}", rank.get())?;
+    }
+    let mut classes = numbers_table(["class", "calls", "share"]);
+    for class in Class::ALL {
+        let calls = sum.calls.of_class(class);
+        let share = 100.0 * calls as f64 / sum.calls.total().max(1) as f64;
+        classes.add_row([class.name().to_owned(), calls.to_string(), format!("{share:.1} %")]);
+    }
+    writeln!(out, "\n{classes}")?;
+    // Functions that were only left out are of interest, too.
+    let mut functions = numbers_table(["function", "calls", "left out"]);
+    let mut seen = sum.calls.clone();
+    seen.merge(&sum.ignored);
+    for (function, _) in seen.iter() {
+        let ignored =
+            if sum.footers > 0 { sum.ignored.get(function).to_string() } else { "-".to_owned() };
+        functions.add_row([
+            function.name().to_owned(),
+            sum.calls.get(function).to_string(),
+            ignored,
+        ]);
+    }
+    writeln!(out, "\n{functions}\n\n{} calls", sum.calls.total())?;
+    Ok(())
+}
+
+fn report(trace: &dyn TraceSource, sum: &Sum) -> serde_json::Value {
+    let RunInfo { processes, hostname, start_s, notices } = trace.run();
+    let counts = |counts: &Counts| -> serde_json::Value {
+        counts.iter().map(|(function, times)| (function.name().to_owned(), json!(times))).collect()
+    };
+    json!({
+        "processes": processes,
+        "hostname": hostname,
+        "start_s": start_s,
+        "notices": notices,
+        "ranks": trace.ranks().iter().map(|rank| rank.get()).collect::<Vec<_>>(),
+        "formats": sum.formats,
+        "calls": sum.calls.total(),
+        "by_class": Class::ALL.map(|class| (class.name(), sum.calls.of_class(class))).into_iter()
+            .collect::<BTreeMap<_, _>>(),
+        "by_function": counts(&sum.calls),
+        "called": (sum.footers > 0).then(|| counts(&sum.called)),
+        "left_out": (sum.footers > 0).then(|| counts(&sum.ignored)),
+        "salvaged": sum.salvaged.iter()
+            .map(|(rank, message)| json!({ "rank": rank.get(), "message": message }))
+            .collect::<Vec<_>>(),
+    })
+}

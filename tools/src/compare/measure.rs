@@ -1,0 +1,337 @@
+//! One stream through several engines.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::CompareError;
+use crate::bench::Summary;
+use crate::workload::Workload;
+use dpamatch::engine::{Counter, Engine};
+use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
+use dpamatch::stream::{Event, Outcome, StreamMatcher, apply};
+
+/// What an engine has spent in a case before its rounds are cut short.
+const BUDGET: Duration = Duration::from_millis(700);
+/// Rounds go on until the engines have spent so much altogether, for each of them, or are ten times
+/// as many: a median of three short rounds would say little on a machine that does other things as
+/// well.
+const LEAST: Duration = Duration::from_millis(15);
+const MORE_ROUNDS: usize = 10;
+/// Longest stream that is kept for timing.
+const TIMED_EVENTS: u64 = 4 << 20;
+
+/// An engine in a comparison.
+pub struct Candidate {
+    /// Its name in tables.
+    pub name: String,
+    make: Box<dyn Fn() -> Result<Made, BuildError>>,
+}
+
+enum Made {
+    Engine(Box<dyn Engine>),
+    Stream(Box<dyn StreamMatcher>),
+}
+
+impl fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Candidate").field(&self.name).finish()
+    }
+}
+
+impl Candidate {
+    /// An engine of the registry.
+    pub fn registered(entry: &'static EngineEntry, options: &EngineOptions) -> Self {
+        let options = options.clone();
+        let make = move || match entry.engine(&options) {
+            Some(engine) => Ok(Made::Engine(engine)),
+            None => entry.build(&options).map(Made::Stream),
+        };
+        Self { name: entry.name.to_owned(), make: Box::new(make) }
+    }
+
+    /// An engine that is in no registry.
+    pub fn new(name: impl Into<String>, make: impl Fn() -> Box<dyn Engine> + 'static) -> Self {
+        Self { name: name.into(), make: Box::new(move || Ok(Made::Engine(make()))) }
+    }
+
+    /// A new one for this workload: it knows the sizes of the communicators.
+    fn build(&self, workload: &Workload) -> Result<Made, BuildError> {
+        let mut made = (self.make)()?;
+        if let Made::Engine(engine) = &mut made {
+            workload.comm_sizes().for_each(|(comm, size)| engine.set_comm_size(comm, size));
+        }
+        Ok(made)
+    }
+
+    fn failed(&self) -> impl FnOnce(dpamatch::stream::RunError) -> CompareError {
+        let engine = self.name.clone();
+        |source| CompareError::Run { engine, source }
+    }
+}
+
+fn find(counters: &[Counter], name: &str) -> Option<u64> {
+    counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
+}
+
+/// What one engine did in one case.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// The engine's name.
+    pub engine: String,
+    /// Everything it counted.
+    pub counters: Vec<Counter>,
+    /// Of those, what it counted while the queues were filled ([`Workload::filling`]).
+    pub filling: Vec<Counter>,
+    /// Receives and messages that were brought together.
+    pub matches: u64,
+    /// Checksum of all results, in order.
+    pub digest: u64,
+    /// Nanoseconds per match, by round; empty without timing.
+    pub ns: Vec<f64>,
+}
+
+impl Measurement {
+    /// A counter by name, as it stood at the end.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        find(&self.counters, name)
+    }
+
+    /// How much a counter that only rises rose after the queues were filled.
+    pub fn rise(&self, name: &str) -> Option<u64> {
+        Some(self.counter(name)? - find(&self.filling, name).unwrap_or(0))
+    }
+
+    /// Compares and hops of the searches of one queue, `prq` or `umq`, after the queues were
+    /// filled; `None` if the engine does not count them.
+    pub fn steps_of(&self, queue: &str) -> Option<u64> {
+        Some(self.rise(&format!("{queue}_attempts"))? + self.rise(&format!("{queue}_hops"))?)
+    }
+
+    /// Compares and hops of all searches. The emulated NIC counts those of its own posted receives,
+    /// so it has an answer only if nothing was unexpected or fell back to the host.
+    pub fn steps(&self) -> Option<u64> {
+        if let Some(posted) = self.steps_of("prq") {
+            return Some(posted + self.steps_of("umq")?);
+        }
+        let elsewhere =
+            ["unexpected", "fallback_receives", "fallback_unexpected", "fallback_tables"];
+        if elsewhere.iter().any(|name| self.counter(name) != Some(0)) {
+            return None;
+        }
+        ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"]
+            .iter()
+            .map(|name| self.counter(name))
+            .sum()
+    }
+
+    /// Steps per match.
+    pub fn steps_per_match(&self) -> Option<f64> {
+        Some(self.steps()? as f64 / self.matches.max(1) as f64)
+    }
+
+    /// How many times fewer steps than another engine.
+    pub fn fewer_steps_than(&self, other: &Self) -> Option<f64> {
+        Some(other.steps()? as f64 / self.steps()?.max(1) as f64)
+    }
+
+    /// Median nanoseconds per match.
+    pub fn ns_per_match(&self) -> Option<f64> {
+        Summary::of(&self.ns).map(|summary| summary.median)
+    }
+
+    /// How many times faster than another engine: median of the rounds that both made.
+    pub fn faster_than(&self, other: &Self) -> Option<f64> {
+        let ratios: Vec<f64> =
+            self.ns.iter().zip(&other.ns).map(|(own, other)| other / own).collect();
+        Summary::of(&ratios).map(|summary| summary.median)
+    }
+}
+
+/// Runs the workload's first `limit` events through all candidates, the first of which is the
+/// baseline.
+///
+/// The counting run also compares the results. Then come `rounds` timed rounds over all candidates,
+/// or more if they are short; one that has spent more than 0.7 s sits the later rounds out, and
+/// streams of more than four million events are not timed. What fills the queues before the first
+/// search that can find something is not timed.
+///
+/// # Errors
+/// [`CompareError`]; `case` names the case in it.
+pub fn measure(
+    candidates: &[Candidate],
+    workload: &Workload,
+    limit: Option<u64>,
+    rounds: usize,
+    case: &str,
+) -> Result<Vec<Measurement>, CompareError> {
+    let events = || {
+        workload
+            .events()
+            .map(|events| events.take(limit.map_or(usize::MAX, |limit| limit as usize)))
+    };
+    let mut all: Vec<Measurement> = Vec::new();
+    for candidate in candidates {
+        let measurement = count(candidate, workload, &mut events()?)?;
+        if let Some(baseline) = all.first().filter(|baseline| baseline.digest != measurement.digest)
+        {
+            let (engine, baseline) = (measurement.engine, baseline.engine.clone());
+            return Err(CompareError::Differs { engine, baseline, case: case.to_owned() });
+        }
+        all.push(measurement);
+    }
+    let stream: Vec<Event> = match rounds {
+        0 => return Ok(all),
+        _ => events()?.take(TIMED_EVENTS as usize + 1).collect(),
+    };
+    if stream.len() as u64 > TIMED_EVENTS {
+        return Ok(all);
+    }
+    let (fill, rest) = stream.split_at(stream.len().min(workload.filling() as usize));
+    let mut spent = vec![Duration::ZERO; candidates.len()];
+    for round in 0..rounds * MORE_ROUNDS {
+        if round >= rounds && spent.iter().sum::<Duration>() > LEAST * candidates.len() as u32 {
+            break;
+        }
+        for (i, candidate) in candidates.iter().enumerate() {
+            if spent[i] > BUDGET {
+                continue;
+            }
+            let begin = Instant::now();
+            let time = time(candidate, workload, fill, rest)?;
+            spent[i] += begin.elapsed();
+            let matches = all[i].matches.max(1) as f64;
+            all[i].ns.push(time.as_nanos() as f64 / matches);
+        }
+    }
+    Ok(all)
+}
+
+fn count(
+    candidate: &Candidate,
+    workload: &Workload,
+    events: &mut dyn Iterator<Item = Event>,
+) -> Result<Measurement, CompareError> {
+    let (mut digest, mut matches) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    let mut sink = |outcome: Outcome| {
+        let (what, left, right) = match outcome {
+            Outcome::Matched { recv, msg } => (0, recv.0, msg.0),
+            Outcome::Posted { recv } => (1, recv.0, 0),
+            Outcome::Unexpected { msg } => (2, msg.0, 0),
+            // Workloads neither probe nor cancel.
+            _ => (3, 0, 0),
+        };
+        matches += u64::from(what == 0);
+        for value in [what, left, right] {
+            digest = (digest ^ value).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+        }
+    };
+    let mut filling = Vec::new();
+    let counters = match candidate.build(workload)? {
+        Made::Engine(mut engine) => {
+            for event in events.take(workload.filling() as usize) {
+                apply(engine.as_mut(), event).into_iter().for_each(&mut sink);
+            }
+            filling = StreamMatcher::counters(&engine);
+            engine.run(events, &mut sink).map_err(candidate.failed())?;
+            StreamMatcher::counters(&engine)
+        }
+        Made::Stream(mut matcher) => {
+            matcher.run(events, &mut sink).map_err(candidate.failed())?;
+            matcher.counters()
+        }
+    };
+    Ok(Measurement {
+        engine: candidate.name.clone(),
+        counters,
+        filling,
+        matches,
+        digest,
+        ns: Vec::new(),
+    })
+}
+
+/// The time of the searching part alone. The emulated NIC runs whole streams only.
+fn time(
+    candidate: &Candidate,
+    workload: &Workload,
+    fill: &[Event],
+    rest: &[Event],
+) -> Result<Duration, CompareError> {
+    match candidate.build(workload)? {
+        Made::Engine(mut engine) => {
+            for &event in fill {
+                apply(engine.as_mut(), event);
+            }
+            let begin = Instant::now();
+            for &event in rest {
+                std::hint::black_box(apply(engine.as_mut(), event));
+            }
+            Ok(begin.elapsed())
+        }
+        Made::Stream(mut matcher) => {
+            let begin = Instant::now();
+            let mut events = fill.iter().chain(rest).copied();
+            matcher.run(&mut events, &mut |_| ()).map_err(candidate.failed())?;
+            Ok(begin.elapsed())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dpa_model::{CommId, Selector, SourceSel, TagSel};
+
+    use super::*;
+    use crate::workload::Pattern;
+    use dpamatch::engine::{ListEngine, Oracle, RecvId};
+    use dpamatch::registry;
+
+    fn depth() -> Workload {
+        Workload { pending: 100, rounds: 5, ..Pattern::Depth.usual() }
+    }
+
+    /// V7: filling the queue is no part of it.
+    #[test]
+    fn steps_are_those_of_the_searches() {
+        let entry = registry::find("list").expect("a known name");
+        let list = Candidate::registered(entry, &EngineOptions::default());
+        let all = measure(&[list], &depth(), None, 2, "depth").expect("a measurement");
+        assert_eq!(
+            (all[0].matches, all[0].steps(), all[0].steps_per_match()),
+            (5, Some(5 * 101), Some(101.0))
+        );
+        assert!(all[0].ns.len() >= 2 && all[0].ns_per_match() > Some(0.0));
+        assert_eq!(all[0].faster_than(&all[0]), Some(1.0));
+    }
+
+    /// An engine with a receive that the others do not have.
+    #[test]
+    fn other_results_end_the_comparison() {
+        let list = Candidate::new("list", || Box::new(ListEngine::new()));
+        let wrong = Candidate::new("wrong", || {
+            let mut oracle = Oracle::new();
+            oracle.post(RecvId(77), CommId(0), Selector::new(SourceSel::Any, TagSel::Any));
+            Box::new(oracle)
+        });
+        let error = measure(&[list, wrong], &depth(), None, 0, "a case").expect_err("they differ");
+        assert_eq!(error.to_string(), "engine wrong gives other results than list for a case");
+    }
+
+    /// The emulated NIC counts steps elsewhere, and says nothing where it does not count them all.
+    #[test]
+    fn steps_of_the_emulated_nic() {
+        let entry = registry::find("optimistic").expect("a known name");
+        let options = EngineOptions { threads: false, ..EngineOptions::default() };
+        let steps = |workload| {
+            let all =
+                measure(&[Candidate::registered(entry, &options)], &workload, None, 0, "a case");
+            all.expect("a measurement")[0].steps()
+        };
+        assert!(steps(depth()) >= Some(5));
+        assert_eq!(
+            steps(Workload { early: 100, ..depth() }),
+            None,
+            "searches for unexpected messages"
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! Who sends what to whom, phase by phase; read from CSV.
+
+use std::io::BufRead;
+
+use csv::StringRecord;
+use serde::Deserialize;
+
+use super::lines::{InputError, Lines};
+
+/// Most ranks: MPI's ranks are ints.
+const RANK_MAX: u32 = i32::MAX as u32;
+
+/// One message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Message {
+    /// Rank that sends it.
+    pub src: u32,
+    /// Rank that receives it.
+    pub dst: u32,
+    /// Its tag.
+    pub tag: u32,
+    /// Its length.
+    pub bytes: u64,
+    /// Its communicator; `src` and `dst` are ranks of the world all the same.
+    pub comm: u32,
+    /// Place of its receive in the order in which `dst` posts them; receives with the same place
+    /// are posted in the order of the messages.
+    pub post: u32,
+}
+
+/// Messages that are under way together, in the order in which they are sent and arrive.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// Its messages.
+    pub messages: Vec<Message>,
+}
+
+/// The messages of an application. One phase ends before the next begins.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MessageList {
+    /// Processes, those that neither send nor receive included.
+    pub ranks: u32,
+    /// In their order.
+    pub phases: Vec<Phase>,
+}
+
+/// One line; other columns are ignored.
+#[derive(Deserialize)]
+struct Row {
+    src: u32,
+    dst: u32,
+    bytes: u64,
+    #[serde(default)]
+    tag: u32,
+    #[serde(default)]
+    comm: u32,
+    #[serde(default)]
+    post: u32,
+    #[serde(default)]
+    phase: String,
+}
+
+/// The rows of a CSV text with a header line; lines with `#` are comments, quotes mean nothing.
+///
+/// # Errors
+/// [`InputError`] with the line.
+pub(super) fn rows<T: for<'a> Deserialize<'a>>(
+    input: impl BufRead,
+    mut each: impl FnMut(T) -> Result<(), String>,
+) -> Result<(), InputError> {
+    let split =
+        |line: String| StringRecord::from(line.split(',').map(str::trim).collect::<Vec<_>>());
+    let mut lines = Lines::new(input, '#');
+    let Some(header) = lines.next_content()?.map(split) else {
+        return Err(lines.fail("the header line is missing"));
+    };
+    while let Some(record) = lines.next_content()?.map(split) {
+        if record.len() != header.len() {
+            let what = format!("has {} fields, the header has {}", record.len(), header.len());
+            return Err(lines.fail(what));
+        }
+        let row = record.deserialize(Some(&header)).map_err(|error| match error.kind() {
+            csv::ErrorKind::Deserialize { err, .. } => {
+                let column = err.field().and_then(|field| header.get(field as usize));
+                lines.fail(
+                    column.map_or(String::new(), |column| format!("{column}: "))
+                        + &err.kind().to_string(),
+                )
+            }
+            _ => lines.fail(error.to_string()),
+        });
+        each(row?).map_err(|what| lines.fail(what))?;
+    }
+    Ok(())
+}
+
+impl MessageList {
+    /// Reads a CSV text with a header line. Columns, in any order: `src`, `dst` (ranks), `bytes`,
+    /// and if wanted `tag`, `comm`, `post` and `phase`. Phases are numbered by their first line;
+    /// messages of a phase are sent and arrive in the order of the lines.
+    ///
+    /// # Errors
+    /// [`InputError`] with the line.
+    ///
+    /// # Examples
+    /// ```
+    /// use dpamatch_tools::cost::MessageList;
+    ///
+    /// let list = MessageList::read_csv("src,dst,bytes\n0,1,800\n2,1,16\n".as_bytes())?;
+    /// assert_eq!((list.ranks, list.phases[0].messages.len()), (3, 2));
+    /// let error = MessageList::read_csv("src,dst,bytes\n0,1,many\n".as_bytes()).expect_err("no number");
+    /// assert_eq!(error.to_string(), "line 2: bytes: invalid digit found in string");
+    /// # Ok::<(), dpamatch_tools::cost::InputError>(())
+    /// ```
+    pub fn read_csv(input: impl BufRead) -> Result<Self, InputError> {
+        let mut list = Self::default();
+        let mut places = std::collections::HashMap::new();
+        rows(input, |row: Row| {
+            let Row { src, dst, bytes, tag, comm, post, phase } = row;
+            for (column, rank) in [("src", src), ("dst", dst)] {
+                if rank >= RANK_MAX {
+                    return Err(format!("{column} is {rank}, must be below {RANK_MAX}"));
+                }
+            }
+            if tag > RANK_MAX {
+                return Err(format!("tag is {tag}, must be at most {RANK_MAX}"));
+            }
+            list.ranks = list.ranks.max(src + 1).max(dst + 1);
+            let place = *places.entry(phase).or_insert_with_key(|name| {
+                list.phases.push(Phase { name: name.clone(), messages: Vec::new() });
+                list.phases.len() - 1
+            });
+            list.phases[place].messages.push(Message { src, dst, tag, bytes, comm, post });
+            Ok(())
+        })?;
+        Ok(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_keep_the_order_of_their_first_lines() {
+        let text = "phase, bytes, dst, src, colour, comm, post\nsolve,8,1,0,red,3,7\n# a comment\nsetup,16,0,2,,0,0\nsolve,24,0,1,,0,0\n";
+        let list = MessageList::read_csv(text.as_bytes()).expect("a good list");
+        let names: Vec<&str> = list.phases.iter().map(|phase| phase.name.as_str()).collect();
+        assert_eq!((names, list.ranks), (vec!["solve", "setup"], 3));
+        let second = Message { src: 1, bytes: 24, ..Message::default() };
+        assert_eq!(list.phases[0].messages[1], second);
+        let first = &list.phases[0].messages[0];
+        assert_eq!((first.comm, first.post), (3, 7));
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        let cases: [(&[u8], &str); 7] = [
+            (b"src,dst,bytes\n0,1,8\n0,1\n", "line 3: has 2 fields, the header has 3"),
+            (b"src,dst,bytes\n# c\n0,-1,8\n", "line 3: dst: invalid digit found in string"),
+            (b"src,dst\n0,1\n", "line 2: missing field `bytes`"),
+            (
+                b"src,dst,bytes\n2147483647,1,8\n",
+                "line 2: src is 2147483647, must be below 2147483647",
+            ),
+            (
+                b"src,dst,bytes,tag\n0,1,8,2147483648\n",
+                "line 2: tag is 2147483648, must be at most 2147483647",
+            ),
+            (b"src,dst,bytes\n0,1,\xff\n", "line 2: is not valid UTF-8"),
+            (
+                b"src,dst,bytes\n0,1,99999999999999999999\n",
+                "line 2: bytes: number too large to fit in target type",
+            ),
+        ];
+        for (text, message) in cases {
+            let error = MessageList::read_csv(text).expect_err(message);
+            assert_eq!(error.to_string(), message);
+        }
+        let error = MessageList::read_csv(&b""[..]).expect_err("no header").to_string();
+        assert_eq!(error, "line 1: the header line is missing");
+    }
+}

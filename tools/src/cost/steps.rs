@@ -1,0 +1,240 @@
+//! Search steps, counted by any engine of the registry (M12).
+
+use std::collections::BTreeMap;
+
+use dpa_model::{CommId, Envelope, NicConfig, Rank, Selector, Tag};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+
+use super::message_list::Message;
+use dpamatch::engine::{Counter, MsgId, RecvId};
+use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
+use dpamatch::stream::{Event, RunError};
+
+/// The order in which a process posts its receives, all of them before the first message arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Posting {
+    /// That of the arrivals: n steps in a list (M5, M8's best case).
+    InOrder,
+    /// The reverse: n (n + 1) / 2 steps in a list (M5, M8's worst case).
+    Reverse,
+    /// A random permutation, decided by this seed.
+    Random(u64),
+    /// That of the receives as they are given: [`Message::post`].
+    Given,
+}
+
+impl Posting {
+    /// The word in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InOrder => "best",
+            Self::Reverse => "worst",
+            Self::Random(_) => "random",
+            Self::Given => "given",
+        }
+    }
+
+    /// The messages' places in the order of their receives.
+    pub fn order(self, messages: &[Message]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..messages.len()).collect();
+        match self {
+            Self::InOrder => {}
+            Self::Given => order.sort_by_key(|&place| messages[place].post),
+            Self::Reverse => order.reverse(),
+            Self::Random(seed) => order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed)),
+        }
+        order
+    }
+}
+
+/// Why steps cannot be counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepsError {
+    /// The engine cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The engine gave up.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The engine does not count its steps, or not all of them.
+    #[error("engine {0} does not count the steps of all its searches")]
+    Uncounted(&'static str),
+}
+
+/// What happens at the process that receives these messages: a post for each, then the arrivals in
+/// the order given.
+///
+/// Communicators are numbered by their first message: a NIC has room for few at a time.
+pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
+    let mut comms: BTreeMap<u32, u32> = BTreeMap::new();
+    for message in messages {
+        let next = comms.len() as u32;
+        comms.entry(message.comm).or_insert(next);
+    }
+    let envelope = |message: &Message| Envelope {
+        comm: CommId(comms[&message.comm]),
+        source: Rank::new(message.src).unwrap_or_default(),
+        tag: Tag::new(message.tag).unwrap_or_default(),
+    };
+    let post = |(place, index): (usize, usize)| {
+        let Envelope { comm, source, tag } = envelope(&messages[index]);
+        let recv = RecvId(place as u64);
+        Event::Post { recv, comm, selector: Selector::new(source, tag), size: None, coll: None }
+    };
+    let arrive = |(index, message): (usize, &Message)| Event::Arrive {
+        msg: MsgId(index as u64),
+        envelope: envelope(message),
+        bytes: Some(message.bytes),
+        coll: None,
+    };
+    let posts = posting.order(messages).into_iter().enumerate().map(post);
+    posts.chain(messages.iter().enumerate().map(arrive)).collect()
+}
+
+/// Steps of every rank that receives some of these messages, each rank with a new engine.
+///
+/// # Errors
+/// [`StepsError`].
+pub fn steps_by_rank(
+    entry: &EngineEntry,
+    options: &EngineOptions,
+    messages: &[Message],
+    posting: Posting,
+) -> Result<BTreeMap<u32, u64>, StepsError> {
+    let mut received: BTreeMap<u32, Vec<Message>> = BTreeMap::new();
+    for message in messages {
+        received.entry(message.dst).or_default().push(*message);
+    }
+    let of_rank = |(rank, messages): (u32, Vec<Message>)| {
+        // Each rank has an order of its own.
+        let posting = match posting {
+            Posting::Random(seed) => Posting::Random(seed.wrapping_add(u64::from(rank))),
+            fixed => fixed,
+        };
+        Ok((rank, steps(entry, options, &events(&messages, posting))?))
+    };
+    received.into_iter().map(of_rank).collect()
+}
+
+/// Options with room on the emulated NIC for this many receives and communicators, so that software
+/// matches none of them.
+pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> EngineOptions {
+    let nic = NicConfig {
+        receives: options.nic.receives.max(receives + 1),
+        communicators: options.nic.communicators.max(communicators),
+        ..options.nic
+    };
+    EngineOptions { nic, ..options.clone() }
+}
+
+/// Steps that a new engine takes for these events: envelopes compared, in both queues.
+///
+/// # Errors
+/// [`StepsError`].
+pub fn steps(
+    entry: &EngineEntry,
+    options: &EngineOptions,
+    events: &[Event],
+) -> Result<u64, StepsError> {
+    let comms = events.iter().filter_map(|event| match event {
+        Event::Post { comm, .. } => Some(comm.0 as usize + 1),
+        _ => None,
+    });
+    let (posts, communicators) =
+        comms.fold((0, 0), |(posts, most), comm| (posts + 1, most.max(comm)));
+    let mut matcher = entry.build(&roomy(options, posts, communicators))?;
+    matcher.run(&mut events.iter().copied(), &mut |_| ())?;
+    counted_steps(&matcher.counters()).ok_or(StepsError::Uncounted(entry.name))
+}
+
+/// The steps among an engine's counters: compares of a software engine, visited descriptors of the
+/// emulated NIC. `None` if some searches are not in the counters.
+pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
+    let value = |name: &str| {
+        counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
+    };
+    if let (Some(posted), Some(unexpected)) = (value("prq_attempts"), value("umq_attempts")) {
+        return Some(posted + unexpected);
+    }
+    if value("software_posts")? > 0 || value("software_arrivals")? > 0 {
+        return None;
+    }
+    let walked = ["walked_exact", "walked_any_source", "walked_any_tag", "walked_any"];
+    walked.iter().map(|name| value(name)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::queue::{steps_in_order, steps_reverse};
+    use dpamatch::registry::{ENGINES, find};
+
+    fn from_one_sender(count: u32) -> Vec<Message> {
+        (0..count).map(|tag| Message { dst: 1, tag, bytes: 8, ..Message::default() }).collect()
+    }
+
+    fn steps_of(name: &str, messages: &[Message], posting: Posting) -> u64 {
+        let entry = find(name).expect("a known engine");
+        let options = EngineOptions { threads: false, ..EngineOptions::default() };
+        steps(entry, &options, &events(messages, posting)).expect("steps")
+    }
+
+    #[test]
+    fn a_list_takes_the_steps_of_the_formulas() {
+        // M5.
+        for count in [1, 2, 100, 1000] {
+            let messages = from_one_sender(count);
+            let count = u64::from(count);
+            assert_eq!(steps_of("list", &messages, Posting::InOrder), steps_in_order(count));
+            assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(count));
+            let random = steps_of("list", &messages, Posting::Random(1));
+            assert!((steps_in_order(count)..=steps_reverse(count)).contains(&random));
+        }
+    }
+
+    #[test]
+    fn random_orders_lie_near_a_quarter_of_the_square() {
+        // Each search passes half of what is still posted: n^2 / 4 on average.
+        let messages = from_one_sender(1000);
+        let random = steps_of("list", &messages, Posting::Random(7)) as f64;
+        assert!((random / 250_000.0 - 1.0).abs() < 0.1, "{random}");
+    }
+
+    #[test]
+    fn every_receiving_rank_has_its_steps() {
+        let message = |src, dst| Message { src, dst, bytes: 8, ..Message::default() };
+        let messages = [message(0, 1), message(2, 1), message(1, 0)];
+        let entry = find("list").expect("a known engine");
+        let steps = steps_by_rank(entry, &EngineOptions::default(), &messages, Posting::Reverse);
+        assert_eq!(steps.expect("steps"), BTreeMap::from([(0, 1), (1, 3)]));
+    }
+
+    #[test]
+    fn given_orders_are_kept_and_communicators_do_not_meet() {
+        // The places of the receives: 2, 0, 1; so the list takes 2 steps, then 2, then 1.
+        let posts = [1, 2, 0];
+        let message = |(tag, post)| Message { dst: 1, tag, post, ..Message::default() };
+        let mut messages: Vec<Message> = (0..).zip(posts).map(message).collect();
+        assert_eq!(steps_of("list", &messages, Posting::Given), 5);
+        assert_eq!(steps_of("list", &messages, Posting::Reverse), 6);
+        // A communicator for each of 40 messages: the list passes those of the others, a NIC with
+        // room for all does not.
+        messages =
+            (0..40).map(|comm| Message { dst: 1, comm: comm * 7, ..Message::default() }).collect();
+        assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(40));
+        assert_eq!(steps_of("optimistic", &messages, Posting::Reverse), 40);
+    }
+
+    #[test]
+    fn every_engine_counts_and_bins_count_less() {
+        let messages = from_one_sender(2000);
+        for entry in ENGINES {
+            let steps = steps_of(entry.name, &messages, Posting::Reverse);
+            assert!(steps <= steps_reverse(2000) && steps > 0, "{}: {steps}", entry.name);
+        }
+        assert!(steps_of("bins", &messages, Posting::Reverse) < steps_reverse(2000) / 20);
+    }
+}

@@ -1,0 +1,161 @@
+//! The figures of all commands: a picture as SVG and the numbers in it as CSV, from one
+//! description.
+//!
+//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend on the right. A
+//! panel is one of
+//!
+//! - [`Lines`]: lines with markers, dashed limits, steps; each axis linear, in powers of ten, or in
+//!   powers of two;
+//! - [`Bars`]: groups of bars, side by side or stacked;
+//! - [`Heat`]: a table of values as colours;
+//! - [`Boxes`]: spread of samples, as boxes.
+//!
+//! A series has the same colour and marker in every panel of its figure. Values that a scale cannot
+//! show (not finite; not above 0 on a logarithmic one) are left out of the picture, but stand in
+//! the CSV. Panels without a value are left out, and a figure without panels draws nothing.
+//!
+//! The same description gives the same bytes on every machine: no time, no random number, no font
+//! is asked for (text is laid out by the metrics of a wide font, so that narrower ones fit as
+//! well). The ground is white on every page, so the figure is as readable on a dark one. The
+//! drawing is [kuva](https://docs.rs/kuva)'s; nothing but `draw` knows that.
+//!
+//! # Examples
+//! ```
+//! use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
+//!
+//! let list = Series::line("list", [(1.0, 1.0), (2.0, 1.5), (4.0, 2.5), (8.0, 4.5)]);
+//! let limit = Series::limit("one compare", [(1.0, 1.0), (8.0, 1.0)]);
+//! let panel = Lines::new("Reverse order", Axis::powers("depth"), Axis::linear("compares per message"))
+//!     .with(list)
+//!     .with(limit);
+//! let figure = Figure::new("Depth").with(panel);
+//! assert!(figure.svg().is_some_and(|svg| svg.contains("Reverse order")));
+//! assert!(figure.csv().starts_with("panel,series,x,y\nReverse order,list,1,1\n"));
+//! ```
+
+mod axis;
+mod data;
+mod draw;
+mod panel;
+
+use std::path::Path;
+use std::{fs, io};
+
+pub use axis::{Axis, Scale};
+pub use panel::{Bars, Boxes, Heat, Lines, Panel, Series, Style};
+
+/// Panels under one heading.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Above all panels.
+    pub title: String,
+    /// From left to right, then from top to bottom.
+    pub panels: Vec<Panel>,
+    /// Panels in a row.
+    pub columns: usize,
+}
+
+impl Figure {
+    /// A figure without panels yet, three in a row.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), panels: Vec::new(), columns: 3 }
+    }
+
+    /// With one more panel.
+    pub fn with(mut self, panel: impl Into<Panel>) -> Self {
+        self.panels.push(panel.into());
+        self
+    }
+
+    /// The picture, or `None` if there is nothing to show.
+    pub fn svg(&self) -> Option<String> {
+        draw::svg(self)
+    }
+
+    /// The numbers, one a line: `panel,series,x,y`. What `series` and `x` are in each kind of panel
+    /// is said there.
+    pub fn csv(&self) -> String {
+        data::csv(self)
+    }
+
+    /// Writes `NAME.svg` and `NAME.csv` into the folder; nothing, and `false`, if there is nothing
+    /// to show.
+    ///
+    /// # Errors
+    /// Those of writing the files.
+    pub fn write(&self, folder: &Path, name: &str) -> io::Result<bool> {
+        let Some(svg) = self.svg() else { return Ok(false) };
+        fs::write(folder.join(format!("{name}.svg")), svg)?;
+        fs::write(folder.join(format!("{name}.csv")), self.csv())?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(title: &str, y: Axis) -> Lines {
+        Lines::new(title, Axis::powers("x"), y)
+            .with(Series::line("a < b & c", [(1.0, 3.0), (64.0, 5.0)]))
+            .with(Series::limit("paper", [(1.0, 4.0), (64.0, 4.0)]))
+    }
+
+    #[test]
+    fn a_picture_has_every_panel_and_one_legend() {
+        let bars = Bars::new("bars", "processes", Axis::linear("queues"), ["64", "512"])
+            .with("one", [1.0, 2.0])
+            .with("two", [2.0, 1.0]);
+        let heat = Heat::new("heat", "tag", "source", "searches")
+            .with_columns(["0", "1"])
+            .with_row("r0", [1.0, 2.0])
+            .with_row("r1", [3.0, 40.0]);
+        let boxes = Boxes::new("boxes", Axis::linear("ns")).with("s", [1.0, 2.0, 3.0, 9.0]);
+        let figure = Figure::new("everything $1")
+            .with(lines("left", Axis::log("y")))
+            .with(lines("right", Axis::linear("y")))
+            .with(bars)
+            .with(heat)
+            .with(boxes);
+        let svg = figure.svg().expect("a picture");
+        for title in ["left", "right", "bars", "heat: searches", "boxes", "everything $1"] {
+            assert_eq!(svg.matches(&format!(">{title}<")).count(), 1, "{title}");
+        }
+        // One legend for both panels; text is escaped; powers of two are the labels of their axis.
+        assert_eq!(svg.matches(">a &lt; b &amp; c<").count(), 1);
+        assert!(svg.contains(">64<") && !svg.contains("NaN"));
+        assert!(figure.svg() == Some(svg), "the same bytes again");
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_left_out_of_the_picture_only() {
+        let points = [(1.0, 0.0), (2.0, f64::NAN), (4.0, -1.0)];
+        let panel =
+            Lines::new("p", Axis::powers("x"), Axis::log("y")).with(Series::line("s", points));
+        let empty = Figure::new("nothing").with(panel.clone());
+        assert_eq!(empty.svg(), None);
+        assert_eq!(empty.csv(), "panel,series,x,y\np,s,1,0\np,s,2,NaN\np,s,4,-1\n");
+        let folder = Path::new("a folder that is not there");
+        assert!(!empty.write(folder, "name").expect("nothing is written"));
+        let both = Figure::new("both")
+            .with(panel)
+            .with(lines("q", Axis::log("y")))
+            .svg()
+            .expect("one panel");
+        assert!(both.contains(">q<") && !both.contains(">p<"));
+    }
+
+    #[test]
+    fn numbers_of_the_picture_stand_in_the_csv() {
+        let bars = Bars::new("a, b", "n", Axis::linear("y"), ["64"]).stacked().with("one", [1.5]);
+        let heat = Heat::new("h", "x", "y", "v")
+            .with_columns(["c", "d"])
+            .with_row("r", [7.0, f64::NAN])
+            .logarithmic();
+        let boxes = Boxes::new("b", Axis::linear("ns")).with("s", [2.0, 1.0]);
+        let figure = Figure::new("f").with(bars).with(heat).with(boxes);
+        let csv = "panel,series,x,y\n\"a, b\",one,64,1.5\nh,r,c,7\nh,r,d,NaN\nb,s,0,2\nb,s,1,1\n";
+        assert_eq!(figure.csv(), csv);
+        assert!(figure.svg().is_some_and(|svg| !svg.contains("NaN")));
+    }
+}

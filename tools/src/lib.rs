@@ -1,0 +1,26 @@
+//! What is measured, recorded and predicted about matching: the library behind the command
+//! `dpamatch`. The matching itself is in [`dpamatch`] and [`dpa_model`].
+//!
+//! - [`mod@bench`]: message rates in windows, as the paper measures them.
+//! - [`trace`]: recorded MPI calls of real programs.
+//! - [`analyze`]: traces replayed through engines.
+//! - [`compare`]: the papers' experiments on all engines.
+//! - [`workload`]: known communication patterns as streams.
+//! - [`cost`]: what an application's communication costs, and how much of it is matching.
+//! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
+//! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
+//! - [`figure`]: figures as SVG, with their numbers as CSV.
+#![forbid(unsafe_code)]
+
+pub mod analyze;
+pub mod bench;
+pub mod channels;
+pub mod compare;
+pub mod cost;
+pub mod figure;
+mod sequence;
+pub mod soak;
+pub mod trace;
+pub mod workload;
+
+pub use sequence::sequence;

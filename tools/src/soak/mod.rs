@@ -1,0 +1,239 @@
+//! Long runs of random traffic through an [`Endpoint`], in which every message and every match is
+//! checked.
+//!
+//! Several sender threads send numbered messages of random tags and sizes (inline, bounce buffer,
+//! rendezvous) to random communicators; the endpoint's thread posts receives of all wildcard
+//! classes, cancels some, probes now and then. Checked are
+//! - *every match*: the NIC's order log, from the first event on, gives the same result in the
+//!   oracle;
+//! - *every message*: its bytes, and that it is the next one of its sender in the order of arrival
+//!   (C2): so none is lost, none comes twice, none overtakes;
+//! - *the breaks and the end*: all messages received, both queues empty; and memory has not grown
+//!   ([`Report::check_memory`]).
+//!
+//! Senders run at most a window of messages ahead of the receiver. That bounds the unexpected
+//! queue, and so the oracle's work.
+
+mod fault;
+mod memory;
+mod receiver;
+mod traffic;
+mod verify;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use dpa_model::{Counts, Hints, NicConfig, Options, Rank};
+
+use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
+use dpamatch::host::SoftwareStats;
+use dpamatch::registry::Fallback;
+
+pub use fault::Fault;
+use receiver::Receiver;
+use traffic::{Lane, Source};
+
+/// What a run is made of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// Messages, of all senders together.
+    pub messages: u64,
+    /// The senders stop after this time, whatever they have sent by then.
+    pub time_max: Option<Duration>,
+    /// Fixes what senders and receiver do; when they do it, threads decide.
+    pub seed: u64,
+    /// Sender threads, 1 to 64.
+    pub senders: usize,
+    /// Communicators, at least 1.
+    pub communicators: usize,
+    /// Their hints; the excluded wildcards are not used. Overtaking must not be allowed: the oracle
+    /// would not agree.
+    pub hints: Hints,
+    /// Most receives posted at a time, at least 1; each break chooses anew, at most this.
+    pub receives_max: usize,
+    /// Messages that a sender may be ahead of the receiver, at least 1; each break chooses anew, at
+    /// most this.
+    pub window: u64,
+    /// Messages between two breaks, at least 1: in a break everything is received and every receive
+    /// taken back, so that both queues are empty and software hands its communicators back to the
+    /// NIC.
+    pub break_every: u64,
+    /// Bits that senders flip in the hashes they send; see
+    /// [`Sender::set_hash_fault`](dpa_model::Sender::set_hash_fault).
+    pub hash_fault: u32,
+    /// The NIC; the order log is always on.
+    pub nic: NicConfig,
+    /// Who runs it.
+    pub drive: Drive,
+    /// The software engine behind it.
+    pub fallback: Fallback,
+}
+
+impl Default for Settings {
+    /// 100 million messages of 4 senders to 2 communicators, on a NIC with 2 workers. It has a
+    /// little too little room, so that software has to help now and then.
+    fn default() -> Self {
+        Self {
+            messages: 100_000_000,
+            time_max: None,
+            seed: 0,
+            senders: 4,
+            communicators: 2,
+            hints: Hints::default(),
+            receives_max: 256,
+            window: 256,
+            break_every: 20_000,
+            hash_fault: 0,
+            nic: NicConfig {
+                workers: 2,
+                slice_min: 8,
+                receives: 255,
+                bins: 32,
+                communicators: 2,
+                eager_limit: 256,
+                unexpected: 960,
+                unexpected_buffers: 130,
+                regions: 32,
+                ..NicConfig::default()
+            },
+            drive: Drive::threads(),
+            fallback: Fallback::default(),
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// Messages received and checked.
+    pub received: u64,
+    /// Time since the start.
+    pub elapsed: Duration,
+    /// Resident memory of the process, where the system tells.
+    pub memory_bytes: Option<u64>,
+}
+
+/// What a run that found no fault has done.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Report {
+    /// Messages received and checked.
+    pub received: u64,
+    /// Time from the first message to the last.
+    pub elapsed: Duration,
+    /// Of these, longer than their buffer.
+    pub truncated: u64,
+    /// Of these, taken by matched probes.
+    pub taken: u64,
+    /// Receives cancelled.
+    pub cancelled: u64,
+    /// Events of the order log, all of which the oracle confirmed.
+    pub log_entries: u64,
+    /// Breaks made: moments at which both queues were empty.
+    pub breaks: u64,
+    /// The NIC's counters.
+    pub counts: Counts,
+    /// The fallback's.
+    pub software: SoftwareStats,
+    /// Resident memory after a tenth of the messages, and at the end.
+    pub memory_bytes: Option<(u64, u64)>,
+}
+
+impl Report {
+    /// Messages per second.
+    pub fn rate_per_s(&self) -> f64 {
+        self.received as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// Whether memory stayed flat. For a process that does nothing else: resident memory is that of
+    /// the whole process.
+    ///
+    /// # Errors
+    /// [`Fault::Memory`] if it grew by more than [`MEMORY_GROWTH_MAX_BYTES`].
+    pub fn check_memory(&self) -> Result<(), Fault> {
+        match self.memory_bytes {
+            Some((before, after)) if after > before + MEMORY_GROWTH_MAX_BYTES => {
+                Err(Fault::Memory { before, after })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// More growth of resident memory than this after the first tenth of a run is a fault: 16 MiB.
+pub const MEMORY_GROWTH_MAX_BYTES: u64 = 16 << 20;
+
+/// Tells the senders to end, in whatever way this thread leaves the run.
+struct EndSenders<'a>(&'a AtomicBool);
+
+impl Drop for EndSenders<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Runs the traffic; `show` is called about once a second.
+///
+/// # Errors
+/// The first [`Fault`] that was found.
+///
+/// # Panics
+/// When a sender thread panicked.
+pub fn run(settings: &Settings, show: &mut dyn FnMut(&Progress)) -> Result<Report, Fault> {
+    settings.check()?;
+    let over = AtomicBool::new(false);
+    let lanes: Vec<Lane> = (0..settings.senders).map(|_| Lane::new(settings.window)).collect();
+    std::thread::scope(|scope| {
+        let _end = EndSenders(&over);
+        let options = Options { log_order: true, ..settings.nic.options };
+        let config = EndpointConfig {
+            nic: NicConfig { options, ..settings.nic },
+            drive: settings.drive.clone(),
+            fallback: settings.fallback,
+        };
+        let mut endpoint = Endpoint::new(&config)?;
+        let comms: Result<Vec<_>, _> =
+            (0..settings.communicators).map(|_| endpoint.create_comm(settings.hints)).collect();
+        let comms = comms?;
+        let mut threads = Vec::new();
+        for (index, lane) in lanes.iter().enumerate() {
+            let rank = Rank::new(index as u32).map_err(|_| Fault::Settings("too many senders"))?;
+            let mut peers: Vec<_> = comms.iter().map(|comm| endpoint.sender(comm, rank)).collect();
+            peers.iter_mut().for_each(|peer| peer.set_hash_fault(settings.hash_fault));
+            let quota = settings.messages / settings.senders as u64
+                + u64::from((index as u64) < settings.messages % settings.senders as u64);
+            let mut source = Source::new(settings.seed, peers, quota);
+            let over = &over;
+            threads.push(scope.spawn(move || source.send_all(lane, over)));
+        }
+        let started = Instant::now();
+        let mut receiver = Receiver::new(settings, endpoint, comms, &lanes);
+        receiver.run(started, &over, show)?;
+        let elapsed = started.elapsed();
+        for thread in threads {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        receiver.finish(elapsed)
+    })
+}
+
+impl Settings {
+    fn check(&self) -> Result<(), Fault> {
+        if !(1..=64).contains(&self.senders) {
+            return Err(Fault::Settings("there must be 1 to 64 senders"));
+        }
+        if self.communicators == 0 || self.receives_max == 0 {
+            return Err(Fault::Settings("communicators and receives must be at least 1"));
+        }
+        if self.window == 0 || self.break_every == 0 {
+            return Err(Fault::Settings("window and messages between breaks must be at least 1"));
+        }
+        if self.hints.allow_overtaking {
+            return Err(Fault::Settings(
+                "with overtaking allowed the oracle cannot check the matches",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,359 @@
+//! The endpoint's thread of a soak run: random receives, cancels and probes.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use dpa_model::{Rank, SourceSel, Tag, TagSel, Wait};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, RngExt, SeedableRng};
+
+use super::fault::Fault;
+use super::memory::resident_bytes;
+use super::traffic::{HEADER_BYTES, Lane, MESSAGE_BYTES_MAX, TAGS};
+use super::verify::Verifier;
+use super::{Progress, Report, Settings};
+use dpamatch::endpoint::{
+    Communicator, Endpoint, LogEntry, PostError, Received, RecvError, RecvRequest, Status, Stopped,
+};
+
+pub(super) struct Receiver<'a> {
+    settings: &'a Settings,
+    random: ChaCha8Rng,
+    endpoint: Endpoint,
+    comms: Vec<Communicator>,
+    lanes: &'a [Lane],
+    verifier: Verifier,
+    log: Vec<LogEntry>,
+    slots: Vec<Option<RecvRequest>>,
+    /// Places of `slots` that hold no request.
+    vacant: Vec<usize>,
+    results: Vec<(usize, Result<Received, RecvError>)>,
+    spare: Vec<Vec<u8>>,
+    /// Most receives to have posted; chosen anew at every break.
+    most: usize,
+    /// Receives to have posted now; changes with time, so that both queues are long at times.
+    wanted: usize,
+    /// Messages that senders may be ahead, each; changes at every break, so that sometimes receives
+    /// wait for messages and sometimes messages for receives.
+    window: u64,
+    /// Next receives that accept everything: after a standstill.
+    wild: usize,
+    received: u64,
+    /// The same per sender.
+    received_of: Vec<u64>,
+    /// No sender gets a new allowance: what they may send is being used up.
+    breaking: bool,
+    /// When the next break begins.
+    next_break: u64,
+    breaks: u64,
+    truncated: u64,
+    taken: u64,
+    cancelled: u64,
+    memory_before: Option<u64>,
+}
+
+/// Fruitless polls after which receives are taken to be in the way: a few milliseconds.
+const STANDSTILL_POLLS: u32 = Wait::SPINS + Wait::YIELDS + 12;
+/// Fruitless polls after which a message that waits gets a receive that takes any.
+const IDLE_POLLS: u32 = 16;
+/// Receives taken back at a standstill.
+const CANCELS_AT_STANDSTILL: usize = 16;
+
+impl<'a> Receiver<'a> {
+    pub(super) fn new(
+        settings: &'a Settings,
+        endpoint: Endpoint,
+        comms: Vec<Communicator>,
+        lanes: &'a [Lane],
+    ) -> Self {
+        Self {
+            settings,
+            random: ChaCha8Rng::seed_from_u64(settings.seed),
+            endpoint,
+            comms,
+            lanes,
+            verifier: Verifier::new(lanes.len()),
+            log: Vec::new(),
+            slots: (0..settings.receives_max).map(|_| None).collect(),
+            vacant: (0..settings.receives_max).collect(),
+            results: Vec::new(),
+            spare: Vec::new(),
+            most: settings.receives_max,
+            wanted: settings.receives_max,
+            window: settings.window,
+            wild: 0,
+            received: 0,
+            received_of: vec![0; lanes.len()],
+            breaking: false,
+            next_break: settings.break_every,
+            breaks: 0,
+            truncated: 0,
+            taken: 0,
+            cancelled: 0,
+            memory_before: None,
+        }
+    }
+
+    /// Receives until the senders have ended and everything of theirs is here.
+    pub(super) fn run(
+        &mut self,
+        started: Instant,
+        over: &AtomicBool,
+        show: &mut dyn FnMut(&Progress),
+    ) -> Result<(), Fault> {
+        let mut shown = Duration::ZERO;
+        let mut wait = Wait::new();
+        let mut rounds = 0u64;
+        loop {
+            let dice = self.random.next_u64();
+            if dice.is_multiple_of(256) {
+                self.wanted = self.random.random_range(1..=self.most);
+            }
+            if self.breaking {
+                self.end_break_if_due()?;
+            } else if self.received >= self.next_break {
+                self.breaking = true;
+            }
+            self.post()?;
+            if self.collect()? > 0 {
+                wait = Wait::new();
+                if (dice >> 16).is_multiple_of(16) {
+                    self.cancel_one()?;
+                }
+                if (dice >> 32).is_multiple_of(16) {
+                    self.probe(dice & 1 << 63 == 0)?;
+                }
+            } else if self.received == self.sent().unwrap_or(u64::MAX) {
+                return Ok(());
+            } else if wait.failed_polls() >= STANDSTILL_POLLS {
+                self.clear_the_way()?;
+                wait = Wait::new();
+            } else {
+                if wait.failed_polls() >= IDLE_POLLS && self.verifier.unexpected() > 0 {
+                    self.wanted = (self.slots.len() - self.vacant.len() + 1).min(self.most);
+                    self.wild = 1;
+                }
+                wait.pause();
+            }
+            if self.memory_before.is_none() && self.received >= self.settings.messages / 10 {
+                self.memory_before = resident_bytes();
+            }
+            rounds += 1;
+            if rounds.is_multiple_of(256) {
+                let elapsed = started.elapsed();
+                if elapsed.saturating_sub(shown) >= Duration::from_secs(1) {
+                    shown = elapsed;
+                    show(&Progress {
+                        received: self.received,
+                        elapsed,
+                        memory_bytes: resident_bytes(),
+                    });
+                }
+                if self.settings.time_max.is_some_and(|most| elapsed >= most) {
+                    over.store(true, Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Takes the last receives back, and looks whether anything is left.
+    pub(super) fn finish(mut self, elapsed: Duration) -> Result<Report, Fault> {
+        self.empty_queues()?;
+        for comm in self.comms.drain(..) {
+            self.endpoint.free_comm(comm).map_err(|error| Fault::Busy(error.to_string()))?;
+        }
+        let memory_bytes = self.memory_before.zip(resident_bytes());
+        let (counts, software) = self.endpoint.counts();
+        Ok(Report {
+            received: self.received,
+            elapsed,
+            truncated: self.truncated,
+            taken: self.taken,
+            cancelled: self.cancelled,
+            log_entries: self.verifier.entries,
+            breaks: self.breaks,
+            counts,
+            software,
+            memory_bytes,
+        })
+    }
+
+    fn sent(&self) -> Option<u64> {
+        self.lanes.iter().map(Lane::sent).sum()
+    }
+
+    fn allow(&self, sender: usize) {
+        let allowed = self.received_of[sender] + self.window;
+        self.lanes[sender].allowed.store(allowed, Relaxed);
+    }
+
+    /// Ends a break once every sender has used up what it was allowed, or ended, and all of that is
+    /// here.
+    fn end_break_if_due(&mut self) -> Result<(), Fault> {
+        let used_up = self.lanes.iter().zip(&self.received_of).all(|(lane, &received)| {
+            lane.sent().unwrap_or_else(|| lane.allowed.load(Relaxed)) == received
+        });
+        if used_up {
+            self.empty_queues()?;
+            self.breaking = false;
+            self.breaks += 1;
+            self.next_break = self.received + self.settings.break_every;
+            self.window = (self.settings.window >> self.random.random_range(0..4)).max(1);
+            self.most = (self.settings.receives_max >> self.random.random_range(0..3)).max(1);
+            (0..self.lanes.len()).for_each(|sender| self.allow(sender));
+        }
+        Ok(())
+    }
+
+    /// Takes all receives back; there are no messages. Then nothing may be left.
+    fn empty_queues(&mut self) -> Result<(), Fault> {
+        for place in 0..self.slots.len() {
+            if let Some(request) = &self.slots[place] {
+                self.endpoint.cancel(request)?;
+            }
+        }
+        let mut wait = Wait::new();
+        while self.vacant.len() < self.slots.len() {
+            self.collect()?;
+            wait.pause();
+        }
+        match self.verifier.left() {
+            (0, 0) => Ok(()),
+            (receives, messages) => Err(Fault::Left { receives, messages }),
+        }
+    }
+
+    fn selector(&mut self) -> (SourceSel, TagSel) {
+        let hints = self.settings.hints;
+        let dice = self.random.next_u64();
+        let source = Rank::new((dice >> 8) as u32 % self.lanes.len() as u32).unwrap_or_default();
+        let tag = Tag::new((dice >> 40) as u32 % TAGS).unwrap_or_default();
+        let wild = self.breaking || self.wild > 0;
+        self.wild = self.wild.saturating_sub(1);
+        let any_source = !hints.no_any_source && (wild || dice & 1 == 0);
+        let any_tag = !hints.no_any_tag && (wild || dice & 2 == 0);
+        (
+            if any_source { SourceSel::Any } else { source.into() },
+            if any_tag { TagSel::Any } else { tag.into() },
+        )
+    }
+
+    fn comm(&mut self) -> usize {
+        self.random.random_range(0..self.comms.len())
+    }
+
+    fn buffer(&mut self) -> Vec<u8> {
+        // Some are so short that longer messages are truncated.
+        let length = if self.random.random_ratio(1, 32) { HEADER_BYTES } else { MESSAGE_BYTES_MAX };
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.resize(length, 0);
+        buffer
+    }
+
+    fn post(&mut self) -> Result<(), Fault> {
+        while self.slots.len() - self.vacant.len() < self.wanted {
+            let Some(place) = self.vacant.pop() else { break };
+            let (source, tag) = self.selector();
+            let (comm, buffer) = (self.comm(), self.buffer());
+            let request = self.endpoint.post_recv(&self.comms[comm], source, tag, buffer);
+            self.slots[place] = Some(request.map_err(|error| match error {
+                PostError::Stopped(_) => Stopped.into(),
+                _ => Fault::Request(error.to_string()),
+            })?);
+        }
+        Ok(())
+    }
+
+    fn cancel_one(&mut self) -> Result<(), Fault> {
+        let place = self.random.random_range(0..self.slots.len());
+        if let Some(request) = &self.slots[place] {
+            self.endpoint.cancel(request)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing moves: perhaps no posted receive fits what the senders may still send.
+    fn clear_the_way(&mut self) -> Result<(), Fault> {
+        for _ in 0..CANCELS_AT_STANDSTILL {
+            self.cancel_one()?;
+        }
+        self.wanted = self.most;
+        self.wild = CANCELS_AT_STANDSTILL;
+        Ok(())
+    }
+
+    fn probe(&mut self, take: bool) -> Result<(), Fault> {
+        let (source, tag) = self.selector();
+        let comm = self.comm();
+        let comm = &self.comms[comm];
+        let wrong = |error: RecvError| Fault::Request(error.to_string());
+        if !take {
+            self.endpoint.iprobe(comm, source, tag).map_err(wrong)?;
+        } else if let Some(matched) = self.endpoint.improbe(comm, source, tag).map_err(wrong)? {
+            let buffer = self.buffer();
+            let result = self.endpoint.mrecv(matched, buffer);
+            self.follow_log()?;
+            self.check(result)?;
+            self.taken += 1;
+        }
+        Ok(())
+    }
+
+    fn follow_log(&mut self) -> Result<(), Fault> {
+        self.endpoint.drain_order_log(&mut self.log);
+        self.verifier.follow(&mut self.log)
+    }
+
+    /// Checks what has ended; returns how many messages.
+    fn collect(&mut self) -> Result<u64, Fault> {
+        let before = self.received;
+        self.endpoint.test_some(&mut self.slots, &mut self.results);
+        // The log first: it says which messages there are.
+        self.follow_log()?;
+        let mut results = std::mem::take(&mut self.results);
+        for (place, result) in results.drain(..) {
+            self.vacant.push(place);
+            self.check(result)?;
+        }
+        self.results = results;
+        Ok(self.received - before)
+    }
+
+    fn check(&mut self, result: Result<Received, RecvError>) -> Result<(), Fault> {
+        match result {
+            Ok(ref received) => {
+                self.accept(received.bytes(), &received.status, received.buffer.len())?
+            }
+            Err(RecvError::Truncated { ref received, sent }) => {
+                if received.buffer.len() >= sent {
+                    return Err(Fault::Request(format!(
+                        "{sent} bytes were truncated without need"
+                    )));
+                }
+                self.truncated += 1;
+                self.accept(received.bytes(), &received.status, received.buffer.len())?;
+            }
+            Err(RecvError::Cancelled(_)) => self.cancelled += 1,
+            Err(RecvError::Stopped) => return Err(Stopped.into()),
+            Err(ref error) => return Err(Fault::Request(error.to_string())),
+        }
+        self.spare.push(result.map_or_else(RecvError::into_buffer, |received| received.buffer));
+        Ok(())
+    }
+
+    fn accept(&mut self, bytes: &[u8], status: &Status, capacity: usize) -> Result<(), Fault> {
+        if status.bytes > capacity {
+            return Err(Fault::Request(format!(
+                "{} bytes in a buffer of {capacity}",
+                status.bytes
+            )));
+        }
+        let sender = self.verifier.receive(bytes, status)?;
+        self.received += 1;
+        self.received_of[sender] += 1;
+        if !self.breaking {
+            self.allow(sender);
+        }
+        Ok(())
+    }
+}

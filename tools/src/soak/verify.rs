@@ -1,0 +1,112 @@
+//! The judge of a soak run: the oracle for matches, a numbered list for messages.
+
+use std::collections::HashMap;
+
+use super::fault::Fault;
+use super::traffic::Name;
+use dpamatch::endpoint::{LogEntry, Status, replay};
+use dpamatch::engine::{Engine, Oracle};
+
+#[derive(Debug)]
+pub(super) struct Verifier {
+    oracle: Oracle,
+    /// Messages that arrived and were not received, by arrival number.
+    waiting: HashMap<u64, Name>,
+    /// Messages that arrived, per sender.
+    arrived: Vec<u64>,
+    pub(super) entries: u64,
+}
+
+impl Verifier {
+    pub(super) fn new(senders: usize) -> Self {
+        Self {
+            oracle: Oracle::new(),
+            waiting: HashMap::new(),
+            arrived: vec![0; senders],
+            entries: 0,
+        }
+    }
+
+    /// Follows the order log, whose entries are then consumed.
+    pub(super) fn follow(&mut self, log: &mut Vec<LogEntry>) -> Result<(), Fault> {
+        for entry in log.drain(..) {
+            if let LogEntry::Arrive { msg, envelope, .. } = entry {
+                let source = envelope.source.get();
+                let arrived = &mut self.arrived[source as usize];
+                let name = Name {
+                    ordinal: *arrived,
+                    source,
+                    tag: envelope.tag.get(),
+                    comm: envelope.comm.0,
+                };
+                *arrived += 1;
+                self.waiting.insert(msg.0, name);
+            }
+            replay(&mut self.oracle, &[entry]).map_err(|mut mismatch| {
+                mismatch.index = self.entries as usize;
+                mismatch
+            })?;
+            self.entries += 1;
+        }
+        Ok(())
+    }
+
+    /// Checks a received message, whose arrival must be in the log so far. Returns who sent it.
+    pub(super) fn receive(&mut self, bytes: &[u8], status: &Status) -> Result<usize, Fault> {
+        let arrival = status.arrival;
+        let name = self.waiting.remove(&arrival).ok_or(Fault::UnknownArrival { arrival })?;
+        name.check(bytes, status)?;
+        Ok(name.source as usize)
+    }
+
+    /// Messages in the unexpected queue.
+    pub(super) fn unexpected(&self) -> u64 {
+        self.oracle.stats().umq.length
+    }
+
+    /// Receives and messages in the queues.
+    pub(super) fn left(&self) -> (usize, usize) {
+        (self.oracle.posted().len(), self.oracle.unexpected().len().max(self.waiting.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
+
+    use super::*;
+    use dpamatch::engine::{MsgId, RecvId};
+
+    fn arrival(number: u64, matched: Option<RecvId>) -> LogEntry {
+        LogEntry::Arrive { msg: MsgId(number), envelope: Envelope::default(), matched }
+    }
+
+    fn status(arrival: u64) -> Status {
+        Status { source: Rank::default(), tag: Tag::default(), bytes: 20, arrival }
+    }
+
+    #[test]
+    fn every_kind_of_fault_is_found() {
+        let mut verifier = Verifier::new(1);
+        let mut bytes = [0; 20];
+        verifier.follow(&mut vec![arrival(0, None), arrival(1, None)]).expect("nothing is wrong");
+        assert!(matches!(
+            verifier.receive(&bytes, &status(7)),
+            Err(Fault::UnknownArrival { arrival: 7 })
+        ));
+        bytes[0] = 1;
+        assert!(matches!(
+            verifier.receive(&bytes, &status(0)),
+            Err(Fault::Order { source_rank: 0, wanted: 0, got: 1 })
+        ));
+        bytes[12] = 1;
+        assert!(matches!(
+            verifier.receive(&bytes, &status(1)),
+            Err(Fault::Bytes { ordinal: 1, .. })
+        ));
+        let selector = Selector::new(SourceSel::Any, TagSel::Any);
+        let post =
+            LogEntry::Post { recv: RecvId(0), comm: CommId(0), selector, matched: Some(MsgId(1)) };
+        assert!(matches!(verifier.follow(&mut vec![post]), Err(Fault::Mismatch(_))));
+    }
+}

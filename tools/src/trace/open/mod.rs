@@ -1,0 +1,78 @@
+//! From a path to a trace: folders, archives, single files, packed or not.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Rank, TraceError, TraceErrorKind, TraceSource};
+
+mod archive;
+mod cache;
+mod decompress;
+mod files;
+mod find;
+mod names;
+mod spool;
+
+/// How a trace is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Save what can be saved of broken files instead of failing.
+    pub salvage: bool,
+    /// The rank that a single file is of, whatever its name says.
+    pub rank: Option<Rank>,
+    /// A folder to keep the trace in as it is after unpacking, so that it is there at once the next
+    /// time. It is made if it does not exist; without it nothing is kept.
+    pub cache: Option<PathBuf>,
+    /// Set by someone else when the user wants to stop: opening then ends with
+    /// [`Interrupted`](TraceErrorKind::Interrupted).
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl OpenOptions {
+    /// # Errors
+    /// [`Interrupted`](TraceErrorKind::Interrupted) if the user wants to stop; `file` is what is
+    /// being read.
+    pub fn check_interrupt(&self, file: &Path) -> Result<(), TraceError> {
+        // Relaxed: the flag says nothing about other memory.
+        match &self.interrupt {
+            Some(flag) if flag.load(Ordering::Relaxed) => {
+                Err(TraceError::new(file, TraceErrorKind::Interrupted))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder,
+/// a `.tar` archive, or the file of a single rank. Files are DUMPI binary files or texts of
+/// `dumpi2ascii`; all may be packed with gzip, xz or zstd. What a file is its contents say, not its
+/// name; only the rank is in the name.
+///
+/// # Errors
+/// The path cannot be read, no trace is there, or several are. What is wrong with a rank's file is
+/// found when the rank is opened.
+///
+/// # Examples
+/// ```no_run
+/// use dpamatch_tools::trace::{self, OpenOptions, TraceError};
+///
+/// fn calls(path: &std::path::Path) -> Result<u64, TraceError> {
+///     let trace = trace::open(path, &OpenOptions::default())?;
+///     let mut calls = 0;
+///     for &rank in trace.ranks() {
+///         let mut reader = trace.open(rank)?;
+///         while reader.next_call()?.is_some() {
+///             calls += 1;
+///         }
+///     }
+///     Ok(calls)
+/// }
+/// ```
+pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn TraceSource>, TraceError> {
+    let files = match &options.cache {
+        Some(folder) => cache::open(path, folder, options)?,
+        None => find::find(path, options)?,
+    };
+    Ok(Box::new(files))
+}

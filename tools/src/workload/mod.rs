@@ -1,0 +1,228 @@
+//! Traffic of known patterns, as streams of events at one receiver: what the papers measure with,
+//! and what applications do, for up to 1,048,576 ranks.
+//!
+//! A stream is made of rounds, a round of *elements*: a receive and the message that belongs to it.
+//! In each round some messages come early, before anything is posted, and so unexpected; then
+//! receives are posted in the order of the elements - all of them, or in groups - and after each
+//! group the rest of its messages arrives in the workload's order. Everything is computed from the
+//! number of the element, so a stream of any length takes constant memory, and the same
+//! [`Workload`] is the same stream on every machine.
+//!
+//! | pattern | source | elements of a round |
+//! |---|---|---|
+//! | [`senders`](Pattern::Senders) | F19, F20 | `pending` of each other rank, tags all different |
+//! | [`depth`](Pattern::Depth) | V7 | one, behind `pending` entries that stay |
+//! | [`gather`](Pattern::Gather) | C26, F22 | `pending` of each other rank |
+//! | [`halo2d`](Pattern::Halo2d), [`halo3d`](Pattern::Halo3d) | ours | `pending` of 8 or 26 neighbours |
+//! | [`ring`](Pattern::Ring) | F21 | `pending` of each other rank, nearly in order |
+//! | [`alltoall`](Pattern::Alltoall) | F21 | `pending` of each other rank, four posted at a time |
+//! | [`amr`](Pattern::Amr) | C22 | `pending` blocks of 6 to 59 neighbours, and an allreduce |
+//! | [`coll-gather`](Pattern::CollGather) | C23 | `pending` of each other rank |
+//! | [`allreduce`](Pattern::Allreduce) | C23 | `pending` of each partner of recursive doubling |
+//! | [`iallgather`](Pattern::Iallgather) | C23, C27 | `pending` of each other rank |
+
+mod events;
+mod order;
+mod pattern;
+
+use dpa_model::CommId;
+pub use events::Events;
+pub use order::{NEAR, Order, UnknownOrder};
+pub use pattern::{Pattern, UnknownPattern};
+
+/// Most ranks of a workload: the largest job of the papers (F16).
+pub const RANKS_MAX: u32 = 1 << 20;
+
+/// A pattern and its numbers. [`Pattern::usual`] has the usual ones.
+///
+/// # Examples
+/// ```
+/// use dpamatch::engine::{Engine, ListEngine};
+/// use dpamatch::stream::StreamMatcher;
+/// use dpamatch_tools::workload::{Order, Pattern, Workload};
+///
+/// // V7: n messages in reverse order cost a list n(n+1)/2 steps.
+/// let workload = Workload { ranks: 11, pending: 10, order: Order::Reverse, ..Pattern::Senders.usual() };
+/// let mut list = ListEngine::new();
+/// list.run(&mut workload.events()?, &mut |_| ()).expect("an engine");
+/// assert_eq!(list.stats().prq.attempts, 100 * 101 / 2);
+/// # Ok::<(), dpamatch_tools::workload::BadWorkload>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Workload {
+    /// Who sends what.
+    pub pattern: Pattern,
+    /// Processes of the job, 2 to [`RANKS_MAX`].
+    pub ranks: u32,
+    /// Rounds.
+    pub rounds: u64,
+    /// Messages of each sender in a round, or what the pattern makes of it; at least 1.
+    pub pending: u32,
+    /// Communicators that do the same at the same time, their elements taking turns.
+    pub comms: u32,
+    /// Percentage of receives that take any source.
+    pub any: u32,
+    /// Percentage of messages that arrive before their round's receives are posted.
+    pub early: u32,
+    /// The order in which messages arrive.
+    pub order: Order,
+    /// Length of a message.
+    pub bytes: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// Why numbers make no workload.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{what} is {value}, must be {least} to {most}")]
+pub struct BadWorkload {
+    /// Which number.
+    pub what: &'static str,
+    /// What it is.
+    pub value: u64,
+    /// Its least value.
+    pub least: u64,
+    /// Its greatest value.
+    pub most: u64,
+}
+
+impl Workload {
+    /// The stream.
+    ///
+    /// # Errors
+    /// [`BadWorkload`], naming the number that is out of its range.
+    pub fn events(&self) -> Result<Events, BadWorkload> {
+        let check = |what, value, least, most| match value {
+            value if (least..=most).contains(&value) => Ok(()),
+            value => Err(BadWorkload { what, value, least, most }),
+        };
+        check("ranks", u64::from(self.ranks), 2, u64::from(RANKS_MAX))?;
+        check("rounds", self.rounds, 0, 1 << 27)?;
+        check("pending", u64::from(self.pending), 1, 1 << 20)?;
+        check("comms", u64::from(self.comms), 1, 4096)?;
+        check("any", u64::from(self.any), 0, 100)?;
+        check("early", u64::from(self.early), 0, 100)?;
+        // Tags of different elements must differ, and every element have its place in a random
+        // number.
+        let elements = u128::from(self.ranks) * u128::from(self.pending) * u128::from(self.comms);
+        check("ranks x pending x comms", u64::try_from(elements).unwrap_or(u64::MAX), 1, 1 << 30)?;
+        Ok(Events::new(*self))
+    }
+
+    /// Events at the beginning that only fill queues, where the pattern's point is what comes
+    /// after: receives that are posted, or messages that come early, all before the first search
+    /// that can find anything.
+    pub fn filling(&self) -> u64 {
+        let comms = u64::from(self.comms);
+        match self.pattern {
+            Pattern::Senders if self.early == 0 || self.early == 100 => self.elements(0) * comms,
+            _ => self.standing() * comms,
+        }
+    }
+
+    /// The communicators in use, and their sizes.
+    pub fn comm_sizes(&self) -> impl Iterator<Item = (CommId, u32)> + use<> {
+        let ranks = self.ranks;
+        (0..2 * self.comms).map(move |comm| (CommId(comm), ranks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, QueueStats};
+    use dpamatch::stream::{Event, Outcome, Reader, StreamMatcher};
+
+    fn small(pattern: Pattern) -> Workload {
+        let usual = pattern.usual();
+        Workload { ranks: usual.ranks.min(100), rounds: usual.rounds.min(8), ..usual }
+    }
+
+    fn run(workload: Workload) -> (QueueStats, QueueStats, u64) {
+        let mut list = ListEngine::new();
+        let mut left = 0;
+        let mut count = |outcome: Outcome| left += u64::from(outcome.is_leftover());
+        list.run(&mut workload.events().expect("a workload"), &mut count).expect("an engine");
+        (list.stats().prq, list.stats().umq, left)
+    }
+
+    /// Every receive has its message, with any share of wildcards and early messages.
+    #[test]
+    fn everything_is_matched() {
+        for pattern in Pattern::ALL {
+            for (any, early, comms) in [(0, 0, 1), (30, 50, 3), (100, 100, 2)] {
+                let workload = Workload { any, early, comms, ..small(pattern) };
+                let (prq, umq, left) = run(workload);
+                let standing = u64::from(comms) * workload.standing();
+                assert_eq!(left, standing, "{workload:?}");
+                assert!(prq.hits + umq.hits >= workload.rounds * u64::from(comms), "{workload:?}");
+                assert_eq!(early == 100, prq.hits == 0, "{workload:?}");
+                assert_eq!(early == 0, umq.hits == 0, "{workload:?}");
+            }
+        }
+    }
+
+    /// F19 and V7: what forward and reverse search cost a list, in both queues.
+    #[test]
+    fn steps_of_the_micro_benchmark() {
+        let (n, base) = (99 * 5, Workload { pending: 5, ..small(Pattern::Senders) });
+        for (order, steps) in [(Order::Forward, n), (Order::Reverse, n * (n + 1) / 2)] {
+            assert_eq!(run(Workload { order, ..base }).0.attempts, steps);
+            assert_eq!(run(Workload { order, early: 100, ..base }).1.attempts, steps);
+        }
+        let depth = Workload { pending: 700, rounds: 3, ..Pattern::Depth.usual() };
+        assert_eq!(run(depth).0.attempts, 3 * 701);
+        // As unexpected messages it is the receives that search.
+        assert_eq!(run(Workload { early: 100, ..depth }).1.attempts, 3 * 701);
+    }
+
+    /// F21: the queues that the patterns are named after.
+    #[test]
+    fn queues_are_as_long_as_the_papers() {
+        let ring = Workload { ranks: 256, early: 0, ..Pattern::Ring.usual() };
+        assert_eq!(run(ring).0.length_max, 255);
+        let (prq, umq, _) = run(Workload { rounds: 1, ..Pattern::Alltoall.usual() });
+        assert_eq!(prq.length_max, 4);
+        assert!((3075..4100).contains(&umq.length_max), "{}", umq.length_max);
+    }
+
+    #[test]
+    fn a_million_ranks_are_seen_from_one() {
+        let gather = Workload { ranks: RANKS_MAX, rounds: 1, ..Pattern::CollGather.usual() };
+        let mut bins = BinEngine::new(BinCount::default());
+        // Only the start: what matters is that nothing of the size of the job is made first.
+        bins.run(&mut gather.events().expect("a workload").take(5_000), &mut |_| ())
+            .expect("an engine");
+        assert_eq!(bins.stats().prq.length, 5_000);
+        let last = Events::new(gather).nth(RANKS_MAX as usize - 2);
+        let Some(Event::Post { selector, .. }) = last else { panic!("{last:?}") };
+        assert_eq!(Some(selector.source), dpa_model::Rank::new(RANKS_MAX - 1).ok().map(Into::into));
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_named() {
+        let base = Pattern::Gather.usual();
+        let message = |workload: Workload| workload.events().expect_err("wrong").to_string();
+        assert_eq!(message(Workload { ranks: 1, ..base }), "ranks is 1, must be 2 to 1048576");
+        assert_eq!(message(Workload { pending: 0, ..base }), "pending is 0, must be 1 to 1048576");
+        assert_eq!(message(Workload { early: 101, ..base }), "early is 101, must be 0 to 100");
+        let large = Workload { ranks: RANKS_MAX, pending: 1 << 20, comms: 4096, ..base };
+        assert!(message(large).starts_with("ranks x pending x comms is 4503599627370496, must be"));
+    }
+
+    /// The stream of a workload must never change: results are quoted with it.
+    #[test]
+    fn lines_can_be_read_back_and_stay_the_same() {
+        let mut checksum = 0xcbf2_9ce4_8422_2325_u64;
+        for pattern in Pattern::ALL {
+            let workload = Workload { any: 20, ..small(pattern) };
+            let stream: Vec<_> = workload.events().expect("a workload").collect();
+            let text: String = stream.iter().map(|event| format!("{event}\n")).collect();
+            let read: Result<Vec<_>, _> = Reader::new(text.as_bytes()).collect();
+            assert_eq!(read.expect("good lines"), stream);
+            let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            checksum = text.bytes().fold(checksum, step);
+        }
+        assert_eq!(checksum, 0x7519_13a5_9560_8a93, "{checksum:#x}");
+    }
+}

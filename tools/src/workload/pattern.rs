@@ -1,0 +1,316 @@
+//! The patterns: who sends what to the receiver that we look at.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::order::mix;
+use super::{Order, Workload};
+use dpamatch::engine::{CollName, Collective};
+
+/// A communication pattern, as seen from one receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pattern {
+    /// 4D's micro-benchmark (F19): rank 0 gets `pending` messages from each other rank, in ring
+    /// order, every message with a tag of its own, so that the order decides alone how deep a
+    /// search goes.
+    Senders,
+    /// Entries that are never matched, `pending` of them, from all senders in turn; behind them one
+    /// receive and its message per round.
+    Depth,
+    /// All send to rank 0, which takes them in the order of ranks, each sender's in the order sent.
+    Gather,
+    /// Halo exchange on a square torus: eight neighbours.
+    Halo2d,
+    /// Halo exchange on a cubic torus: 26 neighbours.
+    Halo3d,
+    /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size -
+    /// 1 entries and the UMQ comes near that (F21).
+    Ring,
+    /// Radix sort: four receives are posted at a time while the messages of all ranks pile up. The
+    /// PRQ has four entries, the UMQ thousands (F21).
+    Alltoall,
+    /// Adaptive mesh refinement: neighbours that change every four rounds, one message for each
+    /// block they share, and an allreduce in each round (C22: MiniAMR has both kinds, mostly
+    /// collective elements).
+    Amr,
+    /// A linear MPI_Gather at its root (C23).
+    CollGather,
+    /// A recursive-doubling MPI_Allreduce (C23).
+    Allreduce,
+    /// A linear MPI_Iallgather: all receives are posted at once, in ring order (C23, C27).
+    Iallgather,
+}
+
+/// A word that names no pattern.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown pattern {0:?} (known: {known})", known = Pattern::ALL.map(Pattern::name).join(", "))]
+pub struct UnknownPattern(pub String);
+
+/// What one element of a round - a receive and its message - is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Key {
+    pub(super) source: u32,
+    pub(super) tag: u32,
+    /// The operation's name; `None` for point-to-point.
+    pub(super) coll: Option<&'static str>,
+}
+
+/// Blocks of an adaptive mesh that a neighbour can share with us.
+const AMR_NEIGHBOURS: (u64, u64) = (6, 54);
+/// Rounds between two refinements.
+const AMR_ROUNDS: u64 = 4;
+
+impl Pattern {
+    /// All patterns.
+    pub const ALL: [Self; 11] = [
+        Self::Senders,
+        Self::Depth,
+        Self::Gather,
+        Self::Halo2d,
+        Self::Halo3d,
+        Self::Ring,
+        Self::Alltoall,
+        Self::Amr,
+        Self::CollGather,
+        Self::Allreduce,
+        Self::Iallgather,
+    ];
+
+    /// The pattern's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Senders => "senders",
+            Self::Depth => "depth",
+            Self::Gather => "gather",
+            Self::Halo2d => "halo2d",
+            Self::Halo3d => "halo3d",
+            Self::Ring => "ring",
+            Self::Alltoall => "alltoall",
+            Self::Amr => "amr",
+            Self::CollGather => "coll-gather",
+            Self::Allreduce => "allreduce",
+            Self::Iallgather => "iallgather",
+        }
+    }
+
+    /// What it is, in one line.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Senders => "4D's micro-benchmark: messages of all ranks, each with its own tag",
+            Self::Depth => {
+                "entries that never match, and one receive and message behind them in each round"
+            }
+            Self::Gather => "all ranks send to one, which takes them in the order of ranks",
+            Self::Halo2d => "eight neighbours on a torus",
+            Self::Halo3d => "26 neighbours on a torus",
+            Self::Ring => "n-body: all receives posted at once, messages nearly in order",
+            Self::Alltoall => "radix sort: four receives at a time, unexpected messages pile up",
+            Self::Amr => "adaptive mesh: changing neighbours, many blocks, an allreduce a round",
+            Self::CollGather => "collective: a linear gather at its root",
+            Self::Allreduce => "collective: recursive doubling",
+            Self::Iallgather => "collective: linear allgather, all receives posted at once",
+        }
+    }
+
+    /// The pattern with its usual numbers.
+    pub fn usual(self) -> Workload {
+        let usual = Workload {
+            pattern: self,
+            ranks: 1024,
+            rounds: 10,
+            pending: 1,
+            comms: 1,
+            any: 0,
+            early: 0,
+            order: Order::Shuffled,
+            bytes: 8,
+            seed: 1,
+        };
+        match self {
+            Self::Senders => Workload { rounds: 1, pending: 10, order: Order::Reverse, ..usual },
+            Self::Depth => Workload { ranks: 2, rounds: 100, pending: 1024, ..usual },
+            Self::Gather => Workload { early: 20, ..usual },
+            Self::Halo2d | Self::Halo3d => Workload { rounds: 100, pending: 4, early: 25, ..usual },
+            Self::Ring => Workload { early: 25, order: Order::Near, ..usual },
+            Self::Alltoall => Workload { ranks: 512, rounds: 2, pending: 8, early: 80, ..usual },
+            Self::Amr => Workload { rounds: 50, pending: 8, early: 30, ..usual },
+            Self::CollGather => usual,
+            Self::Allreduce => Workload { rounds: 100, early: 50, order: Order::Near, ..usual },
+            Self::Iallgather => Workload { early: 25, ..usual },
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = UnknownPattern;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPattern> {
+        let unknown = || UnknownPattern(text.chars().take(40).collect());
+        Self::ALL.into_iter().find(|pattern| pattern.name() == text).ok_or_else(unknown)
+    }
+}
+
+impl Workload {
+    /// Our own rank.
+    fn receiver(&self) -> u32 {
+        match self.pattern {
+            Pattern::Senders | Pattern::Depth | Pattern::Gather | Pattern::CollGather => 0,
+            _ => self.ranks / 2,
+        }
+    }
+
+    /// Elements of a round in each communicator.
+    pub(super) fn elements(&self, round: u64) -> u64 {
+        let (others, pending) = (u64::from(self.ranks - 1), u64::from(self.pending));
+        match self.pattern {
+            Pattern::Senders | Pattern::Gather | Pattern::Alltoall => others * pending,
+            Pattern::Ring | Pattern::Iallgather | Pattern::CollGather => others * pending,
+            Pattern::Depth => 1,
+            Pattern::Halo2d => 8 * pending,
+            Pattern::Halo3d => 26 * pending,
+            Pattern::Amr => self.amr_blocks(round) + self.doublings(),
+            Pattern::Allreduce => self.doublings() * pending,
+        }
+    }
+
+    /// Entries of each communicator that are put into the queue before the first round and stay
+    /// there.
+    pub(super) fn standing(&self) -> u64 {
+        if self.pattern == Pattern::Depth { u64::from(self.pending) } else { 0 }
+    }
+
+    /// Receives that are posted before the messages that belong to them arrive, at most.
+    pub(super) fn group(&self) -> u64 {
+        if self.pattern == Pattern::Alltoall { 4 } else { u64::MAX }
+    }
+
+    /// Steps of recursive doubling.
+    fn doublings(&self) -> u64 {
+        u64::from(self.ranks.ilog2())
+    }
+
+    fn amr_blocks(&self, round: u64) -> u64 {
+        let (least, spread) = AMR_NEIGHBOURS;
+        (least + mix(self.seed ^ (round / AMR_ROUNDS)) % spread) * u64::from(self.pending)
+    }
+
+    /// What entry `i` of those that stay is about.
+    pub(super) fn standing_key(&self, i: u64) -> Key {
+        Key { source: 1 + (i % u64::from(self.ranks - 1)) as u32, tag: i as u32, coll: None }
+    }
+
+    /// What element `i` of a round is about.
+    pub(super) fn key(&self, round: u64, i: u64) -> Key {
+        let (ranks, pending) = (u64::from(self.ranks), u64::from(self.pending));
+        let me = u64::from(self.receiver());
+        // Element i belongs to sender 1 + i / pending of the ring behind us, and is its message i %
+        // pending.
+        let (sender, nth) = (i / pending, i % pending);
+        let behind = ((me + 1 + sender) % ranks) as u32;
+        let p2p = |source, tag| Key { source, tag, coll: None };
+        match self.pattern {
+            Pattern::Senders => p2p(behind, i as u32),
+            Pattern::Depth => p2p(1 + (round % (ranks - 1)) as u32, self.pending),
+            Pattern::Gather | Pattern::Ring | Pattern::Alltoall => p2p(behind, 0),
+            Pattern::Halo2d => p2p(self.neighbour(2, sender), (sender * pending + nth) as u32),
+            Pattern::Halo3d => p2p(self.neighbour(3, sender), (sender * pending + nth) as u32),
+            Pattern::Amr => {
+                let blocks = self.amr_blocks(round);
+                if i < blocks {
+                    let neighbour = mix(self.seed ^ (round / AMR_ROUNDS) << 20 ^ sender);
+                    p2p(((me + 1 + neighbour % (ranks - 1)) % ranks) as u32, nth as u32)
+                } else {
+                    Key {
+                        coll: Some("allreduce"),
+                        ..p2p(self.doubled(i - blocks), (i - blocks) as u32)
+                    }
+                }
+            }
+            Pattern::CollGather => Key { coll: Some("gather"), ..p2p(behind, 0) },
+            Pattern::Allreduce => {
+                let step = i % self.doublings();
+                Key { coll: Some("allreduce"), ..p2p(self.doubled(step), step as u32) }
+            }
+            Pattern::Iallgather => Key { coll: Some("iallgather"), ..p2p(behind, 0) },
+        }
+    }
+
+    /// Partner of a step of recursive doubling.
+    fn doubled(&self, step: u64) -> u32 {
+        let span = 1 << self.ranks.ilog2();
+        (self.receiver() % span) ^ (1 << step)
+    }
+
+    /// The rank of the `direction`th neighbour on a torus of two or three dimensions, as near to a
+    /// square or cube as the number of ranks allows.
+    fn neighbour(&self, dimensions: u32, direction: u64) -> u32 {
+        let ranks = u64::from(self.ranks);
+        let sides = sides(ranks, dimensions);
+        // Directions are the numbers of base 3 but for the middle one, which is ourselves.
+        let middle = 3_u64.pow(dimensions) / 2;
+        let mut direction = direction + u64::from(direction >= middle);
+        let (mut rest, mut rank, mut stride) = (u64::from(self.receiver()), 0, 1);
+        for side in sides {
+            rank += (rest % side + side + direction % 3 - 1) % side * stride;
+            (rest, direction, stride) = (rest / side, direction / 3, stride * side);
+        }
+        rank as u32
+    }
+
+    /// The mark of a collective element.
+    pub(super) fn mark(&self, key: Key) -> Option<Collective> {
+        Some(Collective { name: CollName::new(key.coll?)?, bytes: Some(self.bytes) })
+    }
+}
+
+/// Two or three factors of a number, as equal as possible; the last is the largest.
+fn sides(ranks: u64, dimensions: u32) -> Vec<u64> {
+    let (mut rest, mut sides) = (ranks, Vec::new());
+    for left in (1..=dimensions).rev() {
+        let root = (rest as f64).powf(1.0 / f64::from(left)).round() as u64;
+        let side = if left == 1 {
+            rest
+        } else {
+            (1..=root).rev().find(|side| rest % side == 0).unwrap_or(1)
+        };
+        sides.push(side);
+        rest /= side;
+    }
+    sides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_a_torus() {
+        assert_eq!(
+            (sides(64, 3), sides(64, 2), sides(60, 3)),
+            (vec![4, 4, 4], vec![8, 8], vec![4, 3, 5])
+        );
+        let plane = Workload { ranks: 64, ..Pattern::Halo2d.usual() };
+        // We are rank 32 of 64: column 0 of row 4.
+        let ranks: Vec<u32> = (0..8).map(|direction| plane.neighbour(2, direction)).collect();
+        assert_eq!(ranks, [31, 24, 25, 39, 33, 47, 40, 41]);
+        let cube = Workload { ranks: 4096, ..Pattern::Halo3d.usual() };
+        let mut ranks: Vec<u32> = (0..26).map(|direction| cube.neighbour(3, direction)).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        assert_eq!(ranks.len(), 26);
+        assert!(!ranks.contains(&2048));
+    }
+
+    #[test]
+    fn partners_of_recursive_doubling() {
+        let workload = Workload { ranks: 1000, ..Pattern::Allreduce.usual() };
+        let partners: Vec<u32> = (0..9).map(|step| workload.key(0, step).source).collect();
+        assert_eq!(partners, [501, 502, 496, 508, 484, 468, 436, 372, 244]);
+    }
+}

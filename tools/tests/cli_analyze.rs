@@ -1,0 +1,348 @@
+//! `dpamatch analyze` and `dpamatch bench --trace` from the outside.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn archive(name: &str) -> String {
+    let parts = [
+        env!("CARGO_MANIFEST_DIR"),
+        "..",
+        "tests",
+        "data",
+        "traces",
+        name,
+        &format!("{name}.dumpi.tar.xz"),
+    ];
+    parts.iter().collect::<PathBuf>().display().to_string()
+}
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dpamatch")).args(args).output().expect("the program runs")
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+#[test]
+fn the_summary_tells_the_main_numbers() {
+    let out = text(&run(&["analyze", &archive("lulesh-27"), "--engine", "optimistic"]));
+    for line in [
+        "lulesh-27: 27 of 27 ranks, 26490 calls in 1.8 MB",
+        "calls: 14600 point-to-point, 351 collective, 0 one-sided (97.7 / 2.3 / 0.0 %); 8299 progress, 3240 other",
+        "582 unique (source, tag) of 7300 receives (7.97 %), at most 1 of one waiting at once",
+        "hints: Set mpi_assert_no_any_source on communicator 2 (world): this run never violates it.",
+        "offload: Offload: everything fits, nothing falls back.",
+    ] {
+        assert!(out.contains(line), "{line}\n{out}");
+    }
+    assert!(out.lines().all(|line| line == line.trim_end()), "no spaces at the ends of lines");
+    let again = || text(&run(&["analyze", &archive("edge-4-mpich"), "--engine", "optimistic"]));
+    assert_eq!(again(), again(), "a seed is an output");
+}
+
+#[test]
+fn a_nic_that_is_too_small_is_told_where_and_why() {
+    let args = [
+        "analyze",
+        &archive("lulesh-27"),
+        "--receives",
+        "16",
+        "--engine",
+        "optimistic",
+        "--order",
+        "posts-first",
+    ];
+    let out = text(&run(&args));
+    assert!(out.contains("runs out of receive descriptors"), "{out}");
+    assert!(out.contains("Offload only with a larger NIC: rank 0, call"), "{out}");
+    assert!(out.contains("7300      0"), "the pairs are right all the same: {out}");
+}
+
+/// Who does as the report says has a NIC that is large enough, and not twice as large.
+#[test]
+fn advice_on_tables_can_be_followed() {
+    let small = ["--receives", "2", "--unexpected", "4", "--unexpected-buffers", "1"];
+    let analyze = |options: &[&str]| {
+        text(&run(
+            &[&["analyze", &archive("lulesh-27"), "--bins", "1", "--sweep", "4"], options].concat()
+        ))
+    };
+    let out = analyze(&small);
+    assert!(out.contains("does not fit: "), "{out}");
+    assert!(
+        out.contains("whether more bins save steps"),
+        "nothing is said of what was not asked: {out}"
+    );
+    let (_, advice) = out.split_once("\n  tables: ").expect("advice");
+    let (options, _) = advice.split_once(" suffice").expect("options");
+    let options: Vec<&str> = options.split(' ').collect();
+    assert_eq!(options.len(), 8, "{options:?}");
+    assert!(analyze(&options).contains("fits the NIC"), "{options:?}");
+    // Half of any of them is too little.
+    for place in [1, 3, 5] {
+        let half = (options[place].parse::<u32>().expect("a number") / 2).to_string();
+        let mut less = options.clone();
+        less[place] = &half;
+        if place == 3 {
+            less[5] = &half;
+        }
+        assert!(analyze(&less).contains("does not fit: "), "{less:?}");
+    }
+}
+
+#[test]
+fn pairs_and_folder_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pairs = folder.path().join("pairs.csv");
+    let out = folder.path().join("report");
+    let [pairs_arg, out_arg] = [&pairs, &out].map(|path| path.display().to_string());
+    let trace = archive("minife-16");
+    let args = [
+        "analyze", &trace, "--order", "random", "--seed", "3", "--pairs", &pairs_arg, "--out",
+        &out_arg,
+    ];
+    text(&run(&args));
+    let written = std::fs::read_to_string(&pairs).expect("pairs");
+    assert_eq!(
+        written.lines().next(),
+        Some("comm,recv_rank,recv_op,send_rank,send_op,tag,bytes,posted_src,posted_tag")
+    );
+    assert_eq!(written.lines().count(), 6049);
+    let names: HashSet<String> = std::fs::read_dir(&out)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    for name in [
+        "bins.csv",
+        "blocks.csv",
+        "calls.csv",
+        "depth.csv",
+        "hints.csv",
+        "advice.csv",
+        "report.json",
+    ] {
+        assert!(names.contains(name), "{name} in {names:?}");
+    }
+    for name in names.iter().filter(|name| name.ends_with(".csv")) {
+        let text = std::fs::read_to_string(out.join(name)).expect("a file");
+        let commas = |line: &str| {
+            line.split('"').step_by(2).map(|plain| plain.matches(',').count()).sum::<usize>()
+        };
+        let columns = text.lines().next().map(commas);
+        assert!(
+            text.lines().all(|line| Some(commas(line)) == columns),
+            "{name}: all lines have the same columns"
+        );
+    }
+}
+
+/// Names and contents of the figures in a folder; every picture is whole.
+fn figures(folder: &Path) -> BTreeMap<String, String> {
+    let files =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let pictures = files.filter(|path| path.extension().is_some_and(|ending| ending == "svg"));
+    let read = |path: PathBuf| {
+        let svg = std::fs::read_to_string(&path).expect("text");
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{path:?}");
+        assert!(path.with_extension("csv").exists(), "the numbers of {path:?}");
+        (path.file_stem().expect("a name").to_string_lossy().into_owned(), svg)
+    };
+    pictures.map(read).collect()
+}
+
+/// Figures 6 and 7 (O33, O34, O36), and those of one application.
+#[test]
+fn figures_are_written_and_are_the_same_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let traces = [archive("lulesh-27"), archive("minife-16")];
+    let draw = |name: &str, order: &str| {
+        let out = folder.path().join(name);
+        let out_arg = out.display().to_string();
+        text(&run(&["analyze", &traces[0], &traces[1], "--order", order, "--out", &out_arg]));
+        (figures(&out), figures(&out.join("minife-16")))
+    };
+    let (both, one) = draw("first", "causal");
+    let side_by_side = ["figure-bins", "figure-calls", "figure-tables"];
+    assert!(both.keys().eq(side_by_side), "{:?}", both.keys());
+    let alone = ["bins", "calls", "depth", "messages", "paths", "ranks", "tables"];
+    assert!(one.keys().eq(&alone.map(|name| format!("figure-{name}"))), "{:?}", one.keys());
+    // minife-16 is deeper in one bin than lulesh-27: applications stand by falling depth.
+    let bins =
+        std::fs::read_to_string(folder.path().join("first/figure-bins.csv")).expect("numbers");
+    let groups: Vec<_> =
+        bins.lines().skip(1).take(3).filter_map(|line| line.split(',').nth(2)).collect();
+    assert_eq!(groups, ["minife-16", "lulesh-27", "mean"], "{bins}");
+    let calls =
+        std::fs::read_to_string(folder.path().join("first/figure-calls.csv")).expect("numbers");
+    assert!(calls.contains("Communication calls,point-to-point,lulesh-27,97.65"), "{calls}");
+    // Nothing is matched: 26 receives of one rank wait at once, whatever the order (P1).
+    assert!(bins.contains("Mean depth if nothing is matched,1 bin,lulesh-27,25"), "{bins}");
+    // In conflict some of the slow end without a receive; nobody is counted twice.
+    let paths = std::fs::read_to_string(folder.path().join("first/minife-16/figure-paths.csv"))
+        .expect("numbers");
+    let mut shares = BTreeMap::<&str, f64>::new();
+    for line in paths.lines().skip(1) {
+        let mut fields = line.rsplit(',');
+        let share = fields.next().and_then(|share| share.parse::<f64>().ok()).expect("a share");
+        *shares.entry(fields.next().expect("handlers")).or_default() += share;
+    }
+    assert_eq!(shares.len(), 7);
+    assert!(shares.values().all(|sum| (sum - 100.0).abs() < 1e-6), "{shares:?}");
+    assert!(draw("second", "causal") == (both, one), "the same bytes again");
+    assert_eq!(
+        draw("third", "arrivals-first").1.len(),
+        7,
+        "orders without times have figures, too"
+    );
+}
+
+/// The name of a trace's folder is the user's: nothing of it is markup, in no file.
+#[test]
+fn the_page_is_whole_and_needs_nothing_else() {
+    let name = "<script>alert(1)<&'\"\u{1}";
+    let write = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::copy(archive("minife-16"), folder.path().join(format!("{name}.tar.xz")))
+            .expect("a copy");
+        let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+            .args(["analyze", &format!("{name}.tar.xz"), "--out", "out"])
+            .current_dir(folder.path())
+            .output();
+        text(&output.expect("the program runs"));
+        let out = folder.path().join("out");
+        (std::fs::read_to_string(out.join("report.html")).expect("a page"), figures(&out))
+    };
+    let (page, pictures) = write();
+    assert!(page.starts_with("<!DOCTYPE html>\n") && page.ends_with("</body>\n</html>\n"));
+    assert_eq!(page.matches("Set mpi_assert_no_any_tag").count(), 1, "nothing is told twice");
+    for section in ["summary", "advice", "figures", "tables", "made"] {
+        assert_eq!(page.matches(&format!("<h2 id=\"{section}\">")).count(), 1, "{section}");
+    }
+    for picture in pictures.keys() {
+        assert_eq!(page.matches(&format!("<figure id=\"{picture}\">")).count(), 1, "{picture}");
+    }
+    assert_eq!(page.matches("<svg ").count(), 7);
+    for outside in ["http", "src=", "href=", "@import", "<link", "<script", "\u{1}"] {
+        assert!(!page.contains(outside), "{outside}");
+        let in_a_picture =
+            |svg: &String| svg.replace("http://www.w3.org/2000/svg", "").contains(outside);
+        assert!(!pictures.values().any(in_a_picture), "{outside}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;&amp;&#39;&quot;\u{fffd}"));
+    assert!(page.contains("<p>dpamatch ") && page.contains("<pre>dpamatch analyze "));
+    assert!(write() == (page, pictures), "the same bytes again");
+}
+
+#[test]
+fn several_traces_are_compared() {
+    let out = text(&run(&[
+        "analyze",
+        &archive("edge-4-openmpi"),
+        &archive("edge-4-mpich"),
+        "--bins",
+        "1,8",
+    ]));
+    for title in ["Calls and depth of posted receives", "Depth as the published analyzer counts it"]
+    {
+        let (_, table) = out.split_once(title).expect("a table");
+        let names: Vec<_> =
+            table.lines().skip(1).take(4).filter_map(|row| row.split(' ').next()).collect();
+        assert_eq!(names, ["application", "edge-4-openmpi", "edge-4-mpich", "mean"], "{table}");
+        assert!(table.contains("1 bins") && table.contains("8 bins"), "{table}");
+    }
+}
+
+/// The engines' steps count inner nodes as well; the advice names the best of them, and the NIC's
+/// steps are those of its handlers.
+#[test]
+fn engines_are_compared() {
+    let engines = "list,4d,optimistic";
+    let args = [
+        "analyze",
+        &archive("minife-16"),
+        "--order",
+        "posts-first",
+        "--engine",
+        engines,
+        "--format",
+        "json",
+    ];
+    let value: serde_json::Value = serde_json::from_str(&text(&run(&args))).expect("JSON");
+    let report = &value["traces"][0];
+    let advice = report["advice"].as_array().expect("advice");
+    let best = advice.iter().find(|advice| advice["topic"] == "engine").expect("advice on engines");
+    assert_eq!(best["text"], "Of the engines that were run list takes fewest steps, 4d most.");
+    let table = text(&run(&args[..6]));
+    let (_, rows) = table.split_once("Engines\n").expect("the engines");
+    let steps: Vec<Vec<&str>> =
+        rows.lines().take(4).map(|row| row.split_whitespace().collect()).collect();
+    let counter = |name: &str| {
+        let counters = report["engines"][1]["counters"].as_array().expect("counters");
+        let found = counters.iter().find(|counter| counter[0] == name).expect("a counter");
+        found[1].as_u64().expect("a number")
+    };
+    let compares_and_nodes = counter("prq_attempts") + counter("prq_hops");
+    assert!(counter("prq_hops") > 0);
+    assert_eq!(steps[2][6], compares_and_nodes.to_string(), "{table}");
+    // Each message finds its receive in the first place; on the NIC handlers in conflict search
+    // again.
+    assert_eq!(steps[1][6], "6048", "{table}");
+    assert!(steps[3][6].parse::<u64>().is_ok_and(|visited| visited > 6048), "{table}");
+}
+
+#[test]
+fn json_holds_the_report() {
+    let out =
+        text(&run(&["analyze", &archive("edge-4-openmpi"), "--format", "json", "--sweep", "4"]));
+    let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let report = &value["traces"][0];
+    assert_eq!(report["processes"], 4);
+    assert_eq!(report["application"]["traffic"]["receives"], serde_json::json!([20, 8, 4, 16]));
+    assert_eq!(report["application"]["blocks"][0]["handlers"], 4);
+    assert_eq!(report["ranks"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn wrong_arguments_and_missing_files_have_their_exit_codes() {
+    let code = |args: &[&str]| {
+        let output = run(args);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), message)
+    };
+    let (two, message) =
+        code(&["analyze", &archive("minife-16"), &archive("minife-16"), "--pairs", "x"]);
+    assert_eq!((two, message.trim_end()), (Some(2), "dpamatch: --pairs goes with one trace"));
+    assert_eq!(code(&["analyze", &archive("minife-16"), "--bins", "0"]).0, Some(2));
+    assert_eq!(code(&["analyze", &archive("minife-16"), "--handlers", "65"]).0, Some(2));
+    let (missing, message) = code(&["analyze", "no/such/trace"]);
+    assert_eq!(missing, Some(1));
+    assert!(message.contains("no/such/trace"), "{message}");
+    assert_eq!(code(&["bench", "--trace", &archive("minife-16"), "--rank", "99"]).0, Some(2));
+}
+
+#[test]
+fn a_recorded_rank_is_a_load() {
+    let args = [
+        "bench",
+        "--trace",
+        &archive("lulesh-27"),
+        "--rank",
+        "13",
+        "--rounds",
+        "1",
+        "--budget",
+        "1",
+    ];
+    let out = text(&run(&[&args[..], &["--format", "csv"]].concat()));
+    let lines: Vec<_> = out.lines().collect();
+    assert_eq!(lines[0], "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs");
+    let row = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let (nic, bins) = (row(lines[1]), row(lines[2]));
+    assert_eq!((nic[0].as_str(), nic[4].as_str(), bins[4].as_str()), ("13", "optimistic", "bins"));
+    assert_eq!(nic[1], nic[8], "every message finds its receive");
+    assert_eq!(nic[8], bins[8]);
+}

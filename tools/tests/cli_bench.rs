@@ -1,0 +1,184 @@
+//! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at
+//! how fast anything is.
+
+use std::process::{Command, Output};
+
+use dpamatch_tools::bench::WARM_UP;
+use serde_json::Value;
+
+/// Columns that the measurements of other libraries have as well.
+const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash";
+
+fn bench(arguments: &str) -> Output {
+    let quick = ["bench", "--reps", "3", "--rounds", "1"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    command.args(quick).args(arguments.split_whitespace()).output().expect("the command runs")
+}
+
+fn text(output: &Output) -> &str {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+fn json(arguments: &str) -> Value {
+    serde_json::from_str(text(&bench(&format!("{arguments} --format json"))))
+        .expect("one JSON object")
+}
+
+#[test]
+fn csv_has_the_columns_of_the_peers() {
+    let output = bench("--scenario NC,UNEXP --windows 16 --format csv");
+    let mut lines = text(&output).lines();
+    assert_eq!(lines.next(), Some(COLUMNS));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let names: Vec<[&str; 2]> = rows.iter().map(|row| [row[0], row[2]]).collect();
+    let [nic, none, bins] = ["dpamatch", "no-matching", "seq-bins"];
+    assert_eq!(names, [[nic, "NC"], [none, "NC"], [bins, "NC"], [nic, "UNEXP"], [bins, "UNEXP"]]);
+    for row in &rows {
+        assert_eq!(row.len(), COLUMNS.split(',').count());
+        assert_eq!([row[1], row[3], row[4], row[8]], [env!("CARGO_PKG_VERSION"), "16", "8", "1"]);
+        let number = |i: usize| row[i].parse::<f64>().expect("a number");
+        assert!(number(5) > 0.0 && number(6) <= number(5) && number(5) <= number(7));
+        assert!(number(9) >= 0.0);
+        assert_eq!(number(10) > 0.0, row[2] == "UNEXP", "only unexpected windows have rx_ns");
+        assert!(number(11) > 0.0);
+    }
+    assert_eq!(rows[2][11], "1.000", "the sequential engine compared with itself");
+}
+
+#[test]
+fn both_rate_formulas_are_reported() {
+    let output = bench("--scenario WC-SP --windows 1,128 --baseline none --format csv");
+    let scenarios: Vec<&str> =
+        text(&output).lines().skip(1).filter_map(|line| line.split(',').nth(2)).collect();
+    // The calibrated rate has no value if a window of 128 was not slower than one of 1.
+    assert_eq!(scenarios, ["WC-SP", "WC-SP", "WC-SP-CAL"]);
+}
+
+#[test]
+fn order_and_payloads_are_checked() {
+    let report = json("--scenario NC-REV,WC --windows 16,20 --baseline list");
+    // Two scenarios and two windows, by the NIC and by the engine.
+    assert_eq!(report["payloads_checked"], 2 * 2 * (16 + 20) * WARM_UP);
+    let results = report["results"].as_array().expect("results");
+    assert_eq!(results.len(), 8);
+    for result in results {
+        assert_eq!(
+            result["rounds"][0]["checked"],
+            result["window"].as_u64().expect("a number") * WARM_UP as u64
+        );
+    }
+}
+
+#[test]
+fn shares_are_set_by_options() {
+    let shares = "--wild 30 --conflicts 25 --late 50";
+    let report =
+        json(&format!("--scenario MIX,MANY-3,HOT-50 {shares} --windows 40 --baseline list"));
+    let results = report["results"].as_array().expect("results");
+    let names: Vec<&str> =
+        results.iter().filter_map(|result| result["scenario"].as_str()).collect();
+    assert_eq!(names, ["MIX-30-25-50", "MIX-30-25-50", "MANY-3", "MANY-3", "HOT-50", "HOT-50"]);
+    for result in results {
+        assert_eq!(result["rounds"][0]["checked"], 40 * WARM_UP);
+    }
+    // How many messages waited for their receives does not depend on time.
+    let nic = results.iter().find(|result| !result["handlers"].is_null()).expect("the NIC");
+    let unexpected = nic["rounds"][0]["paths"]["unexpected"].as_f64().expect("a share");
+    assert!((0.4..=0.6).contains(&unexpected), "{unexpected}");
+}
+
+#[test]
+fn json_says_what_was_measured_and_where() {
+    let report = json("--scenario WC --windows 64 --sweep 4,64 --seed 9 --fast-path off --bins 64");
+    assert_eq!((&report["seed"], &report["nic"]["bins"]), (&9.into(), &64.into()));
+    assert!(report["machine"]["processors"].as_u64() > Some(0));
+    assert!(report["command"].as_str().is_some_and(|command| command.contains("--sweep 4,64")));
+    let results = report["results"].as_array().expect("results");
+    let handlers: Vec<u64> =
+        results.iter().filter_map(|result| result["handlers"].as_u64()).collect();
+    assert_eq!(handlers, [4, 64]);
+    for result in results.iter().filter(|result| !result["handlers"].is_null()) {
+        let paths = &result["rounds"][0]["paths"];
+        assert!(paths["per_block"].as_f64() >= Some(1.0));
+        assert_eq!(paths["fast"], 0.0, "the fast path is off");
+        assert!(result["to_no_matching"].as_f64() > Some(0.0));
+    }
+}
+
+#[test]
+fn the_table_names_scenario_and_machine() {
+    let output = bench("--scenario NC-REV-S7 --windows 8");
+    let table = text(&output);
+    assert!(table.starts_with(concat!("dpamatch ", env!("CARGO_PKG_VERSION"), " on ")), "{table}");
+    assert!(table.lines().any(|line| line.starts_with("NC-REV-S7 ")), "{table}");
+    assert!(output.stderr.is_empty(), "no progress bar without a terminal");
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let cases = [
+        ("--scenario NC,SOUP", "unknown scenario SOUP"),
+        ("--wild 10 --scenario NC", "need --scenario MIX"),
+        ("--late 10", "need --scenario MIX"),
+        ("--scenario MIX --conflicts 101", "101 is not in 0..=100"),
+        ("--windows 0", "0 is not in 1..=65536"),
+        ("--sweep 65", "handlers is 65, must be 1 to 64"),
+        ("--handlers 0", "handlers is 0, must be 1 to 64"),
+        ("--sizes 1000000000", "a message has at most"),
+        ("--sizes eight", "invalid digit"),
+    ];
+    for (arguments, message) in cases {
+        let output = bench(arguments);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments}");
+        let shown = String::from_utf8_lossy(&output.stderr);
+        assert!(shown.contains(message), "{arguments}: {shown}");
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
+    }
+}
+
+#[test]
+fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-out");
+    let _ = std::fs::remove_dir_all(&folder);
+    let arguments = format!(
+        "--windows 1,128 --sweep 1,2 --out {}",
+        folder.to_str().expect("a path that is text")
+    );
+    text(&bench(&arguments));
+    let mut names: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").file_name().into_string().expect("a name"))
+        .collect();
+    names.sort_unstable();
+    let figures = ["figure8.csv", "figure8.svg", "handlers.csv", "handlers.svg"];
+    assert_eq!(names, [&figures[..], &["results.csv", "results.json"]].concat());
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a text file");
+    assert!(read("results.csv").starts_with(COLUMNS));
+    assert!(serde_json::from_str::<Value>(&read("results.json")).is_ok());
+    let figure = read("figure8.svg");
+    for line in ["NC", "WC-FP", "WC-SP", "no matching", "sequential bins"] {
+        assert!(figure.contains(&format!(">{line}<")), "{line}");
+    }
+    // Three scenarios and two limits of the paper at six numbers of threads, and at two numbers of
+    // handlers here.
+    let here = |line: &&str| line.starts_with("dpamatch: ");
+    let numbers = read("figure8.csv");
+    assert_eq!(numbers.lines().filter(here).count(), 5 * 2);
+    assert_eq!(numbers.lines().count(), 1 + 5 * 6 + 5 * 2);
+    std::fs::remove_dir_all(&folder).expect("the folder goes away");
+}
+
+#[test]
+fn without_a_compiler_peers_says_what_is_missing() {
+    let run = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .args(["bench", "--peers", "--scenario", "NC"])
+        .env("CC", "/nonexistent/cc")
+        .output()
+        .expect("the program runs");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(run.stdout.is_empty());
+    let said = String::from_utf8(run.stderr).expect("text");
+    assert!(said.contains("cannot run the compiler /nonexistent/cc"), "{said}");
+    assert!(said.contains("libucx-dev") && said.contains("DPAMATCH_UCX"), "{said}");
+}

@@ -1,0 +1,221 @@
+//! The command `cost` as a user meets it: the published numbers, a worked example by hand, wrong
+//! input.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn cost(arguments: &str, input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .arg("cost")
+        .args(arguments.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    // A command that fails early does not read its input.
+    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn json(arguments: &str, input: &str) -> Value {
+    let output = cost(&format!("{arguments} --format json"), input);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
+/// A thousand messages from one rank to the next.
+fn thousand() -> String {
+    (0..1000).fold("src,dst,bytes,tag\n".to_owned(), |text, tag| text + &format!("0,16,8,{tag}\n"))
+}
+
+#[test]
+fn a_list_in_the_worst_order_costs_what_the_paper_says() {
+    let report = json("messages - --engine list --posting worst --hops 0", &thousand());
+    let phase = &report["phases"][0];
+    let close = |value: &Value, expected: f64| {
+        let value = value.as_f64().expect("a number");
+        assert!((value / expected - 1.0).abs() < 1e-4, "{value} is not {expected}");
+    };
+    // M11: T_q(1,000) = 8.4e-3 s; M5: 500,500 steps; M11: network, short, 8 bytes: 2.3062e-6 s
+    // each.
+    close(&phase["bound_us"], 8400.0);
+    close(&phase["third_us"], 2800.0);
+    close(&phase["steps_us"], 500_500.0 * 16.8e-3);
+    close(&phase["node_aware_us"], 2306.2);
+    assert_eq!((&phase["n_max"], &phase["messages"]), (&1000.into(), &1000.into()));
+    assert_eq!(report["places"][0]["place"], "network");
+    close(&report["application"][0]["total_us"], 500_500.0 * 16.8e-3);
+    let best =
+        json("messages - --posting best --set queue.gamma_step_s=1e-6 --per-rank", &thousand());
+    assert_eq!(best["ranks"][1]["steps"], 1000);
+    close(&best["ranks"][1]["steps_us"], 1000.0);
+}
+
+/// All messages of recorded runs are found, whatever their communicator; how many there are is said
+/// in the folder's README.
+#[test]
+fn recorded_runs_keep_every_message() {
+    let runs = [
+        ("minife-16/minife-16", 16, 6048),
+        ("lulesh-27/lulesh-27", 27, 7300),
+        ("recorder/lammps-4", 4, 1472),
+        ("recorder/mpi4py-4", 4, 106),
+    ];
+    for (name, ranks, messages) in runs {
+        let path =
+            format!("{}/../tests/data/traces/{name}.dumpi.tar.xz", env!("CARGO_MANIFEST_DIR"));
+        let report = json(&format!("messages --trace {path} --per-rank"), "");
+        let application = &report["application"][0];
+        assert_eq!(application["messages"], messages, "{name}");
+        let rows = report["ranks"].as_array().expect("rows");
+        assert_eq!(
+            rows.iter().map(|row| row["sent"].as_u64().expect("a number")).sum::<u64>(),
+            messages
+        );
+        let seen: std::collections::BTreeSet<u64> =
+            rows.iter().map(|row| row["rank"].as_u64().expect("a rank")).collect();
+        assert_eq!(seen.len(), ranks, "{name}: every rank takes part");
+        let phases = report["phases"].as_array().expect("rows");
+        assert_eq!(application["phases"], phases.len());
+        // The Python program takes part in no collective operation.
+        assert_eq!(
+            phases.len() > 1,
+            name != "recorder/mpi4py-4",
+            "{name}: collective operations cut phases"
+        );
+    }
+}
+
+#[test]
+fn the_middle_of_a_line_carries_everything() {
+    let report = json("contention --sizes 1048576 --senders 1,16", "");
+    let rows = report["line"].as_array().expect("rows");
+    let of = |row: usize, name: &str| rows[row][name].as_f64().expect("a number");
+    // M9 and M11: 64 messages over one link; moving alone 3.6458e-4 s and 2.5450e-3 s.
+    assert_eq!((of(0, "busiest_link_bytes"), of(1, "busiest_link_bytes")), (4194304.0, 67108864.0));
+    assert!(
+        (of(0, "moving_us") - 364.58).abs() < 0.01 && (of(1, "moving_us") - 2545.0).abs() < 0.1
+    );
+    assert!((of(1, "contention_us") - 6710.8864).abs() < 1e-6);
+    // M6 on the same: 2 h^3 b ppn with h = 2.
+    assert_eq!(of(1, "cube_link_bytes"), 16.0 * 16.0 * 1048576.0);
+}
+
+#[test]
+fn a_small_matrix_is_spread_and_its_messages_cost() {
+    let matrix = "%%MatrixMarket matrix coordinate real symmetric\n4 4 6\n1 1 4\n2 2 4\n3 3 4\n4 4 4\n2 1 -1\n4 1 -1\n";
+    let report = json("spmv - --processes 2 --product vector", matrix);
+    let row = &report["spmv_cost"][0];
+    // Rows 0 and 1 against 2 and 3: each process needs one element of the other.
+    assert_eq!((&row["messages"], &row["n_max"], &row["rows"]), (&2.into(), &1.into(), &4.into()));
+    let moving = row["moving_us"].as_f64().expect("a number");
+    assert!((moving - (0.44 + 8.0 / 2.2e3)).abs() < 1e-9, "same socket: {moving}");
+}
+
+#[test]
+fn the_same_arguments_give_the_same_bytes_and_figures() {
+    let read = |name: &str| {
+        let folder = folder(name);
+        let line = format!("contention --out {}", folder.to_str().expect("a plain path"));
+        assert!(cost(&line, "").status.success());
+        let arguments = format!(
+            "hierarchy --edge 12 --processes 64 --out {}",
+            folder.to_str().expect("a plain path")
+        );
+        let output = cost(&arguments, "");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let files = [
+            "hierarchy.svg",
+            "hierarchy.csv",
+            "hierarchy-vector.csv",
+            "hierarchy-matrix.csv",
+            "contention-line.svg",
+            "contention-line.csv",
+            "line.csv",
+        ];
+        (output.stdout, files.map(|file| std::fs::read(folder.join(file)).expect("a file")))
+    };
+    let (first, second) = (read("cost-a"), read("cost-b"));
+    assert_eq!(first, second);
+    let figure = String::from_utf8_lossy(&first.1[0]).into_owned();
+    assert!(figure.contains("queue search by gamma"), "the panels are named");
+}
+
+#[test]
+fn measured_runs_go_through_the_fit_into_a_profile() {
+    let folder = folder("cost-fit");
+    let runs =
+        cost("ping-pong --engine list --sizes 200,400,800 --rounds 2 --runs --format csv", "");
+    let runs = String::from_utf8(runs.stdout).expect("text");
+    assert_eq!(runs.lines().count(), 1 + 9);
+    let saved = folder.join("mine.toml");
+    let report = json(&format!("fit - --save {}", saved.to_str().expect("a plain path")), &runs);
+    let parameters = report["parameters"].as_array().expect("rows");
+    let gamma = parameters.last().expect("gamma");
+    assert_eq!(gamma["parameter"], "gamma_step_s");
+    let value = gamma["value"].as_f64().expect("told by the runs");
+    assert!(gamma["low"].as_f64() < Some(value) && Some(value) < gamma["high"].as_f64());
+    let profile = std::fs::read_to_string(saved).expect("a profile");
+    assert!(
+        profile.contains("name = \"mine\"") && profile.contains("[network.short]"),
+        "{profile}"
+    );
+    let used = cost(&format!("profile --profile {}", folder.join("mine.toml").display()), "");
+    assert_eq!(String::from_utf8(used.stdout).expect("text"), profile);
+}
+
+#[test]
+fn ping_pong_predicts_every_engine() {
+    let report = json("ping-pong --sizes 8,64,200 --rounds 1", "");
+    let engines = report["ping_pong_fit"].as_array().expect("rows");
+    assert_eq!(engines.len(), dpamatch::registry::ENGINES.len() + 1);
+    assert_eq!(report["ping_pong_runs"].as_array().expect("rows").len(), engines.len() * 9);
+}
+
+#[test]
+fn wrong_input_is_named() {
+    let bad_lists = "src,dst,bytes\n0,1,8\n0,one,8\n";
+    let cases = [
+        ("messages -", bad_lists, "<stdin>:3: dst: invalid digit"),
+        ("messages - --engine magic", "", "unknown engine magic"),
+        ("messages - --hops -1", "", "unexpected argument"),
+        ("messages - --hops=-1", "", "--hops is -1, must be finite and not negative"),
+        ("messages - --set queue.gamma_s=fast", "", "\"fast\" is no number"),
+        ("messages - --set speed.gamma_s=1", "", "there is no table speed"),
+        ("messages - --set queue.gamma=1", "", "unknown field `gamma`"),
+        ("messages - --set queue.gamma_s=-1", "", "queue.gamma_s is -1"),
+        ("fit -", "seconds,messages,bytes\n1,1,8\n", "1 runs are too few"),
+        ("fit -", "seconds,messages,bytes\n-1,1,8\n", "<stdin>:2: seconds is -1, must be above 0"),
+        ("spmv -", "%%MatrixMarket matrix array real general\n", "<stdin>:1: format is array"),
+        (
+            "spmv -",
+            "%%MatrixMarket matrix coordinate real general\n2 3 0\n",
+            "a square matrix is needed",
+        ),
+        ("hierarchy --edge 0", "", "0 is not in 1..="),
+        ("contention --routers 1", "", "1 is not in 2..="),
+        ("contention --routers 1024 --set layout.nodes_per_router=65536", "", "are too many"),
+        ("ping-pong --engine optimistic --handlers 0", "", "handlers is 0, must be"),
+    ];
+    for (arguments, input, message) in cases {
+        let output = cost(arguments, input);
+        let shown = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
+        assert!(shown.contains(message), "{arguments}: {shown}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+    }
+    let missing = cost("messages /no/such/file", "");
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("/no/such/file"));
+}

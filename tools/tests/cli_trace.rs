@@ -1,0 +1,122 @@
+//! The command `trace` as a user sees it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn trace(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces"));
+    command.arg("trace").args(arguments).output().expect("the command runs")
+}
+
+fn text(output: &Output) -> &str {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+fn message(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("text")
+}
+
+#[test]
+fn info_counts_by_class_and_function() {
+    let output = trace(&["info", "--format", "json", "minife-16"]);
+    let report: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    assert_eq!(report["processes"], 16);
+    assert_eq!(report["calls"], 21_008);
+    assert_eq!(report["formats"]["DUMPI binary 13.0.0"], 16);
+    // 6,048 sends and as many receives.
+    assert_eq!(report["by_class"]["p2p"], 2 * 6_048);
+    assert_eq!(report["by_class"]["one-sided"], 0);
+    let output = trace(&["info", "minife-16"]);
+    let text = text(&output);
+    assert!(text.starts_with("16 of 16 ranks\nDUMPI binary 13.0.0: 16 ranks\n"), "{text}");
+    assert!(text.contains("MPI_Irecv"), "{text}");
+}
+
+#[test]
+fn check_says_what_is_good_and_what_is_not() {
+    let output = trace(&["check", "edge-4-mpich/edge-4-mpich.dumpi.tar.xz"]);
+    assert!(
+        text(&output).ends_with("224 calls; 4 of 4 ranks are as they should be\n"),
+        "{}",
+        text(&output)
+    );
+
+    let output = trace(&["check", "truncated"]);
+    assert_eq!(output.status.code(), Some(2));
+    let expected =
+        "truncated/hpcg-0001.bin.xz: byte 30003: truncated: there is no index at the end";
+    assert!(message(&output).contains(expected), "{}", message(&output));
+    assert!(
+        message(&output).ends_with("; --salvage reads what is there\n"),
+        "{}",
+        message(&output)
+    );
+
+    let output = trace(&["check", "--salvage", "truncated"]);
+    assert!(text(&output).contains("salvaged: "), "{}", text(&output));
+}
+
+#[test]
+fn dump_prints_a_call_a_line() {
+    let path = "edge-4-openmpi/rank-0000.txt.xz";
+    let output = trace(&["dump", path]);
+    let lines: Vec<_> = text(&output).lines().collect();
+    assert_eq!(lines.len(), 56);
+    let waitall = "T0 MPI_Waitall count=2 requests=[2,2] statuses=[{-2 -1 0},{-2 -1 0}]";
+    assert!(lines[7].ends_with(waitall), "{}", lines[7]);
+
+    let output = trace(&["dump", path, "--format", "json", "--limit", "8"]);
+    let last: Value = text(&output)
+        .lines()
+        .last()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .expect("lines");
+    assert_eq!(last["call"], 7);
+    assert_eq!(last["class"], "progress");
+    assert_eq!(last["arguments"]["statuses"][1]["source"], -2);
+    assert_eq!(last["wall_ns"][1], 3_274_613_968_766_u64);
+}
+
+#[test]
+fn what_is_no_trace_is_said_with_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "nothing of the kind\n").expect("room");
+    let output = trace(&["info", file.to_str().expect("text")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        message(&output).contains("neither a DUMPI binary file nor the text of one"),
+        "{}",
+        message(&output)
+    );
+    assert!(message(&output).contains("taken as rank 0"), "{}", message(&output));
+
+    let output = trace(&["info", folder.path().to_str().expect("text")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("no rank's file is in it"), "{}", message(&output));
+
+    let output = trace(&["info", "not-there"]);
+    assert_eq!(output.status.code(), Some(1));
+    let output = trace(&["dump", "edge-4-mpich", "--rank", "9"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("the trace has no rank 9"), "{}", message(&output));
+}
+
+#[test]
+fn a_cache_goes_where_it_is_told_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = folder.path().join("cache");
+    let arguments = [
+        "check",
+        "--cache",
+        cache.to_str().expect("text"),
+        "edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz",
+    ];
+    let (first, second) = (trace(&arguments), trace(&arguments));
+    assert_eq!(text(&first), text(&second));
+    assert_eq!(std::fs::read_dir(&cache).expect("the folder").count(), 1);
+}

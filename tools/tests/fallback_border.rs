@@ -1,0 +1,252 @@
+//! Communicators go from the NIC to software and back thousands of times, by every cause, and the
+//! oracle agrees with every match (O7, O24, S20, S21).
+
+use dpa_model::{Counts, Options, UnexpectedFull};
+use dpamatch::endpoint::{
+    Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, RecvRequest, replay,
+};
+use dpamatch::engine::Oracle;
+use dpamatch::host::SoftwareStats;
+use dpamatch::registry::Fallback;
+use dpamatch::{Hints, NicConfig, Rank, SourceSel, Tag, TagSel};
+use dpamatch_tools::soak::{Settings, run};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+const CYCLES: u64 = 3_000;
+
+fn tag(number: u32) -> Tag {
+    Tag::new(number).expect("a small tag")
+}
+
+fn nic(unexpected_full: UnexpectedFull) -> NicConfig {
+    NicConfig {
+        handlers: 8,
+        receives: 6,
+        bins: 4,
+        communicators: 2,
+        completion_queue: 64,
+        eager_limit: 64,
+        unexpected: 5,
+        unexpected_buffers: 5,
+        options: Options { log_order: true, unexpected_full, ..Options::default() },
+        ..NicConfig::default()
+    }
+}
+
+/// Ways to run a test: the NIC by this thread or its own, software by bins or lists.
+fn ways() -> [(Drive, Fallback); 3] {
+    [
+        (Drive::Caller, Fallback::Bins),
+        (Drive::Caller, Fallback::List),
+        (Drive::threads(), Fallback::Bins),
+    ]
+}
+
+struct Border {
+    endpoint: Endpoint,
+    oracle: Oracle,
+    log: Vec<dpamatch::endpoint::LogEntry>,
+    random: ChaCha8Rng,
+}
+
+impl Border {
+    fn new(nic: NicConfig, (drive, fallback): (Drive, Fallback), seed: u64) -> Self {
+        let config = EndpointConfig { nic, drive, fallback };
+        Self {
+            endpoint: Endpoint::new(&config).expect("a NIC can be built"),
+            oracle: Oracle::new(),
+            log: Vec::new(),
+            random: ChaCha8Rng::seed_from_u64(seed),
+        }
+    }
+
+    fn post(&mut self, comm: &Communicator) -> RecvRequest {
+        let source = if self.random.random() { SourceSel::Any } else { Rank::default().into() };
+        let wanted = if self.random.random() { TagSel::Any } else { tag(0).into() };
+        self.endpoint.post_recv(comm, source, wanted, vec![0; 64]).expect("posted")
+    }
+
+    fn send(&mut self, comm: &Communicator, number: u8) {
+        let length = if self.random.random() { 1 } else { 40 };
+        let mut peer = self.endpoint.sender(comm, Rank::default());
+        self.endpoint.send(&mut peer, tag(0), &vec![number; length]).expect("sent");
+    }
+
+    /// Compares what happened since the last call.
+    fn check(&mut self) {
+        self.endpoint.drain_order_log(&mut self.log);
+        replay(&mut self.oracle, &self.log).unwrap_or_else(|error| panic!("{error}"));
+        self.log.clear();
+    }
+
+    fn wait_all(&mut self, requests: Vec<RecvRequest>) -> Vec<Result<Received, RecvError>> {
+        let results = self.endpoint.wait_all(requests);
+        self.check();
+        results
+    }
+
+    /// Waits until the NIC has taken `comm` back, and counts.
+    fn counts(&mut self) -> (Counts, SoftwareStats) {
+        for _ in 0..100 {
+            self.endpoint.progress();
+        }
+        self.endpoint.counts()
+    }
+}
+
+/// All receives accept all messages here, so the k-th receive gets the k-th message, whoever
+/// matched it.
+fn in_order(results: Vec<Result<Received, RecvError>>) {
+    for (number, result) in results.into_iter().enumerate() {
+        let received = result.expect("received");
+        assert!(
+            received.bytes().iter().all(|&byte| byte == number as u8),
+            "message {number}: {received:?}"
+        );
+    }
+}
+
+#[test]
+fn the_descriptor_table_overflows_and_drains() {
+    for way in ways() {
+        let mut border = Border::new(nic(UnexpectedFull::Demote), way, 1);
+        let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        for _ in 0..CYCLES {
+            // Six fit; the others go to software, and back when they have matched.
+            let count = border.random.random_range(7..=12);
+            let requests = (0..count).map(|_| border.post(&comm)).collect();
+            (0..count).for_each(|number| border.send(&comm, number));
+            in_order(border.wait_all(requests));
+        }
+        let (counts, software) = border.counts();
+        assert!(counts.boundary.fallback_receives >= CYCLES * 9 / 10, "{counts:?}");
+        assert!(counts.boundary.resumed >= CYCLES * 9 / 10, "{counts:?}");
+        assert_eq!(counts.boundary.fallback_unexpected, 0);
+        assert!(software.matches >= CYCLES, "{software:?}");
+        assert_eq!(counts.boundary.resumed, software.resumed);
+    }
+}
+
+#[test]
+fn unexpected_memory_overflows_and_drains() {
+    for way in ways() {
+        let mut border = Border::new(nic(UnexpectedFull::Demote), way, 2);
+        let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        for _ in 0..CYCLES {
+            let count = border.random.random_range(6..=12);
+            (0..count).for_each(|number| border.send(&comm, number));
+            // Behind all of them, so they are all unexpected.
+            let mut peer = border.endpoint.sender(&comm, Rank::default());
+            border.endpoint.send(&mut peer, tag(1), b"last").expect("sent");
+            border.endpoint.probe(&comm, Rank::default(), tag(1)).expect("there");
+            let requests = (0..count).map(|_| border.post(&comm)).collect();
+            in_order(border.wait_all(requests));
+            let last = border.endpoint.recv(&comm, SourceSel::Any, tag(1), vec![0; 4]);
+            assert_eq!(last.expect("received").bytes(), b"last");
+        }
+        border.check();
+        let (counts, software) = border.counts();
+        assert!(counts.boundary.fallback_unexpected >= CYCLES * 9 / 10, "{counts:?}");
+        assert!(counts.boundary.resumed >= CYCLES * 9 / 10, "{counts:?}");
+        assert_eq!(counts.boundary.fallback_receives, 0);
+        assert!(software.matches >= CYCLES, "{software:?}");
+    }
+}
+
+#[test]
+fn back_pressure_holds_the_messages_and_lets_them_through() {
+    for way in ways() {
+        let nic = NicConfig { receives: 12, ..nic(UnexpectedFull::BackPressure) };
+        let mut border = Border::new(nic, way, 3);
+        let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        for _ in 0..CYCLES {
+            let count = border.random.random_range(7..=12);
+            (0..count).for_each(|number| border.send(&comm, number));
+            while !is_blocked(&mut border) {}
+            let requests = (0..count).map(|_| border.post(&comm)).collect();
+            in_order(border.wait_all(requests));
+        }
+        let (counts, _) = border.counts();
+        assert!(counts.boundary.unexpected_full >= CYCLES, "{counts:?}");
+        assert_eq!(counts.boundary.fallback_unexpected, 0, "{counts:?}");
+        assert_eq!(counts.boundary.unexpected_high, 5);
+        assert_eq!(
+            counts.handlers.messages,
+            counts.boundary.unexpected + counts.boundary.posts_admitted
+        );
+    }
+}
+
+/// Whether the NIC has just found a message that it can neither match nor store.
+fn is_blocked(border: &mut Border) -> bool {
+    let before = border.endpoint.counts().0.boundary.unexpected_full;
+    border.endpoint.progress();
+    std::thread::yield_now();
+    border.endpoint.counts().0.boundary.unexpected_full > before
+}
+
+#[test]
+fn tables_do_not_fit_and_fit_again() {
+    for way in ways() {
+        let mut border = Border::new(
+            NicConfig { receives: 64, unexpected: 64, ..nic(UnexpectedFull::Demote) },
+            way,
+            4,
+        );
+        for _ in 0..CYCLES {
+            // There is room for two.
+            let mut comms: Vec<_> = (0..3)
+                .map(|_| border.endpoint.create_comm(Hints::default()).expect("the NIC runs"))
+                .collect();
+            let offloaded: Vec<_> = comms.iter().map(Communicator::is_offloaded).collect();
+            assert_eq!(offloaded, [true, true, false]);
+            let too_large = border
+                .endpoint
+                .create_comm_with_bins(Hints::default(), 1000)
+                .expect("the NIC runs");
+            assert!(!too_large.is_offloaded());
+            comms.push(too_large);
+            for comm in &comms {
+                let early = border.post(comm);
+                (0..2).for_each(|number| border.send(comm, number));
+                let late = border.post(comm);
+                in_order(border.wait_all(vec![early, late]));
+            }
+            for comm in comms {
+                border.endpoint.free_comm(comm).expect("nothing is left");
+            }
+        }
+        let (counts, software) = border.counts();
+        assert_eq!(counts.boundary.fallback_tables, 2 * CYCLES);
+        assert_eq!(software.matches, 4 * CYCLES);
+    }
+}
+
+#[test]
+fn random_traffic_crosses_the_border() {
+    for (seed, unexpected_full) in [(5, UnexpectedFull::Demote), (6, UnexpectedFull::BackPressure)]
+    {
+        let base = Settings::default();
+        let settings = Settings {
+            seed,
+            messages: 60_000,
+            break_every: 20,
+            receives_max: 32,
+            window: 8,
+            senders: 2,
+            nic: NicConfig { regions: 64, ..nic(unexpected_full) },
+            drive: Drive::Caller,
+            ..base
+        };
+        let report = run(&settings, &mut |_| ())
+            .unwrap_or_else(|fault| panic!("{unexpected_full:?}: {fault}"));
+        let boundary = report.counts.boundary;
+        assert!(boundary.resumed > 1_000, "{report:?}");
+        assert!(boundary.fallback_receives > 1_000, "{report:?}");
+        match unexpected_full {
+            UnexpectedFull::Demote => assert!(boundary.fallback_unexpected > 20, "{report:?}"),
+            UnexpectedFull::BackPressure => assert!(boundary.unexpected_full > 100, "{report:?}"),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The NIC's options in free-running order: whatever it chose, the order log replayed through the
+//! oracle gives the same matches (V8); and what each option promises besides.
+
+use std::collections::HashSet;
+
+use dpa_model::{FastPath, InlineHashes, Options, Removal, Selector, UnexpectedFull};
+use dpamatch::endpoint::{
+    Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
+};
+use dpamatch::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};
+use dpamatch_tools::soak::{Report, Settings, run};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+fn rank(number: u32) -> Rank {
+    Rank::new(number).expect("a small rank")
+}
+
+fn tag(number: u32) -> Tag {
+    Tag::new(number).expect("a small tag")
+}
+
+/// A NIC with room for everything that the settings below can bring.
+fn roomy() -> NicConfig {
+    NicConfig {
+        receives: 256,
+        unexpected: 2048,
+        unexpected_buffers: 2048,
+        slice_min: 1,
+        ..Settings::default().nic
+    }
+}
+
+/// Free running with the order log replayed; see `dpamatch_tools::soak`.
+fn free_running(settings: Settings) -> Report {
+    let described = format!("{settings:?}");
+    run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}: {described}"))
+}
+
+fn short(nic: NicConfig, seed: u64) -> Settings {
+    Settings { messages: 10_000, break_every: 1_000, seed, nic, ..Settings::default() }
+}
+
+#[test]
+fn any_number_of_workers_and_senders() {
+    let mut shared_blocks = 0;
+    for workers in 1..=4 {
+        for senders in [1, 3, 5] {
+            for handlers in [1, 7, 32, 64] {
+                let nic = NicConfig { workers, handlers, ..roomy() };
+                let seed = (workers * 100 + senders * 10 + handlers) as u64;
+                let report =
+                    free_running(Settings { senders, messages: 3_000, ..short(nic, seed) });
+                assert_eq!(report.software.arrivals, 0, "{report:?}");
+                assert_eq!(report.counts.handlers.messages, report.received);
+                shared_blocks += report.counts.boundary.shared_blocks;
+            }
+        }
+    }
+    assert!(shared_blocks > 100, "{shared_blocks}");
+}
+
+#[test]
+fn every_option_of_the_algorithm() {
+    let mut total = dpa_model::HandlerCounts::default();
+    let mut seed = 1000;
+    for fast_path in [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence] {
+        for early_check in [false, true] {
+            for removal in [Removal::Lazy, Removal::Eager, Removal::Deferred] {
+                for inline_hashes in
+                    [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore]
+                {
+                    let options = Options {
+                        fast_path,
+                        early_check,
+                        removal,
+                        inline_hashes,
+                        ..Options::default()
+                    };
+                    seed += 1;
+                    let settings = Settings {
+                        messages: 2_000,
+                        ..short(NicConfig { options, ..roomy() }, seed)
+                    };
+                    let report = free_running(settings);
+                    if fast_path == FastPath::Off {
+                        assert_eq!(report.counts.handlers.fast, 0);
+                    }
+                    assert_eq!(report.counts.handlers.hash_mismatch, 0);
+                    total.add(&report.counts.handlers);
+                }
+            }
+        }
+    }
+    assert!(
+        total.clean > 0 && total.fast > 0 && total.slow > 0 && total.unexpected > 0,
+        "{total:?}"
+    );
+}
+
+#[test]
+fn hints_leave_wildcards_out() {
+    for (seed, no_any_source, no_any_tag) in [(1, true, false), (2, false, true), (3, true, true)] {
+        let hints = Hints { no_any_source, no_any_tag, ..Hints::default() };
+        let report = free_running(Settings { hints, ..short(roomy(), seed) });
+        let walked = report.counts.handlers;
+        assert_eq!(walked.walked_any_source > 0, !no_any_source, "{walked:?}");
+        assert_eq!(walked.walked_any_tag > 0, !no_any_tag, "{walked:?}");
+        assert_eq!(walked.walked_any, 0, "{walked:?}");
+    }
+}
+
+#[test]
+fn back_pressure_in_free_running_order() {
+    let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
+    let nic = NicConfig {
+        unexpected: 20,
+        unexpected_buffers: 10,
+        completion_queue: 64,
+        options,
+        ..roomy()
+    };
+    let report = free_running(short(nic, 77));
+    let boundary = report.counts.boundary;
+    assert!(boundary.unexpected_full > 0, "{report:?}");
+    assert_eq!((boundary.fallback_unexpected, report.software.arrivals), (0, 0), "{report:?}");
+    assert!(report.counts.send_queue_full > 0, "the senders have to wait: {report:?}");
+}
+
+#[test]
+fn senders_see_back_pressure_and_posts_relieve_it() {
+    let options = Options {
+        unexpected_full: UnexpectedFull::BackPressure,
+        log_order: true,
+        ..Options::default()
+    };
+    let nic = NicConfig {
+        handlers: 4,
+        completion_queue: 8,
+        completion_ring: 64,
+        unexpected: 3,
+        unexpected_buffers: 3,
+        options,
+        ..NicConfig::default()
+    };
+    let mut endpoint = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
+    let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let mut peer = endpoint.sender(&comm, rank(0));
+    let mut sent = 0u8;
+    let mut expected = 0u8;
+    for _ in 0..50 {
+        // Three are stored, eight stand in the queue; then nothing moves.
+        loop {
+            match peer.try_send(tag(0), &[sent]) {
+                Ok(()) => sent = sent.wrapping_add(1),
+                Err(error) => assert_eq!(error, SendError::ReceiverNotReady),
+            }
+            if !endpoint.progress() {
+                break;
+            }
+        }
+        while peer.try_send(tag(0), &[sent]).is_ok() {
+            sent = sent.wrapping_add(1);
+        }
+        assert_eq!(sent.wrapping_sub(expected), 11);
+        assert_eq!(peer.try_send(tag(0), &[sent]), Err(SendError::ReceiverNotReady));
+        let received = endpoint.recv(&comm, rank(0), tag(0), vec![0; 1]).expect("received");
+        assert_eq!(received.bytes(), [expected]);
+        expected = expected.wrapping_add(1);
+    }
+}
+
+#[test]
+fn wrong_hashes_are_counted_and_do_no_harm() {
+    for (inline_hashes, counted) in [(InlineHashes::Verify, true), (InlineHashes::Ignore, false)] {
+        let options = Options { inline_hashes, ..Options::default() };
+        let nic = NicConfig { options, ..roomy() };
+        let report = free_running(Settings { hash_fault: 0x8000_0001, ..short(nic, 5) });
+        // Every message at its first search, some at a second one.
+        let wrong = if counted { report.received..=2 * report.received } else { 0..=0 };
+        assert!(
+            wrong.contains(&report.counts.handlers.hash_mismatch),
+            "{inline_hashes:?}: {report:?}"
+        );
+    }
+}
+
+/// A message as (source, tag, number).
+type Name = (u32, u32, u32);
+
+/// With overtaking allowed the order is free, but matches are legal ones: nothing is lost, and no
+/// receive is left beside a message that it accepts (S24).
+#[test]
+fn overtaking_drops_the_order_and_nothing_else() {
+    let mut overtaking = 0;
+    for (seed, drive) in [(0, Drive::Caller), (1, Drive::threads()), (2, Drive::threads())] {
+        let config = EndpointConfig { nic: roomy(), drive, ..Default::default() };
+        let mut endpoint = Endpoint::new(&config).expect("built");
+        let hints = Hints { allow_overtaking: true, ..Hints::default() };
+        let comm = endpoint.create_comm(hints).expect("the NIC runs");
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let (mut left_receives, mut left_messages) = (0, 0);
+        for _ in 0..40 {
+            let (receives, messages) = overtaking_round(&mut endpoint, &comm, &mut random);
+            left_receives += receives;
+            left_messages += messages;
+        }
+        assert!(left_receives > 0 && left_messages > 0, "{left_receives} {left_messages}");
+        assert_eq!(endpoint.iprobe(&comm, SourceSel::Any, TagSel::Any), Ok(None));
+        overtaking += endpoint.counts().0.handlers.overtaking;
+    }
+    assert!(overtaking > 1_000, "{overtaking}");
+}
+
+/// A hundred receives and messages in random order; returns how many of each found no partner.
+fn overtaking_round(
+    endpoint: &mut Endpoint,
+    comm: &Communicator,
+    random: &mut ChaCha8Rng,
+) -> (usize, usize) {
+    let mut under_way: HashSet<Name> = HashSet::new();
+    let mut selectors = Vec::new();
+    let mut requests = Vec::new();
+    for number in 0..200 {
+        let (source, wanted) = (random.random_range(0..2), random.random_range(0..3));
+        if random.random() {
+            let source = if random.random() { SourceSel::Any } else { rank(source).into() };
+            let wanted = if random.random() { TagSel::Any } else { tag(wanted).into() };
+            selectors.push(Selector::new(source, wanted));
+            requests
+                .push(Some(endpoint.post_recv(comm, source, wanted, vec![0; 4]).expect("posted")));
+        } else {
+            let mut peer = endpoint.sender(comm, rank(source));
+            endpoint.send(&mut peer, tag(wanted), &u32::to_le_bytes(number)).expect("sent");
+            under_way.insert((source, wanted, number));
+        }
+    }
+    settle(endpoint);
+    for request in requests.iter().flatten() {
+        endpoint.cancel(request).expect("asked");
+    }
+    let (mut results, mut left) = (Vec::new(), Vec::new());
+    while endpoint.wait_some(&mut requests, &mut results) > 0 {}
+    for (place, result) in results {
+        match result {
+            Ok(received) => {
+                let Status { source, tag, .. } = received.status;
+                assert!(
+                    selectors[place].accepts(source, tag),
+                    "{:?} took {received:?}",
+                    selectors[place]
+                );
+                take(&mut under_way, &received);
+            }
+            Err(RecvError::Cancelled(_)) => left.push(selectors[place]),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    for &(source, wanted, _) in &under_way {
+        let fits = left.iter().find(|selector| selector.accepts(rank(source), tag(wanted)));
+        assert_eq!(fits, None, "left beside message ({source}, {wanted})");
+    }
+    let messages = under_way.len();
+    for _ in 0..messages {
+        let received =
+            endpoint.recv(comm, SourceSel::Any, TagSel::Any, vec![0; 4]).expect("received");
+        take(&mut under_way, &received);
+    }
+    (left.len(), messages)
+}
+
+fn take(under_way: &mut HashSet<Name>, received: &Received) {
+    let number = u32::from_le_bytes(received.bytes().try_into().expect("four bytes"));
+    let name = (received.status.source.get(), received.status.tag.get(), number);
+    assert!(under_way.remove(&name), "{name:?} was not under way");
+}
+
+/// Waits until nothing has moved for a while.
+fn settle(endpoint: &mut Endpoint) {
+    let mut wait = Wait::new();
+    while wait.failed_polls() < Wait::SPINS + Wait::YIELDS + 20 {
+        if endpoint.progress() {
+            wait = Wait::new();
+        }
+        wait.pause();
+    }
+}

@@ -1,0 +1,292 @@
+//! The handlers in virtual time against the oracle, and the commands around them.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use dpamatch::engine::Oracle;
+use dpamatch::stream::{Event, Generator, Outcome, Profile as StreamProfile, StreamMatcher};
+use dpamatch_predict::{FastPath, Profile, Removal, Setup, simulate};
+use dpamatch_tools::analyze::order::Interleaving;
+use dpamatch_tools::analyze::{Run, UNKNOWN};
+use dpamatch_tools::sequence;
+use dpamatch_tools::trace::{self, OpenOptions};
+
+#[test]
+fn virtual_time_changes_no_match() {
+    let removals = [Removal::Lazy, Removal::Eager, Removal::Deferred];
+    let forms = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];
+    for seed in 0..48_u64 {
+        let profile =
+            [StreamProfile::Hot, StreamProfile::Wild, StreamProfile::Mixed][seed as usize % 3];
+        let events: Vec<Event> = Generator::new(seed, 600, profile)
+            .filter(|event| !matches!(event, Event::Mprobe { .. }))
+            .collect();
+        let mut expected = Vec::new();
+        Oracle::new()
+            .run(&mut events.iter().copied(), &mut |outcome| {
+                if let Outcome::Matched { recv, msg } = outcome {
+                    expected.push((recv.0, msg.0));
+                }
+            })
+            .expect("the oracle takes every stream");
+        let card = Profile::read(Profile::text("bluefield3").expect("built in"), &[])
+            .expect("a good profile");
+        let mut setup = Setup::new(card, [1, 2, 3, 8, 32, 100][seed as usize % 6]);
+        setup.removal = removals[seed as usize / 2 % 3];
+        setup.fast_path = forms[seed as usize % 4];
+        setup.early_check = seed % 5 == 0 && setup.fast_path != FastPath::Literal;
+        setup.inline_hashes = seed % 7 != 0;
+        setup.bins = [1, 4, 64][seed as usize / 3 % 3];
+        setup.charge_commands = seed % 2 == 0;
+        let stream = sequence(events).expect("no matched probes");
+        let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
+        let mut got = parts[0].matches.clone();
+        got.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(got, expected, "seed {seed}: {} handlers, {:?}", setup.handlers, setup.removal);
+    }
+}
+
+fn recorded(name: &str) -> PathBuf {
+    let file = format!("{name}.dumpi.tar.xz");
+    [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", name, &file].iter().collect()
+}
+
+/// In the order that the recorded pairs ask for, the handlers in virtual time give just these pairs
+/// (G4).
+#[test]
+fn recorded_programs_match_as_recorded() {
+    for (name, handlers) in
+        [("edge-4-openmpi", 3), ("edge-4-mpich", 32), ("minife-16", 8), ("lulesh-27", 100)]
+    {
+        let source = trace::open(&recorded(name), &OpenOptions::default()).expect("a trace");
+        let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
+        let card = Profile::read(Profile::text("bluefield3").expect("built in"), &[])
+            .expect("a good profile");
+        let mut setup =
+            Setup { receives: 8192, charge_commands: true, ..Setup::new(card, handlers) };
+        for interleaving in [Interleaving::PostsFirst, Interleaving::Random { seed: 5 }] {
+            for (view, order) in run.views().zip(run.guided(interleaving)) {
+                let oracle =
+                    view.run(&mut Oracle::new(), &order).expect("the oracle takes every order");
+                let stream = sequence(view.events(&order)).expect("no matched probes");
+                let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
+                let mut receives = vec![UNKNOWN; view.inbound.len()];
+                for &(receive, message) in &parts[0].matches {
+                    receives[message as usize] = receive as u32;
+                }
+                let rank = view.program.rank;
+                assert_eq!(receives, oracle, "{name}, rank {rank}, {interleaving:?}");
+                assert!(
+                    view.compare(&receives).is_exact(),
+                    "{name}, rank {rank}, {interleaving:?}"
+                );
+            }
+            setup.removal = Removal::Lazy;
+        }
+    }
+}
+
+fn dpamatch(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    // A command that refuses its arguments does not read.
+    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_command_gives_the_same_bytes_twice_in_every_form() {
+    for format in ["table", "csv", "json"] {
+        let arguments =
+            ["predict", "--threads", "1,4", "--workload", "nc,mixed:50", "--format", format];
+        let first = text(&dpamatch(&arguments, ""));
+        assert_eq!(first, text(&dpamatch(&arguments, "")));
+        assert!(first.contains("mixed:50"), "{first}");
+    }
+}
+
+#[test]
+fn a_stream_is_predicted() {
+    let stream = "post,0,9,0,7\npost,1,9,*,7\narrive,0,9,0,7\narrive,1,9,3,7\narrive,2,9,3,8\n";
+    let output =
+        text(&dpamatch(&["predict", "stream", "--handlers", "4", "--format", "json"], stream));
+    let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    assert_eq!(value["stream"][0]["messages"], 3);
+    assert_eq!(value["stream"][0]["matched"], 2);
+    assert_eq!(value["stream"][0]["unexpected"], 1);
+    assert_eq!(value["handlers"].as_array().map(Vec::len), Some(4));
+}
+
+/// A rank of a trace goes the way of the workloads, with the same bytes each time; what it came to
+/// is what the trace's own analysis says.
+#[test]
+fn a_recorded_rank_is_predicted() {
+    let minife = recorded("minife-16");
+    let minife = minife.to_str().expect("a plain name");
+    let arguments =
+        ["predict", "--trace", minife, "--rank", "5", "--threads", "1-3,32", "--format", "json"];
+    let first = text(&dpamatch(&arguments, ""));
+    assert_eq!(first, text(&dpamatch(&arguments, "")));
+    let rates: serde_json::Value = serde_json::from_str(&first).expect("JSON");
+    let rates = rates["rates"].as_array().expect("rows");
+    let handlers: Vec<_> = rates.iter().map(|row| row["handlers"].as_u64()).collect();
+    assert_eq!(handlers, [1, 2, 3, 32].map(Some));
+    assert_eq!(rates[0]["workload"], "rank 5 of minife-16");
+    assert!(rates[0]["rate"].as_f64() < rates[3]["rate"].as_f64(), "{first}");
+
+    let came_to = |more: &[&str]| {
+        let arguments =
+            ["predict", "handlers", "--trace", minife, "--rank", "5", "--format", "json"];
+        let output = text(&dpamatch(&[&arguments[..], more].concat(), ""));
+        let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+        assert!(value["limits"].as_array().is_some_and(|rows| rows.len() >= 4), "{output}");
+        let row = value["stream"][0].clone();
+        move |name: &str| row[name].as_f64().expect("a number")
+    };
+    let fast = came_to(&[]);
+    assert_eq!(fast("messages"), fast("matched"));
+    assert_eq!(fast("sent on to software"), 0.0);
+    let timed = came_to(&["--times", "recorded"]);
+    assert!(timed("us") > 5.0 * fast("us"), "the program computes between its messages");
+    assert!(timed("latency us") < fast("latency us"), "and the card keeps up");
+    let first = came_to(&["--order", "posts-first", "--free-posts"]);
+    assert_eq!((first("unexpected"), first("matched")), (0.0, fast("matched")));
+    let small = came_to(&["--order", "posts-first", "--receives", "16"]);
+    assert!(small("sent on to software") > 0.0 && small("matched") < fast("matched"));
+}
+
+#[test]
+fn a_trace_for_perfetto_is_json() {
+    let path = std::env::temp_dir().join(format!("dpamatch-predict-{}.json", std::process::id()));
+    let name = path.to_str().expect("a plain name");
+    text(&dpamatch(
+        &["predict", "handlers", "--handlers", "2", "--workload", "wc-sp", "--chrome", name],
+        "",
+    ));
+    let trace = std::fs::read_to_string(&path).expect("written");
+    std::fs::remove_file(&path).expect("it is ours");
+    let value: serde_json::Value = serde_json::from_str(&trace).expect("JSON");
+    let events = value["traceEvents"].as_array().expect("an array");
+    assert!(events.iter().any(|event| event["name"] == "slow" && event["tid"] == 1), "{trace}");
+}
+
+/// All points of Figure 8 as the table for readers has them, and what each may be used for (O40).
+#[test]
+fn the_accuracy_table_has_all_points() {
+    let output = text(&dpamatch(&["predict", "accuracy", "--format", "json"], ""));
+    let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    let rows = value["accuracy"].as_array().expect("rows");
+    let held_out = |series: &str| {
+        let rows = rows.iter().filter(|row| row["series"] == series && row["point"] == "held out");
+        rows.map(|row| row["threads"].as_u64().expect("a number")).collect::<Vec<_>>()
+    };
+    assert_eq!((rows.len(), rows.iter().filter(|row| row["point"] == "fitted").count()), (18, 6));
+    assert_eq!(held_out("NC"), [4, 8, 16, 32]);
+    assert_eq!(held_out("WC-SP"), [4, 8, 16, 32]);
+    assert_eq!(held_out("WC-FP"), [4]);
+    for row in value["accuracy_summary"].as_array().expect("rows") {
+        let error = row["MAPE %"].as_f64().expect("a number");
+        assert!(row["required"].as_f64().is_none_or(|required| error <= required), "{row}");
+    }
+}
+
+/// Every question is asked with every answer, of a recorded program as well.
+#[test]
+fn what_if_asks_all_questions() {
+    let edge = recorded("edge-4-mpich");
+    let edge = edge.to_str().expect("a plain name");
+    let output = text(&dpamatch(
+        &["predict", "what-if", "--trace", edge, "--threads", "2-3", "--format", "csv"],
+        "",
+    ));
+    for (question, answers) in [
+        ("early booking check (O27)", 4),
+        ("inline hashes (O26)", 2),
+        ("removal (O28)", 3),
+        ("fast path (S8)", 4),
+        ("bins", 4),
+        ("placement", 2),
+        ("blocks (S1)", 2),
+        ("barrier", 2),
+        ("boundary", 2),
+        ("overlap", 3),
+    ] {
+        let rows = output.lines().filter(|line| line.starts_with(question)).count();
+        assert_eq!(rows, 2 * answers, "{question}: {output}");
+    }
+    assert!(
+        output.lines().skip(1).all(|line| line
+            .rsplit(',')
+            .next()
+            .is_some_and(|rate| rate.parse::<f64>().is_ok_and(|rate| rate > 0.0))),
+        "{output}"
+    );
+}
+
+#[test]
+fn calibration_writes_a_profile() {
+    let path = std::env::temp_dir().join(format!("dpamatch-profile-{}.toml", std::process::id()));
+    let name = path.to_str().expect("a plain name");
+    let measured = "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n";
+    text(&dpamatch(&["calibrate", "--write", name], measured));
+    let csv = text(&dpamatch(
+        &["predict", "--profile", name, "--threads", "1,2", "--workload", "nc", "--format", "csv"],
+        "",
+    ));
+    std::fs::remove_file(&path).expect("it is ours");
+    let rates: Vec<f64> = csv
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').nth(2).and_then(|rate| rate.parse().ok()))
+        .collect();
+    assert!((rates[0] - 0.4).abs() < 0.002 && (rates[1] - 0.75).abs() < 0.004, "{csv}");
+}
+
+#[test]
+fn bad_input_is_named() {
+    let edge = recorded("edge-4-mpich");
+    let edge = edge.to_str().expect("a plain name");
+    let no_times = ["predict", "--trace", edge, "--times", "recorded", "--order", "random"];
+    let truncated = [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", "truncated"];
+    let truncated = truncated.iter().collect::<PathBuf>();
+    let truncated = truncated.to_str().expect("a plain name");
+    let cases: [(&[&str], &str, &str); 15] = [
+        (&["predict", "--trace", truncated], "", "--salvage reads what is there"),
+        (&["predict", "--trace", edge, "--rank", "7"], "", "no trace of this rank"),
+        (
+            &["predict", "--trace", edge, "what-if"],
+            "",
+            "--trace goes behind the name of the subcommand",
+        ),
+        (&["predict", "--trace", edge, "--workload", "nc"], "", "cannot be used with"),
+        (&no_times, "", "other orders have no times"),
+        (&["predict", "--threads", "0-3"], "", "takes N or N-M"),
+        (&["predict", "stream"], "post,0,0,*,7\n", "<stdin>: no messages arrive"),
+        (&["predict", "stream"], "mprobe,0,0,*,7\n", "matched probes are not predicted"),
+        (&["predict", "--set", "memory.l9_ns=1"], "", "no parameter \"memory.l9_ns\""),
+        (&["predict", "--profile", "bluefield9"], "", "unknown profile \"bluefield9\""),
+        (&["predict", "--workload", "mixed:200"], "", "unknown workload mixed:200"),
+        (&["predict", "--threads", "191"], "", "191 handlers, but the card has 190"),
+        (&["predict", "stream"], "arrive,0,0\n", "<stdin>:1:"),
+        (&["calibrate"], "series,threads,rate\nNC,1,fast\n", "<stdin>:2: rate:"),
+        (&["calibrate"], "series,threads,rate\nNC,1,0.5\n", "no rate for NC with 2 thread(s)"),
+    ];
+    for (arguments, input, message) in cases {
+        let output = dpamatch(arguments, input);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(message), "{arguments:?}: {error}");
+    }
+}
