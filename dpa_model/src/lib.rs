@@ -14,10 +14,13 @@
 //!
 //! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their
 //! entries). Tables: `descriptor`, `index`, `communicator`, `unexpected`, `region`, `memory` (the
-//! budget). Ends: `host_port` and its `event`s, `sender`, `drain`. Algorithm: `block` (partial
-//! barrier), `matching` (search, book, detect, fast and slow path, protocol), `boundary` (admit,
-//! cut, finish). Runners: `pool`. Each concurrent type's file opens with its states, invariants and
-//! orderings.
+//! budget). Algorithm: `block` (partial barrier), `matching` (search, book, detect, fast and slow
+//! path, protocol), `boundary` (admit, cut, finish). Each concurrent type's file opens with its
+//! states, invariants and orderings.
+//!
+//! **What a port replaces** is in `ends`, behind the feature of that name: the host's end, the
+//! wire's end and the pool of host threads. All the rest is the card's side, and is built alone
+//! without default features.
 //!
 //! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's
 //! `docs/decisions.md` lists them.
@@ -39,6 +42,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+// The far sides of the queues are called by the ends alone, or by what a port puts in their place.
+#![cfg_attr(not(feature = "ends"), allow(dead_code))]
 
 extern crate alloc;
 
@@ -60,22 +65,17 @@ mod communicator;
 mod config;
 mod counters;
 mod descriptor;
-mod drain;
-mod envelope;
-mod event;
+#[cfg(feature = "ends")]
+mod ends;
 mod hash;
-mod host_port;
 mod index;
 mod matching;
 mod memory;
 mod message;
 mod nic;
-#[cfg(feature = "std")]
-mod pool;
 mod progress;
 mod region;
 mod ring;
-mod sender;
 mod sync;
 mod unexpected;
 
@@ -87,24 +87,23 @@ pub use config::{
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;
-pub use drain::{Data, Drain};
-pub use envelope::{
+pub use dpamatch_vocabulary::{
     CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
     WildcardClass,
 };
-pub use event::{
-    CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
+#[cfg(feature = "std")]
+pub use ends::Pool;
+#[cfg(feature = "ends")]
+pub use ends::{
+    CommandQueueFull, Data, Drain, Event, ForwardedRequest, HostPort, Payload, RemoteData,
+    RequestId, SendError, SendRequest, Sender, TakenMessage,
 };
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;
-pub use host_port::HostPort;
 pub use memory::{Footprint, FootprintLine, paper_bytes};
 pub use message::{INLINE_BYTES, Message};
 pub use nic::{BinUse, Monitor, Nic, Stop};
-#[cfg(feature = "std")]
-pub use pool::Pool;
-pub use sender::{SendError, SendRequest, Sender};
 pub use sync::Wait;
 
 pub(crate) use block::Path;

@@ -17,9 +17,11 @@ use crate::region::Regions;
 use crate::ring::Ring;
 use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Relaxed, Release, prefetch};
 use crate::{
-    ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, HostPort, Leader, NicConfig,
-    Options, Sender, WildcardClass, Worker,
+    ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, Leader, NicConfig, Options,
+    WildcardClass, Worker,
 };
+#[cfg(feature = "ends")]
+use crate::{HostPort, Sender};
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -148,8 +150,10 @@ pub struct Nic {
     /// Workers 1.. .
     pub workers: alloc::vec::Vec<Worker>,
     /// The host's end: posts, cancels, probes; completions.
+    #[cfg(feature = "ends")]
     pub host: HostPort,
     /// A sender; clone it for more.
+    #[cfg(feature = "ends")]
     pub sender: Sender,
 }
 
@@ -188,7 +192,9 @@ impl Nic {
             workers: (1..config.workers)
                 .map(|worker| Worker::new(shared.clone(), worker))
                 .collect(),
+            #[cfg(feature = "ends")]
             host: HostPort::new(shared.clone()),
+            #[cfg(feature = "ends")]
             sender: Sender::new(shared),
         })
     }

@@ -64,6 +64,14 @@ pub(crate) const STEPS: &[Step] = &[
         judge: |finished| counts::no_warnings(&finished.output).map(|()| Counts::default()),
     },
     Step {
+        name: "no_std ends",
+        slow: false,
+        env: &[],
+        target: None,
+        args: "check -p dpa_model --no-default-features --features ends",
+        judge: |finished| counts::no_warnings(&finished.output).map(|()| Counts::default()),
+    },
+    Step {
         name: "tests",
         slow: false,
         env: &[],

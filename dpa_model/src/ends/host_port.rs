@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use crate::event::{
+use super::event::{
     CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
 };
 use crate::message::{Command, Completion, HostAddress, Message, Protocol, Target, inline_bytes};

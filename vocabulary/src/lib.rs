@@ -1,5 +1,9 @@
 //! What a message carries and what a receive asks for: communicator, source, tag, wildcards
 //! (papers: G2, O5).
+//!
+//! The card, the software engines and the readers of traces all use these types.
+#![no_std]
+#![forbid(unsafe_code)]
 
 use core::fmt;
 

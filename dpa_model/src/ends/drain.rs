@@ -3,7 +3,7 @@
 //! For measurements: what senders, queue and bounce buffers cost by themselves, and what another
 //! matching engine costs on the same wire. Nothing of the NIC but its completion queue is used.
 
-use crate::event::RemoteData;
+use super::event::RemoteData;
 use crate::message::{Protocol, inline_bytes};
 use crate::region::RegionKey;
 use crate::{Envelope, Leader};

@@ -1,0 +1,25 @@
+//! What surrounds the card in an emulation, and what a port to a real one replaces.
+//!
+//! - `host_port`, `event`: the host's end. It posts receives and is told what became of them.
+//! - `sender`: the wire's end. It fills the completion queue as the network would.
+//! - `pool`: host threads in the place of the card's.
+//! - `drain`: the completion queue emptied without matching, for measurements.
+//!
+//! The ends meet the card in `arrivals`, `region`, the two rings of `nic::Shared` and their entries
+//! (`message`), nowhere else.
+
+mod drain;
+mod event;
+mod host_port;
+#[cfg(feature = "std")]
+mod pool;
+mod sender;
+
+pub use drain::{Data, Drain};
+pub use event::{
+    CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
+};
+pub use host_port::HostPort;
+#[cfg(feature = "std")]
+pub use pool::Pool;
+pub use sender::{SendError, SendRequest, Sender};
