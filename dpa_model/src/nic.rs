@@ -15,7 +15,7 @@ use crate::index::CommView;
 use crate::message::{Command, Completion};
 use crate::region::Regions;
 use crate::ring::Ring;
-use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Relaxed, Release, prefetch};
+use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Relaxed, Release, Unique, prefetch};
 use crate::{
     ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, Leader, NicConfig, Options,
     WildcardClass, Worker,
@@ -23,8 +23,21 @@ use crate::{
 #[cfg(feature = "ends")]
 use crate::{HostPort, Sender};
 
+/// Tells a NIC from every other one of this process. An address would not: a later NIC can have it
+/// again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NicName(u64);
+
+impl NicName {
+    fn fresh() -> Self {
+        static NAMES: Unique = Unique::new();
+        Self(NAMES.next())
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Shared {
+    pub(crate) name: NicName,
     pub(crate) options: Options,
     pub(crate) handlers: usize,
     pub(crate) slice_min: usize,
@@ -165,6 +178,7 @@ impl Nic {
     pub fn new(config: &NicConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let shared = Arc::new(Shared {
+            name: NicName::fresh(),
             options: config.options,
             handlers: config.handlers,
             slice_min: if config.slice_min == 0 { crate::SLICE_MIN } else { config.slice_min },

@@ -2,8 +2,8 @@
 //!
 //! Four arms export the same names: plain (`core` atomics), `--cfg dpamatch_loom` (every
 //! interleaving up to a bound), `--cfg dpamatch_shuttle` (random schedules with many threads) and
-//! `--cfg dpamatch_virtual` (virtual time). Nothing else in this crate names `core::sync::atomic`,
-//! except [`Counter`], which is no part of the algorithm and is not modelled.
+//! `--cfg dpamatch_virtual` (virtual time). Nothing else in this crate names `core::sync::atomic`.
+//! [`Counter`] and [`Unique`] always use the plain ones: they are no part of the algorithm.
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -260,6 +260,20 @@ impl Counter {
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+}
+
+/// Hands out numbers, each once: a 64-bit counter does not come round.
+#[derive(Debug)]
+pub(crate) struct Unique(core::sync::atomic::AtomicU64);
+
+impl Unique {
+    pub(crate) const fn new() -> Self {
+        Self(core::sync::atomic::AtomicU64::new(0))
+    }
+
+    pub(crate) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Relaxed)
     }
 }
 

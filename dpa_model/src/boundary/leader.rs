@@ -271,6 +271,21 @@ impl Leader {
         unsafe { self.shared.views[comm as usize].write(|slot| *slot = view) };
     }
 
+    /// # Panics
+    /// When `workers` are not all the others of this NIC. A [`Worker`] exists once, so it is enough
+    /// to count them.
+    #[cfg(feature = "std")]
+    pub(crate) fn check_workers(&self, workers: &[Worker]) {
+        for worker in workers {
+            assert!(
+                worker.shared.name == self.shared.name,
+                "worker {} belongs to another NIC",
+                worker.worker
+            );
+        }
+        assert_eq!(workers.len() + 1, self.workers, "all workers of the NIC run, or none");
+    }
+
     /// A handle by which others ask this leader to stop.
     pub fn stop(&self) -> crate::Stop {
         crate::Stop::new(self.shared.clone())

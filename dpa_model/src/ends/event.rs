@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::CommId;
 use crate::message::Message;
-use crate::nic::Shared;
+use crate::nic::{NicName, Shared};
 use crate::region::RegionKey;
 
 /// A request that the NIC or the host's software is working on.
@@ -17,13 +17,12 @@ impl RequestId {
     /// Names no request, ever.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// A small number that no other living request has.
+    /// A small number that no other living request of this port has.
     pub fn slot(self) -> usize {
         (self.0 & u64::from(u32::MAX)) as usize
     }
 
-    /// The whole name as a number; never that of another request of this port, unless 2^32 requests
-    /// used its slot.
+    /// The whole name as a number; never that of another request of this port.
     pub fn as_u64(self) -> u64 {
         self.0
     }
@@ -39,7 +38,7 @@ pub struct ForwardedRequest {
     pub(crate) request: RequestId,
     /// Which NIC sent it on: that one has forgotten it, another may be using a request of the same
     /// name.
-    pub(crate) nic: usize,
+    pub(crate) nic: NicName,
 }
 
 impl ForwardedRequest {
@@ -55,7 +54,7 @@ impl ForwardedRequest {
 pub struct TakenMessage {
     pub(crate) entry: u32,
     /// Which NIC holds it.
-    pub(crate) nic: usize,
+    pub(crate) nic: NicName,
 }
 
 /// The command queue is full; poll for completions and try again.

@@ -105,19 +105,26 @@ pub struct Pool {
 
 impl Pool {
     /// Starts one thread per worker. `on_start` runs first in each, with the worker's number: the
-    /// place to pin it.
+    /// place to pin it. Blocks are shared only with workers that have passed it.
+    ///
+    /// `workers` are all that were built with this leader, in any order: the pool says that the NIC
+    /// has stopped once its own threads have ended, and the host then frees the buffers it lent.
     ///
     /// # Errors
     /// What the system says when it gives no thread; the NIC is then stopped.
+    ///
+    /// # Panics
+    /// When a worker of this NIC is missing, or one is another NIC's.
     pub fn start(
         leader: Leader,
         workers: Vec<Worker>,
         on_start: impl Fn(usize) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        leader.check_workers(&workers);
         let on_start = Arc::new(on_start);
         let stop = leader.stop();
         let team = Arc::new(Team {
-            awake: workers.iter().map(|_| AtomicBool::new(true)).collect(),
+            awake: workers.iter().map(|_| AtomicBool::new(false)).collect(),
             dissolved: AtomicBool::new(false),
         });
         let mut threads = Vec::new();
@@ -243,6 +250,7 @@ fn lead(mut leader: Leader, team: &Team, others: &[Thread]) {
 
 fn serve(mut worker: Worker, team: &Team) {
     let awake = &team.awake[worker.index() - 1];
+    awake.store(true, Relaxed);
     let mut wait = Wait::new();
     while !team.dissolved.load(Relaxed) {
         if worker.round() {
@@ -292,10 +300,65 @@ mod tests {
         assert_eq!(shared_rounds(all, 100, 100), 3 * trial);
     }
 
+    fn three_workers() -> Nic {
+        Nic::new(&NicConfig { workers: 3, ..NicConfig::default() }).unwrap()
+    }
+
+    #[test]
+    fn a_pool_runs_all_workers_of_its_nic_and_no_others() {
+        let start = |leader, workers| {
+            catch_unwind(AssertUnwindSafe(|| Pool::start(leader, workers, |_| ()).map(drop)))
+        };
+        let mut missing = three_workers();
+        let kept = missing.workers.pop();
+        assert!(
+            start(missing.leader, missing.workers).is_err(),
+            "worker {} is missing",
+            kept.unwrap().index()
+        );
+        assert!(missing.host.is_stopped());
+        let (mut one, mut other) = (three_workers(), three_workers());
+        core::mem::swap(&mut one.workers[1], &mut other.workers[1]);
+        assert!(start(one.leader, one.workers).is_err(), "a worker of another NIC");
+        let mut all = three_workers();
+        all.workers.reverse();
+        assert!(start(all.leader, all.workers).is_ok());
+        assert!(all.host.is_stopped());
+    }
+
+    /// A worker that is still busy with `on_start` holds nobody up.
+    #[test]
+    fn blocks_are_shared_only_with_workers_that_have_started() {
+        let config = NicConfig { workers: 2, slice_min: 1, ..NicConfig::default() };
+        let mut nic = Nic::new(&config).unwrap();
+        for _ in 0..64 {
+            nic.sender.try_send(crate::Envelope::default(), b"", 0).unwrap();
+        }
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let gone = std::sync::Mutex::new(gone);
+        let on_start = move |worker| {
+            if worker == 1 {
+                let _ = gone.lock().unwrap().recv();
+            }
+        };
+        let pool = Pool::start(nic.leader, nic.workers, on_start).unwrap();
+        // Dropped first, so that the pool can end even if a check fails.
+        let go = go;
+        let mut wait = Wait::new();
+        for forwarded in 0..64 {
+            while nic.host.poll().is_none() {
+                assert!(wait.failed_polls() < 20_000, "stuck after {forwarded} messages");
+                wait.pause();
+            }
+        }
+        drop(go);
+        pool.stop();
+    }
+
     #[test]
     fn a_dead_worker_stops_the_nic() {
         for dies in 0..3 {
-            let nic = Nic::new(&NicConfig { workers: 3, ..NicConfig::default() }).unwrap();
+            let nic = three_workers();
             let on_start = move |worker| assert_ne!(worker, dies, "this panic is part of the test");
             let pool = Pool::start(nic.leader, nic.workers, on_start).unwrap();
             let mut wait = Wait::new();
