@@ -136,6 +136,29 @@ fn bytes_prove_the_pairs() {
     }
 }
 
+/// Four receives were cancelled with an ignored status, the last by freeing its request. Two of
+/// them had got a message, which only the byte counts of the receives behind them tell.
+#[test]
+fn receives_cancelled_with_an_ignored_status_are_told_apart_by_bytes() {
+    let folder = path("cancel-ignored");
+    let source = trace::open(&folder, &OpenOptions::default()).expect("a trace");
+    let run = Run::load(source.as_ref(), |_| ()).expect("a whole trace");
+    let text = std::fs::read_to_string(folder.join("pairs.csv")).expect("the pairs");
+    let wanted: HashSet<String> = text.lines().skip(1).map(str::to_owned).collect();
+    for interleaving in interleavings() {
+        let receives = replay(&run, &run.guided(interleaving), "list", &options());
+        assert_eq!(written_pairs(&run, &receives), wanted, "{interleaving:?}");
+    }
+    for orders in [run.merged().expect("wall times"), run.causal(Network::default()).0] {
+        let receives = replay(&run, &orders, "list", &options());
+        let agreement = run.view(1).compare(&receives[1]);
+        assert_eq!((agreement.missing, agreement.more), (0, 0), "{agreement:?}");
+    }
+    let truth = run.truth[1];
+    assert_eq!((truth.pairs, truth.eliminated, truth.assumed, truth.left), (6, 2, 0, 0));
+    assert_eq!((truth.bytes_equal, truth.bytes_differ), (6, 0));
+}
+
 /// Receives of any source may get other messages than they did, but all is as MPI allows, and
 /// nobody starves.
 #[test]

@@ -35,14 +35,14 @@ pub(super) fn receive(peer: i32, tag: i32, end: End) -> Transfer {
 }
 
 /// A rank that begins these transfers one after the other; cancels follow the receive that they
-/// end.
+/// concern.
 pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
     let comm = |number| LocalComm { number, own_rank: None, size: None, made: true };
     let mut steps = Vec::new();
     for (at, transfer) in transfers.iter().enumerate() {
         let mut step = |action| steps.push(Step { at_ns: 0, gap_ns: 0, action });
         step(Action::Begin(at as u32));
-        if transfer.end == End::Cancelled {
+        if matches!(transfer.end, End::Cancelled | End::CancelAsked) {
             step(Action::Cancel(at as u32));
         }
     }

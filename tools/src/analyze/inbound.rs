@@ -24,6 +24,13 @@ pub struct Inbound {
     pub receive: u32,
 }
 
+impl Inbound {
+    /// Communicator, source and tag: messages with the same do not overtake each other.
+    pub(super) fn key(&self) -> (u32, u32, u32) {
+        (self.comm, self.source, self.tag)
+    }
+}
+
 /// Sends that lead nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Lost {

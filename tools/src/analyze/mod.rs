@@ -7,6 +7,7 @@
 //! - [`RankView`]: replays a rank through any engine; [`legality`] checks the result without one.
 
 mod advice;
+mod align;
 #[cfg(test)]
 mod by_hand;
 mod collect;

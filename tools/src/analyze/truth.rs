@@ -5,13 +5,24 @@
 //! sent it: all those receives accept (s, t), and messages of one sender with one tag do not
 //! overtake each other (C2 of G3). So the very message is known, wildcards or not, and the bytes
 //! that the status tells prove it.
+//!
+//! Of some receives the status is not known: it was ignored, and something was wild or a cancel was
+//! asked for. Such a receive may stand anywhere among those of a key, or not at all; byte counts
+//! that contradict the order tell where ([`align`](super::align)), and messages that are over tell
+//! that it does.
 
+use std::collections::HashMap;
+
+use super::align::{self, Sequences};
 use super::communicators::Communicators;
+use super::fast_hash;
 use super::inbound::Inbound;
-use super::program::{End, Kind, Program, UNKNOWN};
+use super::program::{End, Kind, Program, Transfer, UNKNOWN};
 
 /// Compares that the search for the messages of receives without status may take, per rank.
-const ELIMINATION_STEPS_MAX: u64 = 20_000_000;
+const ELIMINATION_STEPS_MAX: usize = 20_000_000;
+/// Cells that the alignment of one key's receives and messages may take, of 4 bytes.
+const CELLS_MAX: usize = 1 << 22;
 
 /// How the receives of a rank and its messages go together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
@@ -57,12 +68,69 @@ struct Known {
     receive: u32,
 }
 
+/// All messages of a key, and the receives that got them.
+struct Chain<'a> {
+    key: Key,
+    /// In sending order.
+    messages: &'a [u32],
+    /// In posting order.
+    receives: Vec<u32>,
+}
+
+/// What chains are made of.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    transfers: &'a [Transfer],
+    inbound: &'a [Inbound],
+}
+
+impl Parts<'_> {
+    /// Whether the byte counts allow that the receive got the message.
+    fn fits(self, receive: u32, message: u32) -> bool {
+        let (transfer, sent) =
+            (&self.transfers[receive as usize], self.inbound[message as usize].bytes);
+        let room = transfer.bytes;
+        match transfer.got_bytes {
+            _ if sent == UNKNOWN => true,
+            UNKNOWN => room == UNKNOWN || sent <= room,
+            got => got == sent,
+        }
+    }
+
+    /// Whether the k-th receive can have got the k-th message, for all k.
+    fn fits_in_order(self, chain: &Chain<'_>) -> bool {
+        let mut pairs = chain.receives.iter().zip(chain.messages);
+        pairs.all(|(&receive, &message)| self.fits(receive, message))
+    }
+
+    /// The message of each of `receives`; where the byte counts contradict the order, as they ask
+    /// for. `may_miss` tells which receives need not have got one.
+    fn align(
+        self,
+        receives: &[u32],
+        messages: &[u32],
+        may_miss: impl Fn(u32) -> bool,
+    ) -> Option<Vec<u32>> {
+        let sequences = Sequences {
+            receives: receives.len(),
+            messages: messages.len(),
+            may_miss: |at: usize| may_miss(receives[at]),
+            fits: |receive: usize, message: usize| self.fits(receives[receive], messages[message]),
+        };
+        let mut partners = sequences.align(CELLS_MAX)?;
+        let named = partners.iter_mut().filter(|partner| **partner != align::NONE);
+        named.for_each(|partner| *partner = messages[*partner as usize]);
+        Some(partners)
+    }
+}
+
 /// Pairs one rank's receives with its messages: sets [`Inbound::receive`], and adds messages whose
 /// sends are not in the trace. Receives from `MPI_PROC_NULL` that were not told as such are dropped
 /// from the program. `ranks` are those that have a trace, ascending.
 ///
 /// # Complexity
-/// Sorts receives and messages once: n log n.
+/// Sorts receives and messages once: n log n. A chain whose byte counts contradict its order takes
+/// its length times what is over in it.
 pub(super) fn pair(
     at: usize,
     program: &mut Program,
@@ -86,34 +154,47 @@ pub(super) fn pair(
         }
     }
     known.sort_unstable_by_key(|known| (known.key, known.receive));
-    let key = |message: &Inbound| (message.comm, message.source, message.tag);
     let mut sent: Vec<u32> = (0..inbound.len() as u32).collect();
-    sent.sort_unstable_by_key(|&at| (key(&inbound[at as usize]), at));
-    if !open.is_empty() {
-        eliminate(at, program, inbound, comms, &sent, &open, &mut known, &mut truth);
-    }
-    let mut missing = Vec::new();
-    let mut next = 0;
-    for Known { key: wanted, receive } in known {
-        while next < sent.len() && key(&inbound[sent[next] as usize]) < wanted {
-            next += 1;
-        }
-        let message = sent.get(next).copied().filter(|&at| key(&inbound[at as usize]) == wanted);
-        let Some(message) = message else {
-            missing.push((wanted, receive));
-            continue;
+    sent.sort_unstable_by_key(|&at| (inbound[at as usize].key(), at));
+    let mut chains = chains(&sent, inbound, &known);
+    let parts = Parts { transfers: &program.transfers, inbound };
+    let comm = |receive: u32| comms.global(at, parts.transfers[receive as usize].comm);
+    eliminate(parts, comm, &mut chains, &open);
+    let mut pairs = Vec::with_capacity(program.transfers.len());
+    for chain in &chains {
+        let in_order = || {
+            let none = std::iter::repeat(align::NONE);
+            chain.messages.iter().copied().chain(none).take(chain.receives.len()).collect()
         };
-        next += 1;
+        let partners = match parts.fits_in_order(chain) {
+            true => in_order(),
+            false => {
+                parts.align(&chain.receives, chain.messages, |_| false).unwrap_or_else(in_order)
+            }
+        };
+        pairs.extend(chain.receives.iter().copied().zip(partners).map(|pair| (chain.key, pair)));
+    }
+    drop(chains);
+    let mut missing = Vec::new();
+    for (key, (receive, message)) in pairs {
+        let transfer = &program.transfers[receive as usize];
+        let is_open = transfer.envelope().is_none();
+        if message == align::NONE {
+            if !is_open {
+                missing.push((key, receive));
+            }
+            continue;
+        }
         let message = &mut inbound[message as usize];
         message.receive = receive;
-        truth.pairs += 1;
-        let got = program.transfers[receive as usize].got_bytes;
+        *if is_open { &mut truth.eliminated } else { &mut truth.pairs } += 1;
+        let got = transfer.got_bytes;
         if got != UNKNOWN && message.bytes != UNKNOWN {
             truth.bytes_equal += u64::from(got == message.bytes);
             truth.bytes_differ += u64::from(got != message.bytes);
         }
     }
-    truth.pairs -= truth.eliminated;
+    drop_open(program, inbound, &open, &mut truth);
     missing.sort_unstable_by_key(|&(_, receive)| receive);
     for ((comm, source, tag), receive) in missing {
         let transfer = &mut program.transfers[receive as usize];
@@ -131,81 +212,116 @@ pub(super) fn pair(
     truth
 }
 
-/// Gives receives of which only the pattern is known a message that nobody else can have got: of a
-/// key with more messages than known receives.
-#[allow(clippy::too_many_arguments, reason = "one step of `pair`, on its variables")]
-fn eliminate(
-    at: usize,
-    program: &mut Program,
-    inbound: &[Inbound],
-    comms: &Communicators,
-    sent: &[u32],
-    open: &[u32],
-    known: &mut Vec<Known>,
-    truth: &mut Truth,
-) {
-    // Key, messages too many, and the sender's operation with which they begin.
-    let mut surplus: Vec<(Key, u32, u32)> = Vec::new();
-    let mut receives = known.iter().peekable();
-    for group in sent.chunk_by(|&a, &b| {
-        let (a, b) = (&inbound[a as usize], &inbound[b as usize]);
-        (a.comm, a.source, a.tag) == (b.comm, b.source, b.tag)
-    }) {
-        let first = &inbound[group[0] as usize];
-        let key = (first.comm, first.source, first.tag);
-        while receives.next_if(|known| known.key < key).is_some() {}
-        let mut taken = 0;
-        while receives.next_if(|known| known.key == key).is_some() {
-            taken += 1;
-        }
-        if group.len() > taken {
-            surplus.push((key, (group.len() - taken) as u32, inbound[group[taken] as usize].op));
-        }
+/// The chains of a rank, by key. `sent` and `known` are sorted by key.
+fn chains<'a>(sent: &'a [u32], inbound: &[Inbound], known: &[Known]) -> Vec<Chain<'a>> {
+    let key = |message: u32| inbound[message as usize].key();
+    let mut sent = sent.chunk_by(|&a, &b| key(a) == key(b)).peekable();
+    let mut known = known.chunk_by(|a, b| a.key == b.key).peekable();
+    let mut chains = Vec::new();
+    loop {
+        let keys = [sent.peek().map(|sent| key(sent[0])), known.peek().map(|known| known[0].key)];
+        let Some(next) = keys.into_iter().flatten().min() else { return chains };
+        let messages = sent.next_if(|sent| key(sent[0]) == next).unwrap_or(&[]);
+        let receives = known.next_if(|known| known[0].key == next).unwrap_or(&[]);
+        let receives = receives.iter().map(|known| known.receive).collect();
+        chains.push(Chain { key: next, messages, receives });
     }
-    // Of several keys the one whose messages were sent first.
-    surplus.sort_unstable_by_key(|&((comm, source, _), _, op)| (comm, op, source));
-    let mut found = Vec::new();
+}
+
+/// Adds receives of which only the pattern is known to chains with messages that nobody else can
+/// have got: first where byte counts decide, then where more was sent than received. `comm` is a
+/// receive's communicator.
+fn eliminate(parts: Parts<'_>, comm: impl Fn(u32) -> u32, chains: &mut [Chain<'_>], open: &[u32]) {
     let mut steps = 0;
     // Complete receives before those that may have got nothing at all.
-    let sure = |receive: &&u32| program.transfers[**receive as usize].end == End::Ignored;
-    let (first, second): (Vec<u32>, Vec<u32>) = (
-        open.iter().filter(sure).copied().collect(),
-        open.iter().filter(|open| !sure(open)).copied().collect(),
-    );
-    for receive in first.into_iter().chain(second) {
-        let transfer = &program.transfers[receive as usize];
-        let comm = comms.global(at, transfer.comm);
-        let place = surplus.iter().position(|&((of, source, tag), count, _)| {
-            steps += 1;
-            of == comm && count > 0 && transfer.accepts(source, tag)
-        });
-        match place {
-            Some(place) => {
-                found.push(Known { key: surplus[place].0, receive });
-                surplus[place].1 -= 1;
-                if surplus[place].1 == 0 {
-                    surplus.remove(place);
-                }
-                truth.eliminated += 1;
-            }
-            None if transfer.end == End::Ignored && transfer.unsure_null => {
-                program.transfers[receive as usize].kind = Kind::Null;
-                truth.taken_for_null += 1;
-            }
-            None if transfer.end == End::Ignored => {
-                // Left in, it would take what others got.
-                program.transfers[receive as usize].kind = Kind::Null;
-                truth.without_message += 1;
-            }
-            None if transfer.end == End::CancelAsked => {
-                program.transfers[receive as usize].end = End::Cancelled
-            }
-            None => {}
+    for sure in [true, false] {
+        let of_kind = |end| (end == End::Ignored) == sure;
+        let mut waiting: Vec<u32> = open
+            .iter()
+            .copied()
+            .filter(|&receive| of_kind(parts.transfers[receive as usize].end))
+            .collect();
+        if waiting.is_empty() {
+            continue;
         }
-        if steps > ELIMINATION_STEPS_MAX {
-            break;
+        let mut wanting = Vec::new();
+        for (at, chain) in chains.iter().enumerate() {
+            let in_order = parts.fits_in_order(chain);
+            let over = chain.messages.get(chain.receives.len());
+            if !in_order || over.is_some() {
+                let (comm, source, _) = chain.key;
+                let op = over.map_or(0, |&over| parts.inbound[over as usize].op);
+                // Of several keys the one whose messages were sent first.
+                wanting.push(((in_order, comm, op, source), at));
+            }
+        }
+        wanting.sort_unstable();
+        for ((in_order, ..), at) in wanting {
+            let chain = &mut chains[at];
+            let (of, source, tag) = chain.key;
+            let candidates = || {
+                waiting.iter().copied().filter(|&receive| {
+                    comm(receive) == of && parts.transfers[receive as usize].accepts(source, tag)
+                })
+            };
+            steps += waiting.len();
+            if steps > ELIMINATION_STEPS_MAX {
+                return;
+            }
+            let found = take(parts, chain, candidates().collect(), in_order);
+            if !found.is_empty() {
+                waiting.retain(|receive| found.binary_search(receive).is_err());
+            }
         }
     }
-    known.append(&mut found);
-    known.sort_unstable_by_key(|known| (known.key, known.receive));
 }
+
+/// Adds those of the candidates to the chain that got one of its messages: who they are, ascending.
+fn take(
+    parts: Parts<'_>,
+    chain: &mut Chain<'_>,
+    mut candidates: Vec<u32>,
+    in_order: bool,
+) -> Vec<u32> {
+    let mut all = [chain.receives.as_slice(), &candidates].concat();
+    all.sort_unstable();
+    let may_miss = |receive: u32| candidates.binary_search(&receive).is_ok();
+    match parts.align(&all, chain.messages, may_miss) {
+        Some(partners) => {
+            let partners: HashMap<u32, u32, fast_hash::Build> =
+                all.into_iter().zip(partners).collect();
+            candidates.retain(|receive| partners[receive] != align::NONE);
+        }
+        // Too many to look at them all.
+        None if in_order => candidates.truncate(chain.messages.len() - chain.receives.len()),
+        None => candidates.clear(),
+    }
+    chain.receives.extend(&candidates);
+    chain.receives.sort_unstable();
+    candidates
+}
+
+/// Receives of which only the pattern is known and that got no message of the trace take no part
+/// any more, unless they may wait to the end.
+fn drop_open(program: &mut Program, inbound: &[Inbound], open: &[u32], truth: &mut Truth) {
+    let mut paired = vec![false; program.transfers.len()];
+    for message in inbound.iter().filter(|message| message.receive != UNKNOWN) {
+        paired[message.receive as usize] = true;
+    }
+    for &receive in open.iter().filter(|&&receive| !paired[receive as usize]) {
+        let transfer = &mut program.transfers[receive as usize];
+        match transfer.end {
+            End::Ignored => {
+                // Left in, it would take what others got.
+                transfer.kind = Kind::Null;
+                let null = transfer.unsure_null;
+                *if null { &mut truth.taken_for_null } else { &mut truth.without_message } += 1;
+            }
+            End::CancelAsked => transfer.end = End::Cancelled,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

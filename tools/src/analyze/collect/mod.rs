@@ -284,7 +284,8 @@ impl<'a> Collector<'a> {
     fn request_free(&mut self, request: Request) {
         self.requests.persistent.remove(&request.0);
         if let Some(at) = self.requests.pop(request) {
-            self.program.transfers[at as usize].end = End::Freed;
+            let end = &mut self.program.transfers[at as usize].end;
+            *end = if *end == End::CancelAsked { End::CancelAsked } else { End::Freed };
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::{Happening, Order};
 use crate::analyze::inbound::Inbound;
-use crate::analyze::program::{Action, Kind, Program, UNKNOWN};
+use crate::analyze::program::{Action, End, Kind, Program, UNKNOWN};
 
 /// Orders of all ranks: a receive is posted when its call was entered, a message arrives when its
 /// sending call was entered, a probe looks when it returned. Messages whose send is in no trace
@@ -40,8 +40,10 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
                     Kind::Probe => Happening::Probe(at),
                     Kind::Send | Kind::Null => continue,
                 },
-                Action::Cancel(at) => Happening::Cancel(at),
-                Action::Finish { .. } | Action::Collective { .. } => continue,
+                Action::Cancel(at) if program.transfers[at as usize].end == End::Cancelled => {
+                    Happening::Cancel(at)
+                }
+                Action::Cancel(_) | Action::Finish { .. } | Action::Collective { .. } => continue,
             };
             // Stable: program order among equals.
             let class = if matches!(happening, Happening::Probe(_)) { 2 } else { 0 };

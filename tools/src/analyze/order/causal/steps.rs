@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{Causal, Network, STEP, Wait};
 use crate::analyze::order::Happening;
-use crate::analyze::program::{Action, Kind, Sync, UNKNOWN};
+use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN};
 use dpamatch::engine::{Engine, RecvId};
 
 impl Causal<'_> {
@@ -105,6 +105,8 @@ impl Causal<'_> {
                 }
                 self.finish(rank, first, first + count)
             }
+            // One that failed is no event: its receive got a message.
+            Action::Cancel(at) if !self.is_cancelled(rank, at) => Wait::Nothing,
             Action::Cancel(at) => {
                 self.ranks[rank as usize].order.push_at(Happening::Cancel(at), now);
                 if self.engine.cancel(RecvId(u64::from(rank) << 32 | u64::from(at))) {
@@ -114,6 +116,10 @@ impl Causal<'_> {
             }
             Action::Collective { comm, sync, root } => self.meet(rank, comm, sync, root, now),
         }
+    }
+
+    fn is_cancelled(&self, rank: u32, at: u32) -> bool {
+        self.programs[rank as usize].transfers[at as usize].end == End::Cancelled
     }
 
     /// A message whose send is in no trace comes when its receive is waited for: as late as it can,

@@ -1,0 +1,178 @@
+//! Which of two sequences go together when neither may be left in disorder: the receives of a key,
+//! in posting order, and its messages, in sending order.
+//!
+//! An alignment is the cheapest way to walk both sequences to their ends. A message that nobody got
+//! and a receive whose message is in no trace cost [`SKIP`] each; a pair whose byte counts
+//! contradict each other costs [`MISFIT`]; a receive that may have got nothing is passed over for
+//! nothing. So one wrong size stays one wrong size, but two in a row are put right by a shift.
+
+/// No message.
+pub(super) const NONE: u32 = u32::MAX;
+/// Cost of a message without receive, and of a receive without message.
+const SKIP: u32 = 2;
+/// Cost of a pair that contradicts its byte counts: less than a receive and a message alone.
+const MISFIT: u32 = 3;
+/// How far from the shortest way an alignment may stray, in messages.
+const STRAY: usize = 16;
+
+/// What is to be aligned.
+pub(super) struct Sequences<M, F> {
+    /// Number of receives.
+    pub(super) receives: usize,
+    /// Number of messages.
+    pub(super) messages: usize,
+    /// Whether a receive may have got nothing.
+    pub(super) may_miss: M,
+    /// Whether a receive can have got a message.
+    pub(super) fits: F,
+}
+
+impl<M: Fn(usize) -> bool, F: Fn(usize, usize) -> bool> Sequences<M, F> {
+    /// The message of each receive, or [`NONE`]; of alignments at the same cost the one that pairs
+    /// earliest. `None` if it takes more than `cells_max` cells.
+    ///
+    /// # Complexity
+    /// Receives times the difference in length: the cells.
+    pub(super) fn align(&self, cells_max: usize) -> Option<Vec<u32>> {
+        let sure = (0..self.receives).filter(|&receive| !(self.may_miss)(receive)).count();
+        // Of each receive only the messages near its place among the sure ones are looked at.
+        let below = sure.saturating_sub(self.messages) + STRAY;
+        let above = self.messages.saturating_sub(sure) + STRAY;
+        let width = below + above + 1;
+        if (self.receives + 1).saturating_mul(width) > cells_max {
+            return None;
+        }
+        let mut first = vec![0_usize; self.receives + 1];
+        let mut sure_before = 0;
+        for (receive, first) in first.iter_mut().enumerate() {
+            *first = sure_before;
+            sure_before += usize::from(receive < self.receives && !(self.may_miss)(receive));
+        }
+        const FAR: u32 = u32::MAX / 2;
+        // Cost of the rest from (receive, message) on, from the ends backwards.
+        let mut rest = vec![FAR; (self.receives + 1) * width];
+        let place = |receive: usize, message: usize| {
+            let at = (message + below).checked_sub(first[receive])?;
+            (at < width && message <= self.messages).then_some(receive * width + at)
+        };
+        let cost =
+            |rest: &[u32], receive, message| place(receive, message).map_or(FAR, |at| rest[at]);
+        let paired = |rest: &[u32], receive: usize, message: usize| {
+            if receive == self.receives || message == self.messages {
+                return FAR;
+            }
+            let own = match (self.fits)(receive, message) {
+                true => 0,
+                false if (self.may_miss)(receive) => return FAR,
+                false => MISFIT,
+            };
+            own + cost(rest, receive + 1, message + 1)
+        };
+        let passed = |rest: &[u32], receive: usize, message: usize| {
+            if receive == self.receives {
+                return FAR;
+            }
+            let own = if (self.may_miss)(receive) { 0 } else { SKIP };
+            own + cost(rest, receive + 1, message)
+        };
+        for receive in (0..=self.receives).rev() {
+            for message in (0..=self.messages.min(first[receive] + above)).rev() {
+                let Some(at) = place(receive, message) else { break };
+                rest[at] = if receive == self.receives && message == self.messages {
+                    0
+                } else {
+                    let left = SKIP + cost(&rest, receive, message + 1);
+                    left.min(paired(&rest, receive, message)).min(passed(&rest, receive, message))
+                };
+            }
+        }
+        let mut partners = vec![NONE; self.receives];
+        let (mut receive, mut message) = (0, 0);
+        while receive < self.receives {
+            let best = cost(&rest, receive, message);
+            if paired(&rest, receive, message) == best {
+                partners[receive] = message as u32;
+                (receive, message) = (receive + 1, message + 1);
+            } else if passed(&rest, receive, message) == best {
+                receive += 1;
+            } else {
+                message += 1;
+            }
+        }
+        Some(partners)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Receives as bytes of their statuses; those that may miss as `None`, which fit any message.
+    fn aligned(receives: &[Option<u32>], messages: &[u32]) -> Vec<Option<u32>> {
+        let sequences = Sequences {
+            receives: receives.len(),
+            messages: messages.len(),
+            may_miss: |receive: usize| receives[receive].is_none(),
+            fits: |receive: usize, message: usize| {
+                receives[receive].is_none_or(|bytes| bytes == messages[message])
+            },
+        };
+        let partners = sequences.align(1 << 20).expect("room");
+        partners.into_iter().map(|partner| (partner != NONE).then_some(partner)).collect()
+    }
+
+    #[test]
+    fn what_fits_goes_together_in_order() {
+        assert_eq!(aligned(&[Some(1), Some(2)], &[1, 2]), [Some(0), Some(1)]);
+        assert_eq!(aligned(&[], &[1, 2]), []);
+        assert_eq!(aligned(&[Some(1), Some(2)], &[]), [None, None]);
+        // Of equal ones the first; what is over is left at the end.
+        assert_eq!(aligned(&[Some(1), Some(1)], &[1, 1, 1]), [Some(0), Some(1)]);
+        assert_eq!(aligned(&[Some(1), Some(1), Some(1)], &[1, 1]), [Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn a_receive_that_may_have_missed_takes_what_is_over_where_it_fits() {
+        let receives = [Some(1), None, Some(3), None, Some(4)];
+        assert_eq!(aligned(&receives, &[1, 3, 4]), [Some(0), None, Some(1), None, Some(2)]);
+        assert_eq!(aligned(&receives, &[1, 2, 3, 4]), [Some(0), Some(1), Some(2), None, Some(3)]);
+        assert_eq!(aligned(&receives, &[1, 3, 2, 4]), [Some(0), None, Some(1), Some(2), Some(3)]);
+        // Both could: the earlier one.
+        let receives = [Some(1), None, Some(1), None, Some(1)];
+        assert_eq!(aligned(&receives, &[1; 4]), [Some(0), Some(1), Some(2), None, Some(3)]);
+    }
+
+    #[test]
+    fn one_wrong_size_stays_and_a_row_of_them_is_shifted() {
+        assert_eq!(aligned(&[Some(1), Some(9), Some(3)], &[1, 2, 3]), [Some(0), Some(1), Some(2)]);
+        // The first message was received unseen, the last send is in no trace.
+        let receives = [Some(2), Some(3), Some(4)];
+        assert_eq!(aligned(&receives, &[1, 2, 3]), [Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn missing_sends_and_receives_are_found_by_bytes() {
+        assert_eq!(aligned(&[Some(1), Some(2), Some(3)], &[1, 3]), [Some(0), None, Some(1)]);
+        assert_eq!(aligned(&[Some(1), Some(3)], &[1, 2, 3]), [Some(0), Some(2)]);
+    }
+
+    /// Far more messages than receives, and the other way round: the cells suffice, or it is said
+    /// that they do not.
+    #[test]
+    fn sequences_may_differ_much_in_length() {
+        let many: Vec<u32> = (0..100).collect();
+        assert_eq!(aligned(&[Some(0), Some(90)], &many), [Some(0), Some(90)]);
+        let receives: Vec<_> = many.iter().copied().map(Some).collect();
+        let found = aligned(&receives, &[5, 95]);
+        let places = |found: &[Option<u32>]| {
+            found.iter().enumerate().filter_map(|(at, &to)| to.map(|to| (at, to))).collect()
+        };
+        let places: Vec<_> = places(&found);
+        assert_eq!(places, [(5, 0), (95, 1)]);
+        let sequences =
+            Sequences { receives: 9, messages: 9, may_miss: |_| false, fits: |_, _| true };
+        let width = 2 * STRAY + 1;
+        assert_eq!(sequences.align(10 * width - 1), None);
+        assert_eq!(sequences.align(10 * width), Some((0..9).collect()));
+    }
+}
