@@ -30,4 +30,7 @@ pub mod stream;
 #[doc = include_str!("../docs/add-an-engine.md")]
 mod add_an_engine {}
 
-pub use dpa_model::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};
+pub use dpa_model::{Hints, NicConfig, SendError, Wait};
+pub use dpamatch_vocabulary::{
+    CommId, Envelope, OutOfRange, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass,
+};

@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel};
 use dpamatch::engine::{DedicatedConfig, DedicatedEngine, Engine, Load, Oracle};
 use dpamatch::stream::{Event, Generator, Outcome, Profile, StreamMatcher};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 

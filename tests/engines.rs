@@ -6,7 +6,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 use dpamatch::conformance::{Call, Pair, check_engine, check_seed, random_calls};
 use dpamatch::engine::{
     ArrayLife, BinCount, BinEngine, Engine, FourDEngine, GridThreshold, MsgId, RankArrayEngine,
@@ -14,6 +13,7 @@ use dpamatch::engine::{
 };
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, Generator, ProbeId, Profile, StreamMatcher};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 use proptest::prelude::*;
 
 /// The software engines of the registry.

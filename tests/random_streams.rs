@@ -33,7 +33,7 @@ fn bounded(random: &mut ChaCha8Rng, most: usize) -> usize {
 }
 
 fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
-    use dpa_model::{Selector, SourceSel, TagSel};
+    use dpamatch_vocabulary::{Selector, SourceSel, TagSel};
     let selectors = || {
         events.iter().filter_map(|event| match event {
             Event::Post { selector, .. }
@@ -52,7 +52,7 @@ fn hints(events: &[Event], random: &mut ChaCha8Rng) -> Hints {
 
 /// Takes the wildcards out, so that the hints have something to assert.
 fn tame(events: &mut [Event]) {
-    use dpa_model::{Rank, SourceSel, Tag, TagSel};
+    use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
     for event in events {
         if let Event::Post { selector, .. }
         | Event::Probe { selector, .. }

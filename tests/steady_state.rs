@@ -4,12 +4,13 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use dpa_model::{CommId, Envelope, Hints, NicConfig, Rank, Selector, SourceSel, Tag, TagSel};
+use dpa_model::{Hints, NicConfig};
 use dpamatch::conformance::{Call, random_calls, seed_options};
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, MsgId, RecvId};
 use dpamatch::registry::ENGINES;
 use dpamatch::stream::{Event, Profile};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 
 thread_local! {
     /// Allocations of this thread: other tests of the process do not disturb.

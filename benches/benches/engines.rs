@@ -10,12 +10,12 @@
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use dpa_model::{CommId, Envelope, Rank, Selector, Tag};
 use dpamatch::engine::{
     AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig,
     DedicatedEngine, Engine, FourDEngine, GridThreshold, ListEngine, MsgId, OptimisticSeqEngine,
     RankArrayEngine, RecvId, SimdEngine, UcxEngine,
 };
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 const COMM: CommId = CommId(0);
 /// As many bins as the paper's prototype (O30).

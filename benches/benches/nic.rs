@@ -26,7 +26,8 @@ use criterion::measurement::WallTime;
 use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
-use dpa_model::{FastPath, Hints, NicConfig, Options, Rank, Removal, Selector, SourceSel, TagSel};
+use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
+use dpamatch_vocabulary::{Rank, Selector, SourceSel, TagSel};
 use rig::{Rig, envelope, exact, tag};
 
 /// Times `part` alone: `before` and `after` it the clock stands still.

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dpa_model::{Rank, Selector, SourceSel, Tag, TagSel, WildcardClass};
+use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel, WildcardClass};
 
 /// Envelopes judged in one iteration: 8 kB, so they stay in the first-level cache.
 const MESSAGES: u32 = 1024;

@@ -13,6 +13,8 @@ mod run;
 mod schedule;
 mod story;
 
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
+
 pub use dpa_model_explore::FastPath;
 pub use dpa_model_explore::story::Step;
 pub use run::{Report, Run, Violation, explore};
@@ -46,27 +48,21 @@ fn kebab(name: &str) -> String {
 /// One event of the stream that is explored. Names are the caller's numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A receive is posted; `None` is a wildcard.
+    /// A receive is posted.
     Post {
         /// Its name.
         receive: u64,
         /// Its communicator.
-        comm: u32,
-        /// Accepted source.
-        source: Option<u32>,
-        /// Accepted tag.
-        tag: Option<u32>,
+        comm: CommId,
+        /// Accepted source and tag.
+        selector: Selector,
     },
     /// A message arrives.
     Arrive {
         /// Its name.
         message: u64,
-        /// Its communicator.
-        comm: u32,
-        /// Its source.
-        source: u32,
-        /// Its tag.
-        tag: u32,
+        /// Its communicator, source and tag.
+        envelope: Envelope,
     },
     /// A receive is cancelled.
     Cancel {

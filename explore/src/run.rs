@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use dpa_model_explore as model;
+use dpamatch_vocabulary::Envelope;
 use model::story::{Step, listen, steps};
 use shuttle::{Config, MaxSteps, Runner};
 
@@ -188,7 +189,7 @@ fn is_arrival(event: &Event) -> bool {
 
 fn comm(event: &Event) -> u32 {
     match *event {
-        Event::Post { comm, .. } | Event::Arrive { comm, .. } => comm,
+        Event::Post { comm, .. } | Event::Arrive { envelope: Envelope { comm, .. }, .. } => comm.0,
         Event::Cancel { .. } => 0,
     }
 }
@@ -217,25 +218,13 @@ impl Stage {
 
     fn issue(&mut self, event: &Event) {
         match *event {
-            Event::Post { receive, comm, source, tag } => {
-                let selector = model::Selector {
-                    source: source.map_or(model::SourceSel::Any, |source| {
-                        model::SourceSel::Rank(rank(source))
-                    }),
-                    tag: tag
-                        .map_or(model::TagSel::Any, |number| model::TagSel::Tag(self::tag(number))),
-                };
-                let request = self.nic.host.post(model::CommId(comm), selector, Vec::new(), 0);
+            Event::Post { receive, comm, selector } => {
+                let request = self.nic.host.post(comm, selector, Vec::new(), 0);
                 let request = request.expect("the command queue holds every event");
                 self.names.insert(request.as_u64(), (request, receive));
                 self.all_names.insert(request.as_u64(), receive);
             }
-            Event::Arrive { message, comm, source, tag } => {
-                let envelope = model::Envelope {
-                    comm: model::CommId(comm),
-                    source: rank(source),
-                    tag: self::tag(tag),
-                };
+            Event::Arrive { message, envelope } => {
                 self.nic
                     .sender
                     .try_send(envelope, &[], 0)
@@ -341,12 +330,4 @@ impl Stage {
         left.extend(std::mem::take(&mut self.messages).into_values().map(|_| u64::MAX));
         left
     }
-}
-
-fn rank(number: u32) -> model::Rank {
-    model::Rank::new(number).unwrap_or_default()
-}
-
-fn tag(number: u32) -> model::Tag {
-    model::Tag::new(number).unwrap_or_default()
 }

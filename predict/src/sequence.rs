@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use dpamatch_machine::{Picos, Schedule};
+use dpamatch_vocabulary::{CommId, Envelope};
 
 use crate::workload::events;
 use crate::{Event, Pattern};
@@ -24,10 +25,14 @@ impl Sequence {
     /// # Examples
     /// ```
     /// use dpamatch_predict::{Event, Sequence};
-    /// let post = Event::Post { receive: 0, comm: 70, source: None, tag: Some(7) };
-    /// let arrive = Event::Arrive { message: 0, comm: 70, source: 3, tag: 7, bytes: 8 };
+    /// use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag};
+    /// let (comm, tag) = (CommId(70), Tag::new(7)?);
+    /// let post = Event::Post { receive: 0, comm, selector: Selector::new(SourceSel::Any, tag) };
+    /// let envelope = Envelope { comm, source: Rank::new(3)?, tag };
+    /// let arrive = Event::Arrive { message: 0, envelope, bytes: 8 };
     /// let sequence = Sequence::new(vec![post, arrive]);
     /// assert_eq!((sequence.messages(), sequence.comms()), (1, 1));
+    /// # Ok::<(), dpamatch_vocabulary::OutOfRange>(())
     /// ```
     pub fn new(mut events: Vec<Event>) -> Self {
         let mut numbers = HashMap::new();
@@ -35,12 +40,12 @@ impl Sequence {
         for event in &mut events {
             messages += u64::from(matches!(event, Event::Arrive { .. }));
             if let Event::Post { comm, .. }
-            | Event::Arrive { comm, .. }
+            | Event::Arrive { envelope: Envelope { comm, .. }, .. }
             | Event::Probe { comm, .. } = event
             {
                 // The NIC numbers them from 0.
                 let next = numbers.len() as u32;
-                *comm = *numbers.entry(*comm).or_insert(next);
+                *comm = *numbers.entry(*comm).or_insert(CommId(next));
             }
         }
         let comms = numbers.len().max(1) as u32;
@@ -111,18 +116,24 @@ impl Sequence {
 
 #[cfg(test)]
 mod tests {
+    use dpamatch_vocabulary::{Selector, SourceSel, TagSel};
+
     use super::*;
 
     fn arrive(comm: u32) -> Event {
-        Event::Arrive { message: 0, comm, source: 0, tag: 0, bytes: 8 }
+        let envelope = Envelope { comm: CommId(comm), ..Envelope::default() };
+        Event::Arrive { message: 0, envelope, bytes: 8 }
     }
 
     #[test]
     fn communicators_are_numbered_as_they_come() {
-        let probe = Event::Probe { comm: 9, source: None, tag: None };
+        let probe =
+            Event::Probe { comm: CommId(9), selector: Selector::new(SourceSel::Any, TagSel::Any) };
         let sequence = Sequence::new(vec![arrive(40), probe, arrive(40), arrive(9)]);
         let comm = |event: &Event| match *event {
-            Event::Arrive { comm, .. } | Event::Probe { comm, .. } => comm,
+            Event::Arrive { envelope: Envelope { comm, .. }, .. } | Event::Probe { comm, .. } => {
+                comm.0
+            }
             _ => u32::MAX,
         };
         let comms: Vec<u32> = sequence.events().iter().map(comm).collect();

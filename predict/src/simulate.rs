@@ -332,23 +332,10 @@ impl Stage {
 
     /// `false`: there is no room now.
     fn issue(&mut self, event: &Event) -> Result<bool, SimulateError> {
-        let wrong = |what: &str| SimulateError::Event(format!("{event:?}: {what}"));
-        let rank = |number| model::Rank::new(number).map_err(|error| wrong(&error.to_string()));
-        let tag = |number| model::Tag::new(number).map_err(|error| wrong(&error.to_string()));
-        let selector = |source: Option<u32>, wanted: Option<u32>| -> Result<_, SimulateError> {
-            Ok(model::Selector {
-                source: source
-                    .map(rank)
-                    .transpose()?
-                    .map_or(model::SourceSel::Any, model::SourceSel::Rank),
-                tag: wanted.map(tag).transpose()?.map_or(model::TagSel::Any, model::TagSel::Tag),
-            })
-        };
         match *event {
-            Event::Post { receive, comm, source, tag: wanted } => {
-                let selector = selector(source, wanted)?;
+            Event::Post { receive, comm, selector } => {
                 let buffer = self.buffers.pop().unwrap_or_else(|| vec![0; self.buffer_bytes]);
-                match self.host.post(model::CommId(comm), selector, buffer, self.arrivals) {
+                match self.host.post(comm, selector, buffer, self.arrivals) {
                     Ok(request) => {
                         self.names.insert(request.as_u64(), (request, receive));
                         self.by_name.insert(receive, request);
@@ -360,12 +347,7 @@ impl Stage {
                     }
                 }
             }
-            Event::Arrive { message, comm, source, tag: wanted, bytes } => {
-                let envelope = model::Envelope {
-                    comm: model::CommId(comm),
-                    source: rank(source)?,
-                    tag: tag(wanted)?,
-                };
+            Event::Arrive { message, envelope, bytes } => {
                 let stamp = self.host.commands_counted();
                 let limit = self.sender.eager_limit();
                 let sent = if bytes as usize <= limit {
@@ -384,12 +366,11 @@ impl Stage {
                         Ok(true)
                     }
                     Err(model::SendError::ReceiverNotReady) => Ok(false),
-                    Err(error) => Err(wrong(&error.to_string())),
+                    Err(error) => Err(SimulateError::Event(format!("{event:?}: {error}"))),
                 }
             }
-            Event::Probe { comm, source, tag: wanted } => {
-                let selector = selector(source, wanted)?;
-                Ok(self.host.probe(model::CommId(comm), selector, false, self.arrivals).is_ok())
+            Event::Probe { comm, selector } => {
+                Ok(self.host.probe(comm, selector, false, self.arrivals).is_ok())
             }
             Event::Cancel { receive } => {
                 let request = self.by_name.get(&receive).copied().unwrap_or(model::RequestId::NONE);

@@ -1,32 +1,27 @@
 //! What is offered: posts and arrivals.
 
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 /// One event of a stream. Names are the caller's numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A receive is posted; `None` is a wildcard.
+    /// A receive is posted.
     Post {
         /// Its name.
         receive: u64,
         /// Its communicator.
-        comm: u32,
-        /// Accepted source.
-        source: Option<u32>,
-        /// Accepted tag.
-        tag: Option<u32>,
+        comm: CommId,
+        /// Accepted source and tag.
+        selector: Selector,
     },
     /// A message arrives.
     Arrive {
         /// Its name.
         message: u64,
-        /// Its communicator.
-        comm: u32,
-        /// Its source.
-        source: u32,
-        /// Its tag.
-        tag: u32,
+        /// Its communicator, source and tag.
+        envelope: Envelope,
         /// Its length in bytes.
         bytes: u32,
     },
@@ -38,11 +33,9 @@ pub enum Event {
     /// The oldest unexpected message is looked for, and stays.
     Probe {
         /// Its communicator.
-        comm: u32,
-        /// Wanted source.
-        source: Option<u32>,
-        /// Wanted tag.
-        tag: Option<u32>,
+        comm: CommId,
+        /// Wanted source and tag.
+        selector: Selector,
     },
 }
 
@@ -85,18 +78,19 @@ fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
 
 /// `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
 pub(crate) fn events(pattern: Pattern, count: usize, bytes: u32) -> Vec<Event> {
-    let tags = tags(pattern, count);
-    let post = |(index, &tag): (usize, &u32)| Event::Post {
+    let comm = CommId(0);
+    let source = Rank::default();
+    let numbers = tags(pattern, count);
+    let tags: Vec<Tag> =
+        numbers.into_iter().map(|tag| Tag::new(tag).expect("a window's tags are small")).collect();
+    let post = |(index, &tag): (usize, &Tag)| Event::Post {
         receive: index as u64,
-        comm: 0,
-        source: Some(0),
-        tag: Some(tag),
+        comm,
+        selector: Selector::new(source, tag),
     };
-    let arrive = |(index, &tag): (usize, &u32)| Event::Arrive {
+    let arrive = |(index, &tag): (usize, &Tag)| Event::Arrive {
         message: index as u64,
-        comm: 0,
-        source: 0,
-        tag,
+        envelope: Envelope { comm, source, tag },
         bytes,
     };
     tags.iter().enumerate().map(post).chain(tags.iter().enumerate().map(arrive)).collect()

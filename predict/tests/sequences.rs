@@ -5,6 +5,7 @@ use dpamatch_predict::{
     Event, FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits,
     predict, simulate,
 };
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag, TagSel};
 
 const NS: u64 = 1000;
 const US: u64 = 1_000_000;
@@ -16,12 +17,23 @@ fn free_memory() -> Setup {
     Setup::new(Profile::read(text, &names).expect("a good profile"), 1)
 }
 
+const COMM: CommId = CommId(5);
+
+fn source() -> Rank {
+    Rank::new(3).expect("a rank")
+}
+
+fn tag(number: u64) -> Tag {
+    Tag::new(number as u32).expect("a tag")
+}
+
 fn post(receive: u64) -> Event {
-    Event::Post { receive, comm: 5, source: Some(3), tag: None }
+    Event::Post { receive, comm: COMM, selector: Selector::new(source(), TagSel::Any) }
 }
 
 fn arrive(message: u64, bytes: u32) -> Event {
-    Event::Arrive { message, comm: 5, source: 3, tag: 7, bytes }
+    let envelope = Envelope { comm: COMM, source: source(), tag: tag(7) };
+    Event::Arrive { message, envelope, bytes }
 }
 
 fn run(setup: &Setup, sequence: &Sequence) -> Part {
@@ -217,16 +229,13 @@ fn everything() -> Sequence {
     events.extend((40..60).map(post));
     let exact = |receive| Event::Post {
         receive,
-        comm: 5,
-        source: Some(3),
-        tag: Some(receive as u32 / 2 % 4),
+        comm: COMM,
+        selector: Selector::new(source(), tag(receive / 2 % 4)),
     };
     events.extend((100..160).map(exact));
     events.extend((100..160).map(|message| Event::Arrive {
         message,
-        comm: 5,
-        source: 3,
-        tag: message as u32 % 4,
+        envelope: Envelope { comm: COMM, source: source(), tag: tag(message % 4) },
         bytes: 8,
     }));
     Sequence::new(events)

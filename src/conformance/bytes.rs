@@ -1,7 +1,9 @@
 //! Calls from bytes: every sequence of bytes is a sequence of calls, and neighbouring bytes give
 //! similar ones.
 
-use dpa_model::{CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel};
+use dpamatch_vocabulary::{
+    CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
+};
 
 use super::Call;
 use crate::engine::{CollName, Collective, MsgId, RecvId};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dpa_model::CommId;
+use dpamatch_vocabulary::CommId;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dpa_model::CommId;
+use dpamatch_vocabulary::CommId;
 
 use super::Call;
 use super::call::comm_of;
@@ -214,7 +214,7 @@ pub fn check_engine(
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{Envelope, Selector, SourceSel, TagSel};
+    use dpamatch_vocabulary::{Envelope, Selector, SourceSel, TagSel};
 
     use super::*;
     use crate::conformance::random_calls;

@@ -4,9 +4,10 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use dpa_model::{
-    CommId, CommandQueueFull, Counts, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order,
-    RequestId, Selector, Sender, Wait, Worker,
+    CommandQueueFull, Counts, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order, RequestId,
+    Sender, Wait, Worker,
 };
+use dpamatch_vocabulary::{CommId, Selector};
 
 use super::communicator::CommIds;
 use super::config::EndpointConfig;
@@ -264,7 +265,8 @@ impl Endpoint {
 mod tests {
     use std::sync::mpsc;
 
-    use dpa_model::{Hints, Pool, SendError, SourceSel, Tag, TagSel};
+    use dpa_model::{Hints, Pool, SendError};
+    use dpamatch_vocabulary::{SourceSel, Tag, TagSel};
 
     use super::*;
     use crate::endpoint::{FreeError, PostError, RecvError};
@@ -333,7 +335,7 @@ mod tests {
         let (endpoint, die) = mortal();
         let comm_id = CommId(0);
         let mut sender = endpoint.sender.clone();
-        let envelope = dpa_model::Envelope { comm: comm_id, ..Default::default() };
+        let envelope = dpamatch_vocabulary::Envelope { comm: comm_id, ..Default::default() };
         let request = sender.try_send_rendezvous(envelope, vec![3], 0).expect("the NIC runs");
         drop(die);
         drop(endpoint);

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use dpa_model::{CommId, Hints, Rank, Selector, SourceSel, TagSel, Wait};
+use dpa_model::{Hints, Wait};
+use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel, TagSel};
 
 use super::base::{Answer, Endpoint};
 use super::error::{BusyReason, FreeError, Stopped};

@@ -1,6 +1,6 @@
 //! The order that the NIC chose, as a log, and its replay through a sequential engine.
 
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use crate::engine::{Engine, MsgId, RecvId};
 
@@ -99,7 +99,7 @@ fn number(msg: Option<MsgId>) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{SourceSel, TagSel};
+    use dpamatch_vocabulary::{SourceSel, TagSel};
 
     use super::*;
     use crate::engine::Oracle;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dpa_model::{CommId, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::Endpoint;
 use super::communicator::Communicator;

@@ -1,6 +1,7 @@
 //! Probes, and receives of messages that a matched probe took.
 
-use dpa_model::{CommId, Message, Selector, SourceSel, TagSel};
+use dpa_model::Message;
+use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::{Answer, Endpoint};
 use super::communicator::Communicator;

@@ -1,6 +1,6 @@
 //! Receives: posted, tested, waited for one at a time.
 
-use dpa_model::{CommId, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::Endpoint;
 use super::communicator::Communicator;

@@ -1,6 +1,7 @@
 //! The receives of an endpoint: handles for the program, and the table behind them.
 
-use dpa_model::{CommId, Message, RequestId, Selector};
+use dpa_model::{Message, RequestId};
+use dpamatch_vocabulary::{CommId, Selector};
 
 /// A receive that was posted and whose result has not been collected (`MPI_Request`).
 ///

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dpa_model::{CommId, Envelope, Rank, SendError, Sender, Tag, Wait};
+use dpa_model::{SendError, Sender, Wait};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::base::Endpoint;
 use super::communicator::Communicator;

@@ -1,6 +1,7 @@
 //! What is known about a message that was received or probed.
 
-use dpa_model::{Message, Rank, Tag};
+use dpa_model::Message;
+use dpamatch_vocabulary::{Rank, Tag};
 
 /// `MPI_Status` (MPI 4.1, section 3.2.5). Whether a message was truncated or its receive cancelled
 /// is told by the [`RecvError`](super::RecvError), not here.

@@ -5,7 +5,7 @@
 //! The number of bins is chosen, and then stays, or is left open: then tables double when they hold
 //! half as many entries as bins.
 
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::Load;
 use super::four_indexes::{FourIndexes, Growth};
@@ -167,7 +167,7 @@ impl Index<1, 4> for Bins {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{Rank, SourceSel, Tag, TagSel};
+    use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
 
     use super::*;
     use crate::engine::{Engine, MsgId, RecvId};

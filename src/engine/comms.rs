@@ -1,6 +1,6 @@
 //! What an engine keeps for each communicator.
 
-use dpa_model::CommId;
+use dpamatch_vocabulary::CommId;
 
 use super::chain::vec_bound;
 use super::id_table::IdTable;

@@ -1,6 +1,6 @@
 //! What every engine keeps of an entry of either queue.
 
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::chain::Slab;
 use super::places::Receives;

@@ -11,7 +11,7 @@
 //! segment (F13). A search of the UMQ from any source visits every segment and takes the oldest
 //! (F12).
 
-use dpa_model::{CommId, Envelope, Selector, SourceSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 
 use super::Load;
 use super::chain::Chain;

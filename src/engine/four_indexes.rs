@@ -14,7 +14,7 @@
 //! ([`Growth`]): then a search in the worst order makes 1.25 compares on average, and its end can
 //! be foreseen by the processor more often than with full tables.
 
-use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel, WildcardClass};
 
 use super::BinCount;
 use super::chain::{Chain, Slab};

@@ -1,7 +1,7 @@
 //! What all engines with order labels have in common: entries, labels, statistics and the course of
 //! each call. What differs is the [`Index`]: where entries stand and how they are found.
 
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::chain::{Chain, Slab};
 use super::comms::Comms;

@@ -2,7 +2,7 @@
 //! from the front, as MPICH does it (F1). Entries are recycled nodes; a cancel finds its node
 //! through a table and unlinks it in O(1).
 
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::chain::{Chain, Slab};
 use super::comms::Comms;
@@ -186,7 +186,7 @@ impl Engine for ListEngine {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{Rank, SourceSel, Tag};
+    use dpamatch_vocabulary::{Rank, SourceSel, Tag};
 
     use super::*;
 

@@ -32,7 +32,7 @@ pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine, Bins};
 pub use chain::{Chain, Slab, vec_bound};
 pub use collective::{COLL_NAME_MAX, CollName, Collective};
 pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 pub use four_d::{
     FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array,
     paper_overhead_four_d,

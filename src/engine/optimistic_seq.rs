@@ -5,7 +5,7 @@
 //! that has half as many entries as bins doubles, so that chains stay short unless keys are equal.
 //! They keep their size until the communicator is freed.
 
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::Load;
 use super::four_indexes::{FourIndexes, Growth};
@@ -125,7 +125,7 @@ impl Index<1, 4> for OptimisticSeq {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{Rank, SourceSel, Tag, TagSel};
+    use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
 
     use super::*;
     use crate::engine::{Chain, Engine, MsgId, RecvId};

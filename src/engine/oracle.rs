@@ -1,7 +1,7 @@
 //! The specification: one linear PRQ and one linear UMQ for all communicators (G1 to G5), with
 //! nothing clever.
 
-use dpa_model::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::chain::vec_bound;
 use super::entry::{PostedReceive, UnexpectedMessage};

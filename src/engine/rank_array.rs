@@ -9,7 +9,7 @@
 //! length is the communicator's size if that was told, else it grows with the sources seen. Sources
 //! at or above its limit share one more list: still right, but searched like a list.
 
-use dpa_model::{CommId, Envelope, Selector, SourceSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 
 use super::Load;
 use super::chain::Chain;
@@ -234,7 +234,7 @@ impl Index<1, 1> for RankArray {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{Rank, Tag, TagSel};
+    use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
     use super::*;
     use crate::engine::{Engine, MsgId, RecvId};

@@ -7,7 +7,7 @@
 //! tag folded to 32 bits, without mixing, so keys can be found that share a bucket (U2). While no
 //! receive with a wildcard is posted an arrival looks at one bucket only.
 
-use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 
 use super::Load;
 use super::chain::Chain;
@@ -173,7 +173,7 @@ impl Index<1, 2> for Ucx {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{Rank, Tag};
+    use dpamatch_vocabulary::{Rank, Tag};
 
     use super::*;
     use crate::engine::{Engine, MsgId, RecvId};

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use dpa_model::{
-    CommId, CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId,
-    Selector, TakenMessage,
+    CommandQueueFull, Event, ForwardedRequest, HostPort, Message, Payload, RequestId, TakenMessage,
 };
+use dpamatch_vocabulary::{CommId, Selector};
 
 use crate::engine::{Engine, MsgId, RecvId};
 

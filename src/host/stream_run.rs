@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use dpa_model::{
-    CommId, CommandQueueFull, Envelope, Hints, HostPort, Leader, Message, Monitor, Nic, Pool, Rank,
-    RequestId, Round, Selector, SendError, Sender, Tag, TakenMessage, Wait,
+    CommandQueueFull, Hints, HostPort, Leader, Message, Monitor, Nic, Pool, RequestId, Round,
+    SendError, Sender, TakenMessage, Wait,
 };
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 use super::nic_matcher::{NicMatcher, NicRunError, PAYLOAD_BYTES_MAX};
 use super::software::{Done, Software, Taken, fill};

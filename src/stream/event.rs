@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 
 use crate::engine::{Collective, MsgId, RecvId};
 

@@ -1,6 +1,8 @@
 //! One line of a stream taken apart.
 
-use dpa_model::{CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel};
+use dpamatch_vocabulary::{
+    CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
+};
 
 use super::{COLL_NAME_MAX, CollName, Collective, Event, ProbeId};
 use crate::engine::{MsgId, RecvId};

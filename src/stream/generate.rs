@@ -9,7 +9,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use dpa_model::{CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel};
+use dpamatch_vocabulary::{
+    CommId, Envelope, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
+};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -371,7 +373,7 @@ impl Iterator for Generator {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::WildcardClass;
+    use dpamatch_vocabulary::WildcardClass;
 
     use super::*;
     use crate::engine::{BinCount, BinEngine, Engine};

@@ -37,7 +37,7 @@ pub(super) fn key(comm: u32, source: u32, tag: u32) -> (u32, u32, u32) {
 mod tests {
     use std::collections::BTreeSet;
 
-    use dpa_model::{CommId, RANK_MAX, Rank, Selector, TAG_MAX, Tag};
+    use dpamatch_vocabulary::{CommId, RANK_MAX, Rank, Selector, TAG_MAX, Tag};
 
     use super::*;
     use crate::engine::{BinCount, BinEngine, Engine, RecvId, UcxEngine};

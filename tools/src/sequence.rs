@@ -1,6 +1,5 @@
 //! Streams as the predictor takes them.
 
-use dpa_model::{Selector, SourceSel, TagSel};
 use dpamatch_predict::Sequence;
 
 use dpamatch::stream::Event;
@@ -20,33 +19,15 @@ fn predicted(event: Event) -> Result<dpamatch_predict::Event, Event> {
     use dpamatch_predict::Event as Predicted;
     Ok(match event {
         Event::Post { recv, comm, selector, .. } => {
-            let (source, tag) = numbers(selector);
-            Predicted::Post { receive: recv.0, comm: comm.0, source, tag }
+            Predicted::Post { receive: recv.0, comm, selector }
         }
         Event::Arrive { msg, envelope, bytes, .. } => Predicted::Arrive {
             message: msg.0,
-            comm: envelope.comm.0,
-            source: envelope.source.get(),
-            tag: envelope.tag.get(),
+            envelope,
             bytes: u32::try_from(bytes.unwrap_or(BYTES)).unwrap_or(u32::MAX),
         },
         Event::Cancel { recv } => Predicted::Cancel { receive: recv.0 },
-        Event::Probe { comm, selector, .. } => {
-            let (source, tag) = numbers(selector);
-            Predicted::Probe { comm: comm.0, source, tag }
-        }
+        Event::Probe { comm, selector, .. } => Predicted::Probe { comm, selector },
         Event::Mprobe { .. } => return Err(event),
     })
-}
-
-fn numbers(selector: Selector) -> (Option<u32>, Option<u32>) {
-    let source = match selector.source {
-        SourceSel::Any => None,
-        SourceSel::Rank(rank) => Some(rank.get()),
-    };
-    let tag = match selector.tag {
-        TagSel::Any => None,
-        TagSel::Tag(tag) => Some(tag.get()),
-    };
-    (source, tag)
 }

@@ -3,12 +3,13 @@
 
 use std::collections::HashSet;
 
-use dpa_model::{FastPath, InlineHashes, Options, Removal, Selector, UnexpectedFull};
+use dpa_model::{FastPath, InlineHashes, Options, Removal, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
 };
 use dpamatch::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};
 use dpamatch_tools::soak::{Report, Settings, run};
+use dpamatch_vocabulary::Selector;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 

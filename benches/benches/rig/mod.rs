@@ -1,9 +1,9 @@
 //! A NIC in one hand: host, wire and handlers are called by the bench, one after the other.
 
 use dpa_model::{
-    CommId, Envelope, Event, Hints, HostPort, Leader, Nic, NicConfig, Options, Rank, RequestId,
-    Round, Selector, Sender, Tag, Worker,
+    Event, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId, Round, Sender, Worker,
 };
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 /// The communicator of all messages.
 pub(crate) const COMM: CommId = CommId(0);

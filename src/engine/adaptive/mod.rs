@@ -21,7 +21,7 @@
 
 mod window;
 
-use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 use window::Window;
 
 use super::chain::Chain;

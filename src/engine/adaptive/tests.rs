@@ -1,6 +1,6 @@
 //! The engine through its conversions.
 
-use dpa_model::{Rank, Tag};
+use dpamatch_vocabulary::{Rank, Tag};
 
 use super::*;
 use rand::rngs::ChaCha8Rng;

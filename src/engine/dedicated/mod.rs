@@ -28,7 +28,7 @@ mod side;
 
 pub use cap::dedicated_queue_cap;
 use catalogue::{Catalogue, Kind};
-use dpa_model::{CommId, Envelope, Selector, SourceSel};
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 use side::{Side, Wanted};
 
 use super::entry::{PostedReceive, UnexpectedMessage};

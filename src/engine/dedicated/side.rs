@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dpa_model::CommId;
+use dpamatch_vocabulary::CommId;
 
 use super::super::chain::{Chain, Slab, vec_bound};
 use super::super::entry::PostedReceive;

@@ -1,6 +1,6 @@
 //! The whole engine: worked cases of the paper's rules, and its counts.
 
-use dpa_model::{Rank, Tag, TagSel};
+use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
 use super::super::{CollName, ListEngine};
 use super::*;

@@ -1,6 +1,6 @@
 //! The paper's numbers: spans, thresholds, the example, the memory table, the steps of the formula.
 
-use dpa_model::{RANK_MAX, Rank, Tag, TagSel};
+use dpamatch_vocabulary::{RANK_MAX, Rank, Tag, TagSel};
 
 use super::*;
 use crate::engine::{Engine, ListEngine, MsgId, RecvId};

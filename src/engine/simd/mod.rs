@@ -14,8 +14,8 @@
 
 mod packed;
 
-use dpa_model::{CommId, Envelope, Selector, SourceSel, TagSel};
 use dpamatch_lanes::Comparer;
+use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 use packed::{Masks, PackedQueue, key, mask};
 
 use super::comms::Comms;
@@ -232,7 +232,7 @@ impl Engine for SimdEngine {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{RANK_MAX, Rank, TAG_MAX, Tag};
+    use dpamatch_vocabulary::{RANK_MAX, Rank, TAG_MAX, Tag};
 
     use super::*;
 

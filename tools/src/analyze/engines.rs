@@ -70,7 +70,7 @@ fn tell_sizes(view: RankView<'_>, engine: &mut dyn Engine) {
     let comms = (0..view.program.comms.len()).map(|local| view.comms.global(view.at, local as u16));
     for comm in comms.filter(|&comm| told.insert(comm)) {
         let size = view.comms.all[comm as usize].members.len() as u32;
-        engine.set_comm_size(dpa_model::CommId(comm), size);
+        engine.set_comm_size(dpamatch_vocabulary::CommId(comm), size);
     }
 }
 

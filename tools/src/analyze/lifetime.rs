@@ -5,7 +5,7 @@
 //! `MPI_PROC_NULL` and receives with both wildcards are followed like all others (P4). Bins come
 //! from the hash of the engine `bins`, not from the published one of 8 bits.
 
-use dpa_model::WildcardClass;
+use dpamatch_vocabulary::WildcardClass;
 use rayon::prelude::*;
 
 use super::program::{Action, Kind};

@@ -4,7 +4,7 @@
 //! A run of 300,000 calls is some 20 MB of this, and nothing is taken per call besides the growth
 //! of the arrays.
 
-use dpa_model::{Rank, Selector, SourceSel, Tag, TagSel};
+use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
 
 use crate::trace::{CollectiveKind, Counts, Function};
 

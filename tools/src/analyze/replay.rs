@@ -1,6 +1,6 @@
 //! Runs an order through anything that matches, and takes down who got what.
 
-use dpa_model::{CommId, Envelope, Rank, Tag};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::communicators::Communicators;
 use super::inbound::Inbound;

@@ -1,6 +1,6 @@
 //! A run with everything that replays and statistics start from.
 
-use dpa_model::Rank;
+use dpamatch_vocabulary::Rank;
 use rayon::prelude::*;
 
 use super::communicators::Communicators;

@@ -1,6 +1,7 @@
 //! The same wire without the NIC's matching: nothing is matched, or a sequential engine does it.
 
-use dpa_model::{CommId, Data, Drain, Selector};
+use dpa_model::{Data, Drain};
+use dpamatch_vocabulary::{CommId, Selector};
 
 use super::signal::Spin;
 use super::window::Receiver;

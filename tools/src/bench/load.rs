@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;

@@ -1,9 +1,7 @@
 //! The emulated NIC as the receiving end, used at its lowest level: host port and leader.
 
-use dpa_model::{
-    CommId, CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Selector,
-    Worker,
-};
+use dpa_model::{CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, Round, Worker};
+use dpamatch_vocabulary::{CommId, Selector};
 
 use super::machine::Processors;
 use super::signal::Spin;

@@ -10,9 +10,10 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use dpa_model::{
-    CommId, CommandQueueFull, Counts, Envelope, HostPort, Leader, Nic, NicConfig, Order, Pool,
-    Rank, RequestId, Selector, SendError, Sender, Tag, UnexpectedFull,
+    CommandQueueFull, Counts, HostPort, Leader, Nic, NicConfig, Order, Pool, RequestId, SendError,
+    Sender, UnexpectedFull,
 };
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 use super::{BenchError, Summary};
 use dpamatch::engine::{Engine, MsgId, RecvId};

@@ -10,7 +10,8 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use dpa_model::{Envelope, Selector, SendError, SendRequest, Sender};
+use dpa_model::{SendError, SendRequest, Sender};
+use dpamatch_vocabulary::{Envelope, Selector};
 
 use super::BenchError;
 use super::load::Window;

@@ -1,7 +1,8 @@
 //! The network channel: the emulated NIC's completion queue and bounce buffers, without its
 //! matching: here all channels share one matcher on the host.
 
-use dpa_model::{CommId, ConfigError, Data, Drain, Nic, NicConfig, Rank, Sender};
+use dpa_model::{ConfigError, Data, Drain, Nic, NicConfig, Sender};
+use dpamatch_vocabulary::{CommId, Rank};
 
 use super::packet::{HEADER_BYTES, Packet, RemotePeer};
 

@@ -1,6 +1,7 @@
 //! Messages on their way through a channel, and those who send them.
 
-use dpa_model::{CommId, Envelope, Rank, SendError, Sender, Tag};
+use dpa_model::{SendError, Sender};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::kernel::KernelSender;
 use super::shared_memory::{FifoFull, FifoSender};

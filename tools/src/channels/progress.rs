@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use dpa_model::{CommId, Rank, Selector, SourceSel};
+use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel};
 
 use super::kernel::KernelModule;
 use super::network::Network;
@@ -223,7 +223,8 @@ impl<'a> ProgressEngine<'a> {
 mod tests {
     use std::time::Duration;
 
-    use dpa_model::{NicConfig, Tag, TagSel};
+    use dpa_model::NicConfig;
+    use dpamatch_vocabulary::{Tag, TagSel};
 
     use super::*;
     use crate::channels::{LocalPeer, PolicySpec, PollCosts};

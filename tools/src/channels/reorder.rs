@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use dpa_model::{CommId, Rank};
+use dpamatch_vocabulary::{CommId, Rank};
 
 use super::packet::Packet;
 
@@ -45,7 +45,7 @@ impl Reorder {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{Envelope, Tag};
+    use dpamatch_vocabulary::{Envelope, Tag};
 
     use super::*;
 

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use dpa_model::{SourceSel, TagSel};
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
 use dpamatch_explore::{
@@ -214,24 +213,12 @@ fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
 
 fn translated(event: &Event) -> Result<dpamatch_explore::Event, BadInput> {
     Ok(match *event {
-        Event::Post { recv, comm, selector, .. } => dpamatch_explore::Event::Post {
-            receive: recv.0,
-            comm: comm.0,
-            source: match selector.source {
-                SourceSel::Any => None,
-                SourceSel::Rank(rank) => Some(rank.get()),
-            },
-            tag: match selector.tag {
-                TagSel::Any => None,
-                TagSel::Tag(tag) => Some(tag.get()),
-            },
-        },
-        Event::Arrive { msg, envelope, .. } => dpamatch_explore::Event::Arrive {
-            message: msg.0,
-            comm: envelope.comm.0,
-            source: envelope.source.get(),
-            tag: envelope.tag.get(),
-        },
+        Event::Post { recv, comm, selector, .. } => {
+            dpamatch_explore::Event::Post { receive: recv.0, comm, selector }
+        }
+        Event::Arrive { msg, envelope, .. } => {
+            dpamatch_explore::Event::Arrive { message: msg.0, envelope }
+        }
         Event::Cancel { recv } => dpamatch_explore::Event::Cancel { receive: recv.0 },
         Event::Probe { .. } | Event::Mprobe { .. } => {
             return Err(BadInput(format!(

@@ -279,7 +279,7 @@ fn time(
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{CommId, Selector, SourceSel, TagSel};
+    use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
     use super::*;
     use crate::workload::Pattern;

@@ -1,6 +1,6 @@
 //! 4D's table of memory (F15, F16), spans and thresholds (F5 to F7, F10).
 
-use dpa_model::{CommId, Rank, Selector, Tag};
+use dpamatch_vocabulary::{CommId, Rank, Selector, Tag};
 
 use super::experiment::{Plan, Progress, Report};
 use super::{CompareError, Table, Value};

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use dpa_model::Rank;
+use dpamatch_vocabulary::Rank;
 use serde::Serialize;
 
 use super::high_volume::{HighVolumePingPong, PingPongError, Side};

@@ -225,7 +225,7 @@ mod tests {
     fn recv(tag: u32) -> Op<'static> {
         let room = Payload { count: 9, datatype: Datatype(14) };
         let source = Source::Rank(Rank::new(0).expect("a rank"));
-        let tag = dpa_model::TagSel::Tag(Tag::new(tag).expect("a tag"));
+        let tag = dpamatch_vocabulary::TagSel::Tag(Tag::new(tag).expect("a tag"));
         Op::Recv { recv: RecvSpec { source, tag, comm: Comm::WORLD, room }, status: None }
     }
 

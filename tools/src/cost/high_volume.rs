@@ -6,7 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use dpa_model::{Rank, SendError, Tag};
+use dpa_model::SendError;
+use dpamatch_vocabulary::{Rank, Tag};
 
 use super::message_list::Message;
 use super::steps::{Posting, events};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use dpa_model::{CommId, Envelope, NicConfig, Rank, Selector, Tag};
+use dpa_model::NicConfig;
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;

@@ -23,7 +23,8 @@ mod verify;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use dpa_model::{Counts, Hints, NicConfig, Options, Rank};
+use dpa_model::{Counts, Hints, NicConfig, Options};
+use dpamatch_vocabulary::Rank;
 
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::host::SoftwareStats;

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use dpa_model::{Rank, SourceSel, Tag, TagSel, Wait};
+use dpa_model::Wait;
+use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{
     AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-use dpa_model::{INLINE_BYTES, SendError, Tag, Wait};
+use dpa_model::{INLINE_BYTES, SendError, Wait};
+use dpamatch_vocabulary::Tag;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 

@@ -72,7 +72,7 @@ impl Verifier {
 
 #[cfg(test)]
 mod tests {
-    use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
+    use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 
     use super::*;
     use dpamatch::engine::{MsgId, RecvId};

@@ -1,6 +1,6 @@
 //! One recorded call.
 
-use dpa_model::TagSel;
+use dpamatch_vocabulary::TagSel;
 
 use super::{
     Collective, Comm, CommNew, Completion, Function, Group, GroupNew, RecvSpec, Request, SendSpec,

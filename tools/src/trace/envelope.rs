@@ -1,6 +1,6 @@
 //! Whom a send is for, and whom a receive accepts.
 
-use dpa_model::{Rank, Tag, TagSel};
+use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
 use super::{Comm, Datatype};
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dpa_model::Rank;
+use dpamatch_vocabulary::Rank;
 
 use super::{Arguments, Call, DatatypeSizes, Footer, TraceError};
 

@@ -1,6 +1,6 @@
 //! What MPI said about a completed operation.
 
-use dpa_model::{Rank, Tag};
+use dpamatch_vocabulary::{Rank, Tag};
 
 /// An `MPI_Status` as recorded.
 ///

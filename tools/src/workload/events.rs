@@ -1,6 +1,6 @@
 //! The stream of a workload.
 
-use dpa_model::{CommId, Envelope, Rank, Selector, SourceSel, Tag};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag};
 
 use super::Workload;
 use super::order::mix;

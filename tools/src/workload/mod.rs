@@ -25,7 +25,7 @@ mod events;
 mod order;
 mod pattern;
 
-use dpa_model::CommId;
+use dpamatch_vocabulary::CommId;
 pub use events::Events;
 pub use order::{NEAR, Order, UnknownOrder};
 pub use pattern::{Pattern, UnknownPattern};
@@ -196,7 +196,10 @@ mod tests {
         assert_eq!(bins.stats().prq.length, 5_000);
         let last = Events::new(gather).nth(RANKS_MAX as usize - 2);
         let Some(Event::Post { selector, .. }) = last else { panic!("{last:?}") };
-        assert_eq!(Some(selector.source), dpa_model::Rank::new(RANKS_MAX - 1).ok().map(Into::into));
+        assert_eq!(
+            Some(selector.source),
+            dpamatch_vocabulary::Rank::new(RANKS_MAX - 1).ok().map(Into::into)
+        );
     }
 
     #[test]

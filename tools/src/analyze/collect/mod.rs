@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use dpa_model::TagSel;
+use dpamatch_vocabulary::TagSel;
 
 use super::fast_hash;
 use super::origin::{How, LocalId, Members, Origin};

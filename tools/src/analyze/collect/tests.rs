@@ -1,6 +1,6 @@
 //! Calls written by hand.
 
-use dpa_model::{Rank, Tag};
+use dpamatch_vocabulary::{Rank, Tag};
 
 use super::*;
 use crate::analyze::program::{ANY, NOBODY};

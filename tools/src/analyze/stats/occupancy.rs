@@ -1,6 +1,6 @@
 //! How receives would lie in hash tables of a given number of bins (Figure 7; P2).
 
-use dpa_model::{Selector, SourceSel, TagSel, WildcardClass};
+use dpamatch_vocabulary::{Selector, SourceSel, TagSel, WildcardClass};
 
 use dpamatch::engine::{bin_of, key_hash};
 

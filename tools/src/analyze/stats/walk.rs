@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use dpa_model::CommId;
+use dpamatch_vocabulary::CommId;
 
 use super::blocks::Blocks;
 use super::fit::{self, Fit};

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use dpa_model::{CommId, Selector};
 use dpamatch::engine::Engine;
 use dpamatch::registry::{EngineOptions, find};
 use dpamatch::{NicConfig, Rank, SourceSel, Tag, TagSel};
 use dpamatch_tools::channels::kernel::KernelModule;
 use dpamatch_tools::channels::network::Network;
 use dpamatch_tools::channels::{LocalPeer, PolicySpec, PollCosts, PollCounts, ProgressEngine};
+use dpamatch_vocabulary::{CommId, Selector};
 
 use super::super::BadInput;
 use super::super::table::Table;

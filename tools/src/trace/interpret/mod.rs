@@ -1,7 +1,7 @@
 //! Arguments become operations. Both readers of DUMPI end here, so they cannot differ in what a
 //! call means.
 
-use dpa_model::{Rank, Tag, TagSel};
+use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
 use super::arguments::Arguments;
 use super::function::Recipe;

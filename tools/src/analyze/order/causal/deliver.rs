@@ -1,6 +1,6 @@
 //! What happens to the ranks: messages come, receives are complete, who waits is woken or let go.
 
-use dpa_model::{Envelope, Rank, Tag};
+use dpamatch_vocabulary::{Envelope, Rank, Tag};
 
 use super::{Causal, STALLS_TOLD, STEP, Stall, Wait};
 use crate::analyze::inbound::Inbound;

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use dpa_model::CommId;
+use dpamatch_vocabulary::CommId;
 
 use super::{Dice, Order};
 use crate::analyze::communicators::{Communicators, Translation};
