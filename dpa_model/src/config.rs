@@ -68,6 +68,11 @@ pub enum UnexpectedFull {
     Demote,
     /// The completion queue is not consumed any further until a receive makes room; senders see
     /// receiver-not-ready.
+    ///
+    /// For measurements and for programs that post every receive before its message is sent; not
+    /// for MPI programs in general (MPI 4.1, section 3.5). The message that is held stands at the
+    /// head of the queue, where no probe finds it, and the messages behind it are held as well,
+    /// also those whose receives are posted.
     BackPressure,
 }
 

@@ -113,6 +113,8 @@ faults! {
     PostInsideBlock,
     /// Commands are admitted before the look at the completion queue.
     LookAfterAdmit,
+    /// A block is cut although commands wait for room in the completion ring.
+    CutPastCommands,
     /// A receive that takes an unexpected message gets a label, too (S10).
     LabelTooEarly,
     /// A cancel leaves the later receives in the sequence (S11).

@@ -207,8 +207,9 @@ impl Wait {
     }
 
     /// Call after each poll that failed. Under loom a failed poll ends the exploration of this
-    /// branch: it has no effect, so another branch in which the poll comes later covers it; without
-    /// this two waiters would alternate for ever.
+    /// branch: it has no effect after its last look, so another branch in which that look comes
+    /// later covers it; without this two waiters would alternate for ever. So whatever is polled
+    /// must do what others can see before its last look, and look again if it did.
     #[cfg(dpamatch_loom)]
     pub fn pause(&mut self) {
         self.failed_polls += 1;

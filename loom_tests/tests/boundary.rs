@@ -306,3 +306,43 @@ fn a_full_store_pushes_back() {
         assert_eq!(run(roles, rotation).replay(paths), (0, 0), "a message was lost");
     });
 }
+
+#[test]
+fn a_command_that_waits_for_the_host_holds_the_messages_back() {
+    // The completion ring is full. One thread posts, then sends, then reads the ring: whenever the
+    // NIC finds room again, the receive may never find the message unexpected.
+    let (expected, never) = (["ring_full", "clean"], ["posts_late", "stored"]);
+    model("boundary/post, then send, full ring", 2, None, &expected, &never, |rotation, paths| {
+        let mut parts = build(NicConfig { completion_ring: 2, ..config(4) });
+        assert!(parts.host.poll().is_none());
+        let never_sent = selector(Some(0), Some(8));
+        let mut posted = Vec::new();
+        for _ in 0..2 {
+            let request = parts.host.post(CommId(0), never_sent, vec![0xFF; 64], 0);
+            posted.push((request.expect("room for a command"), never_sent));
+        }
+        assert_eq!(parts.leader.round(1), Round::Worked);
+        let (mut host, mut sender) = (parts.host, parts.sender);
+        let all: Role = Box::new(move || {
+            let wanted = selector(Some(0), Some(7));
+            let request = host.post(CommId(0), wanted, vec![0xFF; 64], 0);
+            posted.push((request.expect("room for a command"), wanted));
+            sender.send(envelope(0, 0, 7), &payload(0, 8)).expect("the NIC runs");
+            let (mut events, mut wait) = (Vec::new(), Wait::new());
+            while events.len() < 4 {
+                match host.poll() {
+                    Some(event) => events.push(event),
+                    None => wait.pause(),
+                }
+            }
+            Ends { host: Some(host), posted, events, ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 3 && counts.handlers.messages == 1
+            }),
+            all,
+        ];
+        assert_eq!(run(roles, rotation).replay(paths), (2, 0));
+    });
+}

@@ -11,18 +11,27 @@ use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, WildcardClass};
 
+/// What became of the commands that were due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Admitted {
+    /// Some were executed.
+    pub(super) any: bool,
+    /// One could not be, because the completion ring is full.
+    pub(super) held_up: bool,
+}
+
 impl Leader {
     /// Executes the commands that are due; at most one queue's length, so that arrivals are not
-    /// starved.
+    /// starved. Says whether there were any, and whether one that was due had to wait.
     #[inline(never)]
-    pub(super) fn admit(&mut self) -> bool {
+    pub(super) fn admit(&mut self) -> Admitted {
         let first = self.commands_head;
         let commands = &self.shared.commands;
         // SAFETY: the ring lives as long as the leader.
         let run = unsafe { commands.run(first).detach() };
         let stamped = self.shared.options.order == Order::Stamped;
         let most = commands.depth() as usize;
-        let mut admitted = 0;
+        let (mut admitted, mut held_up) = (0, false);
         while admitted < most {
             let Some(stamp) = run.stamp_if_ready(admitted) else { break };
             if stamped && stamp > self.arrivals_head {
@@ -30,6 +39,7 @@ impl Leader {
             }
             if self.results_room(1) == 0 {
                 self.shared.boundary_counters.ring_full.add(1);
+                held_up = true;
                 break;
             }
             if fault!(CommandReleasedEarly) {
@@ -61,7 +71,7 @@ impl Leader {
             self.shared.commands.release(self.commands_head);
             self.shared.boundary_counters.commands.add(admitted as u64);
         }
-        admitted > 0
+        Admitted { any: admitted > 0, held_up }
     }
 
     /// Every command but the commonest.

@@ -7,7 +7,7 @@ use crate::NicConfig;
 use crate::block::{BlockInfo, phase};
 use crate::communicator::{BinRoom, Communicator, Home};
 use crate::config::{Order, UnexpectedFull};
-use crate::matching::{Scratch, run_alone, run_slice};
+use crate::matching::{Scratch, key, run_alone, run_slice};
 use crate::message::Completion;
 use crate::nic::Shared;
 use crate::unexpected::{FreeList, UnexpectedStore};
@@ -120,10 +120,13 @@ impl Leader {
         let admitted = self.admit();
         let waiting = if fault!(LookAfterAdmit) { self.waiting(awake) } else { waiting };
         charge!(cut(self.arrivals_head, waiting));
+        // While a command waits for the host, so do the messages: the host may make room at any
+        // moment, and a block cut then would leave the command behind.
+        let waiting = if admitted.held_up && !fault!(CutPastCommands) { 0 } else { waiting };
         let Some(block) = self.cut(waiting) else {
-            return if admitted { Round::Worked } else { Round::Idle };
+            return if admitted.any { Round::Worked } else { Round::Idle };
         };
-        if self.run(block, awake) || admitted { Round::Worked } else { Round::Idle }
+        if self.run(block, awake) || admitted.any { Round::Worked } else { Round::Idle }
     }
 
     /// How many entries wait at the completion queue's head, counted up to one block.
@@ -243,14 +246,11 @@ impl Leader {
         if self.comms.get(comm as usize).is_none_or(|comm| comm.home != Home::Nic) {
             return true;
         }
-        let key = crate::index::Key {
-            source: entry.envelope.source.get(),
-            tag: entry.envelope.tag.get(),
-            hashes: crate::Hashes::of(entry.envelope.source, entry.envelope.tag),
-        };
+        let uncounted = crate::HandlerCounters::default();
+        // The same key as in the block: with hashes that a sender got wrong it finds nothing there.
+        let key = key(&entry, self.shared.options.inline_hashes, &uncounted);
         // SAFETY: the boundary.
         let view = unsafe { self.shared.view(comm) };
-        let uncounted = crate::HandlerCounters::default();
         let skip_none = crate::booking::HandlerSet::NONE;
         let (receives, bins) = (&self.shared.receives, &self.shared.bins);
         crate::index::search(receives, bins, &view, &key, skip_none, &uncounted).is_some()

@@ -4,6 +4,7 @@
 //! matching engine costs on the same wire. Nothing of the NIC but its completion queue is used.
 
 use super::event::RemoteData;
+use crate::arrivals::Arrivals;
 use crate::message::{Protocol, inline_bytes};
 use crate::region::RegionKey;
 use crate::{Envelope, Leader};
@@ -42,8 +43,9 @@ impl Drain {
         let position = self.leader.arrivals_head;
         let shared = &self.leader.shared;
         let arrivals = &shared.arrivals;
-        if arrivals.ring.stamp_if_ready(position).is_none() {
-            self.release();
+        let ready = || arrivals.ring.stamp_if_ready(position).is_some();
+        // One more look after the release, as in `HostPort::poll`.
+        if !ready() && !(release(arrivals, &mut self.released, position) && ready()) {
             return None;
         }
         // SAFETY: just seen ready; released below or later.
@@ -67,18 +69,21 @@ impl Drain {
             })
         };
         self.leader.arrivals_head += 1;
-        if self.leader.arrivals_head - self.released >= RELEASE_EVERY {
-            self.release();
+        if position + 1 - self.released >= RELEASE_EVERY {
+            release(&self.leader.shared.arrivals, &mut self.released, position + 1);
         }
         Some(taken)
     }
+}
 
-    fn release(&mut self) {
-        if self.released != self.leader.arrivals_head {
-            self.released = self.leader.arrivals_head;
-            self.leader.shared.arrivals.ring.release(self.released);
-        }
+/// Gives back every position below `head`. Returns whether there was any.
+fn release(arrivals: &Arrivals, released: &mut u64, head: u64) -> bool {
+    let any = *released != head;
+    if any {
+        *released = head;
+        arrivals.ring.release(head);
     }
+    any
 }
 
 #[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]

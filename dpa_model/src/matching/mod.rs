@@ -13,4 +13,5 @@ mod protocol;
 
 pub(crate) use alone::{Matched, run_alone};
 pub(crate) use handler::{Scratch, run_slice};
+pub(crate) use optimistic::key;
 pub(crate) use protocol::deliver_stored;

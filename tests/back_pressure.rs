@@ -1,0 +1,71 @@
+//! Back-pressure (S21): the NIC stops at a message that it can neither match nor store, and at no
+//! other.
+
+use dpa_model::{
+    CommId, Envelope, Event, Hints, Nic, NicConfig, Options, Rank, Round, Selector, Tag,
+    UnexpectedFull,
+};
+
+const WORLD: CommId = CommId(0);
+
+fn envelope(comm: CommId, tag: u32) -> Envelope {
+    Envelope { comm, source: Rank::default(), tag: Tag::new(tag).expect("a small tag") }
+}
+
+fn exactly(tag: u32) -> Selector {
+    Selector::new(Rank::default(), Tag::new(tag).expect("a small tag"))
+}
+
+/// A NIC whose one place for an unexpected message is taken.
+fn full() -> Nic {
+    let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
+    let config =
+        NicConfig { unexpected: 1, unexpected_buffers: 1, options, ..NicConfig::default() };
+    let mut nic = Nic::new(&config).expect("a NIC can be built");
+    nic.host.create(WORLD, 64, Hints::default(), 0).expect("room for a command");
+    nic.sender.try_send(envelope(WORLD, 0), b"stored", 0).expect("room for a message");
+    assert_eq!(nic.leader.round(1), Round::Worked);
+    assert!(matches!(nic.host.poll(), Some(Event::Created { offloaded: true, .. })));
+    nic
+}
+
+fn post(nic: &mut Nic, tag: u32) {
+    nic.host.post(WORLD, exactly(tag), vec![0; 8], 0).expect("room for a command");
+}
+
+#[test]
+fn only_the_nics_own_messages_are_held() {
+    let mut nic = full();
+    let software = CommId(1);
+    nic.sender.try_send(envelope(software, 0), b"not the NIC's", 0).expect("room for a message");
+    nic.sender.try_send(envelope(WORLD, 1), b"held", 0).expect("room for a message");
+    assert_eq!(nic.leader.round(1), Round::Worked);
+    let event = nic.host.poll();
+    assert!(
+        matches!(event, Some(Event::ArrivalForwarded { message, .. }) if message.envelope.comm == software),
+        "{event:?}"
+    );
+    assert_eq!(nic.leader.round(1), Round::Idle);
+    assert!(nic.host.poll().is_none());
+    post(&mut nic, 0);
+    assert_eq!(nic.leader.round(1), Round::Worked);
+    assert!(matches!(nic.host.poll(), Some(Event::Received { late: true, .. })));
+    assert_eq!(nic.host.arrivals(), (3, 3), "the one that was held has its place now");
+}
+
+#[test]
+fn a_message_with_wrong_hashes_waits_for_room_like_any_that_no_receive_takes() {
+    let mut nic = full();
+    post(&mut nic, 7);
+    nic.leader.round(1);
+    nic.sender.set_hash_fault(0x5555_5555);
+    nic.sender.try_send(envelope(WORLD, 7), b"lost key", 0).expect("room for a message");
+    for _ in 0..3 {
+        assert_eq!(nic.leader.round(1), Round::Idle);
+    }
+    let counts = nic.leader.monitor().counts().boundary;
+    assert_eq!((counts.fallback_unexpected, counts.arrivals_forwarded), (0, 0));
+    post(&mut nic, 0);
+    assert_eq!(nic.leader.round(1), Round::Worked);
+    assert_eq!(nic.host.arrivals(), (2, 2), "it took the place of the one received");
+}
