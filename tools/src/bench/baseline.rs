@@ -97,6 +97,15 @@ impl<E: Engine> Sequential<E> {
         }
     }
 
+    /// Steps of all searches, divided by the messages that were matched.
+    pub(super) fn steps_per_message(&self) -> f64 {
+        let stats = self.engine.stats();
+        let steps: u64 =
+            [stats.prq, stats.umq].iter().map(|queue| queue.attempts + queue.hops).sum();
+        let matched = stats.prq.hits + stats.umq.hits;
+        steps as f64 / matched.max(1) as f64
+    }
+
     /// Matches one message, if there is one.
     #[inline]
     fn arrive(&mut self) -> bool {

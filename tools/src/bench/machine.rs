@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::signal::{Farewell, Word};
+use super::signal::{Farewell, SharedWord, Word};
 use super::stats::Summary;
 use dpamatch::processors;
 
@@ -93,7 +93,11 @@ impl Processors {
     /// Pins the calling thread, sender `number` > 0, far from the workers; if need be beside the
     /// first sender.
     pub(super) fn pin_other_sender(&self, number: usize) {
-        self.pin(self.allowed.len().saturating_sub(number).max(1));
+        self.pin(self.place_of_other_sender(number));
+    }
+
+    fn place_of_other_sender(&self, number: usize) -> usize {
+        self.allowed.len().saturating_sub(number).max(1)
     }
 
     /// Pins the calling thread if there is a processor for it alone.
@@ -112,7 +116,7 @@ const TRIPS_BUDGET: Duration = Duration::from_millis(20);
 /// median of short runs. It says how near the two are, which on a virtual machine changes by
 /// itself. `None` if no thread could be started.
 pub(super) fn hand_over_ns(processors: &Processors) -> Option<f64> {
-    let (ping, pong) = (Word::default(), Word::default());
+    let (ping, pong) = (SharedWord::default(), SharedWord::default());
     std::thread::scope(|scope| {
         let echo = || {
             processors.pin_receiver();
@@ -159,6 +163,24 @@ mod tests {
                 assert!(processors.pin_receiver());
                 assert_eq!(Processors::allowed().allowed, processors.allowed[..1]);
                 assert!(!Processors::allowed().pin_sender(), "one processor is left");
+            });
+        });
+    }
+
+    #[test]
+    fn every_thread_has_its_place() {
+        let processors = Processors { allowed: (10..18).collect() };
+        assert_eq!(processors.pair(), Some((11, 10)), "sender, receiver");
+        let others = [1, 2, 7, 8, 60].map(|number| processors.place_of_other_sender(number));
+        assert_eq!(others, [7, 6, 1, 1, 1]);
+        assert_eq!(Processors { allowed: vec![3] }.pair(), None);
+        let allowed = Processors::allowed();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert_eq!(allowed.pin_sender(), allowed.allowed.len() > 1);
+                if let [_, second, ..] = allowed.allowed[..] {
+                    assert_eq!(Processors::allowed().allowed, [second]);
+                }
             });
         });
     }

@@ -11,6 +11,7 @@ mod copy;
 mod load;
 mod machine;
 mod nic_receiver;
+mod outbox;
 mod payload;
 mod point;
 mod recorded;

@@ -10,12 +10,15 @@ use super::baseline::{NoMatching, Sequential};
 use super::load::Window;
 use super::machine::Processors;
 use super::nic_receiver::{NicReceiver, Paths};
+use super::outbox::Outbox;
 use super::scenario::{Scenario, WINDOW_MAX};
 use super::signal::Signals;
 use super::stats::Summary;
 use super::ucx::{Ucx, UcxError};
-use super::window::{Limits, Receiver, ReceiverTimes, receive, send, send_along, slots};
-use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, ListEngine};
+use super::window::{
+    Limits, Receiver, ReceiverTimes, SystemClock, receive, send, send_along, slots,
+};
+use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, Engine, ListEngine};
 use dpamatch::registry::EngineOptions;
 
 /// Who receives.
@@ -122,6 +125,9 @@ pub struct Sample {
     pub pinned: bool,
     /// The NIC's paths; none for another receiver.
     pub paths: Option<Paths>,
+    /// Compares and hops of a sequential engine's searches, warm-up included, divided by the
+    /// messages; none for another receiver.
+    pub steps_per_message: Option<f64>,
 }
 
 /// Why a point cannot be measured.
@@ -207,6 +213,10 @@ impl Settings {
         };
         config
     }
+
+    fn limits(&self) -> Limits {
+        Limits { repetitions: self.repetitions, budget: self.budget }
+    }
 }
 
 /// Measures a point once: warm-up windows whose payloads and order are checked, then the measured
@@ -246,8 +256,9 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     }
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
     if point.peer == Peer::Copy {
-        let (times, pinned) = super::copy::copy(&window, settings)?;
-        return sample(&times, &ReceiverTimes::default(), &window, pinned);
+        let (times, checked, pinned) = super::copy::copy(&window, settings.limits())?;
+        let received = ReceiverTimes { checked, ..ReceiverTimes::default() };
+        return sample(&times, &received, &window, pinned);
     }
     let config = settings.config(point);
     // The sender is moved, not cloned: a single one claims positions without a locked instruction.
@@ -258,7 +269,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     match point.peer {
         Peer::Nic { .. } => {
             let options = EngineOptions { nic: config, ..settings.nic.clone() };
-            let receiver = NicReceiver::new(
+            let mut receiver = NicReceiver::new(
                 (leader, workers),
                 host,
                 &options,
@@ -267,19 +278,17 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
                 &run.processors,
             )?;
             let monitor = receiver.monitor();
-            let sample = run.pair(receiver)?;
+            let sample = run.pair(&mut receiver)?;
             Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
         }
-        Peer::NoMatching => run.pair(NoMatching::new(Drain::new(leader), point.window, point.size)),
+        Peer::NoMatching => {
+            run.pair(&mut NoMatching::new(Drain::new(leader), point.window, point.size))
+        }
         Peer::Bins => {
-            let bins = BinCount::new(config.bins as u32).unwrap_or_default();
-            let drain = Drain::new(leader);
-            run.pair(Sequential::new(drain, BinEngine::new(bins), slots, point.window, point.size))
+            let bins = BinCount::new(config.bins as u32).map_err(|_| BenchError::NoTables)?;
+            run.sequential(Drain::new(leader), BinEngine::new(bins), point)
         }
-        Peer::List => {
-            let drain = Drain::new(leader);
-            run.pair(Sequential::new(drain, ListEngine::new(), slots, point.window, point.size))
-        }
+        Peer::List => run.sequential(Drain::new(leader), ListEngine::new(), point),
         Peer::Copy | Peer::Ucx => unreachable!("measured above"),
     }
 }
@@ -293,22 +302,35 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn pair(self, receiver: impl Receiver + Send) -> Result<Sample, BenchError> {
+    /// A sequential engine behind the completion queue.
+    fn sequential(
+        self,
+        drain: Drain,
+        engine: impl Engine,
+        point: &Point,
+    ) -> Result<Sample, BenchError> {
+        let window = self.window;
+        let mut receiver = Sequential::new(drain, engine, slots(window), point.window, point.size);
+        let sample = self.pair(&mut receiver)?;
+        Ok(Sample { steps_per_message: Some(receiver.steps_per_message()), ..sample })
+    }
+
+    fn pair(self, receiver: &mut (impl Receiver + Send)) -> Result<Sample, BenchError> {
         let Self { window, settings, sender, processors } = self;
-        let limits = Limits { repetitions: settings.repetitions, budget: settings.budget };
+        let limits = settings.limits();
         let others: Vec<_> = (1..window.senders).map(|number| (number, sender.clone())).collect();
-        let signals = Signals::default();
+        let signals: Signals = Signals::default();
         let (times, received, pinned) = std::thread::scope(|scope| {
             let receiving =
                 std::thread::Builder::new().name("receiver".into()).spawn_scoped(scope, || {
                     let pinned = processors.pin_receiver();
-                    (receive(receiver, window, limits.repetitions, &signals), pinned)
+                    (receive(receiver, window, limits.repetitions, &signals, &SystemClock), pinned)
                 })?;
             let (processors, signals) = (&processors, &signals);
             let sending_along = others.into_iter().try_for_each(|(number, sender)| {
                 let run = move || {
                     processors.pin_other_sender(number);
-                    send_along(sender, window, number, signals);
+                    send_along(Outbox::new(sender, window, number), window, signals);
                 };
                 let thread = std::thread::Builder::new().name(format!("sender {number}"));
                 thread.spawn_scoped(scope, run).map(|_| ())
@@ -316,7 +338,8 @@ impl Run<'_> {
             let sending = sending_along.and_then(|()| {
                 std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, move || {
                     let pinned = processors.pin_sender();
-                    (send(sender, window, limits, signals), pinned)
+                    let outbox = Outbox::new(sender, window, 0);
+                    (send(outbox, window, limits, signals, &SystemClock), pinned)
                 })
             });
             if sending.is_err() {
@@ -350,6 +373,7 @@ fn sample(
         checked: received.checked,
         pinned,
         paths: None,
+        steps_per_message: None,
     })
 }
 
@@ -415,7 +439,7 @@ mod tests {
         }
         let copied =
             measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
-        assert!(copied.time_ns.count == 3 && copied.time_ns.min > 0.0 && copied.checked == 0);
+        assert!(copied.time_ns.count == 3 && copied.checked == 20 * super::super::WARM_UP as u64);
         // More senders than messages.
         measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false))
             .expect("a sample");
@@ -457,6 +481,36 @@ mod tests {
     }
 
     #[test]
+    fn a_nic_has_room_for_every_message_of_a_window() {
+        let config = |handlers, scenario, window, size| {
+            settings(false).config(&point(Peer::Nic { handlers }, scenario, window, size))
+        };
+        let least = settings(false).nic.nic;
+        let plain = config(5, "NC", 10, 8);
+        assert_eq!(plain.handlers, 5);
+        assert_eq!(
+            NicConfig { handlers: least.handlers, ..plain },
+            NicConfig { bins: plain.bins, ..least }
+        );
+        let window = 9_000;
+        assert_eq!(config(5, "DEPTH-1000", window, 8).receives, 10_001);
+        let rooms = |scenario, size| {
+            let config = config(5, scenario, window, size);
+            [config.receives, config.unexpected, config.unexpected_buffers, config.regions]
+        };
+        let [receives, unexpected, buffers] =
+            [window + 1, least.unexpected, least.unexpected_buffers];
+        let small = |unexpected, buffers| [receives, unexpected, buffers, window];
+        assert_eq!(rooms("NC", 100), small(unexpected, buffers));
+        for scenario in ["UNEXP", "MIX-0-0-1"] {
+            assert_eq!(rooms(scenario, INLINE_BYTES), small(window + 1, buffers), "{scenario}");
+            assert_eq!(rooms(scenario, INLINE_BYTES + 1), small(window + 1, window + 1));
+            assert_eq!(rooms(scenario, least.eager_limit), small(window + 1, window + 1));
+            assert_eq!(rooms(scenario, least.eager_limit + 1), small(window + 1, buffers));
+        }
+    }
+
+    #[test]
     fn threads_of_the_nic_give_the_same_matches() {
         let mut settings = settings(true);
         for workers in [1, 2] {
@@ -482,6 +536,59 @@ mod tests {
         settings.nic.nic.options.fast_path = FastPath::Off;
         let config = settings.config(&point(Peer::Nic { handlers: 32 }, "WC-FP", 100, 8));
         assert_eq!(config.options.fast_path, FastPath::Sequence);
+    }
+
+    #[test]
+    fn a_sample_is_made_of_both_ends_times() {
+        let window = Window::new(&"MIX-0-0-50".parse().expect("a scenario"), 4, 8, 1);
+        let received = ReceiverTimes {
+            post: vec![40.0, 80.0, 60.0],
+            settle: vec![8.0, 4.0, 100.0],
+            unexpected: vec![10.0, 30.0],
+            checked: 77,
+        };
+        let made = sample(&[5.0, 1.0, 3.0], &received, &window, true).expect("a sample");
+        let expected = Sample {
+            time_ns: Summary { median: 3.0, min: 1.0, max: 5.0, count: 3 },
+            // Four receives: 60 / 4 and 8 / 4.
+            post_ns: 17.0,
+            admit_ns: 2.0,
+            // Two of them are late: 20 / 2.
+            receive_ns: 10.0,
+            checked: 77,
+            pinned: true,
+            paths: None,
+            steps_per_message: None,
+        };
+        assert_eq!(made, expected);
+        assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));
+    }
+
+    /// How long the searches are says what the sequential engines are given: receives that stand
+    /// in front, and hash tables with as many bins as the NIC.
+    #[test]
+    fn the_baselines_search_what_the_scenario_says() {
+        let steps = |peer, scenario, bins: u32| {
+            let mut settings = settings(false);
+            settings.grow_bins = bins == 0;
+            if bins > 0 {
+                settings.nic.nic.bins = bins as usize;
+            }
+            let sample = measure(&point(peer, scenario, 100, 8), &settings).expect("a sample");
+            sample.steps_per_message.expect("a sequential engine")
+        };
+        // Reverse order: the list is walked to its end, 100 + 99 + ... + 1 steps.
+        assert_eq!(steps(Peer::List, "NC", 0), 1.0);
+        assert_eq!(steps(Peer::List, "NC-REV", 0), 50.5);
+        assert_eq!(steps(Peer::List, "DEPTH-300", 0), 301.0);
+        assert_eq!(steps(Peer::List, "WDEPTH-300", 0), 301.0);
+        let bins = steps(Peer::Bins, "NC-REV", 0);
+        assert!((1.0..2.0).contains(&bins), "{bins}");
+        assert_eq!(steps(Peer::Bins, "NC-REV", 1), 50.5);
+        let deep = [0, 4096, 64, 1].map(|bins| steps(Peer::Bins, "DEPTH-2000", bins));
+        assert!(deep[0] < 2.5 && deep[1] < deep[2] && deep[2] < deep[3], "{deep:?}");
+        let nic = measure(&point(Peer::Nic { handlers: 8 }, "NC", 20, 8), &settings(false));
+        assert_eq!(nic.expect("a sample").steps_per_message, None);
     }
 
     #[test]

@@ -104,8 +104,7 @@ impl Recorded {
         let mut counts = vec![None; peers.len()];
         for _ in 0..rounds.max(1) {
             for (peer, entry) in peers.iter().enumerate() {
-                let (mut time, mut runs) = (Duration::ZERO, 0_u32);
-                while runs == 0 || time < budget {
+                rates[peer].push(rate(self.messages, budget, || {
                     let (took, pairs) = match entry.engine(options) {
                         Some(mut engine) => self.run_engine(engine.as_mut()),
                         None => {
@@ -114,12 +113,9 @@ impl Recorded {
                             (took, pairs)
                         }
                     };
-                    time += took;
-                    runs += 1;
                     matched[peer] = pairs;
-                }
-                rates[peer]
-                    .push(self.messages as f64 * f64::from(runs) / time.as_secs_f64().max(1e-9));
+                    Ok(took)
+                })?);
             }
         }
         let rows = peers.iter().enumerate().filter_map(|(peer, entry)| {
@@ -198,6 +194,21 @@ impl Recorded {
         }
         Ok((took, matched, monitor.counts()))
     }
+}
+
+/// Messages per second of runs of so many messages, each of which says how long it took: until they
+/// have taken `budget`, at least one.
+fn rate(
+    messages: u64,
+    budget: Duration,
+    mut run: impl FnMut() -> Result<Duration, BenchError>,
+) -> Result<f64, BenchError> {
+    let (mut time, mut runs) = (Duration::ZERO, 0_u32);
+    while runs == 0 || time < budget {
+        time += run()?;
+        runs += 1;
+    }
+    Ok(messages as f64 * f64::from(runs) / time.as_secs_f64().max(1e-9))
 }
 
 /// What one engine did.
@@ -317,6 +328,36 @@ impl Feeder {
 mod tests {
     use super::*;
     use dpamatch::stream::{Generator, Outcome, Profile, StreamMatcher};
+
+    #[test]
+    fn runs_go_on_until_the_budget_is_spent() {
+        let rate = |budget_ms| {
+            let mut runs = 0;
+            let run = || {
+                runs += 1;
+                Ok(Duration::from_millis(10 * runs))
+            };
+            rate(600, Duration::from_millis(budget_ms), run).expect("no run fails")
+        };
+        // 600 messages in 10 ms; twice as many in 10 + 20 ms; three times in 10 + 20 + 30 ms.
+        assert_eq!([0, 10, 11, 30, 31].map(rate), [60e3, 60e3, 40e3, 40e3, 30e3]);
+    }
+
+    #[test]
+    fn a_sequence_keeps_what_can_be_fed_again() {
+        let text = "post,7,40,0,1\npost,9,30,*,1\ncancel,8\ncancel,9\nmprobe,1,30,*,*\n\
+                    probe,2,30,*,*\narrive,5,40,0,1\n";
+        let events = dpamatch::stream::Reader::new(text.as_bytes());
+        let recorded = Recorded::new(events.map(|event| event.expect("a good line")), 8);
+        assert_eq!((recorded.events(), recorded.messages()), (5, 1));
+        let (first, second) = (CommId(0), CommId(1));
+        let acts = recorded.acts.as_slice();
+        assert!(
+            matches!(acts, [Act::Post(a, _), Act::Post(b, _), Act::Cancel(1), Act::Probe(c, _), Act::Arrive(message)]
+                if [*a, *b, *c, message.comm] == [first, second, second, first]),
+            "{acts:?}"
+        );
+    }
 
     /// A run through the NIC, falling back and not, gives as many pairs as an engine.
     #[test]

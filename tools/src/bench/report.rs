@@ -147,6 +147,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dpamatch::registry::EngineOptions;
 
     fn row(peer: Peer, window: usize, times: &[f64]) -> Row {
         let point = Point { peer, scenario: "NC".parse().expect("a scenario"), window, size: 8 };
@@ -158,6 +159,7 @@ mod tests {
             checked: 5,
             pinned: true,
             paths: None,
+            steps_per_message: None,
         };
         Row {
             point,
@@ -185,13 +187,61 @@ mod tests {
     }
 
     #[test]
+    fn every_point_is_measured_in_every_round() {
+        let points = [
+            Point { scenario: "NC".parse().expect("a scenario"), ..row(Peer::Bins, 3, &[]).point },
+            Point { window: 5, peer: Peer::Nic { handlers: 4 }, ..row(Peer::Bins, 3, &[]).point },
+        ];
+        let nic = EngineOptions { threads: false, ..EngineOptions::default() };
+        let budget = std::time::Duration::ZERO;
+        let settings =
+            Settings { nic, grow_bins: true, repetitions: 2, budget, seed: 1, ucx: None };
+        let mut told = Vec::new();
+        let report = Report::run(&points, 3, &settings, |point| told.push(point.clone()));
+        let report = report.expect("both can be measured");
+        assert_eq!(told, [&points[..]; 3].concat());
+        assert_eq!(report.hand_over_ns.len(), 3);
+        for (row, point) in report.rows.iter().zip(&points) {
+            assert_eq!((&row.point, row.samples.len(), row.calibrated), (point, 3, false));
+            for (rate, sample) in row.rates.iter().zip(&row.samples) {
+                assert_eq!(*rate, Some(window_rate(point.window, sample.time_ns.median)));
+                assert_eq!(sample.time_ns.count, 2);
+            }
+        }
+        let wrong = [Point { window: 0, ..points[0].clone() }];
+        let error = Report::run(&wrong, 1, &settings, |_| ()).expect_err("no window");
+        assert_eq!(error.to_string(), "seq-bins, NC, window 0, 8 bytes");
+    }
+
+    #[test]
+    fn a_report_is_pinned_if_every_sample_is() {
+        let mut rows = vec![row(Peer::Bins, 1, &[1.0, 2.0]), row(Peer::List, 1, &[1.0, 2.0])];
+        let pinned =
+            |rows: &[Row]| Report { rows: rows.to_vec(), hand_over_ns: Vec::new() }.pinned();
+        assert!(pinned(&rows));
+        rows[1].samples[1].pinned = false;
+        assert!(!pinned(&rows));
+        // The middle one of two values is their mean.
+        rows[0].samples[1].post_ns = 4.0;
+        assert_eq!(rows[0].median(|sample| sample.post_ns), 2.5);
+    }
+
+    #[test]
     fn ratios_are_those_of_the_same_round() {
         // Twice as fast in each round, though the rounds differ a lot.
         let fast = row(Peer::Bins, 100, &[100.0, 1000.0, 10.0]);
         let slow = row(Peer::NoMatching, 100, &[200.0, 2000.0, 20.0]);
         assert_eq!(fast.ratio_to(&slow), Some(2.0));
+        assert_eq!(slow.ratio_to(&fast), Some(0.5));
         let report = Report { rows: vec![fast.clone(), slow.clone()], hand_over_ns: Vec::new() };
         assert_eq!(report.beside(&fast, Peer::NoMatching), Some(&slow));
         assert_eq!(report.beside(&fast, Peer::List), None);
+        // Without matching every scenario is NC; an engine is compared in the same one.
+        let mut other = fast.clone();
+        other.point.scenario = "WC".parse().expect("a scenario");
+        assert_eq!(report.beside(&other, Peer::NoMatching), Some(&slow));
+        assert_eq!(report.beside(&other, Peer::Bins), None);
+        other.point.size = 9;
+        assert_eq!(report.beside(&other, Peer::NoMatching), None);
     }
 }

@@ -15,9 +15,26 @@ pub(super) struct Gone;
 
 const GONE: u64 = u64::MAX;
 
-/// One number, written by one thread and awaited by another.
+/// One number, written by one end and awaited by another.
+pub(super) trait Word {
+    fn say(&self, value: u64);
+
+    /// Waits until at least `value` is said.
+    fn wait_with(&self, value: u64, spin: Spin) -> Result<(), Gone>;
+
+    /// The same with the patience of two threads that have a processor each.
+    #[inline]
+    fn wait_for(&self, value: u64) -> Result<(), Gone> {
+        self.wait_with(value, Spin::new())
+    }
+
+    /// Nothing more will be said.
+    fn leave(&self);
+}
+
+/// The word of two threads.
 #[derive(Debug, Default)]
-pub(super) struct Word(CachePadded<AtomicU64>);
+pub(super) struct SharedWord(CachePadded<AtomicU64>);
 
 /// Failed polls before the first yield: about a millisecond, longer than any wait of a window that
 /// goes well. A yield would hand the processor to another program in the middle of a window. With a
@@ -29,34 +46,33 @@ static PATIENCE: LazyLock<u32> = LazyLock::new(|| match std::thread::available_p
 /// The same where more threads than processors are at work.
 const PATIENCE_SHORT: u32 = 64;
 
-impl Word {
+impl SharedWord {
     /// What was said, if at least `value`.
     #[inline]
-    pub(super) fn said(&self, value: u64) -> Result<bool, Gone> {
+    fn said(&self, value: u64) -> Result<bool, Gone> {
         match self.0.load(Ordering::Acquire) {
             GONE => Err(Gone),
             word => Ok(word >= value),
         }
     }
+}
 
+impl Word for SharedWord {
     #[inline]
-    pub(super) fn say(&self, value: u64) {
+    fn say(&self, value: u64) {
         self.0.store(value, Ordering::Release);
     }
 
-    /// Waits until at least `value` is said.
     #[inline]
-    pub(super) fn wait_for(&self, value: u64) -> Result<(), Gone> {
-        self.wait_with(value, Spin::new())
-    }
-
-    /// The same with another patience.
-    #[inline]
-    pub(super) fn wait_with(&self, value: u64, mut spin: Spin) -> Result<(), Gone> {
+    fn wait_with(&self, value: u64, mut spin: Spin) -> Result<(), Gone> {
         while !self.said(value)? {
             spin.pause();
         }
         Ok(())
+    }
+
+    fn leave(&self) {
+        self.say(GONE);
     }
 }
 
@@ -98,21 +114,21 @@ impl Spin {
 
 /// The words of a pair.
 #[derive(Debug, Default)]
-pub(super) struct Signals {
+pub(super) struct Signals<W = SharedWord> {
     /// Sender: the window begins.
-    pub(super) go: Word,
+    pub(super) go: W,
     /// Receiver: all receives are posted.
-    pub(super) ready: Word,
+    pub(super) ready: W,
     /// Receiver: all receives are complete.
-    pub(super) ack: Word,
+    pub(super) ack: W,
 }
 
 /// Says [`Gone`] on the words of one end when that end is left, however that happens.
-pub(super) struct Farewell<'a>(pub(super) &'a [&'a Word]);
+pub(super) struct Farewell<'a, W: Word>(pub(super) &'a [&'a W]);
 
-impl Drop for Farewell<'_> {
+impl<W: Word> Drop for Farewell<'_, W> {
     fn drop(&mut self) {
-        self.0.iter().for_each(|word| word.say(GONE));
+        self.0.iter().for_each(|word| word.leave());
     }
 }
 
@@ -122,7 +138,7 @@ mod tests {
 
     #[test]
     fn words_are_awaited_and_ends_are_seen() {
-        let signals = Signals::default();
+        let signals: Signals = Signals::default();
         assert_eq!(signals.ready.said(1), Ok(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {

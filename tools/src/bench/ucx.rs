@@ -204,6 +204,7 @@ impl Ucx {
             checked: measured.checked,
             pinned: pair.is_some(),
             paths: None,
+            steps_per_message: None,
         })
     }
 }

@@ -10,18 +10,17 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use dpa_model::{SendError, SendRequest, Sender};
-use dpamatch_vocabulary::{Envelope, Selector};
+use dpamatch_vocabulary::Selector;
 
 use super::BenchError;
 use super::load::Window;
 use super::payload;
-use super::signal::{Farewell, Gone, Signals, Spin};
+use super::signal::{Farewell, Gone, Signals, Spin, Word};
 
 /// Windows before the measured ones. Their payloads, and so their order, are checked.
 pub const WARM_UP: usize = 20;
 /// Repetitions that are made even if the time is over.
-pub(super) const REPETITIONS_MIN: usize = 10;
+const REPETITIONS_MIN: usize = 10;
 
 /// The receiving end: something that matches, or does without.
 pub(super) trait Receiver {
@@ -36,6 +35,33 @@ pub(super) trait Receiver {
 
     /// The buffer of a complete receive.
     fn buffer(&mut self, slot: usize) -> &mut [u8];
+}
+
+/// The sending end.
+pub(super) trait Outgoing {
+    /// Sends all messages of a window, or a sender's share of them.
+    fn send(&mut self) -> Result<(), Gone>;
+
+    /// Sends the message that follows those of a window with late receives.
+    fn send_done(&mut self) -> Result<(), Gone>;
+
+    /// Waits until the receiving end has read every buffer.
+    fn take_back(&mut self) -> Result<(), Gone>;
+}
+
+/// Where the time comes from.
+pub(super) trait Clock {
+    fn now(&self) -> Instant;
+}
+
+/// The system's clock.
+pub(super) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[inline]
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
 }
 
 /// Slots of a window's receives: `0..k`; then these two kinds.
@@ -66,11 +92,12 @@ pub(super) struct ReceiverTimes {
 }
 
 /// Runs the receiver until the sender has gone.
-pub(super) fn receive(
-    mut receiver: impl Receiver,
+pub(super) fn receive<W: Word>(
+    receiver: &mut impl Receiver,
     window: &Window,
     repetitions: usize,
-    signals: &Signals,
+    signals: &Signals<W>,
+    clock: &impl Clock,
 ) -> Result<ReceiverTimes, BenchError> {
     let _farewell = Farewell(&[&signals.ready, &signals.ack]);
     let mut times = ReceiverTimes {
@@ -97,21 +124,21 @@ pub(super) fn receive(
             receiver.post(slot_of_done(window), done)?;
             receiver.settle()?;
         }
-        let early = post(&mut receiver, window, 0..window.early)?;
+        let early = post(receiver, window, 0..window.early, clock)?;
         signals.ready.say(number);
         receiver.complete(window.early + usize::from(window.has_late()))?;
         // No clock is read between the last completion and the acknowledgement: two looks take as
         // long as half the way of a single message.
-        let start = window.has_late().then(Instant::now);
+        let start = window.has_late().then(|| clock.now());
         let mut late = [Duration::ZERO; 2];
         if window.has_late() {
-            late = post(&mut receiver, window, window.late())?;
+            late = post(receiver, window, window.late(), clock)?;
             receiver.complete(window.late().len())?;
         }
         signals.ack.say(number);
-        let received = start.map(|start| start.elapsed());
+        let received = start.map(|start| clock.now() - start);
         if warming_up {
-            check(&mut receiver, window)?;
+            check(receiver, window)?;
             times.checked += count as u64;
         } else {
             times.post.push(nanoseconds(early[0] + late[0]));
@@ -129,14 +156,15 @@ fn post(
     receiver: &mut impl Receiver,
     window: &Window,
     slots: Range<usize>,
+    clock: &impl Clock,
 ) -> Result<[Duration; 2], BenchError> {
-    let start = Instant::now();
+    let start = clock.now();
     for (slot, selector) in slots.clone().zip(&window.receives[slots]) {
         receiver.post(slot, *selector)?;
     }
-    let posted = Instant::now();
+    let posted = clock.now();
     receiver.settle()?;
-    Ok([posted - start, posted.elapsed()])
+    Ok([posted - start, clock.now() - posted])
 }
 
 fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError> {
@@ -148,7 +176,7 @@ fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError
     Ok(())
 }
 
-fn nanoseconds(time: Duration) -> f64 {
+pub(super) fn nanoseconds(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
@@ -161,28 +189,39 @@ pub(super) struct Limits {
     pub(super) budget: Duration,
 }
 
+impl Limits {
+    /// Whether another window is measured after `made` of them.
+    #[inline]
+    pub(super) fn go_on(&self, made: usize, spent: impl FnOnce() -> Duration) -> bool {
+        made < self.repetitions && (made < REPETITIONS_MIN || spent() <= self.budget)
+    }
+}
+
 /// Runs the first sender; returns the time of each window after the warm-up in nanoseconds. An
 /// early end means that the receiver has gone, and knows why.
-pub(super) fn send(
-    mut sender: Sender,
+pub(super) fn send<W: Word>(
+    mut outgoing: impl Outgoing,
     window: &Window,
     limits: Limits,
-    signals: &Signals,
+    signals: &Signals<W>,
+    clock: &impl Clock,
 ) -> Vec<f64> {
     let _farewell = Farewell(&[&signals.go]);
     let mut times = Vec::with_capacity(limits.repetitions);
-    let mut outbox = Outbox::new(window, 0, sender.eager_limit());
-    let mut begin = Instant::now();
-    for number in 1..=(WARM_UP + limits.repetitions) as u64 {
-        if number == WARM_UP as u64 + 1 {
-            begin = Instant::now();
+    let mut number = 0;
+    let mut next = || {
+        number += 1;
+        one_window(&mut outgoing, window, signals, number, clock)
+    };
+    for _ in 0..WARM_UP {
+        if next().is_err() {
+            return times;
         }
-        if times.len() >= REPETITIONS_MIN && begin.elapsed() > limits.budget {
-            break;
-        }
-        match one_window(&mut sender, window, &mut outbox, signals, number) {
-            Ok(time) if number > WARM_UP as u64 => times.push(nanoseconds(time)),
-            Ok(_) => {}
+    }
+    let begin = clock.now();
+    while limits.go_on(times.len(), || clock.now() - begin) {
+        match next() {
+            Ok(time) => times.push(nanoseconds(time)),
             Err(Gone) => break,
         }
     }
@@ -190,13 +229,14 @@ pub(super) fn send(
 }
 
 /// Runs another sender, until the first has gone and so the receiver.
-pub(super) fn send_along(mut sender: Sender, window: &Window, number: usize, signals: &Signals) {
-    let mut outbox = Outbox::new(window, number, sender.eager_limit());
+pub(super) fn send_along<W: Word>(
+    mut outgoing: impl Outgoing,
+    window: &Window,
+    signals: &Signals<W>,
+) {
     for number in 1.. {
         let ready = signals.ready.wait_with(number, patience(window));
-        let sent =
-            ready.and_then(|()| outbox.send(&mut sender, window)).and_then(|()| outbox.take_back());
-        if sent.is_err() {
+        if ready.and_then(|()| outgoing.send()).and_then(|()| outgoing.take_back()).is_err() {
             break;
         }
     }
@@ -208,126 +248,24 @@ fn patience(window: &Window) -> Spin {
 }
 
 #[inline]
-fn one_window(
-    sender: &mut Sender,
+fn one_window<W: Word>(
+    outgoing: &mut impl Outgoing,
     window: &Window,
-    outbox: &mut Outbox,
-    signals: &Signals,
+    signals: &Signals<W>,
     number: u64,
+    clock: &impl Clock,
 ) -> Result<Duration, Gone> {
     signals.go.say(number);
     signals.ready.wait_with(number, patience(window))?;
-    let start = Instant::now();
-    outbox.send(sender, window)?;
+    let start = clock.now();
+    outgoing.send()?;
     if window.has_late() {
-        send_eager(sender, window.done, &[])?;
+        outgoing.send_done()?;
     }
-    outbox.take_back()?;
+    outgoing.take_back()?;
     signals.ack.wait_with(number, patience(window))?;
-    Ok(start.elapsed())
+    Ok(clock.now() - start)
 }
 
-#[inline]
-fn send_eager(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
-    match sender.try_send(envelope, bytes, 0) {
-        Ok(()) => Ok(()),
-        Err(SendError::ReceiverNotReady) => send_when_ready(sender, envelope, bytes),
-        Err(_) => Err(Gone),
-    }
-}
-
-#[cold]
-fn send_when_ready(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
-    let mut spin = Spin::new();
-    loop {
-        spin.pause();
-        match sender.try_send(envelope, bytes, 0) {
-            Ok(()) => return Ok(()),
-            Err(SendError::ReceiverNotReady) => {}
-            Err(_) => return Err(Gone),
-        }
-    }
-}
-
-fn send_rendezvous(
-    sender: &mut Sender,
-    envelope: Envelope,
-    mut buffer: Vec<u8>,
-) -> Result<SendRequest, Gone> {
-    let mut spin = Spin::new();
-    loop {
-        match sender.try_send_rendezvous(envelope, buffer, 0) {
-            Ok(request) => return Ok(request),
-            Err((SendError::ReceiverNotReady, back)) => buffer = back,
-            Err(_) => return Err(Gone),
-        }
-        spin.pause();
-    }
-}
-
-/// The messages of one sender.
-struct Outbox {
-    envelopes: Vec<Envelope>,
-    payloads: Payloads,
-}
-
-enum Payloads {
-    /// Message i at `i * stride`.
-    Eager { bytes: Vec<u8>, stride: usize },
-    /// Lent to the NIC while a request is open.
-    Rendezvous { buffers: Vec<Vec<u8>>, requests: Vec<SendRequest> },
-}
-
-impl Outbox {
-    /// What sender number `sender` sends of a window. A message carries its number in the window.
-    fn new(window: &Window, sender: usize, eager_limit: usize) -> Self {
-        let numbers = (sender..window.messages.len()).step_by(window.senders);
-        let envelopes: Vec<Envelope> =
-            numbers.clone().map(|number| window.messages[number]).collect();
-        let count = envelopes.len();
-        let payloads = if window.size <= eager_limit {
-            let stride = window.size.max(64);
-            let mut bytes = vec![0; stride * count];
-            for (payload, number) in bytes.chunks_exact_mut(stride).zip(numbers) {
-                payload::stamp(&mut payload[..window.size], number);
-            }
-            Payloads::Eager { bytes, stride }
-        } else {
-            let mut buffers = payload::buffers(count, window.size);
-            buffers
-                .iter_mut()
-                .zip(numbers)
-                .for_each(|(buffer, number)| payload::stamp(buffer, number));
-            Payloads::Rendezvous { buffers, requests: Vec::with_capacity(count) }
-        };
-        Self { envelopes, payloads }
-    }
-
-    #[inline]
-    fn send(&mut self, sender: &mut Sender, window: &Window) -> Result<(), Gone> {
-        let Self { envelopes, payloads } = self;
-        match payloads {
-            Payloads::Eager { bytes, stride } => {
-                for (envelope, payload) in envelopes.iter().zip(bytes.chunks_exact(*stride)) {
-                    send_eager(sender, *envelope, &payload[..window.size])?;
-                }
-            }
-            Payloads::Rendezvous { buffers, requests } => {
-                for (envelope, buffer) in envelopes.iter().zip(buffers.iter_mut()) {
-                    requests.push(send_rendezvous(sender, *envelope, std::mem::take(buffer))?);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits until the NIC has read every buffer.
-    fn take_back(&mut self) -> Result<(), Gone> {
-        if let Payloads::Rendezvous { buffers, requests } = &mut self.payloads {
-            for (request, place) in requests.drain(..).zip(buffers) {
-                *place = request.wait().map_err(|_| Gone)?;
-            }
-        }
-        Ok(())
-    }
-}
+#[cfg(test)]
+mod tests;

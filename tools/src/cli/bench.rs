@@ -431,3 +431,6 @@ impl Header {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,14 +54,14 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-struct Load<'a> {
-    rank: u32,
-    recorded: &'a Recorded,
-    size: usize,
-    rounds: u32,
+pub(super) struct Load<'a> {
+    pub(super) rank: u32,
+    pub(super) recorded: &'a Recorded,
+    pub(super) size: usize,
+    pub(super) rounds: u32,
 }
 
-fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
+pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header([
         "engine",
@@ -111,7 +111,11 @@ fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-fn csv(out: &mut dyn Write, load: &Load<'_>, rows: &[RecordedRow]) -> std::io::Result<()> {
+pub(super) fn csv(
+    out: &mut dyn Write,
+    load: &Load<'_>,
+    rows: &[RecordedRow],
+) -> std::io::Result<()> {
     writeln!(out, "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs")?;
     for RecordedRow { engine, rate, matched, .. } in rows {
         let (messages, events) = (load.recorded.messages(), load.recorded.events());
@@ -124,7 +128,7 @@ fn csv(out: &mut dyn Write, load: &Load<'_>, rows: &[RecordedRow]) -> std::io::R
     Ok(())
 }
 
-fn json(load: &Load<'_>, rows: &[RecordedRow]) -> serde_json::Value {
+pub(super) fn json(load: &Load<'_>, rows: &[RecordedRow]) -> serde_json::Value {
     let row = |row: &RecordedRow| {
         json!({
             "engine": row.engine,

@@ -1,0 +1,124 @@
+//! The real sending end: one sender's messages of a window, and how they are put on the wire.
+
+use dpa_model::{SendError, SendRequest, Sender};
+use dpamatch_vocabulary::Envelope;
+
+use super::load::Window;
+use super::payload;
+use super::signal::{Gone, Spin};
+use super::window::Outgoing;
+
+#[inline]
+fn send_eager(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
+    match sender.try_send(envelope, bytes, 0) {
+        Ok(()) => Ok(()),
+        Err(SendError::ReceiverNotReady) => send_when_ready(sender, envelope, bytes),
+        Err(_) => Err(Gone),
+    }
+}
+
+#[cold]
+fn send_when_ready(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
+    let mut spin = Spin::new();
+    loop {
+        spin.pause();
+        match sender.try_send(envelope, bytes, 0) {
+            Ok(()) => return Ok(()),
+            Err(SendError::ReceiverNotReady) => {}
+            Err(_) => return Err(Gone),
+        }
+    }
+}
+
+fn send_rendezvous(
+    sender: &mut Sender,
+    envelope: Envelope,
+    mut buffer: Vec<u8>,
+) -> Result<SendRequest, Gone> {
+    let mut spin = Spin::new();
+    loop {
+        match sender.try_send_rendezvous(envelope, buffer, 0) {
+            Ok(request) => return Ok(request),
+            Err((SendError::ReceiverNotReady, back)) => buffer = back,
+            Err(_) => return Err(Gone),
+        }
+        spin.pause();
+    }
+}
+
+/// The messages of one sender.
+pub(super) struct Outbox {
+    sender: Sender,
+    envelopes: Vec<Envelope>,
+    payloads: Payloads,
+    done: Envelope,
+    /// Bytes of each message.
+    size: usize,
+}
+
+enum Payloads {
+    /// Message i at `i * stride`.
+    Eager { bytes: Vec<u8>, stride: usize },
+    /// Lent to the NIC while a request is open.
+    Rendezvous { buffers: Vec<Vec<u8>>, requests: Vec<SendRequest> },
+}
+
+impl Outbox {
+    /// What sender `number` sends of a window. A message carries its number in the window.
+    pub(super) fn new(sender: Sender, window: &Window, number: usize) -> Self {
+        let numbers = (number..window.messages.len()).step_by(window.senders);
+        let envelopes: Vec<Envelope> =
+            numbers.clone().map(|number| window.messages[number]).collect();
+        let count = envelopes.len();
+        let payloads = if window.size <= sender.eager_limit() {
+            let stride = window.size.max(64);
+            let mut bytes = vec![0; stride * count];
+            for (payload, number) in bytes.chunks_exact_mut(stride).zip(numbers) {
+                payload::stamp(&mut payload[..window.size], number);
+            }
+            Payloads::Eager { bytes, stride }
+        } else {
+            let mut buffers = payload::buffers(count, window.size);
+            buffers
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(buffer, number)| payload::stamp(buffer, number));
+            Payloads::Rendezvous { buffers, requests: Vec::with_capacity(count) }
+        };
+        Self { sender, envelopes, payloads, done: window.done, size: window.size }
+    }
+}
+
+impl Outgoing for Outbox {
+    #[inline]
+    fn send(&mut self) -> Result<(), Gone> {
+        let Self { sender, envelopes, payloads, size, .. } = self;
+        match payloads {
+            Payloads::Eager { bytes, stride } => {
+                for (envelope, payload) in envelopes.iter().zip(bytes.chunks_exact(*stride)) {
+                    send_eager(sender, *envelope, &payload[..*size])?;
+                }
+            }
+            Payloads::Rendezvous { buffers, requests } => {
+                for (envelope, buffer) in envelopes.iter().zip(buffers.iter_mut()) {
+                    requests.push(send_rendezvous(sender, *envelope, std::mem::take(buffer))?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn send_done(&mut self) -> Result<(), Gone> {
+        send_eager(&mut self.sender, self.done, &[])
+    }
+
+    fn take_back(&mut self) -> Result<(), Gone> {
+        if let Payloads::Rendezvous { buffers, requests } = &mut self.payloads {
+            for (request, place) in requests.drain(..).zip(buffers) {
+                *place = request.wait().map_err(|_| Gone)?;
+            }
+        }
+        Ok(())
+    }
+}

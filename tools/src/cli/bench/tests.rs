@@ -1,0 +1,478 @@
+//! Tables, CSV, JSON and figures of a report made by hand. No number is its own inverse or another
+//! one's.
+
+use dpamatch::registry::EngineOptions;
+use dpamatch_tools::bench::{Paths, Row, Sample};
+use serde_json::{Value, json};
+
+use super::*;
+
+const NIC: Peer = Peer::Nic { handlers: 32 };
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A row with these rates in million messages per second, by round.
+fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
+    let sample = |round: usize| Sample {
+        time_ns: Summary { median: 7.0, min: 6.0, max: 9.0, count: 11 },
+        post_ns: [3.0, 1.0, 2.25][round],
+        admit_ns: 0.5,
+        receive_ns: [9.0, 7.5, 6.0][round],
+        checked: 100,
+        pinned: true,
+        paths: matches!(peer, Peer::Nic { .. }).then_some(Paths {
+            per_block: [31.0, 30.0, 29.0][round],
+            clean: 0.4,
+            fast: [0.5, 0.25, 0.3][round],
+            slow: 0.125,
+            unexpected: 0.0625,
+        }),
+        steps_per_message: None,
+    };
+    Row {
+        point: Point { peer, scenario: scenario.parse().expect("a scenario"), window, size: 8 },
+        calibrated: false,
+        rates: mega.iter().map(|mega| Some(mega * 1e6)).collect(),
+        samples: (0..mega.len()).map(sample).collect(),
+    }
+}
+
+/// The calibrated row; a rate of 0 stands for a round without.
+fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
+    let rates = mega.iter().map(|&mega| (mega > 0.0).then_some(mega * 1e6)).collect();
+    Row { calibrated: true, rates, samples: Vec::new(), ..row(peer, scenario, 128, &[]) }
+}
+
+fn report(rows: Vec<Row>) -> Report {
+    Report { rows, hand_over_ns: vec![80.0, 100.0, 97.0] }
+}
+
+/// The NIC and everything that can stand beside it. Ratios by round: to no matching 0.5, 0.25, 0.5;
+/// to bins 2, 4, 2; to the list 4, 8, 6; to memcpy 0.2, 0.25, 0.25; to UCX 0.1, 0.2, 0.15.
+fn everything() -> Report {
+    report(vec![
+        row(NIC, "NC", 100, &[20.0, 40.0, 30.0]),
+        row(Peer::NoMatching, "NC", 100, &[40.0, 160.0, 60.0]),
+        row(Peer::Bins, "NC", 100, &[10.0, 10.0, 15.0]),
+        row(Peer::List, "NC", 100, &[5.0, 5.0, 5.0]),
+        row(Peer::Copy, "NC", 100, &[100.0, 160.0, 120.0]),
+        row(Peer::Ucx, "NC", 100, &[200.0, 200.0, 200.0]),
+        row(Peer::Nic { handlers: 4 }, "NC", 100, &[8.0]),
+        calibrated(NIC, "NC", &[50.0, 0.0, 40.0]),
+        calibrated(Peer::Bins, "NC", &[25.0, 1.0, 16.0]),
+        calibrated(Peer::NoMatching, "NC", &[0.0]),
+    ])
+}
+
+fn header(threads: bool) -> Header {
+    let nic = EngineOptions { threads, ..EngineOptions::default() };
+    let machine = Machine {
+        cpu: "Abacus".to_owned(),
+        processors: 3,
+        kernel: "wood".to_owned(),
+        load: "0.5".to_owned(),
+    };
+    let budget = Duration::from_millis(50);
+    Header {
+        machine,
+        command: "dpamatch bench --seed 9".to_owned(),
+        settings: Settings { nic, grow_bins: true, repetitions: 321, budget, seed: 9, ucx: None },
+        rounds: 6,
+        seconds: 1.25,
+    }
+}
+
+/// Cells of a table's line.
+fn cells(line: &str) -> Vec<&str> {
+    line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
+}
+
+/// A cell of the overview, by the row's first cells and the column's heading.
+fn overview_cell(table: &str, begin: [&str; 3], column: &str) -> String {
+    let mut lines = table.lines().skip(1);
+    let names = cells(lines.next().expect("the headings"));
+    let at = names.iter().position(|name| *name == column).expect("a column");
+    let row = lines.map(cells).find(|cells| cells[..3] == begin).expect("a row");
+    row[at].to_owned()
+}
+
+#[test]
+fn csv_has_the_rates_and_the_ratio_to_the_bins_of_the_same_round() {
+    let mut csv = Vec::new();
+    machine_readable::csv(&mut csv, &everything(), NIC, None).expect("written");
+    let expected = [
+        "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash",
+        &format!("dpamatch,{VERSION},NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000"),
+        &format!("no-matching,{VERSION},NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000"),
+        &format!("seq-bins,{VERSION},NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000"),
+        &format!("seq-list,{VERSION},NC,100,8,5000000,5000000,5000000,3,2.2,7.5,0.500"),
+        &format!("memcpy,{VERSION},NC,100,8,120000000,100000000,160000000,3,2.2,7.5,10.000"),
+        &format!("ucx,{VERSION},NC,100,8,200000000,200000000,200000000,3,2.2,7.5,20.000"),
+        &format!("dpamatch-n4,{VERSION},NC,100,8,8000000,8000000,8000000,1,3.0,9.0,0.800"),
+        &format!("dpamatch,{VERSION},NC-CAL,128,8,45000000,40000000,50000000,2,0.0,0.0,2.250"),
+        &format!("seq-bins,{VERSION},NC-CAL,128,8,16000000,1000000,25000000,3,0.0,0.0,1.000"),
+        "",
+    ];
+    assert_eq!(String::from_utf8(csv).expect("text"), expected.join("\n"));
+}
+
+#[test]
+fn json_has_a_ratio_to_each_of_the_others() {
+    let mut text = Vec::new();
+    machine_readable::json(&mut text, &everything(), &header(false)).expect("written");
+    let json: Value = serde_json::from_slice(&text).expect("one JSON object");
+    assert_eq!(
+        [&json["version"], &json["seed"], &json["rounds"], &json["repetitions"], &json["seconds"]],
+        [&json!(VERSION), &json!(9), &json!(6), &json!(321), &json!(1.25)]
+    );
+    assert_eq!(json["hand_over_ns"], json!([80.0, 100.0, 97.0]));
+    assert_eq!(json["payloads_checked"], 19 * 100);
+    assert_eq!(json["runner"], "the receiving thread runs the NIC");
+    assert_eq!((&json["machine"]["cpu"], &json["ucx_version"]), (&json!("Abacus"), &Value::Null));
+    let nic = EngineOptions::default().nic;
+    let said = json!({
+        "handlers": nic.handlers,
+        "workers": nic.workers,
+        "bins": nic.bins,
+        "bins_grow": true,
+        "receives": nic.receives,
+        "fast_path": "Sequence",
+        "early_check": false,
+        "removal": "Lazy",
+        "inline_hashes": true,
+    });
+    assert_eq!(json["nic"], said);
+    let results = json["results"].as_array().expect("results");
+    let first = &results[0];
+    let expected = json!({
+        "peer": "dpamatch",
+        "handlers": 32,
+        "scenario": "NC",
+        "calibrated": false,
+        "window": 100,
+        "size_bytes": 8,
+        "rate_msgs_per_s": { "median": 30e6, "min": 20e6, "max": 40e6, "count": 3 },
+        "to_no_matching": 0.5,
+        "to_memcpy": 0.25,
+        "to_seq_bins": 2.0,
+        "to_ucx": 0.15,
+        "rounds": first["rounds"],
+    });
+    assert_eq!(first, &expected);
+    assert_eq!(first["rounds"].as_array().map(Vec::len), Some(3));
+    let second = json!({
+        "time_ns": { "median": 7.0, "min": 6.0, "max": 9.0, "count": 11 },
+        "post_ns": 1.0,
+        "admit_ns": 0.5,
+        "receive_ns": 7.5,
+        "checked": 100,
+        "pinned": true,
+        "paths": {
+            "per_block": 30.0, "clean": 0.4, "fast": 0.25, "slow": 0.125, "unexpected": 0.0625
+        },
+        "steps_per_message": null,
+    });
+    assert_eq!(first["rounds"][1], second);
+    assert_eq!(
+        (&results[1]["peer"], &results[1]["handlers"]),
+        (&json!("no-matching"), &json!(null))
+    );
+    assert_eq!(
+        (&results[7]["calibrated"], &results[7]["to_seq_bins"]),
+        (&json!(true), &json!(2.25))
+    );
+    assert_eq!(header(true).runner(), "1 worker threads");
+}
+
+#[test]
+fn the_overview_names_every_ratio() {
+    let table = tables::overview(&everything(), NIC, false);
+    let nc = ["NC", "32", "100"];
+    let expected = [
+        ("bytes", "8"),
+        ("rate", "30.00"),
+        ("min", "20.00"),
+        ("max", "40.00"),
+        ("none", "60.00"),
+        ("bins", "10.00"),
+        ("/none", "0.50"),
+        ("/bins", "2.00"),
+        ("post ns", "2.2"),
+        ("per block", "30.00"),
+        ("fast", "0.30"),
+        ("slow", "0.12"),
+        ("list", "5.00"),
+        ("memcpy", "120.00"),
+        ("/memcpy", "0.25"),
+        ("ucx", "200.00"),
+        ("/ucx", "0.15"),
+    ];
+    for (column, value) in expected {
+        assert_eq!(overview_cell(&table, nc, column), value, "{column}\n{table}");
+    }
+    assert_eq!(overview_cell(&table, ["NC", "4", "100"], "rate"), "8.00");
+    assert_eq!(overview_cell(&table, ["NC", "32", "cal"], "rate"), "45.00");
+    assert_eq!(table.lines().count(), 2 + 3, "{table}");
+    let own = tables::overview(&everything(), NIC, true);
+    assert_eq!(own.lines().count(), 2 + 2, "{own}");
+    let alone = tables::overview(&report(vec![row(NIC, "WC", 1, &[0.05])]), NIC, false);
+    let wc = ["WC", "32", "1"];
+    assert_eq!(overview_cell(&alone, wc, "rate"), "0.0500");
+    for missing in ["none", "bins", "/none", "/bins"] {
+        assert_eq!(overview_cell(&alone, wc, missing), "-");
+    }
+    assert!(!["list", "memcpy", "ucx"].iter().any(|name| alone.contains(name)), "{alone}");
+}
+
+/// Three scenarios at two numbers of handlers.
+fn sweep() -> Report {
+    let peer = |handlers| Peer::Nic { handlers };
+    report(vec![
+        calibrated(peer(4), "NC", &[20.0]),
+        calibrated(peer(4), "WC-FP", &[15.0]),
+        calibrated(peer(4), "WC-SP", &[12.0]),
+        calibrated(peer(2), "NC", &[10.0]),
+        calibrated(peer(2), "WC-FP", &[5.0]),
+        calibrated(peer(2), "WC-SP", &[4.0]),
+        calibrated(Peer::NoMatching, "NC", &[40.0]),
+        calibrated(Peer::Bins, "NC", &[30.0]),
+        row(peer(4), "NC", 128, &[99.0]),
+    ])
+}
+
+#[test]
+fn the_papers_table_stands_beside_the_own_rates() {
+    let table = tables::paper(&sweep(), &[2, 4, 64], Some(8));
+    let lines: Vec<Vec<&str>> = table.lines().map(cells).collect();
+    assert_eq!(
+        lines[2].join(" "),
+        "2 10.00 5.00 4.00 0.25 0.50 0.40 | 1.00 0.90 0.82 0.08 0.90 0.82"
+    );
+    assert_eq!(
+        lines[3].join(" "),
+        "4 20.00 15.00 12.00 0.50 0.75 0.60 | 1.96 1.65 1.08 0.15 0.84 0.55"
+    );
+    assert_eq!(lines[4].join(" "), "64 - - - - - - |");
+    assert_eq!(lines[5], ["no matching on this wire: 40.00"]);
+    let last = "sequential bins, NC: 30.00 (the paper's RDMA without matching: 12.67)";
+    assert_eq!(lines[6], [last]);
+}
+
+fn figure(report: &Report, name: &str) -> String {
+    let all = figures::all(report, NIC);
+    let figure = all.iter().find(|(known, _)| *known == name).map(|(_, figure)| figure);
+    figure.expect("the report suffices for it").csv()
+}
+
+/// The lines of one panel, without its title.
+fn panel<'a>(csv: &'a str, title: &str) -> Vec<&'a str> {
+    csv.lines().filter_map(|line| line.strip_prefix(title)?.strip_prefix(',')).collect()
+}
+
+#[test]
+fn the_figure_of_the_paper_shows_calibrated_rates() {
+    let csv = figure(&sweep(), "figure8");
+    let ours = [
+        "NC,2,10",
+        "NC,4,20",
+        "WC-FP,2,5",
+        "WC-FP,4,15",
+        "WC-SP,2,4",
+        "WC-SP,4,12",
+        "no matching,2,40",
+        "no matching,4,40",
+        "sequential bins,2,30",
+        "sequential bins,4,30",
+    ];
+    assert_eq!(panel(&csv, "dpamatch: emulated on this machine"), ours);
+    let paper = panel(&csv, "the paper: BlueField-3 DPA");
+    assert_eq!(paper.len(), 5 * 6);
+    for published in [
+        "NC,8,3.848",
+        "WC-FP,16,2.237",
+        "WC-SP,32,1.179",
+        "RDMA alone,1,12.67",
+        "MPI on the CPU,32,7.78",
+    ] {
+        assert!(paper.contains(&published), "{published}");
+    }
+    let without = report(vec![row(NIC, "NC", 100, &[1.0])]);
+    assert!(!figures::all(&without, NIC).iter().any(|(name, _)| *name == "figure8"));
+}
+
+#[test]
+fn the_figure_over_handlers_has_a_panel_for_each_window() {
+    let mut rows = sweep().rows;
+    rows.push(row(Peer::Nic { handlers: 2 }, "NC", 128, &[77.0]));
+    let csv = figure(&report(rows), "handlers");
+    assert_eq!(panel(&csv, "window 128"), ["NC,2,77", "NC,4,99"]);
+    assert_eq!(panel(&csv, "calibrated").len(), 10);
+}
+
+#[test]
+fn the_figure_over_the_depth_tells_the_receivers_apart() {
+    let window = figures::DEPTH_WINDOW;
+    let csv = figure(
+        &report(vec![
+            row(NIC, "DEPTH-16", window, &[9.0]),
+            row(NIC, "DEPTH-64", window, &[8.0]),
+            row(Peer::Bins, "DEPTH-16", window, &[7.0]),
+            row(Peer::Bins, "DEPTH-1024", window, &[6.0]),
+            row(Peer::List, "DEPTH-16", window, &[5.0]),
+            row(NIC, "WDEPTH-16", window, &[4.0]),
+            row(NIC, "WDEPTH-256", window, &[3.0]),
+        ]),
+        "depth",
+    );
+    let named =
+        ["dpamatch,16,9", "dpamatch,64,8", "sequential bins,16,7", "sequential bins,1024,6"];
+    assert_eq!(panel(&csv, "receives without wildcards"), named);
+    assert_eq!(panel(&csv, "receives from any source"), ["dpamatch,16,4", "dpamatch,256,3"]);
+}
+
+#[test]
+fn the_lines_above_the_tables_say_how_it_was_measured() {
+    let text = header(false).text(&everything());
+    let expected = format!(
+        "dpamatch {VERSION} on Abacus, 3 processors, wood, load 0.5\n\
+         dpamatch bench --seed 9\n\
+         from one processor to the other and back: 97 ns (80 to 100)\n\
+         6 rounds of up to 321 repetitions, the receiving thread runs the NIC, seed 9; \
+         1900 payloads checked; 1.2 s"
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_recorded_sequence_has_a_row_for_each_engine() {
+    let events = "post,0,0,*,1\narrive,0,0,3,1\narrive,1,0,3,1\n";
+    let events = dpamatch::stream::Reader::new(events.as_bytes());
+    let recorded =
+        dpamatch_tools::bench::Recorded::new(events.map(|event| event.expect("a good line")), 24);
+    let load = recorded::Load { rank: 5, recorded: &recorded, size: 24, rounds: 7 };
+    let rate = Summary { median: 2e6, min: 1e6, max: 4e6, count: 7 };
+    let mut counts = dpa_model::Counts::default();
+    counts.handlers.messages = 80;
+    counts.boundary.blocks = 32;
+    counts.handlers.clean = 40;
+    counts.handlers.fast = 20;
+    counts.handlers.slow = 12;
+    counts.handlers.unexpected = 8;
+    let rows = [
+        dpamatch_tools::bench::RecordedRow {
+            engine: "optimistic",
+            rate,
+            matched: 6,
+            counts: Some(counts),
+        },
+        dpamatch_tools::bench::RecordedRow { engine: "bins", rate, matched: 9, counts: None },
+    ];
+    let table = recorded::table(&load, &rows);
+    let lines: Vec<Vec<&str>> = table.lines().map(cells).collect();
+    assert_eq!(lines[1], ["rank 5: 2 messages of 24 bytes in 3 events, 7 rounds"]);
+    assert_eq!(
+        lines[3].join(" "),
+        "optimistic 2.000 1.000 4.000 6 2.50 50.0 % 25.0 % 15.0 % 10.0 %"
+    );
+    assert_eq!(lines[4].join(" "), "bins 2.000 1.000 4.000 9");
+    let mut csv = Vec::new();
+    recorded::csv(&mut csv, &load, &rows).expect("written");
+    let expected = "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs\n\
+                    5,2,3,24,optimistic,2000000,1000000,4000000,6\n\
+                    5,2,3,24,bins,2000000,1000000,4000000,9\n";
+    assert_eq!(String::from_utf8(csv).expect("text"), expected);
+    let row = |engine: &str, pairs: u64, paths: Value| {
+        json!({
+            "engine": engine, "rate_median": 2e6, "rate_min": 1e6, "rate_max": 4e6,
+            "pairs": pairs, "paths": paths,
+        })
+    };
+    let paths =
+        json!({ "per_block": 2.5, "clean": 0.5, "fast": 0.25, "slow": 0.15, "unexpected": 0.1 });
+    let expected = json!({
+        "rank": 5, "messages": 2, "events": 3, "bytes": 24, "rounds": 7,
+        "rows": [row("optimistic", 6, paths), row("bins", 9, Value::Null)],
+    });
+    assert_eq!(recorded::json(&load, &rows), expected);
+}
+
+/// What is measured for these arguments.
+fn points(arguments: &str) -> Vec<String> {
+    #[derive(clap::Parser)]
+    struct Alone {
+        #[command(flatten)]
+        args: Args,
+    }
+    let words = ["bench"].into_iter().chain(arguments.split_whitespace());
+    let alone = <Alone as clap::Parser>::parse_from(words);
+    let points = alone.args.points().expect("known scenarios");
+    points.iter().map(Point::to_string).collect()
+}
+
+#[test]
+fn the_points_are_those_asked_for() {
+    assert_eq!(
+        points("--scenario WC,MIX --wild 10 --late 20 --windows 3,4 --sizes 8,9 --baseline bins")
+            .join("; "),
+        "dpamatch-n32, WC, window 3, 8 bytes; dpamatch-n32, WC, window 3, 9 bytes; \
+         seq-bins, WC, window 3, 8 bytes; seq-bins, WC, window 3, 9 bytes; \
+         dpamatch-n32, WC, window 4, 8 bytes; dpamatch-n32, WC, window 4, 9 bytes; \
+         seq-bins, WC, window 4, 8 bytes; seq-bins, WC, window 4, 9 bytes; \
+         dpamatch-n32, MIX-10-0-20, window 3, 8 bytes; \
+         dpamatch-n32, MIX-10-0-20, window 3, 9 bytes; \
+         seq-bins, MIX-10-0-20, window 3, 8 bytes; seq-bins, MIX-10-0-20, window 3, 9 bytes; \
+         dpamatch-n32, MIX-10-0-20, window 4, 8 bytes; \
+         dpamatch-n32, MIX-10-0-20, window 4, 9 bytes; \
+         seq-bins, MIX-10-0-20, window 4, 8 bytes; seq-bins, MIX-10-0-20, window 4, 9 bytes"
+    );
+    assert_eq!(
+        points("--scenario WC --windows 5 --sweep 2,3 --baseline no-matching,memcpy,list")
+            .join("; "),
+        "dpamatch-n2, WC, window 5, 8 bytes; dpamatch-n3, WC, window 5, 8 bytes; \
+         no-matching, NC, window 5, 8 bytes; memcpy, NC, window 5, 8 bytes; \
+         seq-list, WC, window 5, 8 bytes"
+    );
+    assert_eq!(
+        points("--sweep 4 --windows 1 --baseline none --peers").join("; "),
+        "dpamatch-n4, NC, window 1, 8 bytes; ucx, NC, window 1, 8 bytes; \
+         dpamatch-n4, WC-FP, window 1, 8 bytes; ucx, WC-FP, window 1, 8 bytes; \
+         dpamatch-n4, WC-SP, window 1, 8 bytes; ucx, WC-SP, window 1, 8 bytes"
+    );
+    assert_eq!(
+        points("--scenario NC --handlers 7 --windows 2 --baseline none"),
+        ["dpamatch-n7, NC, window 2, 8 bytes"]
+    );
+}
+
+#[test]
+fn without_arguments_the_papers_figure_and_an_overview_are_measured() {
+    let usual = points("");
+    for handlers in PAPER_SWEEP {
+        for scenario in PAPER {
+            for window in CALIBRATION {
+                let point = format!("dpamatch-n{handlers}, {scenario}, window {window}, 8 bytes");
+                assert!(usual.contains(&point), "{point}");
+            }
+        }
+    }
+    for (scenario, window) in OVERVIEW {
+        for peer in ["dpamatch-n32", "seq-bins"] {
+            let point = format!("{peer}, {scenario}, window {window}, 8 bytes");
+            assert!(usual.contains(&point), "{point}");
+        }
+    }
+    let all = points("--scenario all --baseline none");
+    let names = Scenario::all();
+    for scenario in names {
+        for window in scenario.usual_windows() {
+            let point = format!("dpamatch-n32, {scenario}, window {window}, 8 bytes");
+            assert!(all.contains(&point), "{point}");
+        }
+    }
+    let figures = points("--out folder --windows 1");
+    for depth in figures::DEPTHS {
+        for peer in ["dpamatch-n32", "seq-bins", "seq-list"] {
+            let point = format!("{peer}, WDEPTH-{depth}, window 100, 8 bytes");
+            assert!(figures.contains(&point), "{point}");
+        }
+    }
+}
