@@ -344,3 +344,6 @@ fn hints(report: &Report) -> Vec<Advice> {
     }
     advice
 }
+
+#[cfg(test)]
+mod tests;

@@ -212,6 +212,19 @@ mod tests {
         assert_eq!(life.depth_max, 0, "only the table without wildcards counts (P2)");
     }
 
+    /// Two data points of rank 1, of depths 2 and 0, and one of rank 0, of depth 1.
+    #[test]
+    fn averages_are_over_ranks_and_means_over_points() {
+        let receives: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Pending)).collect();
+        let own: Vec<_> = (0..2).map(|tag| receive(1, tag, End::Pending)).collect();
+        let mut run = Run::new(vec![program(0, &own), program(1, &receives)], Some(2));
+        finish(&mut run, 0, 2, &[]);
+        finish(&mut run, 1, 3, &[0, 1, 2]);
+        finish(&mut run, 1, 4, &[]);
+        let life = of(&run, 1);
+        assert_eq!((life.depth_max, life.depth_average, life.depth_mean), (2, 1.5, 1.0));
+    }
+
     /// Without a wait a data point is made after 4,000 operations (P3), and the average is that
     /// over the ranks.
     #[test]

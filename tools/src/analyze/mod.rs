@@ -30,6 +30,8 @@ mod report;
 mod run;
 pub mod stats;
 mod truth;
+#[cfg(test)]
+mod worked_example;
 
 pub use advice::Advice;
 pub use collect::collect;

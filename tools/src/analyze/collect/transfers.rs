@@ -98,10 +98,12 @@ impl Collector<'_> {
             return;
         }
         transfer.end = End::Known;
-        (transfer.got_source, transfer.got_tag) = (status.source, status.tag);
+        // Statuses before version 0.6.3 have no tag: then it is the posted one.
+        let tag = if status.tag < 0 && status.source >= 0 { transfer.tag } else { status.tag };
+        (transfer.got_source, transfer.got_tag) = (status.source, tag);
         transfer.got_bytes = u32::try_from(status.bytes).unwrap_or(UNKNOWN);
         let contradicts = |posted: i32, got: i32| got < 0 || (posted >= 0 && posted != got);
-        if contradicts(transfer.peer, status.source) || contradicts(transfer.tag, status.tag) {
+        if contradicts(transfer.peer, status.source) || contradicts(transfer.tag, tag) {
             if transfer.unsure_null {
                 transfer.kind = Kind::Null;
             } else {

@@ -102,3 +102,79 @@ fn a_message_without_room_is_told_by_its_sender() {
     let advice = report.advice.iter().find(|advice| advice.topic == "offload").expect("advice");
     assert!(advice.text.contains("rank 1, at the message of rank 0, call 12"), "{}", advice.text);
 }
+
+/// What an unexpected message of so many bytes takes: its bytes, and a buffer if they do not fit
+/// into its entry; of a rendezvous message neither.
+#[test]
+fn messages_take_room_by_their_size() {
+    let needs = |bytes: u32, more: u32| {
+        let run =
+            run(&[Transfer { bytes, ..send(1, 0) }, Transfer { bytes: more, ..send(1, 1) }], &[]);
+        let mut question = question(OrderChoice::ArrivalsFirst);
+        question.plan.nic.eager_limit = 100;
+        let needs = Report::make(&run, &question, |_| ()).expect("a report").application.needs;
+        (needs.unexpected, needs.unexpected_bytes, needs.unexpected_buffers)
+    };
+    let inline = dpa_model::INLINE_BYTES as u32;
+    assert_eq!(needs(0, inline), (2, u64::from(inline), 0));
+    assert_eq!(needs(0, inline + 1), (2, u64::from(inline) + 1, 1));
+    assert_eq!(needs(100, 101), (2, 100, 1));
+    assert_eq!(needs(100, 99), (2, 199, 2));
+    assert_eq!(needs(UNKNOWN, 1), (2, 1, 0));
+}
+
+/// What a receive fetches takes no room any more; high water is what was needed at once.
+#[test]
+fn room_is_given_back() {
+    let sends: Vec<_> =
+        (0..3).map(|tag| Transfer { bytes: 30 + tag as u32, ..send(1, tag) }).collect();
+    let receives: Vec<_> =
+        (0..3).map(|tag| Transfer { bytes: 99, ..receive(0, tag, End::Ignored) }).collect();
+    let mut run = run(&sends, &receives);
+    // Each message comes just before its receive.
+    for (rank, first) in [(0, 10), (1, 15)] {
+        let times = (first..).step_by(10).zip(&mut run.programs[rank].steps);
+        times.for_each(|(at, step)| step.at_ns = at);
+    }
+    let needs = report(&run, OrderChoice::Time).application.needs;
+    assert_eq!((needs.unexpected, needs.unexpected_bytes, needs.unexpected_buffers), (1, 32, 1));
+    assert_eq!(needs.descriptors, 0);
+}
+
+/// The first shortage of each kind: one more than there is room for, not one less.
+#[test]
+fn shortages_begin_one_above_the_room() {
+    let sends: Vec<_> = (0..3).map(|tag| Transfer { bytes: 30, ..send(1, tag) }).collect();
+    let posts: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Pending)).collect();
+    let shortage = |run: &Run, set: &dyn Fn(&mut dpa_model::NicConfig)| {
+        let mut question = question(OrderChoice::PostsFirst);
+        set(&mut question.plan.nic);
+        let needs = Report::make(run, &question, |_| ()).expect("a report").application.needs;
+        needs.fallback.map(|fallback| fallback.shortage)
+    };
+    let (sent, posted) = (run(&sends, &[]), run(&[], &posts));
+    assert_eq!(shortage(&posted, &|nic| nic.receives = 3), None);
+    assert_eq!(shortage(&posted, &|nic| nic.receives = 2), Some(Shortage::Descriptors));
+    assert_eq!(shortage(&sent, &|nic| (nic.unexpected, nic.unexpected_buffers) = (3, 3)), None);
+    assert_eq!(
+        shortage(&sent, &|nic| (nic.unexpected, nic.unexpected_buffers) = (2, 2)),
+        Some(Shortage::UnexpectedEntries)
+    );
+    assert_eq!(
+        shortage(&sent, &|nic| (nic.unexpected, nic.unexpected_buffers) = (3, 2)),
+        Some(Shortage::UnexpectedBuffers)
+    );
+    assert_eq!(shortage(&sent, &|nic| nic.communicators = 1), None);
+    // A second communicator: every rank is alone in it.
+    let alone = Transfer { comm: 1, ..receive(0, 0, End::Pending) };
+    let two = run(&[], &[posts[0], alone]);
+    assert_eq!(shortage(&two, &|nic| nic.communicators = 2), None);
+    assert_eq!(shortage(&two, &|nic| nic.communicators = 1), Some(Shortage::Communicators));
+    let options = [
+        (Shortage::Descriptors, "--receives"),
+        (Shortage::UnexpectedEntries, "--unexpected"),
+        (Shortage::UnexpectedBuffers, "--unexpected-buffers"),
+        (Shortage::Communicators, "--communicators"),
+    ];
+    assert!(options.iter().all(|&(shortage, option)| shortage.option().0 == option));
+}
