@@ -1,14 +1,14 @@
 //! The processors that this process may use, and binding a thread to one of them. Linux only;
 //! elsewhere nothing is known and nothing bound.
 
+/// The system's sets of processors have this many bits.
 #[cfg(target_os = "linux")]
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+const PROCESSORS_MAX: usize = 1024;
 
 /// Numbers of the processors that this process may use; none if the system does not tell.
 #[cfg(target_os = "linux")]
 pub fn allowed() -> Vec<usize> {
-    let set = sched_getaffinity(None).ok();
-    set.map(|set| (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()).unwrap_or_default()
+    core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
 }
 
 /// Numbers of the processors that this process may use; none if the system does not tell.
@@ -20,12 +20,14 @@ pub fn allowed() -> Vec<usize> {
 /// Binds the calling thread to a processor; what the system says if it does not.
 #[cfg(target_os = "linux")]
 pub fn pin_to(processor: usize) -> Result<(), String> {
-    if processor >= CpuSet::MAX_CPU {
-        return Err(format!("processors are numbered below {}", CpuSet::MAX_CPU));
+    if processor >= PROCESSORS_MAX {
+        return Err(format!("processors are numbered below {PROCESSORS_MAX}"));
     }
-    let mut only = CpuSet::new();
-    only.set(processor);
-    sched_setaffinity(None, &only).map_err(|error| error.to_string())
+    if core_affinity::set_for_current(core_affinity::CoreId { id: processor }) {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error().to_string())
+    }
 }
 
 /// Binds the calling thread to a processor; what the system says if it does not.

@@ -1,5 +1,7 @@
 //! The engines by name. To add one, add one entry to [`ENGINES`].
 
+use std::fmt;
+
 use dpa_model::{ConfigError, Hints, NicConfig};
 
 use crate::engine::{
@@ -101,14 +103,21 @@ fn dedicated(config: DedicatedConfig, options: &EngineOptions) -> Box<dyn Engine
 }
 
 /// Why an engine cannot be built from these options.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("engine {engine}: {reason}")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BuildError {
     /// The engine.
     pub engine: &'static str,
     /// What is wrong, naming the option.
     pub reason: String,
 }
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "engine {}: {}", self.engine, self.reason)
+    }
+}
+
+impl std::error::Error for BuildError {}
 
 /// An engine that can be chosen by name.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! An engine and the oracle side by side.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use dpamatch_vocabulary::CommId;
 
@@ -10,8 +11,7 @@ use crate::engine::{Engine, Load, Oracle, QueueStats};
 use crate::stream::Event;
 
 /// Where an engine and the oracle part.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("call {number}, {call}: {what}")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// Which call, from 0.
     pub number: u64,
@@ -20,6 +20,14 @@ pub struct Difference {
     /// What was compared, what the engine gave and what the oracle.
     pub what: String,
 }
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "call {}, {}: {}", self.number, self.call, self.what)
+    }
+}
+
+impl std::error::Error for Difference {}
 
 /// An engine and the oracle, given the same calls.
 pub struct Pair {

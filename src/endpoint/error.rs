@@ -1,46 +1,93 @@
 //! What can go wrong, with the buffer handed back wherever the endpoint has it.
 
-use std::io;
+use std::{fmt, io};
 
 use dpa_model::ConfigError;
 
 use super::communicator::Communicator;
 use super::status::Received;
 
+const STOPPED: &str = "the emulated NIC has stopped";
+const WILDCARD_EXCLUDED: &str = "the receive uses a wildcard that the communicator's hints exclude";
+
 /// The NIC has stopped: one of its threads panicked, or no thread could be started.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the emulated NIC has stopped")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(STOPPED)
+    }
+}
+
+impl std::error::Error for Stopped {}
+
 /// Why an endpoint could not be built.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum EndpointError {
     /// No NIC can be built from the configuration.
-    #[error("{0}")]
-    Config(#[from] ConfigError),
+    Config(ConfigError),
     /// The system gave no thread.
-    #[error("cannot start a NIC thread: {0}")]
-    Thread(#[from] io::Error),
+    Thread(io::Error),
+}
+
+impl fmt::Display for EndpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Thread(error) => write!(f, "cannot start a NIC thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for EndpointError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Config(error) => Some(error),
+            Self::Thread(error) => Some(error),
+        }
+    }
+}
+
+impl From<ConfigError> for EndpointError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<io::Error> for EndpointError {
+    fn from(error: io::Error) -> Self {
+        Self::Thread(error)
+    }
 }
 
 /// Why a receive was not posted.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PostError {
     /// The communicator's hints exclude the wildcard (S24).
-    #[error("the receive uses a wildcard that the communicator's hints exclude")]
     WildcardExcluded(
         /// The buffer.
         Vec<u8>,
     ),
     /// The NIC has stopped.
-    #[error("the emulated NIC has stopped")]
     Stopped(
         /// The buffer.
         Vec<u8>,
     ),
 }
+
+impl fmt::Display for PostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WildcardExcluded(_) => WILDCARD_EXCLUDED,
+            Self::Stopped(_) => STOPPED,
+        })
+    }
+}
+
+impl std::error::Error for PostError {}
 
 impl PostError {
     /// The buffer.
@@ -52,11 +99,10 @@ impl PostError {
 }
 
 /// Why a receive ended without a whole message.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RecvError {
     /// `MPI_ERR_TRUNCATE`: the message is longer than the buffer, which holds its beginning.
-    #[error("the message has {sent} bytes, the buffer holds {}", received.status.bytes)]
     Truncated {
         /// The full buffer and the status.
         received: Received,
@@ -64,21 +110,35 @@ pub enum RecvError {
         sent: usize,
     },
     /// The receive was cancelled (`MPI_Test_cancelled`).
-    #[error("the receive was cancelled")]
     Cancelled(
         /// The buffer.
         Vec<u8>,
     ),
     /// The communicator's hints exclude the wildcard (S24).
-    #[error("the receive uses a wildcard that the communicator's hints exclude")]
     WildcardExcluded(
         /// The buffer.
         Vec<u8>,
     ),
     /// The NIC has stopped; it keeps the buffer.
-    #[error("the emulated NIC has stopped")]
     Stopped,
 }
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { received, sent } => write!(
+                f,
+                "the message has {sent} bytes, the buffer holds {}",
+                received.status.bytes
+            ),
+            Self::Cancelled(_) => f.write_str("the receive was cancelled"),
+            Self::WildcardExcluded(_) => f.write_str(WILDCARD_EXCLUDED),
+            Self::Stopped => f.write_str(STOPPED),
+        }
+    }
+}
+
+impl std::error::Error for RecvError {}
 
 impl RecvError {
     /// The buffer; empty if the NIC kept it.
@@ -107,29 +167,37 @@ impl From<Stopped> for RecvError {
 }
 
 /// What keeps a communicator from being freed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum BusyReason {
     /// Senders or persistent receives of it exist.
-    #[error("it still has senders or persistent receives")]
     Handles,
     /// Receives have not ended, or their results were not collected.
-    #[error("it still has {0} receives")]
     Receives(
         /// How many.
         usize,
     ),
     /// Unexpected messages are left, or on their way.
-    #[error("it still has messages that were not received")]
     Messages,
 }
 
+impl fmt::Display for BusyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Handles => f.write_str("it still has senders or persistent receives"),
+            Self::Receives(count) => write!(f, "it still has {count} receives"),
+            Self::Messages => f.write_str("it still has messages that were not received"),
+        }
+    }
+}
+
+impl std::error::Error for BusyReason {}
+
 /// Why a communicator was not freed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum FreeError {
     /// It is in use.
-    #[error("the communicator cannot be freed: {reason}")]
     Busy {
         /// The communicator, as usable as before.
         comm: Communicator,
@@ -137,6 +205,16 @@ pub enum FreeError {
         reason: BusyReason,
     },
     /// The NIC has stopped.
-    #[error("the emulated NIC has stopped")]
     Stopped,
 }
+
+impl fmt::Display for FreeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy { reason, .. } => write!(f, "the communicator cannot be freed: {reason}"),
+            Self::Stopped => f.write_str(STOPPED),
+        }
+    }
+}
+
+impl std::error::Error for FreeError {}

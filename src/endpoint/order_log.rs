@@ -1,5 +1,7 @@
 //! The order that the NIC chose, as a log, and its replay through a sequential engine.
 
+use std::fmt;
+
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use crate::engine::{Engine, MsgId, RecvId};
@@ -48,8 +50,7 @@ pub enum LogEntry {
 }
 
 /// A log that an engine does not follow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("entry {index} of the order log is {entry:?}, but the engine gives {engine:?}")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mismatch {
     /// Place in the log.
     pub index: usize,
@@ -59,6 +60,15 @@ pub struct Mismatch {
     /// arrival, the receive itself for a cancel that succeeds.
     pub engine: Option<u64>,
 }
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, entry, engine } = self;
+        write!(f, "entry {index} of the order log is {entry:?}, but the engine gives {engine:?}")
+    }
+}
+
+impl std::error::Error for Mismatch {}
 
 /// Feeds the log's events to `engine` and compares every result.
 ///

@@ -1,5 +1,7 @@
 //! Runs an event stream through an emulated NIC in exactly the stream's order, fallback included.
 
+use std::fmt;
+
 use dpa_model::{BinUse, Counts, Hints, NicConfig, Order, UnexpectedFull};
 
 use super::software::SoftwareStats;
@@ -29,22 +31,35 @@ impl std::fmt::Debug for NicMatcher {
 pub const PAYLOAD_BYTES_MAX: u64 = 64 * 1024;
 
 /// A failure of the emulated NIC that the run noticed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum NicRunError {
     /// A receive or probe uses a wildcard that the hints exclude.
-    #[error("a receive or probe uses a wildcard that the communicator's hints exclude")]
     HintViolated,
     /// The NIC's queues hold something else at the end than its answers said.
-    #[error("the NIC's queues at the end do not hold what its answers left: {0}")]
     LeftDiffers(&'static str),
     /// A receive got other bytes than were sent.
-    #[error("message {0} was delivered with wrong bytes")]
     Payload(u64),
     /// The NIC stopped by itself.
-    #[error("the emulated NIC stopped unexpectedly")]
     Stopped,
 }
+
+impl fmt::Display for NicRunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HintViolated => f.write_str(
+                "a receive or probe uses a wildcard that the communicator's hints exclude",
+            ),
+            Self::LeftDiffers(what) => {
+                write!(f, "the NIC's queues at the end do not hold what its answers left: {what}")
+            }
+            Self::Payload(message) => write!(f, "message {message} was delivered with wrong bytes"),
+            Self::Stopped => f.write_str("the emulated NIC stopped unexpectedly"),
+        }
+    }
+}
+
+impl std::error::Error for NicRunError {}
 
 impl NicMatcher {
     /// A NIC of this configuration with `hints` on every communicator, run by `config.workers`

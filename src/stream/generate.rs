@@ -39,9 +39,16 @@ pub enum Profile {
 }
 
 /// A word that names no profile.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown profile {0:?} (known: mixed, hot, wild, deep, coll, comms, keys)")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownProfile(pub String);
+
+impl fmt::Display for UnknownProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown profile {:?} (known: mixed, hot, wild, deep, coll, comms, keys)", self.0)
+    }
+}
+
+impl std::error::Error for UnknownProfile {}
 
 /// The numbers behind a profile.
 struct Shape {

@@ -1,15 +1,36 @@
 //! Running a stream through something that matches.
 
+use std::fmt;
+
 use super::{Event, Outcome};
 use crate::engine::{Counter, Engine};
 
 /// Why a matcher gave a stream up.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
     /// The engine itself failed; the results so far are right, those of later events are missing.
-    #[error(transparent)]
-    Engine(#[from] Box<dyn std::error::Error + Send + Sync>),
+    Engine(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Engine(error) = self;
+        error.fmt(f)
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let Self::Engine(error) = self;
+        error.source()
+    }
+}
+
+impl From<Box<dyn std::error::Error + Send + Sync>> for RunError {
+    fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        Self::Engine(error)
+    }
 }
 
 /// Something that runs a stream of events: every [`Engine`], and an emulated NIC.

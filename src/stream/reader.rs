@@ -1,5 +1,6 @@
 //! Events read line by line.
 
+use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use super::field::parse;
@@ -10,32 +11,63 @@ use super::{Event, FieldError};
 pub const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// A line that is no event.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("line {line}: {error}")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineError {
     /// Its number, from 1.
     pub line: u64,
     /// What is wrong with it.
-    #[source]
     pub error: FieldError,
 }
 
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.error)
+    }
+}
+
+impl std::error::Error for LineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
 /// Why the events end early.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
     /// A line is no event.
-    #[error(transparent)]
-    Line(#[from] LineError),
+    Line(LineError),
     /// The input cannot be read.
-    #[error("cannot read line {line}: {error}")]
     Io {
         /// Number of the line, from 1.
         line: u64,
         /// What the system says.
-        #[source]
         error: io::Error,
     },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(error) => error.fmt(f),
+            Self::Io { line, error } => write!(f, "cannot read line {line}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Line(error) => error.source(),
+            Self::Io { error, .. } => Some(error),
+        }
+    }
+}
+
+impl From<LineError> for ReadError {
+    fn from(error: LineError) -> Self {
+        Self::Line(error)
+    }
 }
 
 /// An iterator over the events of a text: one line in memory at a time, and the ids used so far (in
