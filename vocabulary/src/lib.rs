@@ -2,6 +2,14 @@
 //! (papers: G2, O5).
 //!
 //! The card, the software engines and the readers of traces all use these types.
+//!
+//! ```
+//! use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag};
+//!
+//! let from_anyone = Selector::new(SourceSel::Any, Tag::new(7)?);
+//! assert!(from_anyone.accepts(Rank::new(3)?, Tag::new(7)?));
+//! # Ok::<(), dpamatch_vocabulary::OutOfRange>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 mod mutants;
 mod process;
 mod test;
-mod zero_cost;
 
 /// One task of the command line.
 struct Task {
@@ -31,13 +30,10 @@ enum Failure {
 const TASKS: &[Task] = &[
     Task {
         name: "test",
-        about: "run every check: format, lints, no_std, tests, docs, zero-cost hooks, loom models, random schedules, one round of each bench",
+        about: "run every check: format, lints, no_std, tests, docs, packages, loom models, random schedules, one round of each bench",
         examples: &[
             ("cargo xtask test", "everything; what must hold before a change is merged"),
-            (
-                "cargo xtask test --fast",
-                "without zero-cost, models, schedules and benches, while editing",
-            ),
+            ("cargo xtask test --fast", "without models, schedules and benches, while editing"),
         ],
         run: test::run,
     },
@@ -49,12 +45,6 @@ const TASKS: &[Task] = &[
             ("cargo xtask mutants SlowNoWait", "one fault, by its name"),
         ],
         run: mutants::run,
-    },
-    Task {
-        name: "zero-cost",
-        about: "compare dpa_model's release assembly with and without the hooks of the seeded faults and the story",
-        examples: &[("cargo xtask zero-cost", "also part of `cargo xtask test`")],
-        run: zero_cost::run,
     },
     Task {
         name: "help",

@@ -92,19 +92,16 @@ pub(crate) const STEPS: &[Step] = &[
         slow: false,
         env: &[("RUSTDOCFLAGS", "-D warnings")],
         target: None,
-        args: "doc --workspace --exclude dpa_model_explore --exclude dpa_model_predict --no-deps",
+        args: "doc --workspace --no-deps",
         judge: |_| Ok(Counts::default()),
     },
     Step {
-        name: "zero cost",
-        slow: true,
+        name: "packages",
+        slow: false,
         env: &[],
         target: None,
-        args: "run --quiet -p xtask -- zero-cost",
-        judge: |finished| {
-            let compared = finished.stdout.lines().any(|line| line.starts_with("zero-cost: "));
-            if compared { Ok(Counts::default()) } else { Err("nothing was compared".to_owned()) }
-        },
+        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch_lanes -p dpamatch",
+        judge: |_| Ok(Counts::default()),
     },
     Step {
         name: "loom",
@@ -210,7 +207,7 @@ mod tests {
     #[test]
     fn what_is_slow() {
         let slow: Vec<&str> = STEPS.iter().filter(|step| step.slow).map(|step| step.name).collect();
-        assert_eq!(slow, ["zero cost", "loom", "shuttle", "benches"]);
+        assert_eq!(slow, ["loom", "shuttle", "benches"]);
     }
 
     #[test]
