@@ -292,3 +292,21 @@ fn expensive_posts_are_the_limit() {
     let gains = limits(&setup, &offer, &now).expect("a good set-up");
     assert!(gains.iter().all(|gain| gain.limit != Limit::Commands), "nothing to take away");
 }
+
+/// With windows the rate is that of the messages after the first: 127 over the time that 128 take
+/// longer than one.
+#[test]
+fn a_window_of_128_gains_127_messages() {
+    let card = Profile::read(Profile::text("bluefield3").expect("built in"), &[]);
+    let mut setup = Setup::new(card.expect("a good profile"), 4);
+    assert_eq!(setup.profile.driver.window, 128);
+    let predicted = predict(&setup, &Offer::pattern(Pattern::Distinct), 0).expect("a good set-up");
+    assert_eq!((predicted.part.messages, predicted.part.matches.len()), (128, 128));
+    let single_us = predicted.single_us.expect("windows");
+    let gained_us = predicted.part.time as f64 / US as f64 - single_us;
+    assert!((predicted.rate * gained_us / 127.0 - 1.0).abs() < 1e-9, "{}", predicted.rate);
+    setup.profile.driver.window = 9;
+    let predicted = predict(&setup, &Offer::pattern(Pattern::Distinct), 0).expect("a good set-up");
+    let gained_us = predicted.part.time as f64 / US as f64 - predicted.single_us.expect("windows");
+    assert!((predicted.rate * gained_us / 8.0 - 1.0).abs() < 1e-9, "{}", predicted.rate);
+}

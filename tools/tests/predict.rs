@@ -196,7 +196,28 @@ fn the_accuracy_table_has_all_points() {
     assert_eq!(held_out("NC"), [4, 8, 16, 32]);
     assert_eq!(held_out("WC-SP"), [4, 8, 16, 32]);
     assert_eq!(held_out("WC-FP"), [4]);
-    for row in value["accuracy_summary"].as_array().expect("rows") {
+    // The errors are those of the points held out, and of no others.
+    let error = |series: &[&str]| {
+        let held_out = rows.iter().filter(|row| {
+            row["point"] == "held out" && series.iter().any(|series| row["series"] == *series)
+        });
+        let errors: Vec<f64> =
+            held_out.map(|row| row["error %"].as_f64().expect("a number").abs()).collect();
+        errors.iter().sum::<f64>() / errors.len() as f64
+    };
+    let summary = value["accuracy_summary"].as_array().expect("rows");
+    for (row, series) in
+        [&["NC"][..], &["WC-SP"], &["WC-FP"], &["NC", "WC-SP", "WC-FP"]].into_iter().enumerate()
+    {
+        let told = summary[row]["MAPE %"].as_f64().expect("a number");
+        assert!((told - error(series)).abs() < 1e-6, "{series:?}: {told}");
+    }
+    for row in rows {
+        let number = |name: &str| row[name].as_f64().expect("a number");
+        let error = (number("predicted") / number("measured") - 1.0) * 100.0;
+        assert!((number("error %") - error).abs() < 1e-6, "{row}");
+    }
+    for row in summary {
         let error = row["MAPE %"].as_f64().expect("a number");
         assert!(row["required"].as_f64().is_none_or(|required| error <= required), "{row}");
     }

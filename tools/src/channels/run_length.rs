@@ -255,6 +255,46 @@ mod tests {
         }
     }
 
+    /// Counts are halved when they are full: the odds of old habits fade.
+    #[test]
+    fn counts_age() {
+        let mut odds = Odds::default();
+        (0..MEMORY).for_each(|_| odds.count(true));
+        assert_eq!((odds.same, odds.other), (128, 0), "full, not yet too many");
+        odds.count(false);
+        assert_eq!((odds.same, odds.other), (64, 0));
+        (0..64).for_each(|_| odds.count(false));
+        assert_eq!((odds.same, odds.other), (64, 64));
+        odds.count(false);
+        assert_eq!((odds.same, odds.other), (32, 32));
+        assert_eq!(Odds { same: 5, other: 2 }.of_same(1), 2.0);
+
+        let mut batches = Batches::default();
+        assert_eq!(batches.mean(), 1.0);
+        (0..BATCH_MEMORY).for_each(|_| batches.count(3));
+        assert_eq!((batches.messages, batches.batches), (96, 32));
+        batches.count(5);
+        assert_eq!((batches.messages, batches.batches), (50, 16));
+        assert_eq!(batches.mean(), 3.0);
+    }
+
+    /// Ten thousand bursts of two from each channel, then of five: after some hundred messages the
+    /// new habit is known as well as if there had been no other.
+    #[test]
+    fn a_new_habit_is_learnt() {
+        let bursts = |burst: u64, count: u64| {
+            (0..count).flat_map(move |_| [(SharedMemory, burst), (Network, burst)])
+        };
+        let mut fresh = RunLength::new(60, 60);
+        polls(&mut fresh, bursts(5, 100).collect());
+        let known = polls(&mut fresh, bursts(5, 20).collect());
+        let mut old = RunLength::new(60, 60);
+        polls(&mut old, bursts(2, 10_000).collect());
+        polls(&mut old, bursts(5, 100).collect());
+        let learnt = polls(&mut old, bursts(5, 20).collect());
+        assert!(learnt <= known + 2, "{learnt} polls, {known} by one who knew nothing else");
+    }
+
     #[test]
     fn a_long_run_is_left_only_out_of_patience() {
         let mut policy = RunLength::new(60, 60);
