@@ -144,11 +144,10 @@ fn rendezvous(endpoint: &mut Endpoint, world: &Communicator) -> Outcome {
 
     // The buffers move into the sends and come back through their requests.
     let megabyte = sender.isend(big, vec![6; 1 << 20]).map_err(|(error, _)| error)?;
-    let synchronous = sender.issend(small, vec![7; 4]).map_err(|(error, _)| error)?;
-    let synchronous = match synchronous.test() {
-        Ok(_) => return Err("a synchronous send ended before its receive was posted".into()),
-        Err(request) => request,
-    };
+    let mut synchronous = sender.issend(small, vec![7; 4]).map_err(|(error, _)| error)?;
+    if synchronous.test().is_some() {
+        return Err("a synchronous send ended before its receive was posted".into());
+    }
     let received = endpoint.recv(world, SourceSel::Any, big, vec![0; 1 << 20])?;
     println!(
         "received {} bytes, all 6: {}",

@@ -178,7 +178,7 @@ fn random_streams_equal_the_oracle() {
         // Those need another policy or hint, wrong hashes, or luck (a missed lock); other tests see
         // to them.
         let idle =
-            ["overtaking", "hash_mismatch", "unexpected_full", "send_no_region", "lock_missed"];
+            ["overtaking", "hash_mismatch", "unexpected_full", "regions_added", "lock_missed"];
         let unseen: Vec<_> = total
             .0
             .iter()

@@ -73,6 +73,16 @@ impl Arrivals {
         (position % self.bounce.count() as u64) as usize
     }
 
+    /// Whether a message could be placed now. `seen_head` as in `claim`.
+    pub(crate) fn has_room(&self, seen_head: &mut u64) -> bool {
+        let tail = self.tail.load(Relaxed);
+        let full = |head: u64| tail.wrapping_sub(head) as i64 >= self.ring.depth() as i64;
+        if full(*seen_head) {
+            *seen_head = self.ring.head();
+        }
+        !full(*seen_head)
+    }
+
     /// Takes the next position for this sender alone. `seen_head` is the sender's copy of the
     /// queue's head.
     #[inline(always)]

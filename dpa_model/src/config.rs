@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use crate::region::REGIONS_MAX;
+
 /// Widest block: one bit of the booking word per handler (S22): 64. Under loom a worker's scratch
 /// has to fit on a coroutine's small stack; in virtual time all of a card's execution units can be
 /// asked for.
@@ -153,7 +155,8 @@ pub struct NicConfig {
     pub command_queue: usize,
     /// Entries of the completion ring to the host, a power of two, at least `handlers`.
     pub completion_ring: usize,
-    /// Sender buffers that can be registered for rendezvous at the same time.
+    /// Sender buffers that can be registered for rendezvous at the same time before senders add
+    /// room for more, rounded up to a power of two.
     pub regions: usize,
     /// Limit of NIC memory in bytes.
     pub memory_bytes: u64,
@@ -279,7 +282,7 @@ impl NicConfig {
         range("eager_limit", self.eager_limit, 0, 1 << 30)?;
         range("unexpected", self.unexpected, 1, tables)?;
         range("unexpected_buffers", self.unexpected_buffers, 0, self.unexpected)?;
-        range("regions", self.regions, 1, tables)?;
+        range("regions", self.regions, 1, REGIONS_MAX)?;
         let needed = crate::Footprint::of(self).nic_bytes();
         if needed > self.memory_bytes {
             return Err(ConfigError::Memory { needed, limit: self.memory_bytes });

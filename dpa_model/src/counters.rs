@@ -159,8 +159,6 @@ pub(crate) struct SenderCounters {
     pub(crate) queue_full: Counter,
     /// Sends refused: no bounce buffer was free.
     pub(crate) no_bounce_buffer: Counter,
-    /// Sends refused: no region was free.
-    pub(crate) no_region: Counter,
 }
 
 /// A copy of all counters.
@@ -175,6 +173,6 @@ pub struct Counts {
     pub send_queue_full: u64,
     /// Sends refused because no bounce buffer was free (receiver not ready).
     pub send_no_bounce_buffer: u64,
-    /// Rendezvous sends refused because no region was free.
-    pub send_no_region: u64,
+    /// Regions that senders added because all were in use.
+    pub regions_added: u64,
 }

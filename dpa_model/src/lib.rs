@@ -65,6 +65,7 @@ mod communicator;
 mod config;
 mod counters;
 mod descriptor;
+mod dropped;
 #[cfg(feature = "ends")]
 mod ends;
 mod hash;

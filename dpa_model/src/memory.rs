@@ -6,6 +6,7 @@ use crate::bin::BIN_BYTES;
 use crate::block::Block;
 use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
 use crate::descriptor::DESCRIPTOR_BYTES;
+use crate::dropped::Dropped;
 use crate::message::{Command, Completion, Entry};
 use crate::region::Regions;
 use crate::ring::Ring;
@@ -35,7 +36,7 @@ impl FootprintLine {
 /// The memory of a configuration, table by table. `Display` prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    lines: [FootprintLine; 15],
+    lines: [FootprintLine; 16],
     bins: u64,
     receives: u64,
     limit: u64,
@@ -87,7 +88,12 @@ impl Footprint {
                 nic("worker progress", config.workers, 128),
                 host("completion ring", config.completion_ring, Ring::<Completion>::SLOT_BYTES),
                 host("staging buffers", config.completion_ring, config.eager_limit),
-                host("registered regions", config.regions, Regions::REGION_BYTES),
+                host(
+                    "registered regions",
+                    config.regions.next_power_of_two(),
+                    Regions::REGION_BYTES,
+                ),
+                host("dropped messages", config.unexpected, Dropped::ENTRY_BYTES),
             ],
             bins: config.bins as u64,
             receives: config.receives as u64,

@@ -191,6 +191,10 @@ pub(crate) enum Command {
         buffer: HostAddress,
         capacity: u32,
     },
+    /// Nobody will receive a message that a matched probe took.
+    Discard {
+        entry: u32,
+    },
     Create {
         request: u64,
         comm: CommId,

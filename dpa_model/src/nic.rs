@@ -11,11 +11,12 @@ use crate::booking::HandlerSet;
 use crate::buffers::Buffers;
 use crate::counters::{BoundaryCounters, SenderCounters};
 use crate::descriptor::{Descriptor, table};
+use crate::dropped::Dropped;
 use crate::index::CommView;
 use crate::message::{Command, Completion};
 use crate::region::Regions;
 use crate::ring::Ring;
-use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Relaxed, Release, Unique, prefetch};
+use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release, Unique, prefetch};
 use crate::{
     ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, Leader, NicConfig, Options,
     WildcardClass, Worker,
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) views: Box<[PlainCell<CommView>]>,
     pub(crate) block: Block,
     pub(crate) regions: Regions,
+    pub(crate) dropped: Dropped,
     pub(crate) life: Life,
     pub(crate) handler_counters: Box<[HandlerCounters]>,
     pub(crate) boundary_counters: BoundaryCounters,
@@ -101,23 +103,16 @@ impl Shared {
 /// Running, asked to stop, stopped: who may still touch host and sender memory.
 ///
 /// **State.** `stop`: 0 running, 1 asked to stop. `stopped`: 0, or 1 once no worker runs any more.
-/// `remote_readers`: who else may read registered memory. **Orderings.** `stopped`,
-/// `remote_readers`: Release by who ends -> Acquire: all its reads and writes are over.
+/// **Orderings.** `stopped`: Release by who ends -> Acquire: all its reads and writes are over.
 #[derive(Debug)]
 pub(crate) struct Life {
     stop: AtomicU64,
     stopped: AtomicU64,
-    /// The host's port, and the messages it holds whose data is still at the sender.
-    remote_readers: AtomicU64,
 }
 
 impl Life {
     fn new() -> Self {
-        Self {
-            stop: AtomicU64::new(0),
-            stopped: AtomicU64::new(0),
-            remote_readers: AtomicU64::new(1),
-        }
+        Self { stop: AtomicU64::new(0), stopped: AtomicU64::new(0) }
     }
 
     pub(crate) fn ask_to_stop(&self) {
@@ -135,21 +130,6 @@ impl Life {
     /// No worker runs any more, and none will.
     pub(crate) fn stopped(&self) -> bool {
         self.stopped.load(Acquire) != 0
-    }
-
-    /// Another holder of a message whose data is still at the sender.
-    pub(crate) fn add_remote_reader(&self) {
-        self.remote_readers.fetch_add(1, Relaxed);
-    }
-
-    /// Such a holder, or the port, has gone.
-    pub(crate) fn remove_remote_reader(&self) {
-        self.remote_readers.fetch_sub(1, Release);
-    }
-
-    /// Neither the NIC nor the host will read registered memory again.
-    pub(crate) fn over(&self) -> bool {
-        self.stopped() && self.remote_readers.load(Acquire) == 0
     }
 }
 
@@ -196,6 +176,7 @@ impl Nic {
             views: (0..config.communicators).map(|_| PlainCell::new(CommView::default())).collect(),
             block: Block::new(config.handlers, config.workers),
             regions: Regions::new(config.regions),
+            dropped: Dropped::new(config.unexpected),
             life: Life::new(),
             handler_counters: (0..config.handlers).map(|_| HandlerCounters::default()).collect(),
             boundary_counters: BoundaryCounters::default(),
@@ -280,7 +261,7 @@ impl Monitor {
             boundary: self.shared.boundary_counters.copy(),
             send_queue_full: self.shared.sender_counters.queue_full.get(),
             send_no_bounce_buffer: self.shared.sender_counters.no_bounce_buffer.get(),
-            send_no_region: self.shared.sender_counters.no_region.get(),
+            regions_added: self.shared.regions.added.get(),
         }
     }
 

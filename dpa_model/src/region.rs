@@ -4,41 +4,76 @@
 //! reads the sender's buffer through the key and then reports the end (FIN) in the region's state,
 //! on which the sender waits.
 //!
-//! **State.** bits 0..8 status, bits 8.. generation. `FREE -> CLAIMED -> EXPOSED -> READ -> FREE`,
-//! the last with the next generation. The sender may abandon an exposed region:
-//! `EXPOSED -> ABANDONED`, then the reader's end makes it `ORPHAN`, which `register` takes like
-//! `FREE`.
+//! **State.** Bits 0..8 status, bits 8.. generation; every way ends in `FREE` with the next one.
 //!
-//! **Orderings.** `register`: EXPOSED, Release -> `read`: Acquire publishes the bytes. `finish`:
-//! READ/ORPHAN, Release -> `take`/`register`: Acquire publishes the end of reading.
+//! | status | means | left by |
+//! |---|---|---|
+//! | `EXPOSED` | nobody has read the buffer yet | the reader; the sender to `ABANDONED`; once the NIC has stopped the sender to `UNREAD` |
+//! | `READING` | the host reads it; the NIC reads without this step | the host; the sender to `ABANDONED` |
+//! | `READ`, `UNREAD` | the message was received, or given up | the sender, who takes the buffer |
+//! | `ABANDONED` | the sender does not want the buffer back | the reader, who frees it |
 //!
-//! **Progress.** `register` scans at most all regions once; everything else is wait-free.
+//! **Growth.** Whether a send can start must not depend on receives (MPI 4.1, section 3.5), so a
+//! sender that finds every region in use adds as many as there are, in its own time and in host
+//! memory. The NIC never adds any. Regions stay where they are until the NIC's end.
+//!
+//! **Invariants.** G1: a region is in the list of free ones exactly while it is `FREE`; who takes
+//! it off that list owns it. G2: a buffer is read by one reader, the one that has the message, and
+//! is moved or freed only after that reader's end, or by the sender once no reader can come. G3:
+//! `chunks[k]` is written once, before any region of it is in the list.
+//!
+//! **Orderings.**
+//!
+//! | writer | reader | publishes |
+//! |---|---|---|
+//! | `register`: `EXPOSED`, Release | `read`: Acquire | the bytes |
+//! | end of reading: state, Release | `take`: Acquire | that the bytes are no longer read |
+//! | `free`: list, Release | `take_free`: Acquire | the region, its successor, its chunk; every change of the list is a read-modify-write, so also what was put in before |
+//! | `grow`: growth, Release | `grow`: Acquire | the chunks before |
+//!
+//! **Progress.** Lock-free, but `register` fails while another sender adds regions; all that the
+//! NIC calls is lock-free.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::sync::{Acquire, AtomicU64, Ordering, PlainCell, Relaxed, Release};
+use crate::descriptor::NIL;
+use crate::sync::{Acquire, AtomicU32, AtomicU64, Counter, PlainCell, Relaxed, Release};
 
 const FREE: u64 = 0;
-const CLAIMED: u64 = 1;
-const EXPOSED: u64 = 2;
+const EXPOSED: u64 = 1;
+const READING: u64 = 2;
 const READ: u64 = 3;
-const ABANDONED: u64 = 4;
-const ORPHAN: u64 = 5;
+const UNREAD: u64 = 4;
+const ABANDONED: u64 = 5;
 const STATUS_BITS: u32 = 8;
-const STATUS: u64 = (1 << STATUS_BITS) - 1;
+
+/// Low bits of the list's head that name a region; above them is a number that grows with every
+/// change, so that a head that was seen is never seen again.
+const INDEX_BITS: u32 = 24;
+/// No region.
+const END: u64 = (1 << INDEX_BITS) - 1;
+/// Most regions at a time: 64 GiB of messages that are longer than a page.
+pub(crate) const REGIONS_MAX: usize = 1 << (INDEX_BITS - 1);
 
 #[derive(Debug)]
 struct Region {
     state: AtomicU64,
+    /// The next free region, while this one is free.
+    next: AtomicU32,
     bytes: PlainCell<Vec<u8>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Regions {
-    regions: Box<[Region]>,
-    /// Where the next search for a free region begins; only a hint.
-    next: AtomicU64,
+    /// Chunk 0 is made with the NIC, chunk k has as many regions as all before it together.
+    chunks: Box<[PlainCell<Box<[Region]>>]>,
+    first_bits: u32,
+    /// Bit 0: a sender is adding a chunk. Above: how many there are.
+    growth: AtomicU64,
+    free: AtomicU64,
+    /// Regions added by senders.
+    pub(crate) added: Counter,
 }
 
 /// Names a registered buffer: index in the low half, generation in the high half.
@@ -46,12 +81,12 @@ pub(crate) struct Regions {
 pub(crate) struct RegionKey(pub(crate) u64);
 
 impl RegionKey {
-    fn new(index: usize, generation: u64) -> Self {
-        Self(generation << 32 | index as u64)
+    fn new(index: u32, generation: u64) -> Self {
+        Self(generation << 32 | u64::from(index))
     }
 
-    fn index(self) -> usize {
-        (self.0 & u64::from(u32::MAX)) as usize
+    fn index(self) -> u32 {
+        self.0 as u32
     }
 
     fn state(self, status: u64) -> u64 {
@@ -59,122 +94,336 @@ impl RegionKey {
     }
 }
 
+/// How a region ended for its sender.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// A receive has the data.
+    Read(Vec<u8>),
+    /// Nobody received the message.
+    Unread(Vec<u8>),
+}
+
+impl Ended {
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        match self {
+            Self::Read(buffer) | Self::Unread(buffer) => buffer,
+        }
+    }
+}
+
 impl Regions {
     pub(crate) const REGION_BYTES: usize = size_of::<Region>();
 
+    /// `count` is rounded up to a power of two.
     pub(crate) fn new(count: usize) -> Self {
-        let region = || Region { state: AtomicU64::new(FREE), bytes: PlainCell::new(Vec::new()) };
-        Self { regions: (0..count).map(|_| region()).collect(), next: AtomicU64::new(0) }
+        let first_bits = count.next_power_of_two().ilog2();
+        let chunks = REGIONS_MAX.ilog2() - first_bits + 1;
+        let regions = Self {
+            chunks: (0..chunks).map(|_| PlainCell::new(Box::default())).collect(),
+            first_bits,
+            growth: AtomicU64::new(0),
+            free: AtomicU64::new(END),
+            added: Counter::default(),
+        };
+        regions.grow();
+        regions
     }
 
-    /// Exposes a buffer; gives it back when every region is in use.
+    /// The region of that number, which is the one that a key or the list named (G3).
+    fn region(&self, index: u32) -> &Region {
+        let rest = index >> self.first_bits;
+        let chunk = (u32::BITS - rest.leading_zeros()) as usize;
+        // SAFETY: G3: nobody writes the chunk any more, and whoever named the region acquired it.
+        let regions = unsafe { self.chunks[chunk].read(|regions| core::ptr::from_ref(&**regions)) };
+        // SAFETY: the chunk stays where it is as long as `self` lives.
+        let regions = unsafe { &*regions };
+        &regions[(index - self.first_of(chunk)) as usize]
+    }
+
+    /// Number of the first region in a chunk.
+    fn first_of(&self, chunk: usize) -> u32 {
+        if chunk == 0 { 0 } else { 1 << (self.first_bits as usize + chunk - 1) }
+    }
+
+    /// Exposes a buffer; gives it back while another sender adds regions, or if there are too many.
     pub(crate) fn register(&self, bytes: Vec<u8>) -> Result<RegionKey, Vec<u8>> {
-        let first = self.next.load(Relaxed) as usize;
-        for step in 0..self.regions.len() {
-            let index = (first + step) % self.regions.len();
-            let region = &self.regions[index];
-            let seen = region.state.load(Acquire);
-            if !matches!(seen & STATUS, FREE | ORPHAN) {
-                continue;
+        let index = loop {
+            match self.take_free() {
+                Some(index) => break index,
+                None if self.grow() => {}
+                None => return Err(bytes),
             }
-            let claimed = seen & !STATUS | CLAIMED;
-            if region.state.compare_exchange(seen, claimed, Acquire, Relaxed).is_err() {
-                continue;
-            }
-            // 24 bits of generation: enough that no late key meets its successor.
-            let generation = ((seen >> STATUS_BITS) + 1) & 0xFF_FFFF;
-            // SAFETY: the exchange to CLAIMED makes this thread the only user of `bytes`; Acquire
-            // ordered it after the last reader's end.
-            unsafe { region.bytes.write(|slot| *slot = bytes) };
-            let key = RegionKey::new(index, generation);
-            region.state.store(key.state(EXPOSED), weak!(ExposeRelaxed, Release));
-            self.next.store(index as u64 + 1, Relaxed);
-            return Ok(key);
-        }
-        Err(bytes)
+        };
+        let region = self.region(index);
+        let generation = (region.state.load(Relaxed) >> STATUS_BITS) + 1 & u64::from(u32::MAX);
+        // SAFETY: G1: this thread owns the region; Acquire in `take_free` ordered it after whoever
+        // used it last.
+        unsafe { region.bytes.write(|slot| *slot = bytes) };
+        let key = RegionKey::new(index, generation);
+        region.state.store(key.state(EXPOSED), weak!(ExposeRelaxed, Release));
+        Ok(key)
     }
 
-    /// RDMA read: looks at the exposed bytes. `None`: no such region (a stale or made-up key).
-    pub(crate) fn read<R>(&self, key: RegionKey, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        let region = self.regions.get(key.index())?;
+    /// Looks at the exposed bytes, as the NIC does: without saying so first. `None`: the sender has
+    /// its buffer back.
+    ///
+    /// # Safety
+    /// The NIC has not stopped, the caller has the message, and ends the region afterwards.
+    pub(crate) unsafe fn read<R>(
+        &self,
+        key: RegionKey,
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Option<R> {
+        let region = self.region(key.index());
         let state = region.state.load(Acquire);
         if state != key.state(EXPOSED) && state != key.state(ABANDONED) {
             return None;
         }
-        // SAFETY: while EXPOSED or ABANDONED nobody writes `bytes`; only `finish` ends that, and
-        // the one reader of a message calls it after this.
+        // SAFETY: the caller is the one reader, and while the NIC runs nobody else ends the region
+        // (G2).
         Some(unsafe { region.bytes.read(|bytes| look(bytes)) })
     }
 
-    /// FIN: the sender may have its buffer back.
+    /// The NIC's FIN: the sender may have its buffer back. What it no longer wants is freed.
     pub(crate) fn finish(&self, key: RegionKey) {
-        let Some(region) = self.regions.get(key.index()) else { return };
-        let exposed = key.state(EXPOSED);
-        if region
-            .state
-            .compare_exchange(exposed, key.state(READ), weak!(FinRelaxed, Release), Relaxed)
-            .is_err()
-        {
-            let abandoned = key.state(ABANDONED);
-            let _ = region.state.compare_exchange(abandoned, key.state(ORPHAN), Release, Relaxed);
+        self.end(key, READ);
+    }
+
+    /// The message will not be received: its sender is told so.
+    pub(crate) fn give_up(&self, key: RegionKey) {
+        self.end(key, UNREAD);
+    }
+
+    /// Looks at the exposed bytes, as the host does, also after the NIC's end, and ends the region.
+    /// `None`: the sender has its buffer back.
+    pub(crate) fn read_on_host<R>(
+        &self,
+        key: RegionKey,
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Option<R> {
+        let region = self.region(key.index());
+        let (exposed, abandoned) = (key.state(EXPOSED), key.state(ABANDONED));
+        let reading = key.state(READING);
+        let seen = region.state.compare_exchange(exposed, reading, Acquire, Acquire);
+        if seen != Ok(exposed) && seen != Err(abandoned) {
+            return None;
+        }
+        // SAFETY: READING keeps the sender away, and what is abandoned is left by this reader only
+        // (G2).
+        let result = unsafe { region.bytes.read(|bytes| look(bytes)) };
+        self.end(key, READ);
+        Some(result)
+    }
+
+    /// The reader's end. Does nothing if the sender has its buffer back.
+    fn end(&self, key: RegionKey, status: u64) {
+        let region = self.region(key.index());
+        let mut seen = region.state.load(Relaxed);
+        loop {
+            if seen == key.state(ABANDONED) {
+                // Acquire: the sender, which saw the bytes last, is done with them.
+                let freed = key.state(FREE);
+                if region.state.compare_exchange(seen, freed, Acquire, Relaxed).is_ok() {
+                    // SAFETY: the one reader has ended, and the sender gave the buffer up (G2).
+                    drop(unsafe { region.bytes.write(core::mem::take) });
+                    self.free(key.index(), key.index());
+                }
+                return;
+            }
+            if seen != key.state(EXPOSED) && seen != key.state(READING) {
+                return;
+            }
+            let ended = key.state(status);
+            match region.state.compare_exchange(seen, ended, weak!(FinRelaxed, Release), Relaxed) {
+                Ok(_) => return,
+                Err(newer) => seen = newer,
+            }
         }
     }
 
-    /// The buffer, once the NIC has read it.
-    pub(crate) fn take(&self, key: RegionKey) -> Option<Vec<u8>> {
-        let region = self.regions.get(key.index())?;
-        if region.state.load(Acquire) != key.state(READ) {
+    /// The buffer, once the reader has ended.
+    pub(crate) fn take(&self, key: RegionKey) -> Option<Ended> {
+        let region = self.region(key.index());
+        let state = region.state.load(Acquire);
+        if state != key.state(READ) && state != key.state(UNREAD) {
             return None;
         }
-        // SAFETY: READ is only left by the one holder of the key, this caller; the reader's end was
-        // acquired.
+        // SAFETY: these are only left by the one holder of the key, this caller; the reader's end
+        // was acquired (G2).
         let bytes = unsafe { region.bytes.write(core::mem::take) };
-        region.state.store(key.state(FREE), Release);
-        Some(bytes)
+        region.state.store(key.state(FREE), Relaxed);
+        self.free(key.index(), key.index());
+        Some(if state == key.state(READ) { Ended::Read(bytes) } else { Ended::Unread(bytes) })
     }
 
     /// The sender no longer wants the buffer back.
     pub(crate) fn abandon(&self, key: RegionKey) {
-        let Some(region) = self.regions.get(key.index()) else { return };
-        let (exposed, abandoned) = (key.state(EXPOSED), key.state(ABANDONED));
-        if region.state.compare_exchange(exposed, abandoned, Ordering::AcqRel, Relaxed).is_err() {
-            self.take(key);
+        let region = self.region(key.index());
+        let mut seen = region.state.load(Relaxed);
+        while seen == key.state(EXPOSED) || seen == key.state(READING) {
+            let abandoned = key.state(ABANDONED);
+            match region.state.compare_exchange(seen, abandoned, Release, Relaxed) {
+                Ok(_) => return,
+                Err(newer) => seen = newer,
+            }
+        }
+        self.take(key);
+    }
+
+    /// Takes a buffer back that nobody has begun to read.
+    ///
+    /// # Safety
+    /// The NIC has stopped, or the message was not sent.
+    pub(crate) unsafe fn reclaim(&self, key: RegionKey) -> Option<Ended> {
+        let region = self.region(key.index());
+        let (exposed, unread) = (key.state(EXPOSED), key.state(UNREAD));
+        let _ = region.state.compare_exchange(exposed, unread, Relaxed, Relaxed);
+        self.take(key)
+    }
+
+    /// Takes a region off the list.
+    fn take_free(&self) -> Option<u32> {
+        let mut head = self.free.load(Acquire);
+        while head & END != END {
+            let index = (head & END) as u32;
+            // Read before the exchange, so it may be that of another life of the region; the
+            // exchange then fails.
+            let next = self.region(index).next.load(Relaxed);
+            match self.free.compare_exchange(head, follow(head, next), Acquire, Acquire) {
+                Ok(_) => return Some(index),
+                Err(newer) => head = newer,
+            }
+        }
+        None
+    }
+
+    /// Puts regions `first` to `last`, which are linked to each other, on the list.
+    fn free(&self, first: u32, last: u32) {
+        let mut head = self.free.load(Relaxed);
+        loop {
+            let next = if head & END == END { NIL } else { (head & END) as u32 };
+            self.region(last).next.store(next, Relaxed);
+            match self.free.compare_exchange(head, follow(head, first), Release, Relaxed) {
+                Ok(_) => return,
+                Err(newer) => head = newer,
+            }
         }
     }
 
-    /// Takes an exposed buffer back although nobody read it.
-    ///
-    /// # Safety
-    /// No reader is left: the NIC has stopped and the host has closed its port.
-    pub(crate) unsafe fn reclaim(&self, key: RegionKey) -> Option<Vec<u8>> {
-        let region = self.regions.get(key.index())?;
-        let (exposed, read) = (key.state(EXPOSED), key.state(READ));
-        let _ = region.state.compare_exchange(exposed, read, Ordering::AcqRel, Relaxed);
-        self.take(key)
+    /// Adds a chunk. `false`: another sender is doing so, or there are too many.
+    fn grow(&self) -> bool {
+        let seen = self.growth.load(Relaxed);
+        let chunk = (seen >> 1) as usize;
+        if chunk == self.chunks.len()
+            || seen & 1 != 0
+            || self.growth.compare_exchange(seen, seen | 1, Acquire, Relaxed).is_err()
+        {
+            return false;
+        }
+        let first = self.first_of(chunk);
+        let count = self.first_of(chunk + 1) - first;
+        let region = |index| Region {
+            state: AtomicU64::new(FREE),
+            next: AtomicU32::new(index + 1),
+            bytes: PlainCell::new(Vec::new()),
+        };
+        let regions = (first..first + count).map(region).collect();
+        // SAFETY: bit 0 of `growth` makes this thread the only one that writes a chunk, and no
+        // region of this one is known to anybody (G3).
+        unsafe { self.chunks[chunk].write(|place| *place = regions) };
+        self.free(first, first + count - 1);
+        if chunk > 0 {
+            self.added.add(u64::from(count));
+        }
+        self.growth.store((chunk as u64 + 1) << 1, Release);
+        true
     }
+}
+
+/// The list's head after `head`, with region `next` in front.
+fn follow(head: u64, next: u32) -> u64 {
+    ((head >> INDEX_BITS) + 1) << INDEX_BITS | u64::from(next) & END
 }
 
 #[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests {
     use super::*;
 
+    /// What the NIC does with a message.
+    fn receive(regions: &Regions, key: RegionKey) -> Option<Vec<u8>> {
+        // SAFETY: there is no NIC that could have stopped, and one reader.
+        let bytes = unsafe { regions.read(key, <[u8]>::to_vec) };
+        regions.finish(key);
+        bytes
+    }
+
+    fn free(regions: &Regions) -> usize {
+        let keys: Vec<_> = core::iter::from_fn(|| regions.take_free()).collect();
+        keys.iter().for_each(|&index| regions.free(index, index));
+        keys.len()
+    }
+
     #[test]
     fn a_region_goes_round() {
         let regions = Regions::new(1);
         let key = regions.register(vec![1, 2, 3]).unwrap();
-        assert_eq!(regions.register(vec![4]), Err(vec![4]));
         assert_eq!(regions.take(key), None);
-        assert_eq!(regions.read(key, <[u8]>::to_vec), Some(vec![1, 2, 3]));
-        regions.finish(key);
-        assert_eq!(regions.read(key, <[u8]>::len), None);
-        assert_eq!(regions.take(key), Some(vec![1, 2, 3]));
+        assert_eq!(receive(&regions, key), Some(vec![1, 2, 3]));
+        assert_eq!(receive(&regions, key), None, "it has ended");
+        assert_eq!(regions.take(key), Some(Ended::Read(vec![1, 2, 3])));
         let next = regions.register(vec![5]).unwrap();
-        assert_ne!(next, key);
-        assert_eq!(regions.read(key, <[u8]>::len), None, "a stale key reads nothing");
-        regions.abandon(next);
-        assert_eq!(regions.read(next, <[u8]>::len), Some(1));
-        regions.finish(next);
-        assert!(regions.register(vec![6]).is_ok(), "an orphan is used again");
-        assert_eq!(regions.read(RegionKey(77), <[u8]>::len), None);
+        assert_eq!((next.index(), free(&regions)), (key.index(), 0), "the same region");
+        assert_eq!(receive(&regions, key), None, "a stale key reads nothing, and ends nothing");
+        assert_eq!(regions.read_on_host(next, <[u8]>::to_vec), Some(vec![5]));
+        assert_eq!(regions.take(next), Some(Ended::Read(vec![5])));
+        let last = regions.register(vec![6]).unwrap();
+        regions.give_up(last);
+        assert_eq!(regions.read_on_host(last, <[u8]>::len), None);
+        assert_eq!(regions.take(last), Some(Ended::Unread(vec![6])));
+        assert_eq!(free(&regions), 1);
+    }
+
+    #[test]
+    fn what_the_sender_gave_up_is_freed_by_the_reader() {
+        let regions = Regions::new(1);
+        for on_host in [false, true] {
+            let key = regions.register(vec![7; 100]).unwrap();
+            regions.abandon(key);
+            let read = if on_host {
+                regions.read_on_host(key, <[u8]>::len)
+            } else {
+                receive(&regions, key).map(|bytes| bytes.len())
+            };
+            assert_eq!((read, free(&regions)), (Some(100), 1));
+            // SAFETY: one thread.
+            let held = unsafe { regions.region(key.index()).bytes.read(Vec::capacity) };
+            assert_eq!(held, 0, "the memory of a delivered message");
+        }
+        let key = regions.register(vec![8]).unwrap();
+        receive(&regions, key);
+        regions.abandon(key);
+        assert_eq!(free(&regions), 1);
+    }
+
+    #[test]
+    fn senders_add_regions_when_all_are_in_use() {
+        let regions = Regions::new(3);
+        let keys: Vec<_> = (0..100).map(|number| regions.register(vec![number]).unwrap()).collect();
+        assert_eq!(free(&regions), 128 - 100);
+        for (number, &key) in (0..).zip(&keys) {
+            assert_eq!(receive(&regions, key), Some(vec![number]));
+            assert_eq!(regions.take(key), Some(Ended::Read(vec![number])));
+        }
+        assert_eq!(free(&regions), 128);
+        (0..1000).for_each(|_| regions.abandon_at_once());
+        assert_eq!(free(&regions), 128, "as many as were ever in use at once");
+    }
+
+    impl Regions {
+        fn abandon_at_once(&self) {
+            let key = self.register(Vec::new()).unwrap();
+            self.abandon(key);
+            self.finish(key);
+        }
     }
 }

@@ -22,7 +22,7 @@ impl Paths {
         let queues = [
             ("send_queue_full", counts.send_queue_full),
             ("send_no_bounce_buffer", counts.send_no_bounce_buffer),
-            ("send_no_region", counts.send_no_region),
+            ("regions_added", counts.regions_added),
         ];
         // Both have a row `unexpected`; a boundary's row gets a prefix.
         let boundary = counts.boundary.rows().map(|(name, count)| (boundary_name(name), count));

@@ -76,7 +76,8 @@ fn an_abandoned_rendezvous_is_still_delivered() {
             drop(
                 sender.try_send_rendezvous(envelope(0, 0, 7), payload(9, 40), 0).expect("a region"),
             );
-            // The region may be in use still; if it is free, another message may overwrite it.
+            // The region may be in use still, then there is another; if it is free, this message
+            // overwrites it.
             if let Ok(second) = sender.try_send_rendezvous(envelope(0, 1, 7), payload(8, 40), 0) {
                 drop(second);
             }

@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(peer.send(tag, b""), Err(SendError::Stopped));
         assert_eq!(endpoint.send(&mut peer, tag, b""), Err(SendError::Stopped));
         assert_eq!(endpoint.probe(&comm, SourceSel::Any, TagSel::Any), Err(RecvError::Stopped));
-        assert_eq!(endpoint.wait_send(request), Err(Stopped));
+        assert_eq!(endpoint.wait_send(request), Err((SendError::Stopped, vec![1, 2])));
         // Posts still fit in the command queue; what is waited for tells.
         let late = post(&mut endpoint).map_err(|error| match error {
             PostError::Stopped(_) => RecvError::Stopped,

@@ -10,8 +10,10 @@ use super::request::{Ended, RecvRequest};
 use super::status::{Received, Status};
 use crate::host::{Taken, fill};
 
-/// A message that a matched probe took out of matching (`MPI_Message`). It holds its place in
-/// memory until it is received, so it must be: with [`Endpoint::mrecv`] or [`Endpoint::imrecv`].
+/// A message that a matched probe took out of matching (`MPI_Message`), to be received with
+/// [`Endpoint::mrecv`] or [`Endpoint::imrecv`]. Dropped instead, it is lost: its memory is given
+/// back, and a sender that waits for it gets
+/// [`SendError::NotReceived`](crate::SendError::NotReceived).
 #[derive(Debug)]
 #[must_use = "a matched message must be received"]
 pub struct MatchedMessage {
@@ -136,7 +138,9 @@ impl Endpoint {
         let comm: CommId = message.envelope.comm;
         let held = match taken {
             Taken::InSoftware(_, payload) => {
-                fill(&mut buffer, payload);
+                if !fill(&mut buffer, payload) {
+                    return Err(PostError::Stopped(buffer));
+                }
                 let index = self.requests.insert_ended(comm, Ended::Received(buffer, message));
                 return Ok(self.handle(index));
             }

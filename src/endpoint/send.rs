@@ -16,7 +16,7 @@ use super::error::Stopped;
 /// NIC. Longer ones go by rendezvous: the NIC reads the sender's buffer once a receive matches
 /// (O21).
 ///
-/// `send`, `isend` and `issend` wait while the receiver is not ready. With
+/// `send`, `isend` and `issend` wait while the receiver is not ready, never for a receive. With
 /// [`Drive::Caller`](super::Drive::Caller) the endpoint's own thread must not wait for itself: it
 /// uses the calls of [`Endpoint`] or those named `try`.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ impl CommSender {
             return self.try_issend(tag, buffer);
         }
         match self.sender.try_send(self.envelope(tag), &buffer, 0) {
-            Ok(()) => Ok(SendRequest(State::Copied(buffer))),
+            Ok(()) => Ok(SendRequest(State::Copied(Some(buffer)))),
             Err(error) => Err((error, buffer)),
         }
     }
@@ -168,32 +168,34 @@ pub struct SendRequest(State);
 
 #[derive(Debug)]
 enum State {
-    /// Sent eagerly: the buffer is free again.
-    Copied(Vec<u8>),
+    /// Sent eagerly: the buffer is free again. `None`: handed out.
+    Copied(Option<Vec<u8>>),
     /// The receiver reads it.
     Exposed(dpa_model::SendRequest),
 }
 
 impl SendRequest {
-    /// The buffer if it may be used again, else the request: `MPI_Test` (MPI 4.1, section 3.7.3).
+    /// The buffer if it may be used again: `MPI_Test` (MPI 4.1, section 3.7.3). `None` while it may
+    /// not, and after it was handed out.
     ///
     /// # Errors
-    /// The request.
-    pub fn test(self) -> Result<Vec<u8>, Self> {
-        match self.0 {
-            State::Copied(buffer) => Ok(buffer),
-            State::Exposed(mut request) => request.test().ok_or(Self(State::Exposed(request))),
+    /// [`SendError::Stopped`] if the endpoint went away first, [`SendError::NotReceived`] if it gave
+    /// the message up; inside the result, with the buffer.
+    pub fn test(&mut self) -> Option<Result<Vec<u8>, (SendError, Vec<u8>)>> {
+        match &mut self.0 {
+            State::Copied(buffer) => buffer.take().map(Ok),
+            State::Exposed(request) => request.test(),
         }
     }
 
     /// Waits for the buffer: `MPI_Wait` (MPI 4.1, section 3.7.3). For other threads than the
-    /// endpoint's own.
+    /// endpoint's own. Empty if [`test`](Self::test) handed it out.
     ///
     /// # Errors
-    /// [`SendError::Stopped`] if the endpoint went away first; with the buffer.
+    /// As [`test`](Self::test).
     pub fn wait(self) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
         match self.0 {
-            State::Copied(buffer) => Ok(buffer),
+            State::Copied(buffer) => Ok(buffer.unwrap_or_default()),
             State::Exposed(request) => request.wait(),
         }
     }
@@ -225,15 +227,9 @@ impl Endpoint {
     /// endpoint's own thread; other threads use [`SendRequest::wait`].
     ///
     /// # Errors
-    /// [`Stopped`]: the NIC keeps the buffer.
-    pub fn wait_send(&mut self, request: SendRequest) -> Result<Vec<u8>, Stopped> {
-        let mut waiting = Some(request);
-        self.wait_until(|_| match waiting.take()?.test() {
-            Ok(buffer) => Some(buffer),
-            Err(request) => {
-                waiting = Some(request);
-                None
-            }
-        })
+    /// As [`SendRequest::test`].
+    pub fn wait_send(&mut self, mut request: SendRequest) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
+        self.wait_until(|_| request.test())
+            .unwrap_or_else(|Stopped| Err((SendError::Stopped, Vec::new())))
     }
 }

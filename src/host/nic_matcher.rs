@@ -119,7 +119,7 @@ impl StreamMatcher for NicMatcher {
         let sends = [
             ("send_queue_full", nic.send_queue_full),
             ("send_no_bounce_buffer", nic.send_no_bounce_buffer),
-            ("send_no_region", nic.send_no_region),
+            ("regions_added", nic.regions_added),
             ("software_posts", software.posts),
             ("software_arrivals", software.arrivals),
             ("software_matches", software.matches),

@@ -199,7 +199,7 @@ impl Software {
             Event::Admitted { request } => Done::Posted { request },
             Event::Unexpected { message } => Done::Unexpected { message },
             Event::PostForwarded { request } => self.post(port, request)?,
-            Event::ArrivalForwarded { message, payload } => self.arrive(port, message, payload),
+            Event::ArrivalForwarded { message, payload } => self.arrive(port, message, payload)?,
             Event::Refused { request, buffer } => Done::Refused { request, buffer },
             Event::Cancelled { request, buffer } => Done::Cancelled { request, buffer },
             Event::TooLate { request } => Done::TooLate { request },
@@ -234,10 +234,10 @@ impl Software {
         };
         self.note_if_drained(comm);
         let (message, payload) = self.messages.remove(&arrival)?;
-        Some(self.deliver(port, request, message, payload, true))
+        self.deliver(port, request, message, payload, true)
     }
 
-    fn arrive(&mut self, port: &mut HostPort, message: Message, payload: Payload) -> Done {
+    fn arrive(&mut self, port: &mut HostPort, message: Message, payload: Payload) -> Option<Done> {
         let comm = message.envelope.comm;
         self.stats.arrivals += 1;
         self.count_forwarded(comm);
@@ -247,7 +247,7 @@ impl Software {
             return self.deliver(port, request, message, payload, false);
         }
         self.messages.insert(message.arrival, (message, payload));
-        Done::Unexpected { message }
+        Some(Done::Unexpected { message })
     }
 
     fn deliver(
@@ -257,12 +257,12 @@ impl Software {
         message: Message,
         payload: Payload,
         late: bool,
-    ) -> Done {
+    ) -> Option<Done> {
         self.stats.matches += 1;
         let id = request.id();
         let mut buffer = port.withdraw(request);
-        fill(&mut buffer, payload);
-        Done::Received { request: id, buffer, message, late }
+        // Otherwise the NIC has stopped and the sender has its data back: the receive never ends.
+        fill(&mut buffer, payload).then_some(Done::Received { request: id, buffer, message, late })
     }
 
     fn cancel(&mut self, port: &mut HostPort, request: RequestId) -> Done {
@@ -334,15 +334,15 @@ impl Software {
     }
 }
 
-/// Copies as much of a message's data as fits.
-pub(crate) fn fill(buffer: &mut [u8], payload: Payload) {
+/// Copies as much of a message's data as fits. `false`: the NIC has stopped, and the sender has
+/// taken its data back.
+pub(crate) fn fill(buffer: &mut [u8], payload: Payload) -> bool {
     match payload {
         Payload::Eager(bytes) => {
             let length = bytes.len().min(buffer.len());
             buffer[..length].copy_from_slice(&bytes[..length]);
+            true
         }
-        Payload::Rendezvous(data) => {
-            data.read(buffer);
-        }
+        Payload::Rendezvous(data) => data.read(buffer).is_some(),
     }
 }

@@ -36,9 +36,6 @@ pub(super) struct Run {
     hints: Hints,
     bins: u32,
     eager_limit: usize,
-    regions: usize,
-    /// Rendezvous messages that no receive has read yet.
-    rendezvous: usize,
     comms: HashMap<CommId, CommId>,
     /// Receives without a result, by request number.
     receives: HashMap<u64, PostedReceive>,
@@ -90,8 +87,6 @@ impl Run {
             hints: matcher.hints,
             bins: matcher.config.bins as u32,
             eager_limit: matcher.config.eager_limit,
-            regions: matcher.config.regions,
-            rendezvous: 0,
             comms: HashMap::new(),
             receives: HashMap::new(),
             requests: HashMap::new(),
@@ -210,12 +205,7 @@ impl Run {
     ) -> Result<(), NicRunError> {
         let envelope = Envelope { comm: self.comm(envelope.comm, sink)?, ..envelope };
         let eager = self.eager_limit.max(dpa_model::INLINE_BYTES);
-        let mut length = bytes.min(PAYLOAD_BYTES_MAX) as usize;
-        if length > eager && self.rendezvous == self.regions {
-            // Waiting for a region could be for ever: the receive that frees one may come later in
-            // the stream.
-            length = eager;
-        }
+        let length = bytes.min(PAYLOAD_BYTES_MAX) as usize;
         let mut payload: Vec<u8> = (0..length).map(|index| payload_byte(msg, index)).collect();
         self.messages.insert(self.arrivals, (msg, envelope));
         loop {
@@ -225,8 +215,7 @@ impl Run {
             } else {
                 match self.sender.try_send_rendezvous(envelope, std::mem::take(&mut payload), stamp)
                 {
-                    // Without its request the message is still delivered, and its region then free
-                    // again.
+                    // Without its request the message is still delivered.
                     Ok(_) => Ok(()),
                     Err((error, back)) => {
                         payload = back;
@@ -241,7 +230,6 @@ impl Run {
             }
         }
         self.arrivals += 1;
-        self.rendezvous += usize::from(length > eager);
         Ok(())
     }
 
@@ -421,7 +409,9 @@ impl Run {
         let mut buffer = vec![0; message.length as usize];
         match taken {
             Taken::InSoftware(_, payload) => {
-                fill(&mut buffer, payload);
+                if !fill(&mut buffer, payload) {
+                    return Err(NicRunError::Stopped);
+                }
                 self.check(msg, &buffer, message)?;
             }
             Taken::OnNic(held) => {
@@ -447,8 +437,6 @@ impl Run {
 
     /// Compares delivered bytes with those that were sent.
     fn check(&mut self, msg: MsgId, buffer: &[u8], message: Message) -> Result<(), NicRunError> {
-        self.rendezvous -=
-            usize::from(message.length as usize > self.eager_limit.max(dpa_model::INLINE_BYTES));
         let delivered = &buffer[..buffer.len().min(message.length as usize)];
         let right =
             delivered.iter().enumerate().all(|(index, &byte)| byte == payload_byte(msg, index));

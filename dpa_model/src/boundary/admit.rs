@@ -6,7 +6,8 @@ use crate::config::{BINS_MAX, Order};
 use crate::descriptor::{NIL, Posted, state};
 use crate::index::CommView;
 use crate::matching::deliver_stored;
-use crate::message::{Command, Completion, HostAddress, Target};
+use crate::message::{Command, Completion, HostAddress, Protocol, Target};
+use crate::region::RegionKey;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, WildcardClass};
@@ -59,6 +60,7 @@ impl Leader {
                     self.post(request, comm, target, buffer, capacity);
                 }
                 Command::HandBack { comm, forwarded } => self.hand_back(comm, forwarded),
+                Command::Discard { entry } => self.discard(entry),
                 other => {
                     self.commands_done += 1;
                     self.execute(other);
@@ -78,7 +80,10 @@ impl Leader {
     #[inline(never)]
     fn execute(&mut self, command: Command) {
         match command {
-            Command::None | Command::Post { .. } | Command::HandBack { .. } => {}
+            Command::None
+            | Command::Post { .. }
+            | Command::HandBack { .. }
+            | Command::Discard { .. } => {}
             Command::Cancel { request, comm, target } => self.cancel(request, comm, &target),
             Command::Probe { request, comm, target, take } => {
                 self.probe(request, comm, &target, take)
@@ -202,6 +207,16 @@ impl Leader {
                 *slot = Completion::Received { request, message: *message, late: true };
             });
         }
+    }
+
+    /// Gives the memory of a message back that is in no chain any more and nobody will receive.
+    #[cold]
+    fn discard(&mut self, entry: u32) {
+        let held = self.unexpected.entry(entry);
+        if held.protocol == Protocol::Rendezvous {
+            self.shared.regions.give_up(RegionKey(held.payload[0]));
+        }
+        self.unexpected.free(entry);
     }
 
     /// Looks for the receive in the one chain where it can be.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::CommId;
+use crate::descriptor::NIL;
 use crate::message::Message;
 use crate::nic::{NicName, Shared};
 use crate::region::RegionKey;
@@ -50,11 +51,43 @@ impl ForwardedRequest {
 
 /// An unexpected message that a matched probe took out of matching; receive it with
 /// [`receive`](crate::HostPort::receive).
-#[derive(PartialEq, Eq, Debug)]
+///
+/// Dropped instead, it is lost: the NIC gives its memory back when the host next polls, and a sender
+/// that waits for it is told.
+#[must_use = "the message is lost unless it is received"]
 pub struct TakenMessage {
-    pub(crate) entry: u32,
-    /// Which NIC holds it.
-    pub(crate) nic: NicName,
+    shared: Arc<Shared>,
+    /// `NIL`: received.
+    entry: u32,
+}
+
+impl TakenMessage {
+    pub(crate) fn new(shared: &Arc<Shared>, entry: u32) -> Self {
+        Self { shared: shared.clone(), entry }
+    }
+
+    pub(crate) fn is_on(&self, nic: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, nic)
+    }
+
+    /// The entry, for a command that receives it.
+    pub(crate) fn receive(mut self) -> u32 {
+        core::mem::replace(&mut self.entry, NIL)
+    }
+}
+
+impl Drop for TakenMessage {
+    fn drop(&mut self) {
+        if self.entry != NIL {
+            self.shared.dropped.put(self.entry);
+        }
+    }
+}
+
+impl fmt::Debug for TakenMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TakenMessage").field("entry", &self.entry).finish_non_exhaustive()
+    }
 }
 
 /// The command queue is full; poll for completions and try again.
@@ -78,36 +111,42 @@ pub enum Payload {
     Rendezvous(RemoteData),
 }
 
-/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it releases the
-/// sender.
-#[derive(Debug)]
+/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it tells the sender
+/// that its message was not received.
 pub struct RemoteData {
     shared: Arc<Shared>,
     key: RegionKey,
+    read: bool,
 }
 
 impl RemoteData {
     pub(crate) fn new(shared: &Arc<Shared>, key: RegionKey) -> Self {
-        shared.life.add_remote_reader();
-        Self { shared: shared.clone(), key }
+        Self { shared: shared.clone(), key, read: false }
     }
 
     /// RDMA read: copies as much as fits into `target`, releases the sender, and returns the number
-    /// of bytes copied.
-    pub fn read(self, target: &mut [u8]) -> usize {
-        let copied = self.shared.regions.read(self.key, |bytes| {
+    /// of bytes copied. `None`: the NIC has stopped, and the sender has taken its buffer back.
+    pub fn read(mut self, target: &mut [u8]) -> Option<usize> {
+        self.read = true;
+        self.shared.regions.read_on_host(self.key, |bytes| {
             let length = bytes.len().min(target.len());
             target[..length].copy_from_slice(&bytes[..length]);
             length
-        });
-        copied.unwrap_or(0)
+        })
     }
 }
 
 impl Drop for RemoteData {
     fn drop(&mut self) {
-        self.shared.regions.finish(self.key);
-        self.shared.life.remove_remote_reader();
+        if !self.read {
+            self.shared.regions.give_up(self.key);
+        }
+    }
+}
+
+impl fmt::Debug for RemoteData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteData").field("key", &self.key).finish_non_exhaustive()
     }
 }
 

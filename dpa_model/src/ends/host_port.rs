@@ -174,14 +174,14 @@ impl HostPort {
         buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<RequestId, (CommandQueueFull, TakenMessage, Vec<u8>)> {
-        assert_eq!(message.nic, self.nic(), "the message is held by another NIC");
+        assert!(message.is_on(&self.shared), "the message is held by another NIC");
         if !self.has_room() {
             return Err((CommandQueueFull, message, buffer));
         }
         let (request, address, capacity) = self.lend(CommId(u32::MAX), None, buffer);
         let command = Command::Receive {
             request: request.0,
-            entry: message.entry,
+            entry: message.receive(),
             buffer: address,
             capacity,
         };
@@ -299,7 +299,7 @@ impl HostPort {
         let ready = |port: &Self| port.shared.completions.stamp_if_ready(position).is_some();
         // What was read is given back, and that may be what the NIC waits for: so one more look. A
         // poll that fails has then had no effect since its last look, see `Wait::pause`.
-        if !ready(self) && !(self.release() && ready(self)) {
+        if !ready(self) && !(self.give_back() && ready(self)) {
             return false;
         }
         self.results_head += 1;
@@ -325,6 +325,31 @@ impl HostPort {
             self.release();
         }
         true
+    }
+
+    /// Gives back what was read and what was dropped. Returns whether there was any.
+    #[inline]
+    fn give_back(&mut self) -> bool {
+        let released = self.release();
+        let dropped = self.shared.dropped.any() && self.discard_dropped();
+        released || dropped
+    }
+
+    /// Tells the NIC which taken messages nobody will receive, as far as the command queue has
+    /// room.
+    #[cold]
+    fn discard_dropped(&mut self) -> bool {
+        let mut any = false;
+        let shared = self.shared.clone();
+        shared.dropped.take_all(|entry| {
+            if self.has_room() {
+                self.push(Command::Discard { entry }, 0);
+                any = true;
+            } else {
+                shared.dropped.put(entry);
+            }
+        });
+        any
     }
 
     /// Gives back what was read. Returns whether there was any.
@@ -367,13 +392,12 @@ impl HostPort {
             Completion::Probed { request, found } => {
                 let request = RequestId(request);
                 self.end(request);
-                let nic = self.nic();
                 Event::Probed {
                     request,
                     found: found.map(|found| found.0),
                     taken: found
                         .and_then(|(_, entry)| entry)
-                        .map(|entry| TakenMessage { entry, nic }),
+                        .map(|entry| TakenMessage::new(&self.shared, entry)),
                 }
             }
             Completion::ProbeForwarded { request, take } => {
@@ -500,7 +524,6 @@ impl Drop for HostPort {
             }
         }
         // Otherwise the buffers still lent are leaked: the NIC may yet write them.
-        self.shared.life.remove_remote_reader();
     }
 }
 

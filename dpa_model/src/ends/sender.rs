@@ -8,7 +8,7 @@ use core::fmt;
 use crate::arrivals::NotReady;
 use crate::message::{Entry, INLINE_BYTES, Protocol, inline_words};
 use crate::nic::Shared;
-use crate::region::RegionKey;
+use crate::region::{Ended, RegionKey};
 use crate::sync::Wait;
 use crate::{Envelope, Hashes};
 
@@ -16,7 +16,8 @@ use crate::{Envelope, Hashes};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The completion queue is full, no bounce buffer is free, or no region: try again later.
+    /// The completion queue is full or no bounce buffer is free, or another sender is making
+    /// regions: try again later.
     ReceiverNotReady,
     /// Longer than an eager message may be; use rendezvous.
     TooLong {
@@ -25,6 +26,8 @@ pub enum SendError {
         /// Most bytes allowed.
         limit: usize,
     },
+    /// The receiver took the message and gave it up, so that nobody receives it.
+    NotReceived,
     /// The NIC has stopped.
     Stopped,
 }
@@ -36,6 +39,7 @@ impl fmt::Display for SendError {
             Self::TooLong { length, limit } => {
                 write!(f, "the message has {length} bytes, at most {limit} are allowed")
             }
+            Self::NotReceived => f.write_str("the receiver gave the message up"),
             Self::Stopped => f.write_str("the NIC has stopped"),
         }
     }
@@ -148,29 +152,45 @@ impl Sender {
     pub fn try_send_rendezvous(
         &mut self,
         envelope: Envelope,
-        buffer: Vec<u8>,
+        mut buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         let length = buffer.len();
         let Ok(wire_length) = u32::try_from(length) else {
             return Err((SendError::TooLong { length, limit: u32::MAX as usize }, buffer));
         };
-        let key = match self.shared.regions.register(buffer) {
-            Ok(key) => key,
-            Err(buffer) => {
-                self.shared.sender_counters.no_region.add_shared(1);
-                return Err((SendError::ReceiverNotReady, buffer));
+        loop {
+            // First, so that a try that fails leaves nothing behind that others could have seen.
+            if let Err(error) = self.look() {
+                return Err((error, buffer));
             }
-        };
-        let position = match self.claim(false) {
-            Ok(position) => position,
-            Err(error) => {
-                self.shared.regions.finish(key);
-                return Err((error, self.shared.regions.take(key).unwrap_or_default()));
-            }
-        };
-        self.fill(position, envelope, wire_length, Protocol::Rendezvous, [key.0, 0, 0], stamp);
-        Ok(SendRequest { shared: self.shared.clone(), key, done: false })
+            let key = match self.shared.regions.register(buffer) {
+                Ok(key) => key,
+                Err(buffer) => return Err((SendError::ReceiverNotReady, buffer)),
+            };
+            let Ok(position) = self.claim(false) else {
+                // Another sender was faster.
+                // SAFETY: the message was not sent.
+                let back = unsafe { self.shared.regions.reclaim(key) };
+                buffer = back.map(Ended::into_buffer).unwrap_or_default();
+                continue;
+            };
+            self.fill(position, envelope, wire_length, Protocol::Rendezvous, [key.0, 0, 0], stamp);
+            return Ok(SendRequest { shared: self.shared.clone(), key, done: false });
+        }
+    }
+
+    /// Whether a message without a bounce buffer could be placed now.
+    fn look(&mut self) -> Result<(), SendError> {
+        let shared = &*self.shared;
+        if shared.life.stopped() {
+            return Err(SendError::Stopped);
+        }
+        if !shared.arrivals.has_room(&mut self.head) {
+            shared.sender_counters.queue_full.add_shared(1);
+            return Err(SendError::ReceiverNotReady);
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -227,34 +247,45 @@ pub struct SendRequest {
 
 impl SendRequest {
     /// The buffer, once the receiver has read it; `None` before, and after it was handed out.
-    pub fn test(&mut self) -> Option<Vec<u8>> {
+    ///
+    /// # Errors
+    /// [`SendError::Stopped`] if the receiver went away first, [`SendError::NotReceived`] if it
+    /// gave the message up; inside the result, with the buffer.
+    pub fn test(&mut self) -> Option<Result<Vec<u8>, (SendError, Vec<u8>)>> {
         if self.done {
             return None;
         }
-        let buffer = self.shared.regions.take(self.key);
-        self.done = buffer.is_some();
-        buffer
+        let regions = &self.shared.regions;
+        let ended = match regions.take(self.key) {
+            None if self.shared.life.stopped() => {
+                // SAFETY: the NIC has stopped. If the host is reading now, it will say so.
+                unsafe { regions.reclaim(self.key) }
+            }
+            ended => ended,
+        }?;
+        self.done = true;
+        Some(match ended {
+            Ended::Read(buffer) => Ok(buffer),
+            Ended::Unread(buffer) if self.shared.life.stopped() => {
+                Err((SendError::Stopped, buffer))
+            }
+            Ended::Unread(buffer) => Err((SendError::NotReceived, buffer)),
+        })
     }
 
-    /// Waits for the receiver to read the buffer.
+    /// Waits for the receiver to read the buffer; empty if [`test`](Self::test) handed it out.
     ///
     /// # Errors
-    /// [`SendError::Stopped`] with the buffer, if the receiver went away without reading it.
+    /// As [`test`](Self::test).
     pub fn wait(mut self) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
         let mut wait = Wait::new();
-        loop {
-            if let Some(buffer) = self.test() {
-                return Ok(buffer);
-            }
-            if self.shared.life.over() {
-                self.done = true;
-                // SAFETY: the NIC has stopped and the host closed its port: nobody will read the
-                // region.
-                let buffer = unsafe { self.shared.regions.reclaim(self.key) };
-                return Err((SendError::Stopped, buffer.unwrap_or_default()));
+        while !self.done {
+            if let Some(result) = self.test() {
+                return result;
             }
             wait.pause();
         }
+        Ok(Vec::new())
     }
 }
 

@@ -73,8 +73,9 @@ fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) 
         nic.regions.finish(key);
     }
     charge!(rendezvous());
-    // SAFETY: as in `move_data`.
-    nic.regions.read(key, |bytes| unsafe { target.put(capacity, bytes) });
+    // SAFETY: the NIC runs this, with a message that it has and then gives away; the target as in
+    // `move_data`.
+    unsafe { nic.regions.read(key, |bytes| target.put(capacity, bytes)) };
     nic.regions.finish(key);
 }
 

@@ -173,10 +173,11 @@ impl Source {
     /// Takes back the buffers that were read.
     fn collect(&mut self) {
         for _ in 0..self.exposed.len() {
-            match self.exposed.pop_front().map(SendRequest::test) {
-                Some(Ok(buffer)) => self.spare.push(buffer),
-                Some(Err(request)) => self.exposed.push_back(request),
-                None => return,
+            let Some(mut request) = self.exposed.pop_front() else { return };
+            match request.test() {
+                // What nobody received is missed where it should have come.
+                Some(Ok(buffer) | Err((_, buffer))) => self.spare.push(buffer),
+                None => self.exposed.push_back(request),
             }
         }
     }

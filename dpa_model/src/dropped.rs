@@ -1,0 +1,59 @@
+//! Messages that a matched probe took and nobody will receive: what held them was dropped.
+//!
+//! **State.** `head` and `next[entry]`: a list of entries of the unexpected store, in which an entry
+//! is at most once. Any thread puts one in; the host's port takes them all out and tells the NIC.
+//!
+//! **Orderings.** `put`: head, Release -> `take_all`: Acquire publishes the links. **Progress.**
+//! Lock-free. Nothing is ever taken out but everything, so an entry seen as head stays the head
+//! until the exchange or the exchange fails.
+
+use alloc::boxed::Box;
+
+use crate::descriptor::NIL;
+use crate::sync::{Acquire, AtomicU32, Relaxed, Release};
+
+#[derive(Debug)]
+pub(crate) struct Dropped {
+    head: AtomicU32,
+    next: Box<[AtomicU32]>,
+}
+
+impl Dropped {
+    pub(crate) const ENTRY_BYTES: usize = size_of::<AtomicU32>();
+
+    pub(crate) fn new(entries: usize) -> Self {
+        Self {
+            head: AtomicU32::new(NIL),
+            next: (0..entries).map(|_| AtomicU32::new(NIL)).collect(),
+        }
+    }
+
+    /// Puts an entry in.
+    pub(crate) fn put(&self, entry: u32) {
+        let mut head = self.head.load(Relaxed);
+        loop {
+            self.next[entry as usize].store(head, Relaxed);
+            match self.head.compare_exchange(head, entry, Release, Relaxed) {
+                Ok(_) => return,
+                Err(newer) => head = newer,
+            }
+        }
+    }
+
+    /// Whether there is any.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.head.load(Relaxed) != NIL
+    }
+
+    /// Takes all out, and hands each over.
+    pub(crate) fn take_all(&self, mut each: impl FnMut(u32)) {
+        let mut current = self.head.swap(NIL, Acquire);
+        while current != NIL {
+            // Read first: `each` may put it in again.
+            let next = self.next[current as usize].load(Relaxed);
+            each(current);
+            current = next;
+        }
+    }
+}

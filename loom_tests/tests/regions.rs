@@ -1,0 +1,261 @@
+//! Registered memory: shared by senders, read by the NIC or by the host, and given back at the end of
+//! either.
+#![cfg(dpamatch_loom)]
+
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex};
+
+use dpa_model::{
+    CommId, Event, HostPort, NicConfig, Options, Payload, RemoteData, SendError, Wait,
+};
+use loom_tests::race::{Ends, Parts, Role, build, lead, model, run};
+use loom_tests::stream::{envelope, payload, selector, tiny};
+
+const LENGTH: usize = 40;
+/// A communicator that the NIC does not have: its messages go on to the host.
+const SOFTWARE: u32 = 1;
+
+/// Sends and waits for the buffer, `count` times.
+fn send(mut sender: ManuallyDrop<dpa_model::Sender>, source: u32, count: u64) -> Role {
+    Box::new(move || {
+        for number in 0..count {
+            let (mut bytes, mut wait) = (payload(number, LENGTH), Wait::new());
+            let sent = loop {
+                match sender.try_send_rendezvous(envelope(0, source, 7), bytes, 0) {
+                    Ok(sent) => break sent,
+                    Err((SendError::ReceiverNotReady, back)) => bytes = back,
+                    Err(other) => panic!("{other:?}"),
+                }
+                wait.pause();
+            };
+            assert_eq!(sent.wait(), Ok(payload(number, LENGTH)), "another message's buffer");
+        }
+        Ends::default()
+    })
+}
+
+#[test]
+fn two_senders_share_a_region_and_add_others() {
+    let expected = ["clean", "regions_added"];
+    model("regions/two senders", 3, Some(2), &expected, &[], |rotation, paths| {
+        let mut parts = build(NicConfig { completion_queue: 4, ..tiny(1, 1, Options::default()) });
+        let any = selector(None, Some(7));
+        let mut posted = Vec::new();
+        for _ in 0..3 {
+            let request = parts.host.post(CommId(0), any, vec![0; 64], 0);
+            posted.push((request.expect("room for a command"), any));
+        }
+        parts.leader.round(1);
+        let second = ManuallyDrop::new((*parts.sender).clone());
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 3),
+            send(parts.sender, 0, 2),
+            send(second, 1, 1),
+        ];
+        let mut ends = run(roles, rotation);
+        (ends.posted, ends.host) = (posted, Some(parts.host));
+        assert_eq!(ends.replay(paths), (0, 0));
+    });
+}
+
+#[test]
+fn a_sender_sees_the_nics_end() {
+    // The NIC runs two rounds and is gone; the host keeps its port. The buffer comes back anyhow.
+    let expected = ["read", "not read", "not sent"];
+    model("regions/the NIC's end", 2, None, &expected, &[], |rotation, paths| {
+        let mut parts = build(tiny(1, 1, Options::default()));
+        let wanted = selector(Some(0), Some(7));
+        parts.host.post(CommId(0), wanted, vec![0; 64], 0).expect("room for a command");
+        parts.leader.round(1);
+        let mut leader = parts.leader;
+        let end: Role = Box::new(move || {
+            leader.round(1);
+            leader.round(1);
+            drop(ManuallyDrop::into_inner(leader));
+            Ends::default()
+        });
+        let mut sender = parts.sender;
+        let how = Arc::new(Mutex::new(""));
+        let note = Arc::clone(&how);
+        let send: Role = Box::new(move || {
+            let bytes = payload(3, LENGTH);
+            let sent = sender.try_send_rendezvous(envelope(0, 0, 7), bytes.clone(), 0);
+            let (result, unsent) = match sent {
+                Ok(request) => (request.wait(), "not read"),
+                Err(error) => (Err(error), "not sent"),
+            };
+            *note.lock().expect("no panic") = match result {
+                Ok(back) => {
+                    assert_eq!(back, bytes);
+                    "read"
+                }
+                Err(back) => {
+                    assert_eq!(back, (SendError::Stopped, bytes));
+                    unsent
+                }
+            };
+            Ends::default()
+        });
+        run(vec![end, send], rotation);
+        let how = *how.lock().expect("no panic");
+        paths.note(how);
+        let mut host = ManuallyDrop::into_inner(parts.host);
+        let received = std::iter::from_fn(|| host.poll()).any(|event| match event {
+            Event::Received { buffer, .. } => buffer[..LENGTH] == payload(3, LENGTH),
+            _ => false,
+        });
+        assert_eq!(received, how == "read");
+    });
+}
+
+/// A message for the host that was sent on, its data still at the sender.
+fn forwarded(parts: &mut Parts) -> (RemoteData, dpa_model::SendRequest) {
+    let sent = parts.sender.try_send_rendezvous(envelope(SOFTWARE, 0, 7), payload(5, LENGTH), 0);
+    parts.leader.round(1);
+    match parts.host.poll() {
+        Some(Event::ArrivalForwarded { payload: Payload::Rendezvous(data), .. }) => {
+            (data, sent.expect("room"))
+        }
+        other => panic!("unexpected event {other:?}"),
+    }
+}
+
+fn read(data: RemoteData) -> bool {
+    let mut target = [0; LENGTH];
+    let read = data.read(&mut target);
+    assert!(read.is_none() || target == payload(5, LENGTH)[..], "the data of another message");
+    read.is_some()
+}
+
+#[test]
+fn host_and_sender_race_for_the_data_after_the_nics_end() {
+    let expected = ["host", "sender"];
+    model("regions/after the NIC's end", 3, None, &expected, &[], |rotation, paths| {
+        let mut parts = build(tiny(1, 1, Options::default()));
+        let (data, request) = forwarded(&mut parts);
+        let leader = parts.leader;
+        let end: Role = Box::new(move || {
+            drop(ManuallyDrop::into_inner(leader));
+            Ends::default()
+        });
+        let results = Arc::new(Mutex::new((None, None)));
+        let (host, sender) = (Arc::clone(&results), Arc::clone(&results));
+        let read: Role = Box::new(move || {
+            let read = read(data);
+            host.lock().expect("no panic").0 = Some(read);
+            Ends::default()
+        });
+        let wait: Role = Box::new(move || {
+            let result = request.wait();
+            let (Ok(back) | Err((_, back))) = &result;
+            assert_eq!(*back, payload(5, LENGTH), "the buffer comes back");
+            sender.lock().expect("no panic").1 = Some(result.is_ok());
+            Ends::default()
+        });
+        run(vec![end, read, wait], rotation);
+        let results = *results.lock().expect("no panic");
+        assert!(matches!(results, (Some(read), Some(told)) if read == told), "{results:?}");
+        paths.note(if results.0 == Some(true) { "host" } else { "sender" });
+    });
+}
+
+#[test]
+fn the_reader_frees_what_the_sender_abandons() {
+    for given_up in [false, true] {
+        let name = if given_up { "regions/abandoned, given up" } else { "regions/abandoned, read" };
+        model(name, 2, None, &[], &["regions_added"], move |rotation, paths| {
+            let mut parts = build(tiny(1, 1, Options::default()));
+            let (data, request) = forwarded(&mut parts);
+            let reader: Role = Box::new(move || {
+                if given_up {
+                    drop(data);
+                } else {
+                    assert!(read(data), "the sender left it to the reader");
+                }
+                Ends::default()
+            });
+            let abandon: Role = Box::new(move || {
+                drop(request);
+                Ends::default()
+            });
+            run(vec![reader, abandon], rotation);
+            // There is one region: it must be free again.
+            drop(forwarded(&mut parts));
+            paths.add(&parts.leader.monitor().counts());
+        });
+    }
+}
+
+#[test]
+fn a_taken_message_is_dropped_while_the_host_polls() {
+    let expected = ["given back at once", "given back later"];
+    model("regions/dropped message", 2, None, &expected, &[], |rotation, paths| {
+        let mut parts = build(NicConfig { unexpected: 1, ..tiny(1, 1, Options::default()) });
+        parts.sender.try_send(envelope(0, 0, 7), &payload(1, 8), 0).expect("room");
+        parts.leader.round(1);
+        parts.host.probe(CommId(0), selector(None, None), true, 0).expect("room for a command");
+        parts.leader.round(1);
+        let taken = std::iter::from_fn(|| parts.host.poll()).find_map(|event| match event {
+            Event::Probed { taken, .. } => taken,
+            _ => None,
+        });
+        let mut host = parts.host;
+        let poll: Role = Box::new(move || {
+            assert!(host.poll().is_none());
+            Ends { host: Some(host), ..Ends::default() }
+        });
+        let forget: Role = Box::new(move || {
+            drop(taken.expect("the message is there"));
+            Ends::default()
+        });
+        let mut ends = run(vec![poll, forget], rotation);
+        let (leader, host) = (&mut parts.leader, ends.host.as_mut().expect("the role ended"));
+        let commands = |leader: &dpa_model::Leader| leader.monitor().counts().boundary.commands;
+        let before = commands(leader);
+        leader.round(1);
+        let at_once = commands(leader) > before;
+        paths.note(if at_once { "given back at once" } else { "given back later" });
+        assert!(host.poll().is_none());
+        leader.round(1);
+        parts.sender.try_send(envelope(0, 0, 7), &payload(2, 8), 0).expect("room");
+        leader.round(1);
+        assert_eq!(leader.monitor().counts().boundary.fallback_unexpected, 0, "the entry is lost");
+    });
+}
+
+#[test]
+fn the_host_goes_away_while_a_block_runs() {
+    let expected = ["stopped first", "port first"];
+    model("regions/port dropped", 2, None, &expected, &[], |rotation, paths| {
+        let mut parts = build(tiny(1, 1, Options::default()));
+        let wanted = selector(Some(0), Some(7));
+        parts.host.post(CommId(0), wanted, vec![0; 64], 0).expect("room for a command");
+        parts.leader.round(1);
+        parts.sender.try_send(envelope(0, 0, 7), &payload(1, 8), 0).expect("room");
+        let mut leader = parts.leader;
+        let serve: Role = Box::new(move || {
+            let mut wait = Wait::new();
+            while !leader.should_stop() {
+                if leader.round(1) == dpa_model::Round::Idle {
+                    wait.pause();
+                }
+            }
+            drop(ManuallyDrop::into_inner(leader));
+            Ends::default()
+        });
+        let stopped = Arc::new(Mutex::new(false));
+        let note = Arc::clone(&stopped);
+        let mut host: HostPort = ManuallyDrop::into_inner(parts.host);
+        let leave: Role = Box::new(move || {
+            host.ask_to_stop();
+            while host.poll().is_some() {}
+            *note.lock().expect("no panic") = host.is_stopped();
+            drop(host);
+            Ends::default()
+        });
+        run(vec![serve, leave], rotation);
+        let stopped = *stopped.lock().expect("no panic");
+        paths.note(if stopped { "stopped first" } else { "port first" });
+        assert_eq!(parts.sender.try_send(envelope(0, 0, 7), &[], 0), Err(SendError::Stopped));
+    });
+}

@@ -1,0 +1,178 @@
+//! Round and round with tables that fit exactly: whatever leaked would soon be missing, and the
+//! fallback to software would hide it. So its counters must stay 0.
+
+use dpa_model::{CommId, Envelope, Event, HostPort, Leader, Nic, NicConfig, Round};
+use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig};
+use dpamatch::{Hints, Rank, Selector, SourceSel, Tag, TagSel};
+
+const ROUNDS: usize = 200;
+
+fn tag(number: u32) -> Tag {
+    Tag::new(number).expect("a small tag")
+}
+
+/// Room for two of everything.
+fn exact() -> NicConfig {
+    NicConfig {
+        receives: 2,
+        bins: 4,
+        communicators: 2,
+        eager_limit: 64,
+        unexpected: 2,
+        unexpected_buffers: 2,
+        regions: 2,
+        ..NicConfig::default()
+    }
+}
+
+fn round(endpoint: &mut Endpoint, world: &Communicator, length: usize) {
+    let mut peer = endpoint.sender(world, Rank::default());
+    let bytes = vec![5; length];
+    let mut send = |endpoint: &mut Endpoint| {
+        endpoint.send(&mut peer, tag(1), &bytes).expect("sent");
+    };
+    let post = |endpoint: &mut Endpoint| {
+        endpoint.post_recv(world, SourceSel::Any, TagSel::Any, vec![0; length]).expect("posted")
+    };
+    // Expected, cancelled.
+    let requests = [post(endpoint), post(endpoint)];
+    send(endpoint);
+    endpoint.cancel(&requests[1]).expect("asked");
+    let mut results = endpoint.wait_all(requests).into_iter();
+    assert_eq!(results.next().expect("two").expect("received").bytes(), bytes);
+    assert!(results.next().expect("two").is_err());
+    // Unexpected, and taken by a probe: both stand in the store at a time.
+    send(endpoint);
+    send(endpoint);
+    let matched = endpoint.mprobe(world, SourceSel::Any, tag(1)).expect("there");
+    let late = post(endpoint);
+    assert_eq!(endpoint.wait(late).expect("received").bytes(), bytes);
+    assert_eq!(endpoint.mrecv(matched, vec![0; length]).expect("received").bytes(), bytes);
+    // A send whose request is dropped: before the message is read, and after.
+    let mut peer = endpoint.sender(world, Rank::default());
+    for before in [true, false] {
+        let mut sent = Some(peer.try_issend(tag(2), bytes.clone()).expect("sent"));
+        sent.take_if(|_| before);
+        let received = endpoint.recv(world, SourceSel::Any, tag(2), vec![0; length]);
+        assert_eq!(received.expect("received").bytes(), bytes);
+    }
+}
+
+#[test]
+fn nothing_leaks() {
+    for drive in [Drive::Caller, Drive::threads()] {
+        let config = EndpointConfig { nic: exact(), drive, ..EndpointConfig::default() };
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        // Payloads in the entry, in a buffer, at the sender.
+        for number in 0..ROUNDS {
+            let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+            assert!(world.is_offloaded());
+            round(&mut endpoint, &world, [8, 60, 200][number % 3]);
+            endpoint.free_comm(world).expect("nothing is left");
+        }
+        let (counts, software) = endpoint.counts();
+        let fallbacks = counts.boundary.fallback_receives
+            + counts.boundary.fallback_unexpected
+            + counts.boundary.fallback_tables;
+        assert_eq!((fallbacks, counts.regions_added), (0, 0), "{counts:?}");
+        assert_eq!((software.posts, software.arrivals), (0, 0), "{software:?}");
+        assert_eq!(counts.boundary.unexpected_bytes_high, 2 * 60, "{counts:?}");
+    }
+}
+
+/// A communicator's number is used again after messages of it were sent on to software.
+#[test]
+fn a_number_that_is_used_again_comes_back_from_software() {
+    let mut endpoint = Endpoint::new(&EndpointConfig {
+        nic: NicConfig { receives: 1, ..exact() },
+        ..EndpointConfig::default()
+    })
+    .expect("a NIC can be built");
+    for round in 0..5 {
+        let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        assert!(comm.is_offloaded());
+        endpoint.progress();
+        endpoint.progress();
+        let mut peer = endpoint.sender(&comm, Rank::default());
+        let before = endpoint.counts().0.boundary.arrivals_forwarded;
+        endpoint.send(&mut peer, tag(0), b"on the NIC").expect("sent");
+        let received = endpoint.recv(&comm, SourceSel::Any, tag(0), vec![0; 10]);
+        assert_eq!(received.expect("received").bytes(), b"on the NIC");
+        assert_eq!(endpoint.counts().0.boundary.arrivals_forwarded, before, "round {round}");
+        // Then to software, and freed there.
+        let requests = [(); 2].map(|()| {
+            endpoint.post_recv(&comm, SourceSel::Any, tag(0), vec![0; 4]).expect("posted")
+        });
+        requests.iter().for_each(|request| endpoint.cancel(request).expect("asked"));
+        assert!(endpoint.wait_all(requests).iter().all(Result::is_err));
+        drop(peer);
+        endpoint.free_comm(comm).expect("nothing is left");
+    }
+    assert_eq!(endpoint.counts().0.boundary.fallback_receives, 5);
+}
+
+fn only(host: &mut HostPort) -> Event {
+    let event = host.poll().expect("an event");
+    assert!(host.poll().is_none());
+    event
+}
+
+fn executed(leader: &mut Leader, host: &mut HostPort) -> Event {
+    assert_eq!(leader.round(1), Round::Worked);
+    only(host)
+}
+
+/// What was sent on before a communicator was created is older than all that it then receives.
+#[test]
+fn create_remembers_what_was_sent_on() {
+    let Nic { mut leader, mut host, mut sender, .. } =
+        Nic::new(&NicConfig::default()).expect("a NIC can be built");
+    let (comm, any) = (CommId(3), Selector::new(SourceSel::Any, TagSel::Any));
+    sender.try_send(Envelope { comm, ..Envelope::default() }, b"early", 0).expect("room");
+    assert!(matches!(executed(&mut leader, &mut host), Event::ArrivalForwarded { .. }));
+    host.create(comm, 4, Hints::default(), 0).expect("room");
+    assert!(matches!(executed(&mut leader, &mut host), Event::Created { offloaded: true, .. }));
+    host.post(comm, any, vec![0; 8], 0).expect("room");
+    let event = executed(&mut leader, &mut host);
+    assert!(matches!(event, Event::PostForwarded { .. }), "the host has its message: {event:?}");
+}
+
+/// Software that a matched probe emptied offers the communicator back.
+#[test]
+fn a_matched_probe_can_end_a_fallback() {
+    let config = EndpointConfig {
+        nic: NicConfig { unexpected: 1, unexpected_buffers: 1, ..exact() },
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+    let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let mut peer = endpoint.sender(&world, Rank::default());
+    for number in 1..=2 {
+        endpoint.send(&mut peer, tag(number), b"any").expect("sent");
+    }
+    endpoint.probe(&world, SourceSel::Any, tag(2)).expect("in software");
+    assert_eq!(endpoint.counts().1.arrivals, 1);
+    let matched = endpoint.mprobe(&world, SourceSel::Any, tag(2)).expect("there");
+    while endpoint.progress() {}
+    assert_eq!(endpoint.counts().0.boundary.resumed, 1);
+    assert_eq!(endpoint.mrecv(matched, vec![0; 3]).expect("received").bytes(), b"any");
+}
+
+#[test]
+fn wait_any_takes_the_first_that_has_ended() {
+    let mut endpoint = Endpoint::new(&EndpointConfig::default()).expect("a NIC can be built");
+    let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let mut peer = endpoint.sender(&world, Rank::default());
+    let post = |endpoint: &mut Endpoint, number| {
+        Some(endpoint.post_recv(&world, SourceSel::Any, tag(number), vec![0; 4]).expect("posted"))
+    };
+    let mut requests: Vec<_> = (0..4).map(|number| post(&mut endpoint, number)).collect();
+    for number in [3, 1, 2] {
+        endpoint.send(&mut peer, tag(number), b"some").expect("sent");
+    }
+    while endpoint.progress() {}
+    for place in [1, 2, 3] {
+        assert_eq!(endpoint.wait_any(&mut requests).map(|(place, _)| place), Some(place));
+    }
+    assert!(requests[0].is_some());
+}
