@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dpa_model::{FastPath, Hints, InlineHashes, NicConfig, Options, Removal};
+use dpa_model::{FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal};
 use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::{EngineOptions, Fallback, find};
 use dpamatch::stream::{Event, Generator, Outcome, Profile, StreamMatcher};
@@ -69,7 +69,8 @@ fn tame(events: &mut [Event]) {
 }
 
 fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
-    let handlers: usize = random.random_range(1..=64);
+    let widest = pick(random, &[8, 64, HANDLERS_MAX]);
+    let handlers: usize = random.random_range(1..=widest);
     let depth = handlers.next_power_of_two();
     let deep = |random: &mut ChaCha8Rng| depth * pick(random, &[1, 1, 2, 16]);
     // Half of the NICs have room for everything, so that the NIC does the matching; the others fall
@@ -97,6 +98,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
             early_check: random.random(),
             removal: pick(random, &[Removal::Lazy, Removal::Eager, Removal::Deferred]),
             inline_hashes: pick(random, &hashes),
+            always_shared: random.random(),
             ..Options::default()
         },
         ..NicConfig::default()

@@ -7,8 +7,7 @@
 //!
 //! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next`
 //! from any descriptor of the chain, also one unlinked in this block, visits every later receive
-//! that is still posted (S17). B3: while a receive is `CONSUMED` and not `UNLINKED` it is in its
-//! chain.
+//! that is still posted (S17). B3: while a receive is `CONSUMED` it is in its chain.
 //!
 //! **Orderings.** `lock`: taken with Acquire, given with Release; it orders removers among each
 //! other. Searchers take no lock and need none, see descriptor.rs.
@@ -80,32 +79,10 @@ impl Bin {
         tail != NIL
     }
 
-    /// Unlinks a consumed receive as the block's only worker, or as the boundary: nobody else uses
-    /// the bin.
-    #[inline]
-    pub(crate) fn remove_alone(&self, receives: &[Descriptor], receive: u32) {
-        let descriptor = &receives[receive as usize];
-        if descriptor.state.load(Relaxed) == state::UNLINKED {
-            return;
-        }
-        if self.head() != receive {
-            return self.unlink_up_to(receives, receive);
-        }
-        // The oldest of its chain: by far the commonest.
-        let next = descriptor.next.load(Relaxed);
-        self.head.store(next, Relaxed);
-        if next == NIL {
-            self.tail.store(NIL, Relaxed);
-        }
-        descriptor.state.store(state::UNLINKED, Relaxed);
-        self.length.store(self.length() - 1, Relaxed);
-    }
-
-    /// Takes a receive out of the chain and makes it free at once, as the block's only worker.
-    /// `before`: what stood before it when the block began, or anything; if that still holds,
-    /// nothing has to be walked.
+    /// Takes a receive out of the chain where nobody else uses the bin, and makes it free. `before`:
+    /// what stood before it once, or anything; if that still holds, nothing has to be walked.
     #[inline(always)]
-    pub(crate) fn take_out(&self, receives: &[Descriptor], receive: u32, before: u32) {
+    pub(crate) fn unlink(&self, receives: &[Descriptor], receive: u32, before: u32) {
         let descriptor = &receives[receive as usize];
         if self.head() == receive {
             // The oldest of its chain: by far the commonest.
@@ -115,17 +92,16 @@ impl Bin {
                 self.tail.store(NIL, Relaxed);
             }
             self.length.store(self.length() - 1, Relaxed);
-        } else if !self.take_out_after(receives, receive, before) {
-            descriptor.state.store(state::CONSUMED, Relaxed);
-            self.unlink_up_to(receives, receive);
+        } else if !self.unlink_after(receives, receive, before) {
+            return self.unlink_up_to(receives, receive);
         }
         descriptor.state.store(state::FREE, Relaxed);
     }
 
-    /// Unlinks a receive behind `before`. `false`: it does not stand there. A receive that is still
-    /// posted is still in its chain (B2), so what its `next` names is, too.
+    /// Takes a receive out behind `before`. `false`: it does not stand there. A receive that is
+    /// still posted is still in its chain (B2), so what its `next` names is, too.
     #[inline]
-    fn take_out_after(&self, receives: &[Descriptor], receive: u32, before: u32) -> bool {
+    fn unlink_after(&self, receives: &[Descriptor], receive: u32, before: u32) -> bool {
         let Some(neighbour) = receives.get(before as usize) else { return false };
         if !neighbour.is_posted() || neighbour.next.load(Relaxed) != receive {
             return false;
@@ -139,10 +115,15 @@ impl Bin {
         true
     }
 
-    /// Unlinks a consumed receive while other handlers search and remove, or leaves that to the
+    /// Takes a consumed receive out while other handlers search and remove, or leaves that to the
     /// boundary. `false`: it had to, because the lock was taken.
     #[inline]
-    pub(crate) fn remove(&self, receives: &[Descriptor], receive: u32, removal: Removal) -> bool {
+    pub(crate) fn try_unlink(
+        &self,
+        receives: &[Descriptor],
+        receive: u32,
+        removal: Removal,
+    ) -> bool {
         if removal == Removal::Deferred {
             return true;
         }
@@ -158,7 +139,9 @@ impl Bin {
             }
         }
         // Read under the lock: an earlier holder may have taken it along (B3).
-        self.remove_alone(receives, receive);
+        if receives[receive as usize].state.load(Relaxed) == state::CONSUMED {
+            self.unlink(receives, receive, NIL);
+        }
         if fault!(UnlinkedLosesNext) {
             receives[receive as usize].next.store(NIL, Relaxed);
         }
@@ -166,7 +149,7 @@ impl Bin {
         true
     }
 
-    /// Walks from the head to `receive` and unlinks it and every consumed receive before it. Ends
+    /// Walks from the head to `receive` and takes out it and every consumed receive before it. Ends
     /// because of B3.
     #[inline(never)]
     fn unlink_up_to(&self, receives: &[Descriptor], receive: u32) {
@@ -174,10 +157,10 @@ impl Bin {
         let mut current = self.head();
         let mut unlinked = 0;
         while current != NIL {
-            charge!(link(current));
+            step!(LinkRead { receive: current });
             let descriptor = &receives[current as usize];
             let next = descriptor.next.load(Relaxed);
-            if descriptor.state.load(Relaxed) == state::CONSUMED {
+            if current == receive || descriptor.state.load(Relaxed) == state::CONSUMED {
                 if before == NIL {
                     self.head.store(next, Relaxed);
                 } else {
@@ -187,7 +170,7 @@ impl Bin {
                     self.tail.store(before, Relaxed);
                 }
                 // `descriptor.next` stays: a searcher may stand here (B2).
-                descriptor.state.store(state::UNLINKED, Relaxed);
+                descriptor.state.store(state::FREE, Relaxed);
                 unlinked += 1;
             } else {
                 before = current;
@@ -244,7 +227,7 @@ mod tests {
                 bin.append(&receives, receive);
             }
             for &receive in order {
-                bin.take_out(&receives, receive, hint(receive));
+                bin.unlink(&receives, receive, hint(receive));
                 left.retain(|&other| other != receive);
                 assert_eq!(chain(&bin, &receives), left, "{order:?}");
                 assert_eq!(bin.length() as usize, left.len());
@@ -260,7 +243,7 @@ mod tests {
             receives[receive as usize].state.store(state::POSTED, Relaxed);
             bin.append(&receives, receive);
         }
-        bin.take_out(&receives, 1, 0);
+        bin.unlink(&receives, 1, 0);
         bin.append(&receives, 2);
         assert_eq!(chain(&bin, &receives), [0, 2]);
     }

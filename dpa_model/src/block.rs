@@ -4,7 +4,7 @@
 //! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers;
 //! with slices of one handler this is the paper's arrangement to the letter.
 //!
-//! **State.** `published`: bits 0..8 the number of slices, bits 8.. the block's number; written by
+//! **State.** `published`: bits 0..16 the number of slices, bits 16.. the block's number; written by
 //! the leader (worker 0) to start a block that it shares with other workers. `progress[w]` (see
 //! progress.rs): the block and phase that worker w has passed; phase 1 = all handlers of slice w
 //! have booked and published their claims, 2 = all are matched, 3 = all protocol work is done. Only
@@ -14,7 +14,7 @@
 //! **Invariants.** K1: a handler's claim is constant from phase 1 of its slice to the end of the
 //! block. K2: a worker reads claims only of lower slices, after it saw their phase 1 (partial
 //! barrier: nobody waits for a higher one, O12). K3: the leader starts the next block only after
-//! phase 3 of every slice (block fence, S1); so `info`, claims and outcomes are never written while
+//! phase 3 of every slice (block fence, S1); so `info`, claims and what was taken are never written while
 //! somebody reads them.
 //!
 //! **Orderings.**
@@ -24,7 +24,7 @@
 //! | `publish`: published, Release | `published`: Acquire | `info`, everything the boundary wrote (receives, chains, views), the entries |
 //! | `reach(BOOKED)`: progress, Release | `wait_for(BOOKED)`: Acquire | claims, bookings |
 //! | `reach(MATCHED)`: progress, Release | `wait_for(MATCHED)`: Acquire | consumption by lower handlers (S13) |
-//! | `reach(FINISHED)`: progress, Release | leader's `wait_for(FINISHED)`: Acquire | outcomes, unlinked chains, the end of all reads |
+//! | `reach(FINISHED)`: progress, Release | leader's `wait_for(FINISHED)`: Acquire | what was taken, unlinked chains, the end of all reads |
 //!
 //! **Progress.** A worker blocks only on lower slices, the leader at the end on all. The lowest
 //! unfinished handler never waits, so there is no deadlock however few processors there are (S19).
@@ -38,7 +38,7 @@ use crate::progress::Progress;
 pub(crate) use crate::progress::phase;
 use crate::sync::{Acquire, AtomicU64, PlainCell, Release, Wait};
 
-const SLICE_BITS: u32 = 8;
+const SLICE_BITS: u32 = 16;
 
 /// What a block consists of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +66,8 @@ impl BlockInfo {
 pub(crate) struct Claim {
     /// The booked receive, or `NIL`.
     pub(crate) receive: u32,
-    pub(crate) sequence: u32,
+    /// [`Posted::sequence`](crate::descriptor::Posted::sequence).
+    pub(crate) sequence: u64,
     pub(crate) comm: u32,
     pub(crate) label: u64,
 }
@@ -77,7 +78,7 @@ impl Claim {
 
 /// How a handler found its result, for the statistics (S28).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Path {
+pub enum Path {
     /// No conflict at or below this handler.
     Clean,
     /// Took the receive its number further in the sequence.
@@ -88,18 +89,11 @@ pub(crate) enum Path {
     Overtaking,
 }
 
-/// What became of a handler's message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outcome {
-    /// The consumed receive; `NIL`: unexpected, or for the host.
-    pub(crate) receive: u32,
-    pub(crate) comm: u32,
-}
-
 #[derive(Debug)]
 struct Lane {
     claim: PlainCell<Claim>,
-    outcome: PlainCell<Outcome>,
+    /// The receive that the handler took; `NIL`: unexpected, or for the host.
+    taken: PlainCell<u32>,
 }
 
 #[derive(Debug)]
@@ -114,10 +108,7 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(handlers: usize, workers: usize) -> Self {
-        let lane = || Lane {
-            claim: PlainCell::new(Claim::NONE),
-            outcome: PlainCell::new(Outcome { receive: NIL, comm: NIL }),
-        };
+        let lane = || Lane { claim: PlainCell::new(Claim::NONE), taken: PlainCell::new(NIL) };
         Self {
             published: CachePadded::new(AtomicU64::new(0)),
             info: PlainCell::new(BlockInfo::default()),
@@ -169,7 +160,7 @@ impl Block {
     pub(crate) fn wait_for(&self, worker: usize, block: u64, phase: u64) -> u32 {
         let mut wait = Wait::new();
         loop {
-            charge!(look(worker, block));
+            step!(ProgressRead { worker, block });
             if self.progress[worker].has_reached(block, phase, weak!(WaitRelaxed, Acquire)) {
                 break;
             }
@@ -212,23 +203,23 @@ impl Block {
         unsafe { self.lanes[handler].claim.read(|claim| *claim) }
     }
 
-    /// Notes what became of a message.
+    /// Notes which receive a handler took.
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 3.
     #[inline(always)]
-    pub(crate) unsafe fn set_outcome(&self, handler: usize, outcome: Outcome) {
+    pub(crate) unsafe fn set_taken(&self, handler: usize, receive: u32) {
         // SAFETY: the leader reads it only after phase 3.
-        unsafe { self.lanes[handler].outcome.write(|slot| *slot = outcome) };
+        unsafe { self.lanes[handler].taken.write(|slot| *slot = receive) };
     }
 
-    /// What became of a message.
+    /// Which receive a handler took; `NIL` if none.
     ///
     /// # Safety
-    /// The caller runs the handler, or is the leader after phase 3 of its slice.
+    /// The caller is the leader after phase 3 of the handler's slice.
     #[inline(always)]
-    pub(crate) unsafe fn outcome(&self, handler: usize) -> Outcome {
-        // SAFETY: see `set_outcome`.
-        unsafe { self.lanes[handler].outcome.read(|outcome| *outcome) }
+    pub(crate) unsafe fn taken(&self, handler: usize) -> u32 {
+        // SAFETY: see `set_taken`.
+        unsafe { self.lanes[handler].taken.read(|taken| *taken) }
     }
 }

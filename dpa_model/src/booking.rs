@@ -1,14 +1,131 @@
-//! The booking word of a receive: a bit per handler (O10, S22).
+//! Who has booked a receive: a bit per handler (O10, S22).
 //!
-//! 64 bits, so the descriptor stays one line. Builds for virtual time, which ask how more handlers
-//! would do, have three such words.
+//! **Where.** The bits of the first 64 handlers are one word in the descriptor's own line, so a
+//! NIC with up to 64 handlers touches nothing else. The bits of further handlers, up to
+//! [`HANDLERS_MAX`], lie in a table beside the descriptors, three words a receive, which exists
+//! only where a NIC has such handlers. So descriptors keep their 64 bytes (O29).
+//!
+//! **Orderings.** Bookings are Relaxed: the barrier orders them for those who must see them, and
+//! the early booking check may miss one (S16).
 
-use crate::sync::{AtomicU64, Ordering};
+use alloc::boxed::Box;
 
-const WORDS: usize = if cfg!(dpamatch_virtual) { 3 } else { 1 };
+use crate::descriptor::Descriptor;
+use crate::sync::{AtomicU64, Relaxed};
 
-/// Handlers that a booking word has bits for.
-pub(crate) const BITS: usize = 64 * WORDS;
+/// Widest block: BlueField-3's DPA has 256 threads, one a handler.
+pub const HANDLERS_MAX: usize = 256;
+
+/// Handlers whose bits lie in the descriptor.
+const NEAR: usize = 64;
+
+const WORDS: usize = HANDLERS_MAX / 64;
+
+/// The bits of the handlers from [`NEAR`] on.
+#[derive(Debug)]
+pub(crate) struct FarBits([AtomicU64; WORDS - 1]);
+
+impl FarBits {
+    pub(crate) const BYTES: usize = size_of::<Self>();
+
+    /// Length of that table.
+    pub(crate) fn places(receives: usize, handlers: usize) -> usize {
+        if handlers > NEAR { receives } else { 0 }
+    }
+
+    /// A table for a NIC with so many receives and handlers; empty if nobody needs it.
+    pub(crate) fn table(receives: usize, handlers: usize) -> Box<[Self]> {
+        let places = 0..Self::places(receives, handlers);
+        places.map(|_| Self(core::array::from_fn(|_| AtomicU64::new(0)))).collect()
+    }
+
+    #[cold]
+    pub(crate) fn clear(&self) {
+        self.0.iter().for_each(|word| word.store(0, Relaxed));
+    }
+}
+
+/// The bit of a handler in its word.
+#[inline(always)]
+fn bit(handler: usize) -> u64 {
+    1 << (handler % 64)
+}
+
+/// Where the bits of all receives are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bookings<'a> {
+    pub(crate) receives: &'a [Descriptor],
+    pub(crate) far: &'a [FarBits],
+}
+
+impl<'a> Bookings<'a> {
+    #[inline(always)]
+    fn word(self, receive: u32, handler: usize) -> &'a AtomicU64 {
+        if handler < NEAR {
+            &self.receives[receive as usize].booking
+        } else {
+            &self.far[receive as usize].0[handler / 64 - 1]
+        }
+    }
+
+    /// Sets the bit of `handler` where others may book at the same time.
+    #[inline(always)]
+    pub(crate) fn book(self, receive: u32, handler: usize) {
+        let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
+        self.word(receive, handler).fetch_or(bit, Relaxed);
+    }
+
+    /// The same where nobody else books: a load and a store. Returns bits of lower handlers that
+    /// had booked the receive before; 0 if none had.
+    #[inline(always)]
+    pub(crate) fn book_alone(&self, receive: u32, handler: usize) -> u64 {
+        if handler >= NEAR {
+            return book_far_alone(
+                &self.receives[receive as usize],
+                &self.far[receive as usize],
+                handler,
+            );
+        }
+        let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
+        let word = &self.receives[receive as usize].booking;
+        let before = word.load(Relaxed);
+        word.store(before | bit, Relaxed);
+        before & bit.wrapping_sub(1)
+    }
+
+    /// Whether a handler below `handler` has booked the receive.
+    #[inline(always)]
+    pub(crate) fn any_below(self, receive: u32, handler: usize) -> bool {
+        let below = |word: &AtomicU64, bits: u64| word.load(Relaxed) & bits != 0;
+        let near = &self.receives[receive as usize].booking;
+        if handler < NEAR {
+            return below(near, bit(handler) - 1);
+        }
+        let far = self.far.get(receive as usize).into_iter().flat_map(|far| &far.0);
+        let words = core::iter::once(near).chain(far);
+        words.zip(HandlerSet::below(handler).0).any(|(word, bits)| below(word, bits))
+    }
+
+    /// Whether all of the first `handlers` handlers have booked the receive.
+    pub(crate) fn all_below(self, receive: u32, handlers: usize) -> bool {
+        (0..handlers.div_ceil(64)).all(|word| {
+            let wanted = HandlerSet::below(handlers).0[word];
+            self.word(receive, word * 64).load(Relaxed) & wanted == wanted
+        })
+    }
+}
+
+#[cold]
+fn book_far_alone(near: &Descriptor, far: &FarBits, handler: usize) -> u64 {
+    let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
+    let lower = &far.0[..handler / 64 - 1];
+    let word = &far.0[handler / 64 - 1];
+    let before = word.load(Relaxed);
+    word.store(before | bit, Relaxed);
+    let lower =
+        lower.iter().fold(near.booking.load(Relaxed), |bits, word| bits | word.load(Relaxed));
+    before & bit.wrapping_sub(1) | lower
+}
 
 /// A set of handlers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,142 +134,92 @@ pub(crate) struct HandlerSet([u64; WORDS]);
 impl HandlerSet {
     /// Nobody.
     pub(crate) const NONE: Self = Self([0; WORDS]);
-    /// Everybody.
-    pub(crate) const ALL: Self = Self([u64::MAX; WORDS]);
 
-    /// The handlers before `handler`, which is at most [`BITS`].
-    #[inline(always)]
+    /// The handlers before `handler`, which is at most [`HANDLERS_MAX`].
     pub(crate) fn below(handler: usize) -> Self {
-        let mut set = Self::NONE;
-        for (word, bits) in set.0.iter_mut().enumerate() {
-            let count = handler.saturating_sub(word * 64);
-            *bits = if count >= 64 { u64::MAX } else { (1 << count) - 1 };
-        }
-        set
+        Self(core::array::from_fn(|word| match handler.saturating_sub(word * 64) {
+            64.. => u64::MAX,
+            count => (1 << count) - 1,
+        }))
     }
 
     #[inline(always)]
     pub(crate) fn insert(&mut self, handler: usize) {
-        let (word, bit) = place(handler);
-        self.0[word] |= bit;
-    }
-
-    #[inline(always)]
-    pub(crate) fn remove(&mut self, handler: usize) {
-        let (word, bit) = place(handler);
-        self.0[word] &= !bit;
+        self.0[handler / 64] |= bit(handler);
     }
 
     #[inline(always)]
     pub(crate) fn contains(&self, handler: usize) -> bool {
-        let (word, bit) = place(handler);
-        self.0[word] & bit != 0
-    }
-
-    /// The lowest of them.
-    #[inline(always)]
-    pub(crate) fn first(&self) -> Option<usize> {
-        let word = self.0.iter().position(|&word| word != 0)?;
-        Some(word * 64 + self.0[word].trailing_zeros() as usize)
-    }
-
-    /// The highest of them.
-    #[inline(always)]
-    pub(crate) fn last(&self) -> Option<usize> {
-        let word = self.0.iter().rposition(|&word| word != 0)?;
-        Some(word * 64 + 63 - self.0[word].leading_zeros() as usize)
+        self.0[handler / 64] & bit(handler) != 0
     }
 
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::NONE
     }
-
-    /// Whether some handler is in both.
-    #[inline(always)]
-    pub(crate) fn meets(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).fold(0, |common, (a, b)| common | a & b) != 0
-    }
-}
-
-/// The word itself. Its orderings are the caller's business.
-#[derive(Debug)]
-pub(crate) struct BookingWord([AtomicU64; WORDS]);
-
-impl BookingWord {
-    pub(crate) fn new() -> Self {
-        Self(core::array::from_fn(|_| AtomicU64::new(0)))
-    }
-
-    #[inline(always)]
-    pub(crate) fn load(&self, order: Ordering) -> HandlerSet {
-        HandlerSet(core::array::from_fn(|word| self.0[word].load(order)))
-    }
-
-    #[inline(always)]
-    pub(crate) fn clear(&self, order: Ordering) {
-        self.0.iter().for_each(|word| word.store(0, order));
-    }
-
-    /// Sets the bit of `handler` with a read-modify-write.
-    #[inline(always)]
-    pub(crate) fn book(&self, handler: usize, order: Ordering) {
-        let (word, bit) = place(handler);
-        self.0[word].fetch_or(if fault!(BookingMissing) { 0 } else { bit }, order);
-    }
-
-    /// The same where nobody else books: a load and a store. Returns whether a lower handler had
-    /// booked.
-    #[inline(always)]
-    pub(crate) fn book_alone(&self, handler: usize, order: Ordering) -> bool {
-        let (word, bit) = place(handler);
-        let before = self.0[word].load(order);
-        self.0[word].store(before | bit, order);
-        before & (bit - 1) != 0 || self.0[..word].iter().any(|lower| lower.load(order) != 0)
-    }
-}
-
-/// Word and bit of a handler. With one word there is nothing to choose, and nothing to check.
-#[inline(always)]
-fn place(handler: usize) -> (usize, u64) {
-    let word = if WORDS == 1 { 0 } else { handler / 64 };
-    (word, 1 << (handler % 64))
 }
 
 #[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests {
     use super::*;
-    use crate::sync::Relaxed;
+    use crate::descriptor::table;
+
+    const EDGES: [usize; 8] = [0, 1, 63, 64, 65, 127, 128, HANDLERS_MAX - 1];
 
     #[test]
-    fn a_booking_tells_whether_a_lower_handler_was_there() {
-        let word = BookingWord::new();
-        assert!(!word.book_alone(5, Relaxed));
-        assert!(!word.book_alone(3, Relaxed), "5 is not lower than 3");
-        assert!(word.book_alone(6, Relaxed));
-        assert!(word.load(Relaxed).meets(&HandlerSet::below(4)));
-        assert!(!word.load(Relaxed).meets(&HandlerSet::below(3)));
-        word.clear(Relaxed);
-        assert!(word.load(Relaxed).is_empty());
+    fn a_booking_is_seen_by_higher_handlers_only() {
+        let (receives, far) = (table(2), FarBits::table(2, HANDLERS_MAX));
+        let bookings = Bookings { receives: &receives, far: &far };
+        for booker in EDGES {
+            for alone in [false, true] {
+                if alone {
+                    assert_eq!(bookings.book_alone(1, booker), 0);
+                } else {
+                    bookings.book(1, booker);
+                }
+                for other in EDGES.into_iter().filter(|&other| other != booker) {
+                    let (receives, far) = (table(1), FarBits::table(1, HANDLERS_MAX));
+                    let both = Bookings { receives: &receives, far: &far };
+                    both.book_alone(0, booker);
+                    assert_eq!(both.book_alone(0, other) != 0, booker < other, "{booker} {other}");
+                }
+                for handler in EDGES {
+                    assert_eq!(
+                        bookings.any_below(1, handler),
+                        booker < handler,
+                        "{booker} {handler}"
+                    );
+                    assert!(!bookings.any_below(0, handler));
+                }
+                receives[1].booking.store(0, Relaxed);
+                far[1].clear();
+                assert!(!bookings.any_below(1, HANDLERS_MAX - 1));
+            }
+        }
     }
 
     #[test]
-    fn members_come_and_go() {
+    fn all_have_booked_when_the_last_has() {
+        for handlers in [1, 2, 63, 64, 65, 128, 200, HANDLERS_MAX] {
+            let (receives, far) = (table(1), FarBits::table(1, handlers));
+            assert_eq!(far.len(), usize::from(handlers > NEAR));
+            let bookings = Bookings { receives: &receives, far: &far };
+            for handler in (0..handlers).rev() {
+                assert!(!bookings.all_below(0, handlers));
+                bookings.book_alone(0, handler);
+            }
+            assert!(bookings.all_below(0, handlers));
+        }
+    }
+
+    #[test]
+    fn members_are_told_from_others() {
         let mut set = HandlerSet::NONE;
-        assert_eq!((set.first(), set.last()), (None, None));
-        [9, 0, BITS - 1].into_iter().for_each(|handler| set.insert(handler));
-        assert_eq!((set.first(), set.last()), (Some(0), Some(BITS - 1)));
-        assert!(set.contains(9) && !set.contains(8));
-        [0, BITS - 1].into_iter().for_each(|handler| set.remove(handler));
-        assert_eq!((set.first(), set.last()), (Some(9), Some(9)));
-    }
-
-    #[test]
-    fn the_widest_block_fills_the_word() {
-        let word = BookingWord::new();
-        (0..BITS).for_each(|handler| word.book(handler, Relaxed));
-        assert_eq!(word.load(Relaxed), HandlerSet::ALL);
-        assert_eq!(word.load(Relaxed), HandlerSet::below(BITS));
-        assert_eq!(HandlerSet::below(0), HandlerSet::NONE);
+        assert!(set.is_empty());
+        [9, 0, HANDLERS_MAX - 1].into_iter().for_each(|handler| set.insert(handler));
+        assert!(!set.is_empty());
+        let all: alloc::vec::Vec<usize> =
+            (0..HANDLERS_MAX).filter(|&at| set.contains(at)).collect();
+        assert_eq!(all, [0, 9, HANDLERS_MAX - 1]);
     }
 }

@@ -31,8 +31,8 @@ pub(crate) struct Communicator {
     pub(crate) view: CommView,
     /// Label of the next receive (S10: only those that enter the posted queue count).
     pub(crate) next_label: u64,
-    /// Youngest sequence ID (S11).
-    pub(crate) sequence: u32,
+    /// Label with which the youngest sequence began (S11).
+    began: u64,
     /// [`Target::packed`] of the last receive that got a label; `NO_TARGET` starts a new sequence.
     last: u64,
     /// Posted receives per class.
@@ -71,25 +71,24 @@ impl Communicator {
         Self { forwarded, ..Self::default() }
     }
 
-    /// The label and sequence ID of a receive that enters the posted queue now.
+    /// Label and place in its sequence of a receive that enters the posted queue now.
     #[inline]
     pub(crate) fn label(&mut self, target: &Target) -> (u64, u32) {
         let target = target.packed();
-        if self.last != target {
-            self.sequence = self.sequence.wrapping_add(1);
-            self.last = target;
-        }
         let label = self.next_label;
         self.next_label += 1;
-        (label, self.sequence)
+        if self.last == target
+            && let Ok(place) = u32::try_from(label - self.began)
+        {
+            return (label, place);
+        }
+        (self.began, self.last) = (label, target);
+        (label, 0)
     }
 
-    /// A sequence ID that no receive has yet; the next receive will have another one again (S11,
-    /// cancel).
-    pub(crate) fn fresh_sequence(&mut self) -> u32 {
-        self.sequence = self.sequence.wrapping_add(1);
+    /// The next receive begins a sequence (S11, cancel).
+    pub(crate) fn end_sequence(&mut self) {
         self.last = NO_TARGET;
-        self.sequence
     }
 
     /// Nothing of it is on the NIC.
@@ -196,11 +195,16 @@ mod tests {
             |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
         let five = Target::of(from_any(5));
         let six = Target::of(from_any(6));
-        assert_eq!(comm.label(&five), (0, 1));
+        assert_eq!(comm.label(&five), (0, 0));
         assert_eq!(comm.label(&five), (1, 1));
-        assert_eq!(comm.label(&six), (2, 2));
-        assert_eq!(comm.label(&five), (3, 3));
-        assert_eq!(comm.fresh_sequence(), 4);
-        assert_eq!(comm.label(&five), (4, 5), "after a cancel no later receive joins the sequence");
+        assert_eq!(comm.label(&six), (2, 0));
+        assert_eq!(comm.label(&five), (3, 0));
+        comm.end_sequence();
+        assert_eq!(comm.label(&five), (4, 0), "after a cancel no later receive joins the sequence");
+        assert_eq!(comm.label(&five), (5, 1));
+        // A sequence of 2^32 receives is followed by another: no place comes twice in one.
+        comm.next_label = comm.began + u64::from(u32::MAX);
+        assert_eq!(comm.label(&five).1, u32::MAX);
+        assert_eq!(comm.label(&five).1, 0);
     }
 }

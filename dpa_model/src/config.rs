@@ -3,12 +3,9 @@
 
 use core::fmt;
 
+pub use crate::booking::HANDLERS_MAX;
 use crate::region::REGIONS_MAX;
 
-/// Widest block: one bit of the booking word per handler (S22): 64. Under loom a worker's scratch
-/// has to fit on a coroutine's small stack; in virtual time all of a card's execution units can be
-/// asked for.
-pub const HANDLERS_MAX: usize = if cfg!(dpamatch_loom) { 8 } else { crate::booking::BITS };
 /// Most bins in one hash table.
 pub const BINS_MAX: usize = 1 << 20;
 /// Handlers of a slice at least, where nothing else is asked for.
@@ -44,8 +41,7 @@ pub enum Removal {
     Lazy,
     /// Wait for the bin's lock.
     Eager,
-    /// Leave every mark for the block's end, so that no handler takes a lock. A worker that runs a
-    /// block alone removes at once.
+    /// Leave every mark for the block's end, so that no handler takes a lock.
     Deferred,
 }
 
@@ -101,6 +97,10 @@ pub struct Options {
     pub inline_hashes: InlineHashes,
     /// Policy when unexpected memory is exhausted.
     pub unexpected_full: UnexpectedFull,
+    /// Run every block as one of several workers would: bookings by read-modify-write, claims and
+    /// barrier, removal as above. Otherwise a worker that runs a block alone does without them and
+    /// takes receives out of their chains at once.
+    pub always_shared: bool,
     /// Who gives the order.
     pub order: Order,
     /// Report every admitted post and unexpected message on the completion ring, in the order that
@@ -124,9 +124,9 @@ pub struct Hints {
 /// Size of every part. All memory is taken when the NIC is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NicConfig {
-    /// N, the handlers of a block: `1..=64`; the paper uses 32.
+    /// N, the handlers of a block: `1..=256`; the paper uses 32.
     pub handlers: usize,
-    /// M, the host threads that may run them: `1..=64`.
+    /// M, the host threads that may run them: `1..=256`.
     pub workers: usize,
     /// Handlers a worker runs at least, unless the block has fewer: short slices cost more in
     /// hand-overs than they gain. 0: at least [`SLICE_MIN`], and the threads of a

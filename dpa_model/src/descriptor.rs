@@ -1,12 +1,14 @@
 //! The receive descriptor: 64 bytes, one line, everything that a handler needs of a posted receive
 //! (O7, O29, S23).
 //!
-//! **State.** `state`: `FREE -> POSTED -> CONSUMED -> UNLINKED -> FREE`. `POSTED` is given by the
-//! boundary; `CONSUMED` by the one handler that takes the receive (S18); `UNLINKED` by whoever
-//! holds the bin's lock; `FREE` by the boundary. `booking`: bit i is set by handler i when it
-//! selects this receive (O10); it is as wide as the widest block, 64 (S22: the paper's 32 and one
-//! more width). `next`: the chain of the bin; an unlinked descriptor keeps it until the block ends
-//! (S17).
+//! **State.** `state`: `FREE -> POSTED -> CONSUMED -> FREE`. `FREE` means: in no chain. `POSTED` is
+//! given by the boundary; `CONSUMED` by the one handler that takes the receive (S18), and the receive
+//! is still in its chain then; `FREE` by whoever takes it out of the chain: the holder of the bin's
+//! lock, the boundary, or the worker that runs the block alone, which needs no mark in between
+//! (`POSTED -> FREE`). A free descriptor is posted again by the boundary only, so not inside the
+//! block in which it was taken. `booking`: bit i is set by handler i when it selects this receive
+//! (O10); the bits of handlers from 64 on lie beside the table (see booking.rs). `next`: the chain
+//! of the bin; a descriptor that left it keeps `next` until the block ends (S17).
 //!
 //! **Invariants.** D1: `posted` is written only by the boundary, so inside a block it is constant.
 //! D2: no descriptor is taken twice (S18). D3: every receive booked in a block is consumed in that
@@ -19,8 +21,7 @@
 
 use alloc::boxed::Box;
 
-use crate::booking::BookingWord;
-use crate::sync::{AtomicU32, PlainCell};
+use crate::sync::{AtomicU32, AtomicU64, PlainCell};
 use crate::{HostAddress, WildcardClass};
 
 /// "No descriptor", "no entry": the end of a chain.
@@ -31,7 +32,6 @@ pub(crate) mod state {
     pub(crate) const FREE: u32 = 0;
     pub(crate) const POSTED: u32 = 1;
     pub(crate) const CONSUMED: u32 = 2;
-    pub(crate) const UNLINKED: u32 = 3;
 }
 
 /// What the boundary writes when it posts.
@@ -44,8 +44,8 @@ pub(crate) struct Posted {
     pub(crate) buffer: HostAddress,
     /// The host's name for it.
     pub(crate) request: u64,
-    /// Equal for a run of compatible receives (O9, S11).
-    pub(crate) sequence: u32,
+    /// Place in its sequence, a run of receives with one selector (O9, S11).
+    pub(crate) place: u32,
     /// Source, if the class has one.
     pub(crate) source: u32,
     /// Tag, if the class has one.
@@ -58,6 +58,13 @@ pub(crate) struct Posted {
 }
 
 impl Posted {
+    /// The sequence's ID: the label with which it began. Labels never come twice, so two sequences
+    /// of a communicator never have the same one.
+    #[inline(always)]
+    pub(crate) fn sequence(&self) -> u64 {
+        self.label - u64::from(self.place)
+    }
+
     /// Whether a message with this source and tag fits, for a receive found in the index of
     /// `class`.
     #[inline(always)]
@@ -74,7 +81,7 @@ impl Posted {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Descriptor {
-    pub(crate) booking: BookingWord,
+    pub(crate) booking: AtomicU64,
     pub(crate) state: AtomicU32,
     pub(crate) next: AtomicU32,
     pub(crate) posted: PlainCell<Posted>,
@@ -93,7 +100,7 @@ impl Descriptor {
             label: 0,
             buffer: HostAddress::none(),
             request: 0,
-            sequence: 0,
+            place: 0,
             source: 0,
             tag: 0,
             bin: NIL,
@@ -101,7 +108,7 @@ impl Descriptor {
             class: WildcardClass::Exact,
         };
         Self {
-            booking: BookingWord::new(),
+            booking: AtomicU64::new(0),
             state: AtomicU32::new(state::FREE),
             next: AtomicU32::new(NIL),
             posted: PlainCell::new(posted),

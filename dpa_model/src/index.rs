@@ -7,8 +7,8 @@
 //! in which something is posted.
 
 use crate::bin::Bin;
-use crate::booking::HandlerSet;
-use crate::descriptor::{Descriptor, NIL, state};
+use crate::booking::Bookings;
+use crate::descriptor::{NIL, state};
 use crate::hash::{Hashes, reduce};
 use crate::sync::{Counter, Relaxed};
 use crate::{HandlerCounters, WildcardClass};
@@ -29,12 +29,6 @@ pub(crate) struct CommView {
 impl CommView {
     /// Nothing is known of the communicator.
     pub(crate) const NONE: Self = Self { base: 0, bins: 0, classes: 0, overtaking: false };
-
-    /// Receives without wildcards are posted, and no others.
-    #[inline(always)]
-    pub(crate) fn only_exact(&self) -> bool {
-        self.classes == 1 << WildcardClass::Exact as u8
-    }
 
     /// The bin that holds `class` and `hash`.
     #[inline(always)]
@@ -58,66 +52,126 @@ pub(crate) struct Candidate {
     pub(crate) receive: u32,
     /// The one before it in its chain, or `NIL`.
     pub(crate) before: u32,
-    pub(crate) sequence: u32,
+    pub(crate) sequence: u64,
     pub(crate) label: u64,
 }
 
-/// Searches the indexes in which something is posted: the first live receive that fits in each, of
-/// these the one posted first (O8, O11). Receives with a booking in `skip_booked` are passed over
-/// (early booking check, O27).
-#[inline(never)]
-pub(crate) fn search(
-    receives: &[Descriptor],
-    bins: &[Bin],
-    view: &CommView,
-    key: &Key,
-    skip_booked: HandlerSet,
-    counters: &HandlerCounters,
-) -> Option<Candidate> {
-    let mut best = None;
-    // Written out, so that each class has its own compare and one that has no receives costs one
-    // test.
-    if view.classes & 1 != 0 {
-        best = first_fit::<0>(receives, bins, view, key, skip_booked, &counters.walked_exact);
-    }
-    if view.classes & 2 != 0 {
-        best = older(
-            best,
-            first_fit::<1>(receives, bins, view, key, skip_booked, &counters.walked_any_source),
-        );
-    }
-    if view.classes & 4 != 0 {
-        best = older(
-            best,
-            first_fit::<2>(receives, bins, view, key, skip_booked, &counters.walked_any_tag),
-        );
-    }
-    if view.classes & 8 != 0 {
-        best = older(
-            best,
-            first_fit::<3>(receives, bins, view, key, skip_booked, &counters.walked_any),
-        );
-    }
-    best
+/// The indexes of one communicator, inside a block or at the boundary.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Indexes<'a> {
+    pub(crate) bookings: Bookings<'a>,
+    pub(crate) bins: &'a [Bin],
+    pub(crate) view: CommView,
 }
 
-/// The same where only receives of one class are posted.
-#[inline(always)]
-pub(crate) fn search_class<const CLASS: usize>(
-    receives: &[Descriptor],
-    bins: &[Bin],
-    view: &CommView,
-    key: &Key,
-    skip_booked: HandlerSet,
-    counters: &HandlerCounters,
-) -> Option<Candidate> {
-    let walked = match CLASS {
-        0 => &counters.walked_exact,
-        1 => &counters.walked_any_source,
-        2 => &counters.walked_any_tag,
-        _ => &counters.walked_any,
-    };
-    first_fit::<CLASS>(receives, bins, view, key, skip_booked, walked)
+impl Indexes<'_> {
+    /// Searches the indexes in which something is posted: the first live receive that fits in each,
+    /// of these the one posted first (O8, O11). Receives that a handler below `skip_below` has
+    /// booked are passed over (early booking check, O27).
+    #[inline(never)]
+    pub(crate) fn search(
+        &self,
+        key: &Key,
+        skip_below: usize,
+        counters: &HandlerCounters,
+    ) -> Option<Candidate> {
+        let mut best = None;
+        // Written out, so that each class has its own compare and one that has no receives costs
+        // one test.
+        if self.view.classes & 1 != 0 {
+            best = self.search_class::<0>(key, skip_below, counters);
+        }
+        if self.view.classes & 2 != 0 {
+            best = older(best, self.search_class::<1>(key, skip_below, counters));
+        }
+        if self.view.classes & 4 != 0 {
+            best = older(best, self.search_class::<2>(key, skip_below, counters));
+        }
+        if self.view.classes & 8 != 0 {
+            best = older(best, self.search_class::<3>(key, skip_below, counters));
+        }
+        best
+    }
+
+    /// Walks the one chain of index `CLASS` in which a receive can be, to the first live one that
+    /// fits; counts the descriptors visited.
+    #[inline(always)]
+    pub(crate) fn search_class<const CLASS: usize>(
+        &self,
+        key: &Key,
+        skip_below: usize,
+        counters: &HandlerCounters,
+    ) -> Option<Candidate> {
+        let class = WildcardClass::ALL[CLASS];
+        let walked = match class {
+            WildcardClass::Exact => &counters.walked_exact,
+            WildcardClass::AnySource => &counters.walked_any_source,
+            WildcardClass::AnyTag => &counters.walked_any_tag,
+            WildcardClass::Any => &counters.walked_any,
+        };
+        let bin = self.view.bin(class, key.hashes.of_class(class));
+        step!(BinRead { bin });
+        let head = self.bins[bin as usize].head();
+        if head == NIL {
+            return None;
+        }
+        // By far the commonest: the oldest of the chain, without a loop.
+        match self.fitting::<CLASS>(head, NIL, key, skip_below) {
+            Ok(found) => {
+                walked.add(1);
+                Some(found)
+            }
+            Err(next) => self.walk_on::<CLASS>((head, next), key, skip_below, walked),
+        }
+    }
+
+    /// The walk behind the oldest: `before`, and what follows it.
+    #[inline(always)]
+    fn walk_on<const CLASS: usize>(
+        &self,
+        (mut before, mut current): (u32, u32),
+        key: &Key,
+        skip_below: usize,
+        walked: &Counter,
+    ) -> Option<Candidate> {
+        let mut visited = 1;
+        let mut found = None;
+        while current != NIL {
+            visited += 1;
+            match self.fitting::<CLASS>(current, before, key, skip_below) {
+                Ok(candidate) => {
+                    found = Some(candidate);
+                    break;
+                }
+                Err(next) => (before, current) = (current, next),
+            }
+        }
+        walked.add(visited);
+        found
+    }
+
+    /// One receive of a chain, if it is live and fits; otherwise the next.
+    #[inline(always)]
+    fn fitting<const CLASS: usize>(
+        &self,
+        receive: u32,
+        before: u32,
+        key: &Key,
+        skip_below: usize,
+    ) -> Result<Candidate, u32> {
+        let descriptor = &self.bookings.receives[receive as usize];
+        step!(Visited { receive });
+        // SAFETY: handlers search inside a block, the boundary between blocks (D1).
+        let posted = unsafe { descriptor.posted.peek() };
+        if posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
+            && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
+            && (skip_below == 0 || !self.bookings.any_below(receive, skip_below))
+        {
+            Ok(Candidate { receive, before, sequence: posted.sequence(), label: posted.label })
+        } else {
+            Err(descriptor.next.load(Relaxed))
+        }
+    }
 }
 
 #[inline(always)]
@@ -127,80 +181,5 @@ fn older(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> 
             Some(if a.label < b.label || fault!(SearchTakesFirstIndex) { a } else { b })
         }
         (found, None) | (None, found) => found,
-    }
-}
-
-/// Walks one chain to the first live receive that fits; counts the descriptors visited.
-#[inline(always)]
-fn first_fit<const CLASS: usize>(
-    receives: &[Descriptor],
-    bins: &[Bin],
-    view: &CommView,
-    key: &Key,
-    skip_booked: HandlerSet,
-    walked: &Counter,
-) -> Option<Candidate> {
-    let class = WildcardClass::ALL[CLASS];
-    let bin = view.bin(class, key.hashes.of_class(class));
-    charge!(bin(bin));
-    let head = bins[bin as usize].head();
-    if head == NIL {
-        return None;
-    }
-    // By far the commonest: the oldest of the chain, without a loop.
-    match fitting::<CLASS>(receives, head, NIL, key, skip_booked) {
-        Ok(found) => {
-            walked.add(1);
-            Some(found)
-        }
-        Err(next) => further_fit::<CLASS>(receives, (head, next), key, skip_booked, walked),
-    }
-}
-
-/// The walk behind the oldest: `before`, and what follows it.
-#[inline(always)]
-fn further_fit<const CLASS: usize>(
-    receives: &[Descriptor],
-    (mut before, mut current): (u32, u32),
-    key: &Key,
-    skip_booked: HandlerSet,
-    walked: &Counter,
-) -> Option<Candidate> {
-    let mut visited = 1;
-    let mut found = None;
-    while current != NIL {
-        visited += 1;
-        match fitting::<CLASS>(receives, current, before, key, skip_booked) {
-            Ok(candidate) => {
-                found = Some(candidate);
-                break;
-            }
-            Err(next) => (before, current) = (current, next),
-        }
-    }
-    walked.add(visited);
-    found
-}
-
-/// One receive of a chain, if it is live and fits; otherwise the next.
-#[inline(always)]
-fn fitting<const CLASS: usize>(
-    receives: &[Descriptor],
-    receive: u32,
-    before: u32,
-    key: &Key,
-    skip_booked: HandlerSet,
-) -> Result<Candidate, u32> {
-    let descriptor = &receives[receive as usize];
-    charge!(visit(receive));
-    // SAFETY: handlers search inside a block, the boundary between blocks (D1).
-    let posted = unsafe { descriptor.posted.peek() };
-    if posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
-        && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
-        && (skip_booked.is_empty() || !descriptor.booking.load(Relaxed).meets(&skip_booked))
-    {
-        Ok(Candidate { receive, before, sequence: posted.sequence, label: posted.label })
-    } else {
-        Err(descriptor.next.load(Relaxed))
     }
 }

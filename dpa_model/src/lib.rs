@@ -48,12 +48,9 @@
 extern crate alloc;
 
 #[macro_use]
-mod charge;
-#[macro_use]
 mod fault;
-/// Steps of the handlers, told in builds for random schedules.
 #[macro_use]
-pub mod story;
+pub mod step;
 
 mod arrivals;
 mod bin;
@@ -81,6 +78,7 @@ mod sync;
 mod unexpected;
 
 pub use bin::BIN_BYTES;
+pub use block::Path;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
     BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX,
@@ -107,6 +105,5 @@ pub use message::{INLINE_BYTES, Message};
 pub use nic::{BinUse, Monitor, Nic, Stop};
 pub use sync::Wait;
 
-pub(crate) use block::Path;
 pub(crate) use counters::HandlerCounters;
 pub(crate) use message::HostAddress;

@@ -4,6 +4,7 @@ use core::fmt;
 
 use crate::bin::BIN_BYTES;
 use crate::block::Block;
+use crate::booking::FarBits;
 use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
 use crate::descriptor::DESCRIPTOR_BYTES;
 use crate::dropped::Dropped;
@@ -36,7 +37,7 @@ impl FootprintLine {
 /// The memory of a configuration, table by table. `Display` prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    lines: [FootprintLine; 16],
+    lines: [FootprintLine; 17],
     bins: u64,
     receives: u64,
     limit: u64,
@@ -64,9 +65,11 @@ impl Footprint {
         };
         let host = |what, count, bytes| FootprintLine { on_nic: false, ..nic(what, count, bytes) };
         let bins = config.total_index_bins();
+        let far_bits = FarBits::places(config.receives, config.handlers);
         Self {
             lines: [
                 nic("receive descriptors", config.receives, DESCRIPTOR_BYTES),
+                nic("bookings of handlers from 64 on", far_bits, FarBits::BYTES),
                 nic("free descriptor numbers", config.receives, 4),
                 nic("bins of posted receives", bins, BIN_BYTES),
                 nic("chains of unexpected messages", bins, UnexpectedStore::CHAIN_BYTES),

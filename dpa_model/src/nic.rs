@@ -7,19 +7,18 @@ use alloc::sync::Arc;
 use crate::arrivals::Arrivals;
 use crate::bin::Bin;
 use crate::block::Block;
-use crate::booking::HandlerSet;
+use crate::booking::{Bookings, FarBits};
 use crate::buffers::Buffers;
 use crate::counters::{BoundaryCounters, SenderCounters};
 use crate::descriptor::{Descriptor, table};
 use crate::dropped::Dropped;
-use crate::index::CommView;
+use crate::index::{CommView, Indexes};
 use crate::message::{Command, Completion};
 use crate::region::Regions;
 use crate::ring::Ring;
-use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release, Unique, prefetch};
+use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release, Unique};
 use crate::{
-    ConfigError, Counts, HandlerCounters, HandlerCounts, Hashes, Leader, NicConfig, Options,
-    WildcardClass, Worker,
+    ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Options, Worker,
 };
 #[cfg(feature = "ends")]
 use crate::{HostPort, Sender};
@@ -49,6 +48,7 @@ pub(crate) struct Shared {
     /// Payloads that go with forwarded messages, one buffer per position of the completion ring.
     pub(crate) staging: Buffers,
     pub(crate) receives: Box<[Descriptor]>,
+    pub(crate) far_bits: Box<[FarBits]>,
     pub(crate) bins: Box<[Bin]>,
     /// Written by the boundary, constant inside a block.
     pub(crate) views: Box<[PlainCell<CommView>]>,
@@ -76,27 +76,16 @@ impl Shared {
         }
     }
 
-    /// Brings the bins near that a search for `key` will read.
+    /// Where the booking bits of all receives are.
     #[inline(always)]
-    pub(crate) fn prefetch_bins(&self, view: &CommView, hashes: &Hashes) {
-        for class in WildcardClass::ALL {
-            if view.classes & 1 << class as u8 != 0 {
-                prefetch(&self.bins[view.bin(class, hashes.of_class(class)) as usize]);
-            }
-        }
+    pub(crate) fn bookings(&self) -> Bookings<'_> {
+        Bookings { receives: &self.receives, far: &self.far_bits }
     }
 
-    /// The host's name of a receive that is posted, for the story; inside a block or by the
-    /// boundary.
-    #[cfg(dpamatch_shuttle)]
-    pub(crate) fn request(&self, receive: u32) -> u64 {
-        // SAFETY: inside a block (D1).
-        unsafe { self.receives[receive as usize].posted.peek() }.request
-    }
-
-    /// The booking word in which every handler's bit is set.
-    pub(crate) fn all_booked(&self) -> HandlerSet {
-        HandlerSet::below(self.handlers)
+    /// The indexes of the communicator with this view.
+    #[inline(always)]
+    pub(crate) fn indexes(&self, view: CommView) -> Indexes<'_> {
+        Indexes { bookings: self.bookings(), bins: &self.bins, view }
     }
 }
 
@@ -172,6 +161,7 @@ impl Nic {
             completions: Ring::new(config.completion_ring),
             staging: Buffers::new(config.completion_ring, config.eager_limit),
             receives: table(config.receives),
+            far_bits: FarBits::table(config.receives, config.handlers),
             bins: (0..config.total_index_bins()).map(|_| Bin::empty()).collect(),
             views: (0..config.communicators).map(|_| PlainCell::new(CommView::default())).collect(),
             block: Block::new(config.handlers, config.workers),

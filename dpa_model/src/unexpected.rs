@@ -185,7 +185,7 @@ impl UnexpectedStore {
             return false;
         }
         let Some(index) = self.free.take() else { return false };
-        charge!(store(index));
+        step!(Stored { entry: index });
         let mut buffer = NIL;
         if protocol == Protocol::Buffered {
             let Some(free) = self.free_buffers.take() else { return false };
@@ -250,7 +250,7 @@ impl UnexpectedStore {
         let class = target.class;
         let mut current = self.chains[view.bin(class, target.hash) as usize].head;
         while current != NIL {
-            charge!(visit_unexpected(current));
+            step!(UnexpectedVisited { entry: current });
             let entry = &self.entries[current as usize];
             if target.accepts(entry.message.envelope.source, entry.message.envelope.tag) {
                 return Some(current);

@@ -16,9 +16,8 @@ mod story;
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 pub use dpa_model_explore::FastPath;
-pub use dpa_model_explore::story::Step;
 pub use run::{Report, Run, Violation, explore};
-pub use story::tell;
+pub use story::{Step, tell};
 
 /// The rules that can be taken out of the handlers: name, and what is then broken.
 pub fn faults() -> impl Iterator<Item = (String, &'static str)> {

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use dpa_model_explore as model;
 use dpamatch_vocabulary::Envelope;
-use model::story::{Step, listen, steps};
 use shuttle::{Config, MaxSteps, Runner};
 
 use crate::schedule::Seeded;
+use crate::story::{self, Step};
 use crate::{Ending, Event, Setup};
 
 /// One schedule's result.
@@ -122,11 +122,11 @@ fn locked(report: &Mutex<Report>) -> std::sync::MutexGuard<'_, Report> {
 
 fn note(report: &mut Report, run: Run, expected: &Ending) {
     report.schedules += 1;
-    *report.paths.entry(crate::story::paths(&run.steps)).or_default() += 1;
+    *report.paths.entry(story::paths(&run.steps)).or_default() += 1;
     if run.result != *expected {
         report.violations += 1;
         if report.first_violation.is_none() {
-            let what = crate::story::difference(expected, &run.result);
+            let what = story::difference(expected, &run.result);
             report.first_violation =
                 Some(Violation { seed: run.seed, run: Some(run.clone()), what });
         }
@@ -174,7 +174,7 @@ fn once(setup: &Setup, seed: u64) -> Run {
     for comm in 0..comms {
         stage.create(comm, setup.bins);
     }
-    listen();
+    story::listen();
     // A run of arrivals between two other events is what blocks are cut from.
     for run in setup.events.chunk_by(|a, b| is_arrival(a) == is_arrival(b)) {
         run.iter().for_each(|event| stage.issue(event));
@@ -299,8 +299,7 @@ impl Stage {
 
     /// What is left, as the NIC itself tells, and the story in the caller's names.
     fn end(mut self, seed: u64) -> Run {
-        let mut steps = steps();
-        steps.iter_mut().for_each(|step| crate::story::rename(step, &self.all_names));
+        let steps = story::steps(&self.all_names);
         let comms = self.nic_unexpected();
         self.result.unexpected = comms;
         self.result.posted = self.names.values().map(|&(_, name)| name).collect();

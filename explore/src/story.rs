@@ -1,22 +1,66 @@
 //! A schedule in words.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use dpa_model_explore::story::Step;
+use dpa_model_explore::Path;
+pub use dpa_model_explore::step::Step;
 
 use crate::Ending;
 
-/// Replaces request numbers by the caller's names.
-pub(crate) fn rename(step: &mut Step, names: &BTreeMap<u64, u64>) {
-    let named = |request: &mut u64| *request = names.get(request).copied().unwrap_or(u64::MAX);
-    match step {
-        Step::Searched { found: Some(receive), .. }
-        | Step::SlowFound { found: Some(receive), .. }
-        | Step::Booked { receive, .. }
-        | Step::Consumed { receive, .. } => named(receive),
-        _ => {}
+thread_local! {
+    static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Begins to note the steps of this thread that belong to a story; earlier ones are forgotten.
+pub(crate) fn listen() {
+    STEPS.take();
+    dpa_model_explore::step::listen(Some(|step| {
+        let told = matches!(
+            step,
+            Step::BlockCut { .. }
+                | Step::Posted { .. }
+                | Step::Searched { .. }
+                | Step::Booked { .. }
+                | Step::BarrierPassed { .. }
+                | Step::SlowWaits { .. }
+                | Step::SlowFound { .. }
+                | Step::Taken { .. }
+                | Step::Unmatched { .. }
+                | Step::LockMissed { .. }
+        );
+        if told {
+            STEPS.with_borrow_mut(|steps| steps.push(step));
+        }
+    }));
+}
+
+/// The steps since `listen`, which ends. Receives go by the caller's names, of which `names` has
+/// one for each request.
+pub(crate) fn steps(names: &BTreeMap<u64, u64>) -> Vec<Step> {
+    dpa_model_explore::step::listen(None);
+    let mut steps = STEPS.take();
+    // Which request each descriptor holds.
+    let mut requests = BTreeMap::new();
+    for step in &mut steps {
+        let named = |receive: &mut u32| {
+            let name = requests.get(receive).and_then(|request| names.get(request));
+            *receive = name.map_or(u32::MAX, |&name| name as u32);
+        };
+        match step {
+            Step::Posted { request, receive, .. } => {
+                requests.insert(*receive, *request);
+            }
+            Step::Searched { found: Some(receive), .. }
+            | Step::SlowFound { found: Some(receive), .. }
+            | Step::Booked { receive, .. }
+            | Step::Taken { receive, .. } => named(receive),
+            _ => {}
+        }
     }
+    steps.retain(|step| !matches!(step, Step::Posted { .. }));
+    steps
 }
 
 /// The paths that the handlers took, block by block: one word per handler.
@@ -28,8 +72,8 @@ pub(crate) fn paths(steps: &[Step]) -> String {
                 blocks.push(BTreeMap::new());
                 continue;
             }
-            Step::Clean { handler } => (handler, "clean"),
-            Step::Fast { handler } => (handler, "fast"),
+            Step::Taken { handler, path: Path::Clean, .. } => (handler, "clean"),
+            Step::Taken { handler, path: Path::Fast, .. } => (handler, "fast"),
             Step::SlowFound { handler, own: true, .. } => (handler, "forced"),
             Step::SlowFound { handler, found: Some(_), .. } => (handler, "slow"),
             Step::SlowFound { handler, .. } => (handler, "slow-none"),
@@ -66,25 +110,24 @@ fn line(step: &Step) -> String {
         Step::Searched { handler, found: None } => {
             format!("handler {handler} searches and finds nothing")
         }
-        Step::Booked { handler, receive } => format!("handler {handler} books receive {receive}"),
-        Step::PassedBarrier { handler, conflict: None } => {
-            format!("handler {handler} passes the barrier: no conflict up to here")
+        Step::Booked { handler, receive, .. } => {
+            format!("handler {handler} books receive {receive}")
         }
-        Step::PassedBarrier { handler, conflict: Some(first) } if handler < first => {
-            format!(
-                "handler {handler} passes the barrier: the first conflict is handler {first}'s, above"
-            )
+        Step::BarrierPassed { first, end, conflict } => {
+            let handler = match end - first {
+                1 => format!("handler {first} passes"),
+                _ => format!("handlers {first} to {} pass", end - 1),
+            };
+            match conflict {
+                None => format!("{handler} the barrier: no conflict up to here"),
+                Some(at) if at >= first => format!(
+                    "{handler} the barrier: a lower handler booked the same receive as handler {at}"
+                ),
+                Some(at) => {
+                    format!("{handler} the barrier: forced, because handler {at} is in conflict")
+                }
+            }
         }
-        Step::PassedBarrier { handler, conflict: Some(first) } if handler == first => {
-            format!("handler {handler} passes the barrier: a lower handler booked the same receive")
-        }
-        Step::PassedBarrier { handler, conflict: Some(first) } => {
-            format!(
-                "handler {handler} passes the barrier: forced, because handler {first} is in conflict"
-            )
-        }
-        Step::Clean { handler } => format!("handler {handler} is clean"),
-        Step::Fast { handler } => format!("handler {handler} takes the fast path"),
         Step::SlowWaits { handler } => {
             format!("handler {handler} takes the slow path and waits for all lower handlers")
         }
@@ -97,9 +140,12 @@ fn line(step: &Step) -> String {
         Step::SlowFound { handler, found: None, .. } => {
             format!("handler {handler} lost its choice, searches again and finds nothing")
         }
-        Step::Consumed { handler, receive } => {
-            format!("handler {handler} consumes receive {receive}")
-        }
+        Step::Taken { handler, receive, path } => match path {
+            Path::Clean => format!("handler {handler} is clean and takes receive {receive}"),
+            Path::Fast => format!("handler {handler} takes receive {receive} on the fast path"),
+            Path::Slow => format!("handler {handler} takes receive {receive}"),
+            Path::Overtaking => format!("handler {handler} takes receive {receive} at once"),
+        },
         Step::Unmatched { handler } => format!("handler {handler}'s message is unexpected"),
         Step::LockMissed { handler } => {
             format!(

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calibrate;
+mod charges;
 mod chrome;
 pub mod figure8;
 mod limits;

@@ -200,6 +200,7 @@ pub fn simulate(
         }
         Ok(())
     };
+    crate::charges::begin();
     let (_, result, _) = run(machine, &stop, lead, workers);
     result?;
     let parts = std::mem::take(&mut *results.borrow_mut());
@@ -255,6 +256,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
             } else {
                 model::InlineHashes::Ignore
             },
+            always_shared: true,
             order: model::Order::Stamped,
             ..model::Options::default()
         },

@@ -53,7 +53,7 @@ impl Leader {
                 self.shared.commands.release(run.position(admitted) + 1);
             }
             admitted += 1;
-            charge!(command());
+            step!(CommandBegins);
             match *command {
                 Command::Post { request, comm, ref target, buffer, capacity } => {
                     self.commands_done += 1;
@@ -66,7 +66,7 @@ impl Leader {
                     self.execute(other);
                 }
             }
-            charge!(boundary_ends());
+            step!(BoundaryEnds);
         }
         if admitted > 0 {
             self.commands_head = run.position(admitted);
@@ -140,7 +140,7 @@ impl Leader {
             }
             return self.forward_post(request, comm);
         };
-        let (label, sequence) = control.label(target);
+        let (label, place) = control.label(target);
         let bin = control.view.bin(class, hash);
         let (source, tag) = (source.get(), tag.get());
         let descriptor = &self.shared.receives[receive as usize];
@@ -148,13 +148,15 @@ impl Leader {
         // SAFETY: the descriptor was free and no block is running (D1).
         unsafe {
             descriptor.posted.write(|slot| {
-                *slot =
-                    Posted { label, buffer, request, sequence, source, tag, bin, capacity, class };
+                *slot = Posted { label, buffer, request, place, source, tag, bin, capacity, class };
             });
         }
         // The bookings of its last life: its handlers are long done.
-        descriptor.booking.clear(Relaxed);
-        charge!(post(bin, receive));
+        descriptor.booking.store(0, Relaxed);
+        if let Some(far) = self.shared.far_bits.get(receive as usize) {
+            far.clear();
+        }
+        step!(Posted { request, bin, receive });
         descriptor.state.store(state::POSTED, Relaxed);
         if self.shared.bins[bin as usize].append(&self.shared.receives, receive) {
             counters.collisions.add(1);
@@ -188,7 +190,7 @@ impl Leader {
         capacity: u32,
     ) {
         self.shared.boundary_counters.posts_late.add(1);
-        charge!(late(found));
+        step!(TakenLate { entry: found });
         self.unlink_unexpected(comm.0, found);
         self.receive_stored(request, found, buffer, capacity);
     }
@@ -229,7 +231,7 @@ impl Leader {
         let bin = control.view.bin(target.class, target.hash);
         let mut current = self.shared.bins[bin as usize].head();
         while current != NIL {
-            charge!(link(current));
+            step!(LinkRead { receive: current });
             let descriptor = &self.shared.receives[current as usize];
             // SAFETY: the boundary (D1).
             if unsafe { descriptor.posted() }.request == request
@@ -255,21 +257,24 @@ impl Leader {
         self.report(Completion::Cancelled { request });
     }
 
-    /// A cancel leaves a gap in the labels: the later receives of its sequence get a fresh ID
-    /// (S11).
+    /// A cancel leaves a gap in the labels: the later receives of its sequence become another
+    /// sequence (S11).
     fn split_sequence(&mut self, comm: u32, receive: u32) {
-        let fresh = self.comms[comm as usize].fresh_sequence();
+        self.comms[comm as usize].end_sequence();
         // SAFETY: the boundary (D1).
-        let old = unsafe { self.shared.receives[receive as usize].posted() }.sequence;
+        let cancelled = unsafe { self.shared.receives[receive as usize].posted() };
+        let mut began = None;
         let mut current = self.shared.receives[receive as usize].next.load(Relaxed);
         while current != NIL {
             let descriptor = &self.shared.receives[current as usize];
             // SAFETY: the boundary (D1).
-            if unsafe { descriptor.posted() }.sequence != old {
+            let later = unsafe { descriptor.posted() };
+            if later.sequence() != cancelled.sequence() {
                 break;
             }
+            let place = (later.label - *began.get_or_insert(later.label)) as u32;
             // SAFETY: no block is running.
-            unsafe { descriptor.posted.write(|posted| posted.sequence = fresh) };
+            unsafe { descriptor.posted.write(|posted| posted.place = place) };
             current = descriptor.next.load(Relaxed);
         }
     }
@@ -371,9 +376,8 @@ impl Leader {
         // SAFETY: the boundary (D1).
         let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
         if descriptor.state.load(Relaxed) == state::CONSUMED {
-            self.shared.bins[bin as usize].remove_alone(&self.shared.receives, receive);
+            self.shared.bins[bin as usize].unlink(&self.shared.receives, receive, NIL);
         }
-        descriptor.state.store(state::FREE, Relaxed);
         self.free_receives.give(receive);
         self.count_left(comm, class, 1);
     }

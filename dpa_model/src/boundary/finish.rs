@@ -5,11 +5,10 @@ use super::leader::Leader;
 use crate::block::BlockInfo;
 use crate::booking::HandlerSet;
 use crate::communicator::Home;
-use crate::descriptor::{NIL, state};
+use crate::descriptor::NIL;
 use crate::hash::Hashes;
 use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
-use crate::sync::Relaxed;
 use crate::{InlineHashes, UnexpectedFull, WildcardClass};
 
 impl Leader {
@@ -21,10 +20,9 @@ impl Leader {
                 self.count_all_left(comm, block.count);
                 self.release(block, block.count);
             }
-            Matched::Mixed => self.finish_each(block, |leader, handler| {
-                let receive = leader.scratch.receives()[handler];
-                (receive != NIL).then(|| (leader.comm_of(block, handler), receive))
-            }),
+            Matched::Mixed => {
+                self.finish_each(block, |leader, handler| leader.scratch.receives()[handler]);
+            }
         }
     }
 
@@ -47,25 +45,6 @@ impl Leader {
         }
     }
 
-    /// After a block that several workers shared.
-    pub(super) fn finish_shared(&mut self, block: &BlockInfo) {
-        self.finish_each(block, |leader, handler| {
-            // SAFETY: every slice of the block has reached phase 3.
-            let outcome = unsafe { leader.shared.block.outcome(handler) };
-            (outcome.receive != NIL).then_some((outcome.comm, outcome.receive))
-        });
-        if cfg!(debug_assertions) {
-            for handler in 0..block.count {
-                // SAFETY: as above.
-                let claim = unsafe { self.shared.block.claim(handler) };
-                let left = claim.receive == NIL
-                    || self.shared.receives[claim.receive as usize].state.load(Relaxed)
-                        != state::POSTED;
-                assert!(left, "a booked receive survived its block (S7)");
-            }
-        }
-    }
-
     /// The block's entries are read and its first `results` results written; none come after those.
     fn release(&mut self, block: &BlockInfo, results: usize) {
         self.results_tail += results as u64;
@@ -73,48 +52,44 @@ impl Leader {
         self.shared.arrivals.ring.release(self.arrivals_head);
     }
 
-    /// Recycles what was consumed and stores what was not matched; `consumed` says which receive of
-    /// which communicator a handler consumed.
-    fn finish_each(
-        &mut self,
-        block: &BlockInfo,
-        consumed: impl Fn(&Self, usize) -> Option<(u32, u32)>,
-    ) {
-        let mut unmatched = HandlerSet::NONE;
+    /// Recycles what was consumed and stores what was not matched; `taken` says which receive a
+    /// handler took, or `NIL`.
+    pub(super) fn finish_each(&mut self, block: &BlockInfo, taken: impl Fn(&Self, usize) -> u32) {
         // From the top, so that the free list hands them out in posting order again.
         for handler in (0..block.count).rev() {
-            match consumed(self, handler) {
-                Some((comm, receive)) => {
-                    charge!(boundary_for(handler));
-                    charge!(recycle(receive));
-                    self.recycle(comm, receive);
-                    charge!(boundary_ends());
-                }
-                None => unmatched.insert(handler),
+            let receive = taken(self, handler);
+            if receive != NIL {
+                step!(BoundaryBegins { handler });
+                step!(Recycled { receive });
+                self.recycle(self.comm_of(block, handler), receive);
+                step!(BoundaryEnds);
             }
         }
-        let mut silent = unmatched;
         let stored_before = self.unexpected.used();
+        // Results up to the last that the host has to read, and whose unmatched messages it has to
+        // know of.
+        let (mut results, mut told) = (0, HandlerSet::NONE);
         // In handler order, so every chain stays in arrival order (S14).
-        while let Some(next) =
-            if fault!(UnexpectedReversed) { unmatched.last() } else { unmatched.first() }
-        {
-            unmatched.remove(next);
-            charge!(boundary_for(next));
-            if self.keep_unmatched(block, next) {
-                silent.remove(next);
+        for place in 0..block.count {
+            let handler = if fault!(UnexpectedReversed) { block.count - 1 - place } else { place };
+            if taken(self, handler) == NIL {
+                step!(BoundaryBegins { handler });
+                let tells = self.keep_unmatched(block, handler);
+                step!(BoundaryEnds);
+                if !tells {
+                    continue;
+                }
+                told.insert(handler);
             }
-            charge!(boundary_ends());
+            results = results.max(handler + 1);
         }
         // Between two blocks the store only shrinks, so it is fullest here.
         let counters = &self.shared.boundary_counters;
         counters.unexpected.add((self.unexpected.used() - stored_before) as u64);
         counters.unexpected_high.raise(self.unexpected.used() as u64);
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
-        let results =
-            (0..block.count).rfind(|&handler| !silent.contains(handler)).map_or(0, |last| last + 1);
         for handler in 0..results {
-            if silent.contains(handler) {
+            if taken(self, handler) == NIL && !told.contains(handler) {
                 self.fill_result(block, handler, Completion::None);
             }
         }

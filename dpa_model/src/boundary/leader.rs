@@ -7,7 +7,8 @@ use crate::NicConfig;
 use crate::block::{BlockInfo, phase};
 use crate::communicator::{BinRoom, Communicator, Home};
 use crate::config::{Order, UnexpectedFull};
-use crate::matching::{Scratch, key, run_alone, run_slice};
+use crate::descriptor::NIL;
+use crate::matching::{Alone, Scratch, Slice, find, run};
 use crate::message::Completion;
 use crate::nic::Shared;
 use crate::unexpected::{FreeList, UnexpectedStore};
@@ -81,7 +82,7 @@ impl Leader {
         let results_end = shared.completions.depth();
         Self {
             shared,
-            scratch: Scratch::new(),
+            scratch: Scratch::new(config.handlers),
             comms: (0..config.communicators).map(|_| Communicator::default()).collect(),
             room: BinRoom::new(config.communicators, bins),
             free_receives: FreeList::full(config.receives),
@@ -119,7 +120,7 @@ impl Leader {
         let waiting = self.waiting(awake);
         let admitted = self.admit();
         let waiting = if fault!(LookAfterAdmit) { self.waiting(awake) } else { waiting };
-        charge!(cut(self.arrivals_head, waiting));
+        step!(EntriesSeen { first: self.arrivals_head, count: waiting });
         // While a command waits for the host, so do the messages: the host may make room at any
         // moment, and a block cut then would leave the command behind.
         let waiting = if admitted.held_up && !fault!(CutPastCommands) { 0 } else { waiting };
@@ -193,7 +194,7 @@ impl Leader {
             self.shared.boundary_counters.unexpected_full.add(1);
             return false;
         }
-        tell!(BlockCut { first: block.first, count: block.count });
+        step!(BlockCut { first: block.first, count: block.count });
         self.in_block = true;
         self.last_count = block.count;
         if fault!(ArrivalReleasedEarly) {
@@ -206,32 +207,51 @@ impl Leader {
         }
         counters.blocks.add(1);
         block.slices = (block.count / self.shared.slice_min).clamp(1, awake.clamp(1, self.workers));
-        // On a card a block of one handler is no special case: in virtual time it goes the common
-        // way.
-        if block.slices == 1 && !cfg!(dpamatch_virtual) {
-            let matched = run_alone(&self.shared, &block, &mut self.scratch);
+        let nic = &*self.shared;
+        if block.slices == 1 && !nic.options.always_shared {
+            let crew = Alone { nic, block: &block };
+            let matched = run(nic, &block, crew, &mut self.scratch);
             self.in_block = false;
             self.finish_alone(&block, matched);
         } else {
             self.shared_blocks += 1;
             block.number = self.shared_blocks;
             counters.shared_blocks.add(1);
-            self.shared.block.publish(block);
+            nic.block.publish(block);
             if fault!(PostInsideBlock) {
                 self.admit();
             }
-            run_slice(&self.shared, &block, 0, &mut self.scratch);
+            let nic = &*self.shared;
+            let crew = Slice { nic, block: &block, worker: 0 };
+            run(nic, &block, crew, &mut self.scratch);
             for worker in 1..block.slices {
                 let end = if fault!(FenceMatchedOnly) { phase::MATCHED } else { phase::FINISHED };
                 if !fault!(FenceMissing) {
-                    self.shared.block.wait_for(worker, block.number, end);
-                    charge!(fence(worker));
+                    nic.block.wait_for(worker, block.number, end);
+                    step!(FenceRead { worker });
                 }
             }
             self.in_block = false;
-            self.finish_shared(&block);
+            self.finish_each(&block, |leader, handler| {
+                // SAFETY: every slice of the block has reached phase 3.
+                unsafe { leader.shared.block.taken(handler) }
+            });
+        }
+        if cfg!(debug_assertions) {
+            self.check_bookings(&block);
         }
         true
+    }
+
+    /// No receive that was booked survives its block (S7).
+    fn check_bookings(&self, block: &BlockInfo) {
+        for handler in 0..block.count {
+            // SAFETY: every slice of the block has reached phase 3.
+            let claim = unsafe { self.shared.block.claim(handler) };
+            let receive = self.shared.receives.get(claim.receive as usize);
+            let left = receive.is_some_and(|receive| receive.is_posted());
+            assert!(!left, "a booked receive survived its block (S7)");
+        }
     }
 
     /// Whether the message at `position` would match now, could be stored, or is none of the NIC's
@@ -246,14 +266,11 @@ impl Leader {
         if self.comms.get(comm as usize).is_none_or(|comm| comm.home != Home::Nic) {
             return true;
         }
+        // SAFETY: the boundary.
+        let view = unsafe { *self.shared.view(comm) };
         let uncounted = crate::HandlerCounters::default();
         // The same key as in the block: with hashes that a sender got wrong it finds nothing there.
-        let key = key(&entry, self.shared.options.inline_hashes, &uncounted);
-        // SAFETY: the boundary.
-        let view = unsafe { self.shared.view(comm) };
-        let skip_none = crate::booking::HandlerSet::NONE;
-        let (receives, bins) = (&self.shared.receives, &self.shared.bins);
-        crate::index::search(receives, bins, &view, &key, skip_none, &uncounted).is_some()
+        find(&self.shared, &entry, view, 0, &uncounted) != NIL
     }
 
     /// Writes the next result. There must be room.
@@ -320,7 +337,8 @@ pub struct Worker {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Self {
-        Self { shared, worker, scratch: Scratch::new(), seen: 0 }
+        let scratch = Scratch::new(shared.handlers);
+        Self { shared, worker, scratch, seen: 0 }
     }
 
     /// Which worker this is; the leader is 0.
@@ -342,7 +360,8 @@ impl Worker {
         // SAFETY: the block has a slice for this worker, which has not run it: the numbers
         // differed.
         let block = unsafe { self.shared.block.info() };
-        run_slice(&self.shared, &block, self.worker, &mut self.scratch);
+        let crew = Slice { nic: &self.shared, block: &block, worker: self.worker };
+        run(&self.shared, &block, crew, &mut self.scratch);
         true
     }
 }

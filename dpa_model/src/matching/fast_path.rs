@@ -1,6 +1,13 @@
 //! The fast path: take the receive one's number further in the sequence, without waiting (O16, O17,
 //! S8, S9, S25).
 
+use alloc::boxed::Box;
+use core::ops::Range;
+
+use super::BlockRun;
+use super::crew::Crew;
+use super::detect::must_resolve;
+use super::scratch::Scratch;
 use crate::FastPath;
 use crate::block::Claim;
 use crate::descriptor::{Descriptor, NIL};
@@ -15,13 +22,13 @@ pub(crate) struct Group {
     count: u64,
     /// Label, sequence and receive of the lowest handler's candidate.
     label: u64,
-    sequence: u32,
+    sequence: u64,
     receive: u32,
     /// All candidates so far have that sequence (form c).
     same_sequence: bool,
     /// All candidates so far are that receive (form b).
     same_receive: bool,
-    /// Where the last fast-path walk ended: the next one goes on from there.
+    /// Behind the receive that the last fast path took: the next walk goes on from there.
     cursor: u32,
 }
 
@@ -39,7 +46,7 @@ impl Group {
 
     /// A group without handlers yet, of which `claim` will be the lowest.
     #[inline(always)]
-    pub(crate) fn led_by(claim: &Claim) -> Self {
+    fn led_by(claim: &Claim) -> Self {
         let has_candidate = claim.receive != NIL;
         Self {
             comm: claim.comm,
@@ -74,94 +81,166 @@ pub(crate) enum Refusal {
     Exhausted,
 }
 
-/// The groups of a block; at most one per handler.
+/// The groups of a block; at most one per handler. The one that was used last is kept apart: most
+/// blocks have one communicator.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    groups: [Group; crate::HANDLERS_MAX],
+    others: Box<[Group]>,
     used: usize,
 }
 
 impl Groups {
-    pub(crate) fn new() -> Self {
-        Self { groups: [Group::EMPTY; crate::HANDLERS_MAX], used: 0 }
+    pub(crate) fn new(handlers: usize) -> Self {
+        Self { others: (0..handlers).map(|_| Group::EMPTY).collect(), used: 0 }
     }
 
     pub(crate) fn clear(&mut self) {
         self.used = 0;
     }
 
-    /// Adds the next handler's claim, in handler order; returns its group.
-    #[inline]
-    pub(crate) fn add(&mut self, claim: &Claim) -> &mut Group {
-        let found = self.groups[..self.used]
-            .iter()
-            .position(|group| group.comm == claim.comm || fault!(FastCountsAllCommunicators));
-        let place = found.unwrap_or_else(|| {
-            self.used += 1;
-            self.groups[self.used - 1] = Group::led_by(claim);
-            self.used - 1
-        });
-        let group = &mut self.groups[place];
-        group.add(claim);
-        group
+    /// Makes `last`, the group of the handler before and [`Group::EMPTY`] at first, the group of the
+    /// next one, whose claim this is.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, last: &mut Group, claim: &Claim) {
+        if claim.comm != last.comm && !(fault!(FastCountsAllCommunicators) && last.count > 0) {
+            self.change(last, claim);
+        }
+    }
+
+    #[inline(never)]
+    fn change(&mut self, last: &mut Group, claim: &Claim) {
+        let place = |groups: &[Group], comm| groups.iter().position(|group| group.comm == comm);
+        if last.count > 0 {
+            let at = place(&self.others[..self.used], last.comm).unwrap_or(self.used);
+            self.used = self.used.max(at + 1);
+            self.others[at] = *last;
+        }
+        *last = match place(&self.others[..self.used], claim.comm) {
+            Some(at) => self.others[at],
+            None => Group::led_by(claim),
+        };
     }
 }
 
-/// The receive that the handler just added to `group` may take at once. `all_booked` says whether
-/// every handler of a full block booked this handler's candidate (form a).
+/// How far a row of handlers took the fast path.
+pub(super) struct Row {
+    /// The first handler that did not.
+    pub(super) next: usize,
+    /// Why that one may not. `None`: it was not asked, because it has no candidate, is of another
+    /// communicator, or need not resolve.
+    pub(super) refusal: Option<Refusal>,
+}
+
+/// Handlers take the fast path, as far as they come in a row and may. `group` is that of the first;
+/// the others are added to it as they are asked.
 #[inline(always)]
-pub(crate) fn target(
-    form: FastPath,
+pub(super) fn take_row<C: Crew>(
+    block: BlockRun<'_, C>,
+    handlers: Range<usize>,
+    conflict: usize,
     group: &mut Group,
-    claim: &Claim,
-    receives: &[Descriptor],
-    all_booked: impl FnOnce() -> bool,
-) -> Result<u32, Refusal> {
-    let allowed = match form {
-        FastPath::Off => false,
-        FastPath::Literal => group.same_receive && (fault!(FastLiteralUnbooked) || all_booked()),
-        FastPath::Prefix => group.same_receive,
-        FastPath::Sequence => group.same_sequence || fault!(FastByAny),
+    scratch: &mut Scratch,
+) -> Row {
+    let nic = block.nic;
+    let all_booked = |receive| {
+        block.info.count == nic.handlers && nic.bookings().all_below(receive, nic.handlers)
     };
-    if !allowed {
-        return Err(Refusal::Mixed);
+    let row = (block, handlers, conflict, group, scratch);
+    match nic.options.fast_path {
+        FastPath::Off => Row { next: row.1.start, refusal: Some(Refusal::Mixed) },
+        FastPath::Literal => take_row_if(row, |group, receive| {
+            group.same_receive && (fault!(FastLiteralUnbooked) || all_booked(receive))
+        }),
+        FastPath::Prefix => take_row_if(row, |group, _| group.same_receive),
+        FastPath::Sequence => take_row_if(row, |group, _| group.same_sequence || fault!(FastByAny)),
     }
-    let wanted = group.label + (group.count - 1) + u64::from(fault!(FastOffByOne));
-    let mut current = group.cursor;
-    #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-    if fault!(FastByHops) {
-        return hops(group, receives);
-    }
-    // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the walk
-    // whole.
-    while current != NIL {
-        charge!(visit(current));
-        let descriptor = &receives[current as usize];
-        // SAFETY: inside a block (D1).
-        let posted = unsafe { descriptor.posted.peek() };
-        if (posted.sequence != claim.sequence && !fault!(FastIgnoresSequence))
-            || posted.label > wanted
-        {
-            return Err(Refusal::SequenceEnded);
-        }
-        if posted.label == wanted {
-            group.cursor = current;
-            return Ok(current);
-        }
-        current = descriptor.next.load(Relaxed);
-    }
-    Err(Refusal::Exhausted)
 }
 
-/// The fault [`FastByHops`](crate::fault): as many steps along the chain as the shift says.
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-fn hops(group: &Group, receives: &[Descriptor]) -> Result<u32, Refusal> {
-    let mut current = group.receive;
-    for _ in 1..group.count {
-        current = receives[current as usize].next.load(Relaxed);
-        if current == NIL {
-            return Err(Refusal::Exhausted);
+type RowOf<'b, 's, C> = (BlockRun<'b, C>, Range<usize>, usize, &'s mut Group, &'s mut Scratch);
+
+/// `allowed` says whether a handler with this candidate, the last one added to the group, may.
+#[inline(always)]
+fn take_row_if<C: Crew>(
+    (block, handlers, conflict, group, scratch): RowOf<'_, '_, C>,
+    allowed: impl Fn(&Group, u32) -> bool,
+) -> Row {
+    let tables = block.nic.bookings();
+    let Range { start, end } = handlers;
+    // In a local variable: a compiler must otherwise write it back for each handler.
+    let mut own = *group;
+    // The commonest candidate in a row; no receive has that number if the lowest handler has none.
+    let common = if own.receive == NIL { NIL - 1 } else { own.receive };
+    let mut row = Row { next: end, refusal: None };
+    for handler in start..end {
+        let candidate = scratch.receives[handler];
+        if candidate == common {
+            own.count += 1;
+        } else {
+            let claim = block.crew.claim(handler, None, candidate, scratch);
+            let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
+            if candidate == NIL || other || !must_resolve(conflict, handler, candidate, tables) {
+                row.next = handler;
+                break;
+            }
+            own.add(&claim);
+        }
+        step!(FastPathTried);
+        let taken =
+            if allowed(&own, candidate) { own.walk(tables.receives) } else { Err(Refusal::Mixed) };
+        match taken {
+            Ok(receive) => scratch.receives[handler] = receive,
+            Err(refusal) => {
+                row = Row { next: handler, refusal: Some(refusal) };
+                break;
+            }
         }
     }
-    Ok(current)
+    *group = own;
+    row
+}
+
+impl Group {
+    /// The receive that the handler added last takes: as many labels further as there are lower
+    /// handlers.
+    #[inline(always)]
+    fn walk(&mut self, receives: &[Descriptor]) -> Result<u32, Refusal> {
+        #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+        if fault!(FastByHops) {
+            return self.hops(receives);
+        }
+        let wanted = self.label + (self.count - 1) + u64::from(fault!(FastOffByOne));
+        let mut current = self.cursor;
+        // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the
+        // walk whole.
+        while current != NIL {
+            step!(Visited { receive: current });
+            let descriptor = &receives[current as usize];
+            // SAFETY: inside a block (D1).
+            let posted = unsafe { descriptor.posted.peek() };
+            let left = posted.sequence() != self.sequence && !fault!(FastIgnoresSequence);
+            if left || posted.label > wanted {
+                return Err(Refusal::SequenceEnded);
+            }
+            let next = descriptor.next.load(Relaxed);
+            if posted.label == wanted {
+                self.cursor = next;
+                return Ok(current);
+            }
+            current = next;
+        }
+        Err(Refusal::Exhausted)
+    }
+
+    /// The fault [`FastByHops`](crate::fault): as many steps along the chain as the shift says.
+    #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+    fn hops(&self, receives: &[Descriptor]) -> Result<u32, Refusal> {
+        let mut current = self.receive;
+        for _ in 1..self.count {
+            current = receives[current as usize].next.load(Relaxed);
+            if current == NIL {
+                return Err(Refusal::Exhausted);
+            }
+        }
+        Ok(current)
+    }
 }

@@ -1,17 +1,96 @@
-//! The optimistic algorithm as phases over a slice of a block (O2).
+//! The optimistic algorithm as phases over a slice of a block (O2); README.md beside this file tells
+//! the protocol of a block.
 //!
-//! `handler` runs them in order: search and book (`optimistic`), partial barrier (`crate::block`),
-//! `detect`, then clean, `fast_path` or slow path, then the `protocol` stage. No phase knows which
-//! thread runs it. `alone` is the short form for a block that one worker runs from end to end.
+//! [`run`] is their order: `search` and book, the partial barrier (`crew`), `detect`, `resolve`
+//! (clean, `fast_path`, slow path), `take`, and the `protocol` stage. No phase knows which thread
+//! runs it, and each is written once, over a [`Crew`]: the worker that runs a block alone, or one
+//! of several.
 
-mod alone;
+mod crew;
 mod detect;
 mod fast_path;
-mod handler;
-mod optimistic;
 mod protocol;
+mod resolve;
+mod scratch;
+mod search;
+mod take;
+#[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests;
 
-pub(crate) use alone::{Matched, run_alone};
-pub(crate) use handler::{Scratch, run_slice};
-pub(crate) use optimistic::key;
+pub(crate) use crew::{Alone, Crew, Slice};
 pub(crate) use protocol::deliver_stored;
+pub(crate) use scratch::Scratch;
+pub(crate) use search::find;
+
+use self::detect::NO_CONFLICT;
+use crate::block::BlockInfo;
+use crate::message::Entry;
+use crate::nic::Shared;
+use crate::ring::Run;
+use crate::sync::Peek;
+
+/// A block while a worker runs its part of it.
+#[derive(Clone, Copy, Debug)]
+struct BlockRun<'a, C> {
+    nic: &'a Shared,
+    info: &'a BlockInfo,
+    crew: C,
+    entries: Run<'a, Entry>,
+}
+
+impl<'a, C> BlockRun<'a, C> {
+    /// The message of a handler.
+    #[inline(always)]
+    fn entry(&self, handler: usize) -> Peek<'a, Entry> {
+        // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
+        unsafe { self.entries.peek(handler) }
+    }
+}
+
+/// What the boundary may know of a slice's messages without looking at each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Matched {
+    /// All have a receive, in this communicator.
+    AllOf(u32),
+    /// Look.
+    Mixed,
+}
+
+/// Runs all phases of the crew's part of a block (O2, S1 to S18).
+pub(crate) fn run<C: Crew>(
+    nic: &Shared,
+    info: &BlockInfo,
+    crew: C,
+    scratch: &mut Scratch,
+) -> Matched {
+    let handlers = crew.handlers();
+    step!(SliceBegins { worker: crew.worker(), block: info.number });
+    let block = BlockRun { nic, info, crew, entries: nic.arrivals.ring.run(info.first) };
+    let comm = search::search_and_book(block, scratch);
+    crew.pass_barrier(scratch);
+    let candidates = &scratch.receives[..handlers.end];
+    // Who books after all lower handlers have learns from the bookings whether there is any.
+    debug_assert!(scratch.contested || detect::first_conflict(candidates) == NO_CONFLICT);
+    let conflict = if scratch.contested { detect::first_conflict(candidates) } else { NO_CONFLICT };
+    let met = conflict < handlers.end;
+    step!(BarrierPassed {
+        first: handlers.start,
+        end: handlers.end,
+        conflict: met.then_some(conflict),
+    });
+    if met && handlers.end == info.count {
+        // The highest slice knows of every conflict of the block.
+        nic.boundary_counters.conflict_blocks.add(1);
+    }
+    let matched = resolve::resolve(block, conflict, comm, scratch);
+    crew.matched();
+    step!(DeliveryBegins { conflict: met });
+    if !C::DELIVERS_AT_ONCE {
+        take::Taking::new(block).deliver_all(scratch);
+    }
+    crew.finished();
+    match comm {
+        Some(comm) if matched == handlers.len() => Matched::AllOf(comm),
+        _ => Matched::Mixed,
+    }
+}

@@ -1,36 +1,37 @@
 //! The protocol stage: data to the user's buffer, result to the completion ring (O21).
 
-use crate::block::BlockInfo;
-use crate::descriptor::{NIL, Posted};
+use crate::descriptor::Posted;
 use crate::message::{Completion, Entry, HostAddress, Message, Protocol, inline_bytes};
 use crate::nic::Shared;
 use crate::region::RegionKey;
+use crate::ring::Run;
 use crate::unexpected::UnexpectedStore;
 
 /// Moves the data of a matched handler and reports the receive. Unmatched messages are the
 /// boundary's business.
+///
+/// # Safety
+/// The caller runs handler `handler` of the block whose first entry and first result these runs
+/// begin with; the handler has taken the receive `posted`, and its result was not reported yet.
 #[inline(always)]
-pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
-    // SAFETY: this worker runs the handler.
-    let outcome = unsafe { nic.block.outcome(handler) };
-    if outcome.receive == NIL {
-        return;
-    }
-    let position = block.first + handler as u64;
-    // SAFETY: inside a block (D1).
-    let posted = unsafe { nic.receives[outcome.receive as usize].posted.peek() };
-    // SAFETY: the leader saw the block's entries ready, and releases them only after the block's
-    // end.
-    let entry = unsafe { nic.arrivals.ring.peek(position) };
-    charge!(window(entry.length.min(posted.capacity) as usize));
-    move_data(nic, &entry, position, &posted);
-    charge!(completion());
-    // SAFETY: the leader claimed `results .. results + count` for this block, and handler i owns
-    // position i of it.
+pub(super) unsafe fn deliver(
+    nic: &Shared,
+    entries: Run<'_, Entry>,
+    results: Run<'_, Completion>,
+    handler: usize,
+    posted: &Posted,
+) {
+    // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
+    let entry = unsafe { entries.peek(handler) };
+    let arrival = entries.position(handler);
+    step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
+    move_data(nic, &entry, arrival, posted);
+    step!(Completed);
+    // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
-        nic.completions.fill(block.results + handler as u64, 0, |slot| {
-            let message =
-                Message { arrival: position, envelope: entry.envelope, length: entry.length };
+        results.fill(handler, |slot| {
+            let (envelope, length) = (entry.envelope, entry.length);
+            let message = Message { arrival, envelope, length };
             *slot = Completion::Received { request: posted.request, message, late: false };
         });
     }
@@ -38,7 +39,7 @@ pub(crate) fn deliver_arrived(nic: &Shared, block: &BlockInfo, handler: usize) {
 
 /// Copies a message's bytes to the user's buffer, as many as fit.
 #[inline(always)]
-pub(crate) fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
+fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Inline {
         // SAFETY: the host lent the buffer with the post until the result reaches it (see
@@ -57,7 +58,7 @@ fn move_longer(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
         return rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
     }
     let buffer = nic.arrivals.bounce_buffer(position);
-    charge!(bounce(buffer, entry.length as usize));
+    step!(BounceRead { buffer, bytes: entry.length as usize });
     // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as in
     // `move_data`.
     unsafe {
@@ -72,7 +73,7 @@ fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) 
     if fault!(FinBeforeRead) {
         nic.regions.finish(key);
     }
-    charge!(rendezvous());
+    step!(RemoteRead);
     // SAFETY: the NIC runs this, with a message that it has and then gives away; the target as in
     // `move_data`.
     unsafe { nic.regions.read(key, |bytes| target.put(capacity, bytes)) };

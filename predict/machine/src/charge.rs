@@ -50,11 +50,15 @@ pub fn visit(receive: u32) {
     });
 }
 
-/// The handler sets its bit in a receive's booking word.
-pub fn book(receive: u32) {
+/// The handler sets its bit in a receive's booking word; `alone`: by a plain store.
+pub fn book(receive: u32, alone: bool) {
     with_machine(|machine| {
         machine.enter(Phase::Book);
-        machine.post_modify(Place::Descriptor(receive));
+        if alone {
+            machine.write(Place::Descriptor(receive));
+        } else {
+            machine.post_modify(Place::Descriptor(receive));
+        }
         machine.work(machine.costs().work.book);
     });
 }
@@ -82,18 +86,11 @@ pub fn detect(handlers: usize) {
     with_machine(|machine| machine.passed(handlers));
 }
 
-/// The handler consumes without conflict.
-pub fn clean() {
-    with_machine(|machine| machine.enter(Phase::Clean));
-}
-
-/// The handler has a conflict to resolve, and tries the fast path if that is allowed at all.
-pub fn fast(allowed: bool) {
+/// The handler has a conflict to resolve, and tries the fast path.
+pub fn fast() {
     with_machine(|machine| {
-        if allowed {
-            machine.enter(Phase::Fast);
-            machine.work(machine.costs().work.fast);
-        }
+        machine.enter(Phase::Fast);
+        machine.work(machine.costs().work.fast);
     });
 }
 
@@ -115,22 +112,25 @@ pub fn state(receive: u32) {
     with_machine(|machine| machine.read(Place::Descriptor(receive)));
 }
 
-/// A receive is marked as taken.
-pub fn consume(receive: u32) {
+/// A receive is marked as taken; `clean`: without a conflict.
+pub fn consume(receive: u32, clean: bool) {
     with_machine(|machine| {
+        if clean {
+            machine.enter(Phase::Clean);
+        }
         machine.work(machine.costs().work.consume);
         machine.write(Place::Descriptor(receive));
     });
 }
 
-/// A taken receive is to leave the chain of its bin, which is locked first; unless marks stay to
-/// the block's end.
-pub fn remove(bin: u32, receive: u32, now: bool) {
+/// A taken receive leaves the chain of its bin, which is locked first unless nobody else is there.
+pub fn remove(bin: u32, receive: u32, alone: bool) {
     with_machine(|machine| {
-        if !now {
-            return;
+        if alone {
+            machine.read(Place::Bin(bin));
+        } else {
+            machine.modify(Place::Bin(bin));
         }
-        machine.modify(Place::Bin(bin));
         machine.read(Place::Descriptor(receive));
         machine.write(Place::Bin(bin));
     });

@@ -1,0 +1,282 @@
+//! Who runs a block: what differs between a worker that runs it alone and one of several.
+//!
+//! Every rule of matching is written once, over a [`Crew`], and compiled for both kinds. What a crew
+//! decides is only how a rule touches memory that others may touch, whom it waits for, and when data
+//! moves.
+//!
+//! | | [`Alone`] | [`Slice`] |
+//! |---|---|---|
+//! | handlers | all of the block | a contiguous slice |
+//! | book | load and store | read-modify-write |
+//! | claims | from the tables | published to higher slices |
+//! | partial barrier, slow path | nothing to wait for | lower slices |
+//! | consume | out of the chain at once | mark, then the bin's lock |
+//! | deliver | with the match | when the whole slice is matched |
+//! | taken receives | in the leader's scratch | published to the leader |
+//!
+//! Alone nothing has to be waited for, because one thread runs each phase for all handlers in
+//! order. A receive leaves its chain at once because nobody else walks the chains; its `next` stays,
+//! because the fast path may still walk over it (B2).
+
+use core::ops::Range;
+
+use super::scratch::Scratch;
+use crate::bin::Bin;
+use crate::block::{BlockInfo, Claim, phase};
+use crate::booking::Bookings;
+use crate::descriptor::{Descriptor, NIL, Posted, state};
+use crate::nic::Shared;
+use crate::sync::Relaxed;
+use crate::{Path, Removal};
+
+/// The tables that consuming changes, kept at hand by a loop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tables<'a> {
+    pub(super) receives: &'a [Descriptor],
+    pub(super) bins: &'a [Bin],
+}
+
+/// A receive that a handler takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken<'a> {
+    pub(super) receive: u32,
+    pub(super) posted: &'a Posted,
+    /// What stood before it in its chain when it was found.
+    pub(super) before: u32,
+}
+
+pub(crate) trait Crew: Copy {
+    /// Data moves and results are reported as receives are taken; otherwise after all matches of
+    /// the slice, because higher handlers wait for matches, not for data (O21).
+    const DELIVERS_AT_ONCE: bool;
+
+    /// Number of the worker.
+    fn worker(self) -> usize;
+
+    /// The handlers that this worker runs.
+    fn handlers(self) -> Range<usize>;
+
+    /// Sets the handler's booking bit (O10). Not 0: a lower handler has booked the same receive.
+    fn book(self, bookings: Bookings<'_>, receive: u32, handler: usize) -> u64;
+
+    /// Shows the others what a handler booked (S3).
+    fn publish(self, handler: usize, claim: Claim);
+
+    /// The claim of a handler of this or a lower slice, whose candidate is `candidate`; after the
+    /// barrier. `comm`: its communicator, if it is known.
+    fn claim(self, handler: usize, comm: Option<u32>, candidate: u32, scratch: &Scratch) -> Claim;
+
+    /// The partial barrier (O12): returns when all lower handlers have booked, with their
+    /// candidates in `scratch`, and whether two may have booked the same.
+    fn pass_barrier(self, scratch: &mut Scratch);
+
+    /// Returns when all lower handlers are done (S13); those of this slice are.
+    fn wait_for_lower(self);
+
+    /// Marks a receive taken and takes it out of its chain, or leaves that to the block's end (O28,
+    /// S17). `false`: another handler holds the bin's lock.
+    fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool;
+
+    /// Tells the leader which receive a handler took.
+    fn note_taken(self, handler: usize, receive: u32);
+
+    /// All handlers of the slice are matched.
+    fn matched(self);
+
+    /// All their data has moved.
+    fn finished(self);
+}
+
+/// One worker runs the whole block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alone<'a> {
+    pub(crate) nic: &'a Shared,
+    pub(crate) block: &'a BlockInfo,
+}
+
+impl Crew for Alone<'_> {
+    const DELIVERS_AT_ONCE: bool = true;
+
+    #[inline(always)]
+    fn worker(self) -> usize {
+        0
+    }
+
+    #[inline(always)]
+    fn handlers(self) -> Range<usize> {
+        0..self.block.count
+    }
+
+    #[inline(always)]
+    fn book(self, bookings: Bookings<'_>, receive: u32, handler: usize) -> u64 {
+        step!(Booked { handler, receive, alone: true });
+        // All lower handlers have searched before.
+        bookings.book_alone(receive, handler)
+    }
+
+    #[inline(always)]
+    fn publish(self, handler: usize, claim: Claim) {
+        // Nobody needs it but the check at the block's end (S7).
+        if cfg!(debug_assertions) {
+            // SAFETY: this worker runs the handler, and there is no other.
+            unsafe { self.nic.block.set_claim(handler, claim) };
+        }
+    }
+
+    #[inline(always)]
+    fn claim(self, handler: usize, comm: Option<u32>, candidate: u32, _: &Scratch) -> Claim {
+        let position = self.block.first + handler as u64;
+        let comm = comm.unwrap_or_else(|| {
+            // SAFETY: the leader saw the block's entries ready.
+            unsafe { self.nic.arrivals.ring.peek(position) }.envelope.comm.0
+        });
+        if candidate == NIL {
+            return Claim { comm, ..Claim::NONE };
+        }
+        // SAFETY: inside a block (D1).
+        let posted = unsafe { self.nic.receives[candidate as usize].posted.peek() };
+        Claim { receive: candidate, sequence: posted.sequence(), comm, label: posted.label }
+    }
+
+    #[inline(always)]
+    fn pass_barrier(self, _: &mut Scratch) {}
+
+    #[inline(always)]
+    fn wait_for_lower(self) {}
+
+    #[inline(always)]
+    fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool {
+        let (Tables { receives, bins }, Taken { receive, posted, before }) = (tables, taken);
+        if cfg!(debug_assertions) && path != Path::Overtaking {
+            let live = receives[receive as usize].is_posted();
+            assert!(live, "receive {receive} was consumed twice (S18)");
+        }
+        step!(Unlinking { bin: posted.bin, receive, alone: true });
+        bins[posted.bin as usize].unlink(receives, receive, before);
+        true
+    }
+
+    #[inline(always)]
+    fn note_taken(self, _: usize, _: u32) {}
+
+    #[inline(always)]
+    fn matched(self) {}
+
+    #[inline(always)]
+    fn finished(self) {}
+}
+
+/// One of several workers runs its slice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice<'a> {
+    pub(crate) nic: &'a Shared,
+    pub(crate) block: &'a BlockInfo,
+    pub(crate) worker: usize,
+}
+
+impl Slice<'_> {
+    /// Waits for every lower slice, never for a higher one (O12); returns the failed polls.
+    fn wait_for(self, reached: u64) -> u64 {
+        let worker = self.worker;
+        let first = match reached {
+            phase::BOOKED if fault!(BarrierPreviousOnly) => worker.saturating_sub(1),
+            phase::MATCHED if fault!(SlowPreviousOnly) => worker.saturating_sub(1),
+            _ => 0,
+        };
+        let short = reached == phase::BOOKED && fault!(BarrierShort);
+        let end = if short { worker.saturating_sub(1) } else { worker };
+        let wait = |lower| self.nic.block.wait_for(lower, self.block.number, reached);
+        (first..end).map(|lower| u64::from(wait(lower))).sum()
+    }
+}
+
+impl Crew for Slice<'_> {
+    const DELIVERS_AT_ONCE: bool = false;
+
+    fn worker(self) -> usize {
+        self.worker
+    }
+
+    fn handlers(self) -> Range<usize> {
+        self.block.slice(self.worker)
+    }
+
+    #[inline(always)]
+    fn book(self, bookings: Bookings<'_>, receive: u32, handler: usize) -> u64 {
+        step!(Booked { handler, receive, alone: false });
+        bookings.book(receive, handler);
+        0
+    }
+
+    #[inline(always)]
+    fn publish(self, handler: usize, claim: Claim) {
+        step!(Claimed { handler });
+        // SAFETY: this worker runs the handler and has not reached phase 1.
+        unsafe { self.nic.block.set_claim(handler, claim) };
+    }
+
+    fn claim(self, handler: usize, _: Option<u32>, _: u32, scratch: &Scratch) -> Claim {
+        if handler < self.handlers().start {
+            return scratch.claims[handler];
+        }
+        // SAFETY: this worker runs the handler.
+        unsafe { self.nic.block.claim(handler) }
+    }
+
+    fn pass_barrier(self, scratch: &mut Scratch) {
+        step!(SliceBooked { worker: self.worker, block: self.block.number });
+        self.nic.block.reach(self.worker, self.block.number, phase::BOOKED);
+        let handlers = self.handlers();
+        if !fault!(BarrierMissing) {
+            let polls = self.wait_for(phase::BOOKED);
+            self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
+        }
+        // Bookings of other slices could not be seen while booking.
+        scratch.contested = true;
+        for handler in 0..handlers.start {
+            // SAFETY: phase 1 of every lower slice was just seen.
+            scratch.claims[handler] = unsafe { self.nic.block.claim(handler) };
+            scratch.receives[handler] = scratch.claims[handler].receive;
+        }
+    }
+
+    fn wait_for_lower(self) {
+        let polls = self.wait_for(phase::MATCHED);
+        self.nic.handler_counters[self.handlers().start].slow_polls.add(polls);
+    }
+
+    fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool {
+        let (Tables { receives, bins }, Taken { receive, posted, .. }) = (tables, taken);
+        let descriptor = &receives[receive as usize];
+        if path != Path::Overtaking {
+            // A plain store is enough: no two handlers take the same receive (S18).
+            if cfg!(all(debug_assertions, not(dpamatch_loom))) {
+                let before = descriptor.state.swap(state::CONSUMED, Relaxed);
+                assert_eq!(before, state::POSTED, "receive {receive} was consumed twice (S18)");
+            } else {
+                descriptor.state.store(state::CONSUMED, Relaxed);
+            }
+        }
+        let (bin, removal) = (posted.bin, self.nic.options.removal);
+        if removal != Removal::Deferred {
+            step!(Unlinking { bin, receive, alone: false });
+        }
+        bins[bin as usize].try_unlink(receives, receive, removal)
+    }
+
+    #[inline(always)]
+    fn note_taken(self, handler: usize, receive: u32) {
+        // SAFETY: this worker runs the handler and has not reached phase 3.
+        unsafe { self.nic.block.set_taken(handler, receive) };
+    }
+
+    fn matched(self) {
+        step!(SliceMatched);
+        self.nic.block.reach(self.worker, self.block.number, phase::MATCHED);
+    }
+
+    fn finished(self) {
+        self.nic.block.reach(self.worker, self.block.number, phase::FINISHED);
+        step!(SliceEnds);
+    }
+}

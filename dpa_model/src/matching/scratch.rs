@@ -1,0 +1,44 @@
+//! What a worker remembers of a block's handlers, from phase to phase.
+
+use alloc::boxed::Box;
+
+use super::fast_path::Groups;
+use crate::block::Claim;
+use crate::booking::HandlerSet;
+use crate::descriptor::NIL;
+
+/// A place for each handler of the widest block; reused for every block.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    /// The candidate of a handler, and from its resolution on the receive that it took; of the own
+    /// slice and, after the barrier, the candidates of all lower ones.
+    pub(super) receives: Box<[u32]>,
+    /// What stood before the candidates in their chains.
+    pub(super) before: Box<[u32]>,
+    /// Claims of lower slices.
+    pub(super) claims: Box<[Claim]>,
+    /// Some receive may have been booked by two handlers.
+    pub(super) contested: bool,
+    /// Handlers whose communicator allows overtaking.
+    pub(super) overtaken: HandlerSet,
+    pub(super) groups: Groups,
+}
+
+impl Scratch {
+    pub(crate) fn new(handlers: usize) -> Self {
+        Self {
+            receives: (0..handlers).map(|_| NIL).collect(),
+            before: (0..handlers).map(|_| NIL).collect(),
+            claims: (0..handlers).map(|_| Claim::NONE).collect(),
+            contested: false,
+            overtaken: HandlerSet::NONE,
+            groups: Groups::new(handlers),
+        }
+    }
+
+    /// Which receive each handler of the last block took, if one worker ran it alone; `NIL` for
+    /// none.
+    pub(crate) fn receives(&self) -> &[u32] {
+        &self.receives
+    }
+}

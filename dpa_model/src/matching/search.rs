@@ -1,0 +1,200 @@
+//! Phase 1: match as if alone, book the candidate, publish the claim (O11, O12 first half, S3).
+
+use core::ops::Range;
+
+use super::BlockRun;
+use super::crew::Crew;
+use super::scratch::Scratch;
+use crate::block::Claim;
+use crate::booking::HandlerSet;
+use crate::descriptor::{NIL, state};
+use crate::index::{Candidate, CommView, Indexes, Key};
+use crate::message::Entry;
+use crate::nic::Shared;
+use crate::sync::Relaxed;
+use crate::{HandlerCounters, Hashes, InlineHashes};
+
+/// Searches and books for all handlers of the slice: runs of messages of one communicator, each by
+/// the loop for the classes of receives that are posted there. Returns the communicator if it is
+/// one for all.
+#[inline(never)]
+pub(super) fn search_and_book<C: Crew>(
+    block: BlockRun<'_, C>,
+    scratch: &mut Scratch,
+) -> Option<u32> {
+    scratch.overtaken = HandlerSet::NONE;
+    scratch.contested = false;
+    let Range { start, end } = block.crew.handlers();
+    let mut from = start;
+    let mut comm = 0;
+    while from < end {
+        comm = block.entry(from).envelope.comm.0;
+        let next = search_run(block, comm, from..end, scratch);
+        if from == start && next == end {
+            return Some(comm);
+        }
+        from = next;
+    }
+    (start == end).then_some(comm)
+}
+
+/// As many of these handlers as have messages of communicator `comm`; returns the next one.
+fn search_run<C: Crew>(
+    block: BlockRun<'_, C>,
+    comm: u32,
+    handlers: Range<usize>,
+    scratch: &mut Scratch,
+) -> usize {
+    let nic = block.nic;
+    // SAFETY: inside a block.
+    let view = unsafe { *nic.view(comm) };
+    let indexes = nic.indexes(view);
+    let early_check = nic.options.early_check;
+    let trusted =
+        nic.options.inline_hashes == InlineHashes::Trust && block.entry(handlers.start).has_hashes;
+    if view.overtaking || early_check || !trusted {
+        return search_each(block, comm, handlers, scratch, false, |handler, key, counters| {
+            if view.overtaking {
+                return Err(overtake(nic, &indexes, key, counters));
+            }
+            Ok(indexes.search(key, if early_check { handler } else { 0 }, counters))
+        });
+    }
+    // Most communicators have receives of one class at a time: then one table is searched, inline.
+    let run = (block, comm, handlers, scratch);
+    match view.classes {
+        0b0000 => search_with(run, |_, _| None),
+        0b0001 => search_with(run, |key, counters| indexes.search_class::<0>(key, 0, counters)),
+        0b0010 => search_with(run, |key, counters| indexes.search_class::<1>(key, 0, counters)),
+        0b0100 => search_with(run, |key, counters| indexes.search_class::<2>(key, 0, counters)),
+        0b1000 => search_with(run, |key, counters| indexes.search_class::<3>(key, 0, counters)),
+        _ => search_with(run, |key, counters| indexes.search(key, 0, counters)),
+    }
+}
+
+type Run<'b, 's, C> = (BlockRun<'b, C>, u32, Range<usize>, &'s mut Scratch);
+
+#[inline(always)]
+fn search_with<C: Crew>(
+    (block, comm, handlers, scratch): Run<'_, '_, C>,
+    search: impl Fn(&Key, &HandlerCounters) -> Option<Candidate>,
+) -> usize {
+    let search = |_: usize, key: &Key, counters: &HandlerCounters| Ok(search(key, counters));
+    search_each(block, comm, handlers, scratch, true, search)
+}
+
+/// The loop itself. `search` gives a candidate, or the receive that an overtaking handler has taken.
+/// `trusted`: the hashes of the entries are used as they are, and a message without ends the run.
+#[inline(always)]
+fn search_each<C: Crew>(
+    block: BlockRun<'_, C>,
+    comm: u32,
+    handlers: Range<usize>,
+    scratch: &mut Scratch,
+    trusted: bool,
+    search: impl Fn(usize, &Key, &HandlerCounters) -> Result<Option<Candidate>, u32>,
+) -> usize {
+    let BlockRun { nic, crew, entries, .. } = block;
+    // In local variables: a compiler must otherwise read them again after each booking.
+    let bookings = nic.bookings();
+    let Range { start, end } = handlers;
+    let (places, befores) = (&mut scratch.receives[..end], &mut scratch.before[..end]);
+    let counters = &nic.handler_counters[..end];
+    let mut contested = 0;
+    for handler in start..end {
+        let (place, before) = (&mut places[handler], &mut befores[handler]);
+        let counters = &counters[handler];
+        // SAFETY: the leader saw the block's entries ready, and releases them after the block.
+        let entry = unsafe { entries.peek(handler) };
+        if entry.envelope.comm.0 != comm || trusted && !entry.has_hashes {
+            scratch.contested |= contested != 0;
+            return handler;
+        }
+        step!(EntryRead { position: entries.position(handler) });
+        let key = if trusted {
+            let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
+            Key { source, tag, hashes: entry.hashes }
+        } else {
+            key(&entry, nic.options.inline_hashes, counters)
+        };
+        step!(SearchBegins);
+        let found = match search(handler, &key, counters) {
+            Ok(found) => found,
+            Err(taken) => {
+                scratch.overtaken.insert(handler);
+                *place = taken;
+                crew.publish(handler, Claim { comm, ..Claim::NONE });
+                continue;
+            }
+        };
+        step!(Searched { handler, found: found.map(|found| found.receive) });
+        let claim = match found {
+            Some(Candidate { receive, before: neighbour, sequence, label }) => {
+                contested |= crew.book(bookings, receive, handler);
+                *before = neighbour;
+                Claim { receive, sequence, comm, label }
+            }
+            None => {
+                counters.no_candidate.add(1);
+                Claim { comm, ..Claim::NONE }
+            }
+        };
+        *place = claim.receive;
+        crew.publish(handler, claim);
+    }
+    scratch.contested |= contested != 0;
+    end
+}
+
+/// The receive that a message finds: the oldest live one that fits and that no handler below
+/// `skip_below` has booked, or `NIL`.
+pub(crate) fn find(
+    nic: &Shared,
+    entry: &Entry,
+    view: CommView,
+    skip_below: usize,
+    counters: &HandlerCounters,
+) -> u32 {
+    let key = key(entry, nic.options.inline_hashes, counters);
+    let found = nic.indexes(view).search(&key, skip_below, counters);
+    found.map_or(NIL, |found| found.receive)
+}
+
+/// The key of a message, with the hashes that the options ask for (S29).
+#[inline(always)]
+fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounters) -> Key {
+    let (source, tag) = (entry.envelope.source, entry.envelope.tag);
+    let hashes = if hashes == InlineHashes::Trust && entry.has_hashes {
+        entry.hashes
+    } else {
+        computed(entry, hashes == InlineHashes::Verify, counters)
+    };
+    Key { source: source.get(), tag: tag.get(), hashes }
+}
+
+#[cold]
+fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
+    step!(HashesComputed);
+    let right = Hashes::of(entry.envelope.source, entry.envelope.tag);
+    if verify && entry.has_hashes && entry.hashes != right {
+        counters.hash_mismatch.add(1);
+    }
+    right
+}
+
+/// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to
+/// another handler means searching on.
+fn overtake(nic: &Shared, indexes: &Indexes<'_>, key: &Key, counters: &HandlerCounters) -> u32 {
+    loop {
+        let Some(found) = indexes.search(key, 0, counters) else { return NIL };
+        let state = &nic.receives[found.receive as usize].state;
+        if fault!(OvertakeTorn) {
+            state.store(state::CONSUMED, Relaxed);
+            return found.receive;
+        }
+        if state.compare_exchange(state::POSTED, state::CONSUMED, Relaxed, Relaxed).is_ok() {
+            return found.receive;
+        }
+        step!(SearchBegins);
+    }
+}

@@ -1,0 +1,176 @@
+//! A block that one worker runs alone and the same block run as a shared one: equal results, paths,
+//! counters and tables, on random blocks of every option set.
+
+use alloc::vec::Vec;
+
+use crate::descriptor::{NIL, state};
+use crate::sync::Relaxed;
+use crate::{
+    CommId, Counts, Envelope, Event, FastPath, Hints, InlineHashes, Nic, NicConfig, Options, Rank,
+    Removal, Round, Selector, SourceSel, Tag, TagSel, UnexpectedFull,
+};
+
+/// Numbers from a seed (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+const COMMS: u64 = 3;
+const BINS: u32 = 4;
+
+fn nic(options: Options, handlers: usize, overtaking: bool) -> Nic {
+    let depth = 512;
+    let config = NicConfig {
+        handlers,
+        receives: 64,
+        communicators: COMMS as usize,
+        bins: BINS as usize,
+        completion_queue: depth,
+        command_queue: depth,
+        completion_ring: 2 * depth,
+        unexpected: 32,
+        unexpected_buffers: 8,
+        options,
+        ..NicConfig::default()
+    };
+    let mut nic = Nic::new(&config).unwrap();
+    for comm in 0..COMMS as u32 {
+        let hints = Hints { allow_overtaking: overtaking && comm == 1, ..Hints::default() };
+        nic.host.create(CommId(comm), BINS, hints, 0).unwrap();
+    }
+    while nic.leader.round(1) == Round::Worked {}
+    nic
+}
+
+/// What both ways must agree on. Left out: how long chains were when a slow path searched, polls,
+/// and how many blocks were shared.
+fn agreed(mut counts: Counts) -> Counts {
+    counts.boundary.shared_blocks = 0;
+    let handlers = &mut counts.handlers;
+    (handlers.walked_exact, handlers.walked_any_source) = (0, 0);
+    (handlers.walked_any_tag, handlers.walked_any) = (0, 0);
+    counts
+}
+
+/// An event without the name of its NIC.
+fn told(event: &Event) -> alloc::string::String {
+    match event {
+        Event::PostForwarded { request } => alloc::format!("forwarded {:?}", request.id()),
+        other => alloc::format!("{other:?}"),
+    }
+}
+
+/// The chains of all bins, by label, and how many descriptors are free.
+fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
+    let shared = &nic.leader.shared;
+    let chain = |bin: &crate::bin::Bin| {
+        let mut labels = Vec::new();
+        let mut current = bin.head();
+        while current != NIL {
+            let descriptor = &shared.receives[current as usize];
+            assert!(descriptor.is_posted(), "between blocks a chain holds live receives only");
+            // SAFETY: no block is running.
+            labels.push(unsafe { descriptor.posted() }.label);
+            current = descriptor.next.load(Relaxed);
+        }
+        assert_eq!(bin.length() as usize, labels.len());
+        labels
+    };
+    let free = shared.receives.iter().filter(|receive| receive.state.load(Relaxed) == state::FREE);
+    (shared.bins.iter().map(chain).collect(), free.count())
+}
+
+#[test]
+fn alone_and_shared_blocks_agree() {
+    let mut paths = Counts::default();
+    for seed in 1..=600u64 {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let options = Options {
+            fast_path: random.pick(&[
+                FastPath::Off,
+                FastPath::Literal,
+                FastPath::Prefix,
+                FastPath::Sequence,
+            ]),
+            early_check: random.below(3) == 0,
+            removal: random.pick(&[Removal::Lazy, Removal::Eager, Removal::Deferred]),
+            inline_hashes: random.pick(&[
+                InlineHashes::Trust,
+                InlineHashes::Trust,
+                InlineHashes::Verify,
+                InlineHashes::Ignore,
+            ]),
+            unexpected_full: random.pick(&[UnexpectedFull::Demote, UnexpectedFull::BackPressure]),
+            log_order: random.below(2) == 0,
+            ..Options::default()
+        };
+        let handlers = random.pick(&[1, 2, 5, 8, 32, 64, 65, 100, 256]);
+        let overtaking = random.below(4) == 0;
+        let few = 1 + random.below(4) as u32;
+        let wild = random.below(3) == 0;
+        let ways = [false, true].map(|always_shared| Options { always_shared, ..options });
+        let mut nics = ways.map(|options| nic(options, handlers, overtaking));
+        for _ in 0..12 {
+            for _ in 0..random.below(60) {
+                let (comm, number) = (CommId(random.below(COMMS) as u32), random.0 as u32 >> 4);
+                let source = Rank::new(number % few).unwrap();
+                let tag = Tag::new(number / 16 % few).unwrap();
+                let kind = random.below(if wild { 4 } else { 1 });
+                let selector = Selector {
+                    source: if kind & 1 == 1 { SourceSel::Any } else { source.into() },
+                    tag: if kind & 2 == 2 { TagSel::Any } else { TagSel::Tag(tag) },
+                };
+                let (post, bytes) = (random.below(2) == 0, random.pick(&[0, 8, 40]));
+                for nic in &mut nics {
+                    if post {
+                        let _ = nic.host.post(comm, selector, alloc::vec![0; 40], 0);
+                    } else {
+                        let envelope = Envelope { comm, source, tag };
+                        let _ = nic.sender.try_send(envelope, &[7; 40][..bytes], 0);
+                    }
+                }
+            }
+            let results = nics.each_mut().map(|nic| {
+                let mut results = Vec::new();
+                while nic.leader.round(1) == Round::Worked {
+                    nic.host.drain(|event| results.push(told(&event)));
+                }
+                results
+            });
+            assert_eq!(results[0], results[1], "seed {seed}, {options:?}");
+            assert_eq!(tables(&nics[0]), tables(&nics[1]), "seed {seed}, {options:?}");
+            let counts = nics.each_ref().map(|nic| agreed(nic.leader.monitor().counts()));
+            assert_eq!(counts[0], counts[1], "seed {seed}, {options:?}");
+        }
+        for nic in &nics {
+            paths.handlers.add(&nic.leader.monitor().counts().handlers);
+        }
+        let shared = nics[1].leader.monitor().counts().boundary;
+        assert_eq!(shared.shared_blocks, shared.blocks);
+    }
+    let seen = &paths.handlers;
+    for (path, count) in [
+        ("clean", seen.clean),
+        ("fast", seen.fast),
+        ("slow", seen.slow),
+        ("forced", seen.forced),
+        ("overtaking", seen.overtaking),
+        ("unexpected", seen.unexpected),
+        ("sequence ended", seen.refused_sequence),
+        ("exhausted", seen.refused_exhausted),
+        ("mixed", seen.refused_mixed),
+    ] {
+        assert!(count > 100, "{path}: {count}");
+    }
+}
