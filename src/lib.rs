@@ -25,6 +25,11 @@ pub mod processors;
 pub mod registry;
 pub mod stream;
 
+/// The README's example, compiled and run as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 /// The guide's worked example, compiled and run as a doc test.
 #[cfg(all(doctest, feature = "random"))]
 #[doc = include_str!("../docs/add-an-engine.md")]

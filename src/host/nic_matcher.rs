@@ -18,6 +18,8 @@ pub struct NicMatcher {
     pub(super) inline_hashes: bool,
     pub(super) fallback: Fallback,
     counts: Option<(Counts, SoftwareStats)>,
+    /// Compares and hops of the software engine.
+    software_steps: u64,
     bins: BinUse,
 }
 
@@ -85,6 +87,7 @@ impl NicMatcher {
             inline_hashes: true,
             fallback,
             counts: None,
+            software_steps: 0,
             bins: BinUse::default(),
         })
     }
@@ -109,6 +112,9 @@ impl StreamMatcher for NicMatcher {
         let mut run = Run::start(self).map_err(boxed)?;
         let result = run.all(events, sink);
         self.counts = Some((run.monitor.counts(), run.software.stats()));
+        let searched = run.software.engine().stats();
+        self.software_steps =
+            [searched.prq, searched.umq].iter().map(|queue| queue.attempts + queue.hops).sum();
         self.bins = run.monitor.bin_use();
         run.stop();
         result.map_err(boxed)
@@ -123,6 +129,7 @@ impl StreamMatcher for NicMatcher {
             ("software_posts", software.posts),
             ("software_arrivals", software.arrivals),
             ("software_matches", software.matches),
+            ("software_steps", self.software_steps),
             ("hand_back_offers", software.offers),
             ("fallback_away_ns", software.away_ns),
             ("bins", self.bins.bins),

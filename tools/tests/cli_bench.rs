@@ -1,6 +1,9 @@
 //! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at
 //! how fast anything is.
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use std::process::{Command, Output};
 
 use dpamatch_tools::bench::WARM_UP;
@@ -10,6 +13,7 @@ use serde_json::Value;
 const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash";
 
 fn bench(arguments: &str) -> Output {
+    let _dog = watchdog::on("`dpamatch bench` to end");
     let quick = ["bench", "--reps", "3", "--rounds", "1"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
     command.args(quick).args(arguments.split_whitespace()).output().expect("the command runs")

@@ -1,11 +1,15 @@
 //! The command `compare` as a user meets it, and the numbers of the papers that it must give. Steps
 //! are counted, so they are exact; no test looks at how fast anything is.
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
 fn compare(arguments: &str) -> Output {
+    let _dog = watchdog::on("`dpamatch compare` to end");
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
     command.arg("compare").args(arguments.split_whitespace()).output().expect("the command runs")
 }

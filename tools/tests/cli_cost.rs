@@ -1,6 +1,9 @@
 //! The command `cost` as a user meets it: the published numbers, a worked example by hand, wrong
 //! input.
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -8,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 fn cost(arguments: &str, input: &str) -> Output {
+    let _dog = watchdog::on("`dpamatch cost` to end");
     let mut child = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
         .arg("cost")
         .args(arguments.split_whitespace())

@@ -1,8 +1,12 @@
 //! The command `explore`: right results, the same story for the same seed, clear messages.
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use std::process::{Command, Output};
 
 fn explore(args: &[&str]) -> Output {
+    let _dog = watchdog::on("`dpamatch explore` to end");
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
     command.arg("explore").args(args).output().expect("the command runs")
 }

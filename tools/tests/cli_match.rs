@@ -1,5 +1,8 @@
 //! The commands `match`, `gen` and `engines` as a user meets them: output, messages, exit codes.
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -13,6 +16,7 @@ fn dpamatch(arguments: &[&str]) -> Command {
 /// Runs to the end with this input. The input is written by a thread: a command may end without
 /// reading all of it.
 fn run(arguments: &[&str], input: &[u8]) -> Output {
+    let _dog = watchdog::on("`dpamatch match` or `gen` to end");
     let mut child = dpamatch(arguments).stdin(Stdio::piped()).spawn().expect("the command starts");
     let mut stdin = child.stdin.take().expect("its input");
     std::thread::scope(|scope| {

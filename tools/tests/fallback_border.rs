@@ -1,6 +1,9 @@
 //! Communicators go from the NIC to software and back thousands of times, by every cause, and the
 //! oracle agrees with every match (O7, O24, S20, S21).
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use dpa_model::{Counts, Options, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, RecvRequest, replay,
@@ -109,6 +112,7 @@ fn in_order(results: Vec<Result<Received, RecvError>>) {
 
 #[test]
 fn the_descriptor_table_overflows_and_drains() {
+    let _dog = watchdog::on("the host and the NIC: the descriptor table overflows and drains");
     for way in ways() {
         let mut border = Border::new(nic(UnexpectedFull::Demote), way, 1);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
@@ -130,6 +134,7 @@ fn the_descriptor_table_overflows_and_drains() {
 
 #[test]
 fn unexpected_memory_overflows_and_drains() {
+    let _dog = watchdog::on("the host and the NIC: unexpected memory overflows and drains");
     for way in ways() {
         let mut border = Border::new(nic(UnexpectedFull::Demote), way, 2);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
@@ -156,6 +161,9 @@ fn unexpected_memory_overflows_and_drains() {
 
 #[test]
 fn back_pressure_holds_the_messages_and_lets_them_through() {
+    let _dog = watchdog::on(
+        "the host and the NIC: back pressure holds the messages and lets them through",
+    );
     for way in ways() {
         let nic = NicConfig { receives: 12, ..nic(UnexpectedFull::BackPressure) };
         let mut border = Border::new(nic, way, 3);
@@ -188,6 +196,7 @@ fn is_blocked(border: &mut Border) -> bool {
 
 #[test]
 fn tables_do_not_fit_and_fit_again() {
+    let _dog = watchdog::on("the host and the NIC: tables do not fit and fit again");
     for way in ways() {
         let mut border = Border::new(
             NicConfig { receives: 64, unexpected: 64, ..nic(UnexpectedFull::Demote) },
@@ -225,6 +234,7 @@ fn tables_do_not_fit_and_fit_again() {
 
 #[test]
 fn random_traffic_crosses_the_border() {
+    let _dog = watchdog::on("the host and the NIC: random traffic crosses the border");
     for (seed, unexpected_full) in [(5, UnexpectedFull::Demote), (6, UnexpectedFull::BackPressure)]
     {
         let base = Settings::default();

@@ -1,6 +1,9 @@
 //! The NIC's options in free-running order: whatever it chose, the order log replayed through the
 //! oracle gives the same matches (V8); and what each option promises besides.
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use std::collections::HashSet;
 
 use dpa_model::{FastPath, InlineHashes, Options, Removal, UnexpectedFull};
@@ -44,6 +47,7 @@ fn short(nic: NicConfig, seed: u64) -> Settings {
 
 #[test]
 fn any_number_of_workers_and_senders() {
+    let _dog = watchdog::on("an endpoint: any number of workers and senders");
     let mut shared_blocks = 0;
     for workers in 1..=4 {
         for senders in [1, 3, 5] {
@@ -63,6 +67,7 @@ fn any_number_of_workers_and_senders() {
 
 #[test]
 fn every_option_of_the_algorithm() {
+    let _dog = watchdog::on("an endpoint: every option of the algorithm");
     let mut total = dpa_model::HandlerCounts::default();
     let mut seed = 1000;
     for fast_path in [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence] {
@@ -101,6 +106,7 @@ fn every_option_of_the_algorithm() {
 
 #[test]
 fn hints_leave_wildcards_out() {
+    let _dog = watchdog::on("an endpoint: hints leave wildcards out");
     for (seed, no_any_source, no_any_tag) in [(1, true, false), (2, false, true), (3, true, true)] {
         let hints = Hints { no_any_source, no_any_tag, ..Hints::default() };
         let report = free_running(Settings { hints, ..short(roomy(), seed) });
@@ -113,6 +119,7 @@ fn hints_leave_wildcards_out() {
 
 #[test]
 fn back_pressure_in_free_running_order() {
+    let _dog = watchdog::on("an endpoint: back pressure in free running order");
     let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
     let nic = NicConfig {
         unexpected: 20,
@@ -130,6 +137,7 @@ fn back_pressure_in_free_running_order() {
 
 #[test]
 fn senders_see_back_pressure_and_posts_relieve_it() {
+    let _dog = watchdog::on("an endpoint: senders see back pressure and posts relieve it");
     let options = Options {
         unexpected_full: UnexpectedFull::BackPressure,
         log_order: true,
@@ -173,6 +181,7 @@ fn senders_see_back_pressure_and_posts_relieve_it() {
 
 #[test]
 fn wrong_hashes_are_counted_and_do_no_harm() {
+    let _dog = watchdog::on("an endpoint: wrong hashes are counted and do no harm");
     for (inline_hashes, counted) in [(InlineHashes::Verify, true), (InlineHashes::Ignore, false)] {
         let options = Options { inline_hashes, ..Options::default() };
         let nic = NicConfig { options, ..roomy() };
@@ -193,6 +202,7 @@ type Name = (u32, u32, u32);
 /// receive is left beside a message that it accepts (S24).
 #[test]
 fn overtaking_drops_the_order_and_nothing_else() {
+    let _dog = watchdog::on("an endpoint: overtaking drops the order and nothing else");
     let mut overtaking = 0;
     for (seed, drive) in [(0, Drive::Caller), (1, Drive::threads()), (2, Drive::threads())] {
         let config = EndpointConfig { nic: roomy(), drive, ..Default::default() };

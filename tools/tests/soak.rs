@@ -1,5 +1,8 @@
 //! Short soak runs; the example `soak` runs long ones.
 
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
 use std::time::{Duration, Instant};
 
 use dpamatch::NicConfig;
@@ -8,6 +11,7 @@ use dpamatch_tools::soak::{Fault, Settings, run};
 
 #[test]
 fn a_short_soak_finds_nothing() {
+    let _dog = watchdog::on("the soak: a short soak finds nothing");
     let settings = Settings { messages: 200_000, break_every: 5_000, ..Settings::default() };
     let report = run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}"));
     report.check_memory().unwrap_or_else(|fault| panic!("{fault}"));
@@ -30,6 +34,7 @@ fn a_short_soak_finds_nothing() {
 
 #[test]
 fn time_ends_a_soak() {
+    let _dog = watchdog::on("the soak: time ends a soak");
     let settings = Settings {
         time_max: Some(Duration::from_millis(300)),
         drive: Drive::Caller,
@@ -43,6 +48,7 @@ fn time_ends_a_soak() {
 
 #[test]
 fn impossible_settings_are_refused() {
+    let _dog = watchdog::on("the soak: impossible settings are refused");
     let nic = NicConfig { handlers: 0, ..NicConfig::default() };
     for settings in [
         Settings { senders: 0, ..Settings::default() },

@@ -7,7 +7,7 @@ use dpa_model::{Footprint, FootprintLine};
 use dpamatch::engine::BinCount;
 use serde_json::json;
 
-use super::nic_args::NicArgs;
+use super::nic_args::NicSize;
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "B", default_value = "2048")]
     bins: BinCount,
     #[command(flatten)]
-    nic: NicArgs,
+    nic: NicSize,
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     format: Format,

@@ -11,8 +11,9 @@ use clap::builder::PossibleValuesParser;
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, ENGINES, EngineOptions};
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
+use serde_json::Value;
 
-use super::nic_args::NicArgs;
+use super::nic_args::{NicArgs, settings};
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
@@ -36,12 +37,15 @@ Examples:
   dpamatch match --engine 4d --comm-size 4096 --stats events.txt
   dpamatch gen --profile wild | dpamatch match --bins 1 --format json";
 
+/// The engine that is the emulated NIC.
+const NIC: &str = "optimistic";
+
 /// Match a stream of posted receives and arriving messages.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The matching engine
-    #[arg(long, value_name = "NAME", default_value = "optimistic", value_parser = engine_names())]
+    #[arg(long, value_name = "NAME", default_value = NIC, value_parser = engine_names())]
     engine: String,
     /// Bins of each hash table, 1 to 65536; engines without tables ignore it [default: 256; 'bins'
     /// grows from there]
@@ -52,7 +56,7 @@ pub(super) struct Args {
     comm_size: Option<u32>,
     #[command(flatten)]
     nic: NicArgs,
-    /// Print the engine's counters to standard error at the end
+    /// Print the engine's counters to standard error at the end; before them, how the NIC was built
     #[arg(long)]
     stats: bool,
     /// Form of the results: lines as above, or one JSON object a line
@@ -87,7 +91,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 .into())
         }
         Some(error) => Err(error).context(name),
-        None if args.stats => print_counters(matcher.as_ref()),
+        None if args.stats => {
+            let is_nic = args.engine == NIC;
+            print_counters(matcher.as_ref(), if is_nic { settings(&options) } else { Vec::new() })
+        }
         None => Ok(()),
     }
 }
@@ -148,8 +155,13 @@ fn run_stream(
     Ok(read_error)
 }
 
-fn print_counters(matcher: &dyn StreamMatcher) -> anyhow::Result<()> {
+/// How the engine was built, and what it counted.
+fn print_counters(matcher: &dyn StreamMatcher, settings: Vec<(&str, Value)>) -> anyhow::Result<()> {
     let mut err = io::stderr().lock();
+    for (name, value) in settings {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        writeln!(err, "{name:<20} {value:>14}")?;
+    }
     for counter in matcher.counters() {
         writeln!(err, "{:<20} {:>14}", counter.name, counter.value)?;
     }

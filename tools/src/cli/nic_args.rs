@@ -4,20 +4,18 @@ use clap::ValueEnum;
 use dpa_model::{FastPath, Hints, InlineHashes, NicConfig, Options, Removal};
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{EngineOptions, Fallback};
+use serde_json::Value;
 
-/// The emulated NIC.
+/// How large the emulated NIC is.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Emulated NIC")]
-pub(super) struct NicArgs {
+pub(super) struct NicSize {
     /// Handlers of a block, 1 to 64
     #[arg(long, value_name = "N", default_value_t = 32)]
     handlers: usize,
     /// Host threads that run the handlers, 1 to 64; 0: the calling thread runs them
     #[arg(long, value_name = "M", default_value_t = 1)]
     workers: usize,
-    /// Handlers that a worker runs at least; 0: blocks are shared only while that is faster
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    slice_min: usize,
     /// Receives that fit on the NIC; more fall back to software matching
     #[arg(long, value_name = "R", default_value_t = 1024)]
     receives: usize,
@@ -34,6 +32,17 @@ pub(super) struct NicArgs {
     /// Largest eager message in bytes; longer ones use rendezvous
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     eager_limit: usize,
+}
+
+/// The emulated NIC.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Emulated NIC")]
+pub(super) struct NicArgs {
+    #[command(flatten)]
+    size: NicSize,
+    /// Handlers that a worker runs at least; 0: blocks are shared only while that is faster
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    slice_min: usize,
     /// Entry rule of the fast path (S8)
     #[arg(long, value_enum, value_name = "FORM", default_value_t = FastPathArg::Sequence)]
     fast_path: FastPathArg,
@@ -106,19 +115,13 @@ enum FallbackArg {
     List,
 }
 
-impl NicArgs {
-    /// N.
-    pub(super) fn handlers(&self) -> usize {
-        self.handlers
-    }
-
-    /// The NIC's configuration with this number of bins.
+impl NicSize {
+    /// The NIC's configuration with this number of bins, all else as usual.
     pub(super) fn config(&self, bins: BinCount) -> NicConfig {
         let defaults = NicConfig::default();
         NicConfig {
             handlers: self.handlers,
             workers: self.workers.max(1),
-            slice_min: self.slice_min,
             receives: self.receives,
             bins: bins.get() as usize,
             communicators: self.communicators,
@@ -127,6 +130,20 @@ impl NicArgs {
                 .unexpected_buffers
                 .unwrap_or_else(|| self.unexpected.min(defaults.unexpected_buffers)),
             eager_limit: self.eager_limit,
+            ..defaults
+        }
+    }
+}
+
+impl NicArgs {
+    /// N.
+    pub(super) fn handlers(&self) -> usize {
+        self.size.handlers
+    }
+
+    fn config(&self, bins: BinCount) -> NicConfig {
+        NicConfig {
+            slice_min: self.slice_min,
             options: Options {
                 fast_path: match self.fast_path {
                     FastPathArg::Off => FastPath::Off,
@@ -147,7 +164,7 @@ impl NicArgs {
                 },
                 ..Options::default()
             },
-            ..defaults
+            ..self.size.config(bins)
         }
     }
 
@@ -157,7 +174,7 @@ impl NicArgs {
         EngineOptions {
             bins,
             nic: self.config(bins),
-            threads: self.workers > 0,
+            threads: self.size.workers > 0,
             hints: Hints {
                 no_any_source: hinted(HintArg::NoAnySource),
                 no_any_tag: hinted(HintArg::NoAnyTag),
@@ -171,4 +188,32 @@ impl NicArgs {
             ..EngineOptions::default()
         }
     }
+}
+
+/// How an emulated NIC is built, by name.
+pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
+    let EngineOptions { nic, hints, .. } = options;
+    let hints = [
+        (hints.no_any_source, HintArg::NoAnySource),
+        (hints.no_any_tag, HintArg::NoAnyTag),
+        (hints.allow_overtaking, HintArg::AllowOvertaking),
+    ];
+    let given = hints.iter().filter(|(given, _)| *given);
+    vec![
+        ("handlers", nic.handlers.into()),
+        ("workers", nic.workers.into()),
+        ("slice_min", nic.slice_min.into()),
+        ("receives", nic.receives.into()),
+        ("communicators", nic.communicators.into()),
+        ("unexpected_messages", nic.unexpected.into()),
+        ("unexpected_buffers", nic.unexpected_buffers.into()),
+        ("eager_limit", nic.eager_limit.into()),
+        ("fast_path", format!("{:?}", nic.options.fast_path).into()),
+        ("early_check", nic.options.early_check.into()),
+        ("removal", format!("{:?}", nic.options.removal).into()),
+        ("hashes", format!("{:?}", nic.options.inline_hashes).into()),
+        ("inline_hashes", options.sender_hashes.into()),
+        ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),
+        ("fallback", format!("{:?}", options.fallback).into()),
+    ]
 }

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use dpamatch_tools::bench::{Peer, Report, Row, Ucx};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::super::nic_args::settings;
 use super::Header;
 
 /// Columns of the CSV form; `x_ref_seq_hash` is the ratio to the sequential hash-bin engine in the
@@ -73,7 +74,12 @@ fn object(report: &Report, row: &Row) -> Value {
 }
 
 pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io::Result<()> {
-    let nic = &header.settings.nic.nic;
+    let mut nic_settings: Map<String, Value> = settings(&header.settings.nic)
+        .into_iter()
+        .map(|(name, it)| (name.to_owned(), it))
+        .collect();
+    nic_settings.insert("bins".to_owned(), header.settings.nic.nic.bins.into());
+    nic_settings.insert("bins_grow".to_owned(), header.settings.grow_bins.into());
     let document = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "ucx_version": header.settings.ucx.as_ref().map(Ucx::version),
@@ -86,17 +92,7 @@ pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io:
         "hand_over_ns": report.hand_over_ns,
         "payloads_checked": report.checked(),
         "runner": header.runner(),
-        "nic": {
-            "handlers": nic.handlers,
-            "workers": nic.workers,
-            "bins": nic.bins,
-            "bins_grow": header.settings.grow_bins,
-            "receives": nic.receives,
-            "fast_path": format!("{:?}", nic.options.fast_path),
-            "early_check": nic.options.early_check,
-            "removal": format!("{:?}", nic.options.removal),
-            "inline_hashes": header.settings.nic.sender_hashes,
-        },
+        "nic": nic_settings,
         "results": report.rows.iter().map(|row| object(report, row)).collect::<Vec<_>>(),
     });
     serde_json::to_writer_pretty(&mut *out, &document)?;

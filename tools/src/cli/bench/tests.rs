@@ -132,13 +132,21 @@ fn json_has_a_ratio_to_each_of_the_others() {
     let said = json!({
         "handlers": nic.handlers,
         "workers": nic.workers,
+        "slice_min": nic.slice_min,
         "bins": nic.bins,
         "bins_grow": true,
         "receives": nic.receives,
+        "communicators": nic.communicators,
+        "unexpected_messages": nic.unexpected,
+        "unexpected_buffers": nic.unexpected_buffers,
+        "eager_limit": nic.eager_limit,
         "fast_path": "Sequence",
         "early_check": false,
         "removal": "Lazy",
+        "hashes": "Trust",
         "inline_hashes": true,
+        "hints": [],
+        "fallback": "Bins",
     });
     assert_eq!(json["nic"], said);
     let results = json["results"].as_array().expect("results");

@@ -1,0 +1,28 @@
+//! Ends a test program that waits for something that does not come, and says for what.
+
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// Far longer than any test takes on a machine that does fifteen other things as well.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// On watch until it is dropped.
+pub struct Watchdog {
+    _awake: Sender<()>,
+}
+
+/// Watches over the rest of a test, which waits for `what`. When the time is over the whole program
+/// ends: a thread that waits cannot be stopped.
+pub fn on(what: &'static str) -> Watchdog {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let (awake, watched) = channel();
+    std::thread::spawn(move || {
+        if watched.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+            // Not by a macro: the test harness keeps what these print.
+            let _ = writeln!(std::io::stderr(), "{test} still waits for {what}");
+            std::process::exit(101);
+        }
+    });
+    Watchdog { _awake: awake }
+}

@@ -1,0 +1,403 @@
+//! Every option of every command changes something that a user can see. The rows stand against the
+//! options that `--help` lists, so a new option without a row fails.
+
+#[path = "../../tests/watchdog/mod.rs"]
+mod watchdog;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// What the two runs of a row must differ in.
+#[derive(Clone, Copy, Debug)]
+enum Seen {
+    /// The results; comments and times are left out.
+    Results,
+    /// This line of standard error, `NAME VALUE`.
+    Counter(&'static str),
+    /// The names, or first words, of the lines on standard error.
+    Messages,
+    /// Whether the results are JSON, and the names in it.
+    Form,
+    /// The second run ends with this exit code.
+    Exit(i32),
+    /// This part of the JSON form.
+    Json(&'static str),
+}
+
+use Seen::{Counter, Exit, Form, Json, Messages, Results};
+
+/// Option, arguments without it, arguments with it, and what differs. An option may have several
+/// rows.
+type Row = (&'static str, &'static str, &'static str, Seen);
+
+fn dpamatch(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .args(arguments)
+        .env("CC", "/nonexistent/cc")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("its input");
+    std::thread::scope(|scope| {
+        // A command that fails early does not read its input.
+        scope.spawn(move || _ = stdin.write_all(input));
+        child.wait_with_output().expect("the command ends")
+    })
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// The options that clap knows of this command.
+fn options(command: &str) -> BTreeSet<String> {
+    let help = dpamatch(&[command, "--help"], b"");
+    let names = text(&help.stdout).lines().filter_map(|line| {
+        let option = line.trim_start().trim_start_matches("-h, ");
+        option.starts_with("--").then(|| option.split(' ').next().expect("a word").to_owned())
+    });
+    names.filter(|name| name != "--help").collect()
+}
+
+/// What a row's run shows of what is looked at.
+fn shown(output: &Output, seen: Seen) -> String {
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    match seen {
+        Results => {
+            let plain = out.lines().filter(|line| !line.starts_with('#'));
+            // `explore` says how long it took.
+            plain
+                .map(|line| line.split(" in ").next().expect("a part"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
+        Counter(name) => {
+            let line = err.lines().find(|line| line.split(' ').next() == Some(name));
+            line.unwrap_or_else(|| panic!("no counter {name}: {err}")).to_owned()
+        }
+        Messages => err.lines().filter_map(|line| line.split(' ').next()).collect(),
+        Form => match serde_json::from_str::<Value>(out) {
+            Ok(Value::Object(document)) => format!("{:?}", document.keys()),
+            _ => "no JSON object".to_owned(),
+        },
+        Exit(_) => output.status.code().expect("no signal").to_string(),
+        Json(pointer) => {
+            let document: Value = serde_json::from_str(out).expect("one JSON object");
+            document.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}: {out}")).to_string()
+        }
+    }
+}
+
+fn check(command: &str, rows: &[Row], input: &[u8]) {
+    let _dog = watchdog::on("the runs of `dpamatch` to end");
+    let known = options(command);
+    let rows_for: BTreeSet<String> = rows.iter().map(|row| row.0.to_owned()).collect();
+    assert_eq!(rows_for, known, "`{command}`: the options with a row, and those of --help");
+    // Many rows have the same first line.
+    let mut runs: BTreeMap<&str, Output> = BTreeMap::new();
+    for &(option, without, with, seen) in rows {
+        assert!(with.contains(option) || with.contains("--peers"), "{command} {with}: no {option}");
+        let run = |line: &str| {
+            let arguments: Vec<&str> =
+                [command].into_iter().chain(line.split_whitespace()).collect();
+            dpamatch(&arguments, input)
+        };
+        let first = runs.entry(without).or_insert_with(|| run(without));
+        let errors = text(&first.stderr);
+        assert_eq!(first.status.code(), Some(0), "{command} {without}: {errors}");
+        let second = run(with);
+        let expected = if let Exit(code) = seen { code } else { 0 };
+        let errors = text(&second.stderr);
+        assert_eq!(second.status.code(), Some(expected), "{command} {with}: {errors}");
+        let (without_it, with_it) = (shown(first, seen), shown(&second, seen));
+        assert!(without_it != with_it, "{command} {with}: {seen:?} is {with_it:?} without, too");
+        // What differs by itself says nothing about the option.
+        assert_eq!(shown(&run(without), seen), without_it, "{command} {without}: {seen:?}");
+    }
+}
+
+fn stream(profile: &str) -> Vec<u8> {
+    dpamatch(&["gen", "--seed", "7", "--events", "1000", "--profile", profile], b"").stdout
+}
+
+#[test]
+fn every_option_of_match() {
+    let usual = "--workers 0 --bins 64 --stats";
+    let rows: &[Row] = &[
+        ("--engine", "--stats", "--stats --engine list", Messages),
+        ("--bins", "--workers 0 --stats", "--workers 0 --stats --bins 64", Counter("bins")),
+        ("--handlers", usual, "--workers 0 --bins 64 --stats --handlers 8", Counter("blocks")),
+        ("--workers", usual, "--bins 64 --stats --workers 2", Counter("workers")),
+        ("--slice-min", usual, "--workers 0 --bins 64 --stats --slice-min 3", Counter("slice_min")),
+        (
+            "--receives",
+            usual,
+            "--workers 0 --bins 64 --stats --receives 8",
+            Counter("fallback_receives"),
+        ),
+        (
+            "--communicators",
+            usual,
+            "--workers 0 --bins 64 --stats --communicators 1",
+            Counter("fallback_tables"),
+        ),
+        (
+            "--unexpected",
+            usual,
+            "--workers 0 --bins 64 --stats --unexpected 9",
+            Counter("fallback_unexpected"),
+        ),
+        (
+            "--unexpected-buffers",
+            usual,
+            "--workers 0 --bins 64 --stats --unexpected-buffers 2",
+            Counter("fallback_unexpected"),
+        ),
+        (
+            "--eager-limit",
+            usual,
+            "--workers 0 --bins 64 --stats --eager-limit 64",
+            Counter("unexpected_bytes_high"),
+        ),
+        ("--fast-path", usual, "--workers 0 --bins 64 --stats --fast-path off", Counter("fast")),
+        (
+            "--early-check",
+            usual,
+            "--workers 0 --bins 64 --stats --early-check",
+            Counter("conflict_blocks"),
+        ),
+        ("--removal", usual, "--workers 0 --bins 64 --stats --removal eager", Counter("removal")),
+        (
+            "--removal",
+            usual,
+            "--workers 0 --bins 64 --stats --removal deferred",
+            Counter("removal"),
+        ),
+        ("--hashes", usual, "--workers 0 --bins 64 --stats --hashes verify", Counter("hashes")),
+        ("--hashes", usual, "--workers 0 --bins 64 --stats --hashes ignore", Counter("hashes")),
+        (
+            "--hashes",
+            usual,
+            "--workers 0 --bins 64 --stats --hashes absent",
+            Counter("inline_hashes"),
+        ),
+        ("--hint", usual, "--workers 0 --bins 64 --stats --hint no-any-source", Exit(1)),
+        ("--hint", usual, "--workers 0 --bins 64 --stats --hint no-any-tag", Exit(1)),
+        (
+            "--hint",
+            usual,
+            "--workers 0 --bins 64 --stats --hint allow-overtaking",
+            Counter("overtaking"),
+        ),
+        (
+            "--fallback",
+            "--workers 0 --bins 64 --stats --receives 8",
+            "--workers 0 --bins 64 --stats --receives 8 --fallback list",
+            Counter("software_steps"),
+        ),
+        ("--stats", "--workers 0", "--workers 0 --stats", Messages),
+        ("--format", "--workers 0", "--workers 0 --format json", Results),
+        (
+            "--comm-size",
+            "--stats --engine rank-array",
+            "--stats --engine rank-array --comm-size 5000",
+            Counter("memory_bytes_max"),
+        ),
+    ];
+    check("match", rows, &stream("mixed"));
+}
+
+#[test]
+fn every_option_of_gen() {
+    let amr = "--pattern amr --ranks 64 --rounds 2";
+    let rows: &[Row] = &[
+        ("--seed", "--events 100", "--events 100 --seed 2", Results),
+        ("--seed", amr, "--pattern amr --ranks 64 --rounds 2 --seed 2", Results),
+        ("--events", "--events 100", "--events 101", Results),
+        ("--profile", "--events 100", "--events 100 --profile hot", Results),
+        ("--pattern", "--events 100", "--pattern gather --ranks 8", Results),
+        ("--ranks", "--pattern gather --ranks 8", "--pattern gather --ranks 9", Results),
+        ("--rounds", amr, "--pattern amr --ranks 64 --rounds 3", Results),
+        ("--pending", amr, "--pattern amr --ranks 64 --rounds 2 --pending 7", Results),
+        ("--comms", amr, "--pattern amr --ranks 64 --rounds 2 --comms 3", Results),
+        ("--any", amr, "--pattern amr --ranks 64 --rounds 2 --any 50", Results),
+        ("--early", amr, "--pattern amr --ranks 64 --rounds 2 --early 90", Results),
+        ("--order", amr, "--pattern amr --ranks 64 --rounds 2 --order reverse", Results),
+        ("--bytes", amr, "--pattern amr --ranks 64 --rounds 2 --bytes 77", Results),
+    ];
+    check("gen", rows, b"");
+}
+
+#[test]
+fn every_option_of_explore() {
+    let rows: &[Row] = &[
+        ("--schedules", "--example x5 --schedules 50", "--example x5 --schedules 51", Results),
+        (
+            "--seed",
+            "--example x5 --schedules 300",
+            "--example x5 --schedules 300 --seed 12345",
+            Results,
+        ),
+        ("--story", "--example x5 --story 3", "--example x5 --story 4", Results),
+        ("--handlers", "--example x5 --story 3", "--example x5 --story 3 --handlers 1", Results),
+        ("--bins", "--schedules 300", "--schedules 300 --bins 1", Results),
+        (
+            "--fast-path",
+            "--example x1 --story 3",
+            "--example x1 --story 3 --fast-path off",
+            Results,
+        ),
+        (
+            "--early-check",
+            "--example x1 --story 3",
+            "--example x1 --story 3 --early-check",
+            Results,
+        ),
+        (
+            "--eager-removal",
+            "--example x1 --story 3",
+            "--example x1 --story 3 --eager-removal",
+            Results,
+        ),
+        ("--fault", "--example x5", "--example x5 --fault forcing-ignored", Exit(3)),
+        ("--example", "--schedules 50", "--schedules 50 --example x2", Results),
+    ];
+    let stream = "post,0,0,*,7\npost,1,0,3,8\npost,2,0,3,9\npost,3,0,3,7\npost,4,0,3,6\n\
+                  arrive,0,0,3,7\narrive,1,0,3,8\narrive,2,0,3,9\narrive,3,0,3,7\narrive,4,0,3,6\n";
+    check("explore", rows, stream.as_bytes());
+}
+
+#[test]
+fn every_option_of_footprint() {
+    let rows: &[Row] = &[
+        ("--bins", "", "--bins 2049", Results),
+        ("--handlers", "", "--handlers 31", Results),
+        ("--workers", "", "--workers 2", Results),
+        ("--receives", "", "--receives 1023", Results),
+        ("--communicators", "", "--communicators 15", Results),
+        ("--unexpected", "", "--unexpected 4095", Results),
+        ("--unexpected-buffers", "", "--unexpected-buffers 1023", Results),
+        ("--eager-limit", "", "--eager-limit 4095", Results),
+        ("--format", "", "--format json", Results),
+    ];
+    check("footprint", rows, b"");
+}
+
+/// One window of a few messages, once.
+macro_rules! quick {
+    ($more:literal) => {
+        concat!("--reps 1 --rounds 1 --budget 0 --format json --baseline list --windows 20 ", $more)
+    };
+}
+
+#[test]
+fn every_option_of_bench() {
+    const STEPS: Seen = Json("/results/1/rounds/0/steps_per_message");
+    const NC: &str = quick!("--scenario NC");
+    let (first, round) = ("/results/0/scenario", "/results/0/rounds/0/time_ns/count");
+    let trace = "--rounds 1 --budget 0 --baseline none --format json --trace \
+                 ../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
+    let rank: &str = &format!("{trace} --rank 3");
+    let rank: &'static str = rank.to_owned().leak();
+    let rows: &[Row] = &[
+        ("--scenario", NC, quick!("--scenario WC"), Json(first)),
+        (
+            "--windows",
+            NC,
+            "--reps 1 --rounds 1 --budget 0 --format json --baseline list --scenario NC --windows 21",
+            Json("/results/0/window"),
+        ),
+        ("--sizes", NC, quick!("--scenario NC --sizes 9"), Json("/results/0/size_bytes")),
+        (
+            "--reps",
+            NC,
+            "--rounds 1 --budget 0 --format json --baseline list --windows 20 --scenario NC --reps 2",
+            Json(round),
+        ),
+        (
+            "--rounds",
+            NC,
+            "--reps 1 --budget 0 --format json --baseline list --windows 20 --scenario NC --rounds 2",
+            Json("/results/0/rate_msgs_per_s/count"),
+        ),
+        (
+            "--budget",
+            "--reps 12 --rounds 1 --format json --windows 2 --scenario NC --budget 0",
+            "--reps 12 --rounds 1 --format json --windows 2 --scenario NC --budget 1000000",
+            Json(round),
+        ),
+        ("--sweep", NC, quick!("--scenario NC --sweep 4"), Json("/results/0/handlers")),
+        ("--wild", quick!("--scenario MIX"), quick!("--scenario MIX --wild 50"), Json(first)),
+        (
+            "--conflicts",
+            quick!("--scenario MIX"),
+            quick!("--scenario MIX --conflicts 50"),
+            Json(first),
+        ),
+        ("--late", quick!("--scenario MIX"), quick!("--scenario MIX --late 50"), Json(first)),
+        (
+            "--baseline",
+            NC,
+            "--reps 1 --rounds 1 --budget 0 --format json --windows 20 --scenario NC --baseline bins",
+            Json("/results/1/peer"),
+        ),
+        ("--peers", NC, quick!("--scenario NC --peers"), Exit(1)),
+        ("--seed", quick!("--scenario NC-RND"), quick!("--scenario NC-RND --seed 2"), STEPS),
+        (
+            "--format",
+            "--trace ../tests/data/traces/recorder/lammps-4.dumpi.tar.xz --rounds 1 --budget 0 \
+             --baseline none",
+            trace,
+            Form,
+        ),
+        ("--out", NC, quick!("--scenario NC --out /dev/null/nothing"), Exit(1)),
+        ("--trace", NC, trace, Form),
+        ("--rank", trace, rank, Json("/rank")),
+        (
+            "--bins",
+            quick!("--scenario NC-REV --baseline bins"),
+            quick!("--scenario NC-REV --baseline bins --bins 1"),
+            Json("/results/2/rounds/0/steps_per_message"),
+        ),
+        ("--handlers", NC, quick!("--scenario NC --handlers 5"), Json("/results/0/handlers")),
+        ("--workers", NC, quick!("--scenario NC --workers 1"), Json("/runner")),
+        ("--slice-min", NC, quick!("--scenario NC --slice-min 3"), Json("/nic/slice_min")),
+        ("--receives", NC, quick!("--scenario NC --receives 99"), Json("/nic/receives")),
+        (
+            "--communicators",
+            NC,
+            quick!("--scenario NC --communicators 9"),
+            Json("/nic/communicators"),
+        ),
+        (
+            "--unexpected",
+            NC,
+            quick!("--scenario NC --unexpected 9"),
+            Json("/nic/unexpected_messages"),
+        ),
+        (
+            "--unexpected-buffers",
+            NC,
+            quick!("--scenario NC --unexpected-buffers 9"),
+            Json("/nic/unexpected_buffers"),
+        ),
+        ("--eager-limit", NC, quick!("--scenario NC --eager-limit 99"), Json("/nic/eager_limit")),
+        ("--fast-path", NC, quick!("--scenario NC --fast-path prefix"), Json("/nic/fast_path")),
+        ("--early-check", NC, quick!("--scenario NC --early-check"), Json("/nic/early_check")),
+        ("--removal", NC, quick!("--scenario NC --removal deferred"), Json("/nic/removal")),
+        ("--hashes", NC, quick!("--scenario NC --hashes verify"), Json("/nic/hashes")),
+        (
+            "--hint",
+            quick!("--scenario ANYSRC"),
+            quick!("--scenario ANYSRC --hint no-any-source"),
+            Exit(2),
+        ),
+        ("--fallback", NC, quick!("--scenario NC --fallback list"), Json("/nic/fallback")),
+    ];
+    check("bench", rows, b"");
+}
