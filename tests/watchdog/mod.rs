@@ -8,13 +8,13 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// On watch until it is dropped.
-pub struct Watchdog {
+pub(crate) struct Watchdog {
     _awake: Sender<()>,
 }
 
 /// Watches over the rest of a test, which waits for `what`. When the time is over the whole program
 /// ends: a thread that waits cannot be stopped.
-pub fn on(what: &'static str) -> Watchdog {
+pub(crate) fn on(what: &'static str) -> Watchdog {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let (awake, watched) = channel();
     std::thread::spawn(move || {

@@ -302,7 +302,7 @@ fn every_option_of_bench() {
     let (first, round) = ("/results/0/scenario", "/results/0/rounds/0/time_ns/count");
     let trace = "--rounds 1 --budget 0 --baseline none --format json --trace \
                  ../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
-    let rank: &str = &format!("{trace} --rank 3");
+    let rank: &str = &format!("{trace} --rank 2");
     let rank: &'static str = rank.to_owned().leak();
     let rows: &[Row] = &[
         ("--scenario", NC, quick!("--scenario WC"), Json(first)),
