@@ -161,8 +161,8 @@ fn wrong_arguments_are_named() {
         ("--late 10", "need --scenario MIX"),
         ("--scenario MIX --conflicts 101", "101 is not in 0..=100"),
         ("--windows 0", "0 is not in 1..=65536"),
-        ("--sweep 65", "handlers is 65, must be 1 to 64"),
-        ("--handlers 0", "handlers is 0, must be 1 to 64"),
+        ("--sweep 257", "handlers is 257, must be 1 to 256"),
+        ("--handlers 0", "handlers is 0, must be 1 to 256"),
         ("--sizes 1000000000", "a message has at most"),
         ("--sizes eight", "invalid digit"),
     ];

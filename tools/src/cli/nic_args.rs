@@ -10,10 +10,10 @@ use serde_json::Value;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Emulated NIC")]
 pub(super) struct NicSize {
-    /// Handlers of a block, 1 to 64
+    /// Handlers of a block, 1 to 256
     #[arg(long, value_name = "N", default_value_t = 32)]
     handlers: usize,
-    /// Host threads that run the handlers, 1 to 64; 0: the calling thread runs them
+    /// Host threads that run the handlers, 1 to 256; 0: the calling thread runs them
     #[arg(long, value_name = "M", default_value_t = 1)]
     workers: usize,
     /// Receives that fit on the NIC; more fall back to software matching
