@@ -9,6 +9,7 @@
 //! - [`cost`]: what an application's communication costs, and how much of it is matching.
 //! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
+//! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ pub mod cost;
 pub mod figure;
 mod sequence;
 pub mod soak;
+pub mod table;
 pub mod trace;
 pub mod workload;
 

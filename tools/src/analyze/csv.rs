@@ -1,25 +1,23 @@
 //! A report's numbers as CSV files, and the pairs of a replay.
 
-use std::fmt::Write;
-
 pub use super::pairs::pairs;
 use super::report::Report;
-use super::stats::{BinStats, Fallback, Hint, Searches, Totals};
+use super::stats::{BinStats, Hint, Searches, Totals};
+use crate::table::Csv;
 
-/// A field as RFC 4180 wants it.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
+/// Appends a row of anything that can be shown.
+macro_rules! row {
+    ($csv:expr, $($field:expr),* $(,)?) => { $csv.row([$($field.to_string()),*]) };
 }
 
-/// Appends a line of a file that is kept in memory, where writing cannot fail.
-macro_rules! line {
-    ($out:expr, $($what:tt)*) => {{
-        let _ = writeln!($out, $($what)*);
-    }};
+/// Four digits behind the point.
+fn four(number: f64) -> String {
+    format!("{number:.4}")
+}
+
+/// Nothing in place of what there is not.
+fn told<T: ToString>(value: Option<T>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
 }
 
 /// The files of a report: name and contents. Ranks are those of the world; `all` in place of one is
@@ -43,6 +41,11 @@ pub fn files(report: &Report) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// A file whose header is a line of plain names.
+fn file(header: &str) -> Csv {
+    Csv::new(header.split(','))
+}
+
 /// The application, then each rank.
 fn each(report: &Report) -> impl Iterator<Item = (String, &Totals)> {
     let ranks = report.ranks.iter().map(|rank| (rank.rank.to_string(), &rank.totals));
@@ -50,26 +53,30 @@ fn each(report: &Report) -> impl Iterator<Item = (String, &Totals)> {
 }
 
 fn calls(report: &Report) -> String {
-    let mut out = "rank,p2p,collective,one_sided,progress,other\n".to_owned();
+    let mut csv = file("rank,p2p,collective,one_sided,progress,other");
     for (rank, Totals { shares, .. }) in each(report) {
         let (p2p, collective, one_sided) = (shares.p2p, shares.collective, shares.one_sided);
-        line!(out, "{rank},{p2p},{collective},{one_sided},{},{}", shares.progress, shares.other);
+        row!(csv, rank, p2p, collective, one_sided, shares.progress, shares.other);
     }
-    out
+    csv.text()
 }
 
 fn traffic(report: &Report) -> String {
-    let mut out =
-        "rank,sends,bytes_sent,receives_no_wildcard,receives_any_source,receives_any_tag,receives_any_both,\
-                   probes,to_null,cancelled,expected,unexpected,receives_left,messages_left\n"
-            .to_owned();
+    let mut csv = file(
+        "rank,sends,bytes_sent,receives_no_wildcard,receives_any_source,receives_any_tag,\
+         receives_any_both,probes,to_null,cancelled,expected,unexpected,receives_left,messages_left",
+    );
     for (rank, Totals { traffic, .. }) in each(report) {
         let [none, source, tag, both] = traffic.receives;
-        line!(
-            out,
-            "{rank},{},{},{none},{source},{tag},{both},{},{},{},{},{},{},{}",
+        row!(
+            csv,
+            rank,
             traffic.sends,
             traffic.bytes_sent,
+            none,
+            source,
+            tag,
+            both,
             traffic.probes,
             traffic.to_null,
             traffic.cancelled,
@@ -79,12 +86,11 @@ fn traffic(report: &Report) -> String {
             traffic.messages_left
         );
     }
-    out
+    csv.text()
 }
 
 fn bins(report: &Report) -> String {
-    let mut out =
-        "rank,bins,queue,searches,hits,steps,steps_max,asl,masl,mql,aql,collisions\n".to_owned();
+    let mut csv = file("rank,bins,queue,searches,hits,steps,steps_max,asl,masl,mql,aql,collisions");
     for (rank, totals) in each(report) {
         for stats in &totals.bins {
             let posted: u64 = stats.tables.tables.iter().map(|table| table.collisions).sum();
@@ -93,56 +99,68 @@ fn bins(report: &Report) -> String {
             {
                 let Searches { count, hits, steps, steps_max, length_max, mean_max, .. } =
                     *searches;
-                line!(
-                    out,
-                    "{rank},{},{queue},{count},{hits},{steps},{steps_max},{:.4},{mean_max:.4},{length_max},{:.4},{collisions}",
+                let (mean, length) = (four(searches.mean()), four(searches.length_mean()));
+                row!(
+                    csv,
+                    rank,
                     stats.bins,
-                    searches.mean(),
-                    searches.length_mean()
+                    queue,
+                    count,
+                    hits,
+                    steps,
+                    steps_max,
+                    mean,
+                    four(mean_max),
+                    length_max,
+                    length,
+                    collisions
                 );
             }
         }
     }
-    out
+    csv.text()
 }
 
 fn tables(report: &Report) -> String {
-    let mut out = "rank,bins,table,inserted,collisions,longest_chain,longest_chain_mean,empty_share_min,empty_share_mean,\
-                   depth_mean,depth_max\n"
-        .to_owned();
+    let mut csv = file(
+        "rank,bins,table,inserted,collisions,longest_chain,longest_chain_mean,empty_share_min,\
+         empty_share_mean,depth_mean,depth_max",
+    );
     for (rank, totals) in each(report) {
         for BinStats { bins, tables, .. } in &totals.bins {
             for (name, table) in ["no_wildcard", "any_source", "any_tag"].iter().zip(&tables.tables)
             {
                 let samples = tables.samples.max(1) as f64;
-                line!(
-                    out,
-                    "{rank},{bins},{name},{},{},{},{:.4},{:.4},{:.4},{:.4},{}",
+                row!(
+                    csv,
+                    rank,
+                    bins,
+                    name,
                     table.inserted,
                     table.collisions,
                     table.longest_chain,
-                    table.longest_chain_sum as f64 / samples,
-                    f64::from(table.empty_bins_min) / f64::from(*bins),
-                    table.empty_bins_sum as f64 / samples / f64::from(*bins),
-                    tables.depth_mean(),
+                    four(table.longest_chain_sum as f64 / samples),
+                    four(f64::from(table.empty_bins_min) / f64::from(*bins)),
+                    four(table.empty_bins_sum as f64 / samples / f64::from(*bins)),
+                    four(tables.depth_mean()),
                     tables.depth_max
                 );
             }
         }
     }
-    out
+    csv.text()
 }
 
 fn blocks(report: &Report) -> String {
-    let mut out =
-        "rank,handlers,blocks,conflict_blocks,messages,clean,fast,slow,forced,unexpected,refused_mixed,\
-                   refused_end\n"
-            .to_owned();
+    let mut csv = file(
+        "rank,handlers,blocks,conflict_blocks,messages,clean,fast,slow,forced,unexpected,\
+         refused_mixed,refused_end",
+    );
     for (rank, totals) in each(report) {
         for block in &totals.blocks {
-            line!(
-                out,
-                "{rank},{},{},{},{},{},{},{},{},{},{},{}",
+            row!(
+                csv,
+                rank,
                 block.handlers,
                 block.blocks,
                 block.conflict_blocks,
@@ -157,90 +175,85 @@ fn blocks(report: &Report) -> String {
             );
         }
     }
-    out
+    csv.text()
 }
 
 fn keys(report: &Report) -> String {
-    let mut out =
+    let mut csv = file(
         "rank,of,uses,unique,unique_share,most_used,chain_max,chain_mean,tags,tag_max,sequences,\
-                   sequence_mean,sequence_longest,in_sequences\n"
-            .to_owned();
+         sequence_mean,sequence_longest,in_sequences",
+    );
     for (rank, totals) in each(report) {
         for (of, keys) in [("receives", &totals.receive_keys), ("messages", &totals.message_keys)] {
-            line!(
-                out,
-                "{rank},{of},{},{},{:.6},{},{},{:.4},{},{},{},{:.4},{},{}",
+            row!(
+                csv,
+                rank,
+                of,
                 keys.uses,
                 keys.unique,
-                keys.unique_share(),
+                format_args!("{:.6}", keys.unique_share()),
                 keys.most_used,
                 keys.chain_max,
-                keys.chain_mean(),
+                four(keys.chain_mean()),
                 totals.tags,
                 totals.tag_max,
                 totals.sequences.count,
-                totals.sequences.mean(),
+                four(totals.sequences.mean()),
                 totals.sequences.longest,
                 totals.sequences.in_runs
             );
         }
     }
-    out
+    csv.text()
 }
 
 fn needs(report: &Report) -> String {
-    let mut out =
-        "rank,descriptors,unexpected,unexpected_bytes,unexpected_buffers,communicators,first_shortage,\
-                   at_rank,at_event,at_ns,call,of_rank\n"
-            .to_owned();
+    let mut csv = file(
+        "rank,descriptors,unexpected,unexpected_bytes,unexpected_buffers,communicators,\
+         first_shortage,at_rank,at_event,at_ns,call,of_rank",
+    );
     for (rank, Totals { needs, .. }) in each(report) {
-        let first = needs.fallback.map_or(",,,,,".to_owned(), |fallback| {
-            let Fallback { shortage, rank, happening, time_ns, call, .. } = fallback;
-            let told =
-                |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
-            let (time, call) = (told(time_ns), told(call.map(u64::from)));
-            format!(
-                "{},{rank},{happening},{time},{call},{}",
-                shortage.option().1,
-                fallback.caller()
-            )
-        });
-        line!(
-            out,
-            "{rank},{},{},{},{},{},{first}",
+        let first = needs.fallback.as_ref();
+        row!(
+            csv,
+            rank,
             needs.descriptors,
             needs.unexpected,
             needs.unexpected_bytes,
             needs.unexpected_buffers,
-            needs.communicators
+            needs.communicators,
+            told(first.map(|first| first.shortage.option().1)),
+            told(first.map(|first| first.rank)),
+            told(first.map(|first| first.happening)),
+            told(first.and_then(|first| first.time_ns)),
+            told(first.and_then(|first| first.call)),
+            told(first.map(|first| first.caller()))
         );
     }
-    out
+    csv.text()
 }
 
 fn depth(report: &Report) -> String {
-    let mut out = "rank,column,until_ns,posted_max,unexpected_max\n".to_owned();
+    let mut csv = file("rank,column,until_ns,posted_max,unexpected_max");
     for (rank, Totals { depths, .. }) in each(report) {
         let columns = depths.posted.len().max(1) as u128;
         for (column, (posted, unexpected)) in
             depths.posted.iter().zip(&depths.unexpected).enumerate()
         {
             let until = u128::from(report.end_ns) * (column as u128 + 1) / columns;
-            line!(out, "{rank},{column},{until},{posted},{unexpected}");
+            row!(csv, rank, column, until, posted, unexpected);
         }
     }
-    out
+    csv.text()
 }
 
 fn communicators(report: &Report) -> String {
-    let mut out = "id,number,name,size,ranks,sends,bytes_sent,receives_no_wildcard,receives_any_source,receives_any_tag,\
-                   receives_any_both,probes,cancelled,expected,unexpected,receives_left,messages_left,posted_max,\
-                   unexpected_max,sequences,sequence_mean,sequence_longest,prq_searches,prq_asl,prq_masl,prq_aql,\
-                   umq_searches,umq_asl,umq_masl,umq_aql\n"
-        .to_owned();
-    let searches = |of: &Searches| {
-        format!("{},{:.4},{:.4},{:.4}", of.count, of.mean(), of.mean_max, of.length_mean())
-    };
+    let mut csv = file(
+        "id,number,name,size,ranks,sends,bytes_sent,receives_no_wildcard,receives_any_source,\
+         receives_any_tag,receives_any_both,probes,cancelled,expected,unexpected,receives_left,\
+         messages_left,posted_max,unexpected_max,sequences,sequence_mean,sequence_longest,\
+         prq_searches,prq_asl,prq_masl,prq_aql,umq_searches,umq_asl,umq_masl,umq_aql",
+    );
     for comm in &report.communicators {
         let ranks = match comm.translation {
             super::Translation::Exact => "exact",
@@ -248,15 +261,20 @@ fn communicators(report: &Report) -> String {
         };
         let (traffic, sequences) = (&comm.stats.traffic, &comm.stats.sequences);
         let [none, source, tag, both] = traffic.receives;
-        line!(
-            out,
-            "{},{},{},{},{ranks},{},{},{none},{source},{tag},{both},{},{},{},{},{},{},{},{},{},{:.4},{},{},{}",
+        let (prq, umq) = (&comm.stats.prq, &comm.stats.umq);
+        row!(
+            csv,
             comm.id,
             comm.number,
-            quoted(&comm.name),
+            comm.name,
             comm.size,
+            ranks,
             traffic.sends,
             traffic.bytes_sent,
+            none,
+            source,
+            tag,
+            both,
             traffic.probes,
             traffic.cancelled,
             traffic.expected,
@@ -266,19 +284,24 @@ fn communicators(report: &Report) -> String {
             comm.stats.posted_max,
             comm.stats.unexpected_max,
             sequences.count,
-            sequences.mean(),
+            four(sequences.mean()),
             sequences.longest,
-            searches(&comm.stats.prq),
-            searches(&comm.stats.umq)
+            prq.count,
+            four(prq.mean()),
+            four(prq.mean_max),
+            four(prq.length_mean()),
+            umq.count,
+            four(umq.mean()),
+            four(umq.mean_max),
+            four(umq.length_mean())
         );
     }
-    out
+    csv.text()
 }
 
 fn hints(report: &Report) -> String {
-    let mut out =
-        "communicator,name,hint,violations,unknown,first_rank,first_call,first_function\n"
-            .to_owned();
+    let mut csv =
+        file("communicator,name,hint,violations,unknown,first_rank,first_call,first_function");
     for comm in &report.communicators {
         let hints = &comm.stats.hints;
         let all: [(&str, &Hint); 4] = [
@@ -288,38 +311,38 @@ fn hints(report: &Report) -> String {
             ("mpi_assert_allow_overtaking", &hints.allow_overtaking),
         ];
         for (name, hint) in all {
-            let first = hint
-                .first
-                .map_or(",,".to_owned(), |at| format!("{},{},{}", at.rank, at.call, at.function));
-            let (violations, unknown) = (hint.count, hint.unknown);
-            line!(out, "{},{},{name},{violations},{unknown},{first}", comm.id, quoted(&comm.name));
+            let first = hint.first.as_ref();
+            row!(
+                csv,
+                comm.id,
+                comm.name,
+                name,
+                hint.count,
+                hint.unknown,
+                told(first.map(|at| at.rank)),
+                told(first.map(|at| at.call)),
+                told(first.map(|at| at.function))
+            );
         }
     }
-    out
+    csv.text()
 }
 
 fn lifetime(report: &Report) -> String {
-    let mut out =
+    let mut csv = file(
         "bins,depth_average,depth_max,depth_mean,collisions_no_wildcard,collisions_any_source,\
-                   collisions_any_tag,list_max\n"
-            .to_owned();
+         collisions_any_tag,list_max",
+    );
     for life in &report.lifetime {
         let [none, source, tag] = life.tables.tables.map(|table| table.collisions);
-        line!(
-            out,
-            "{},{:.4},{},{:.4},{none},{source},{tag},{}",
-            life.bins,
-            life.depth_average,
-            life.depth_max,
-            life.depth_mean,
-            life.list_max
-        );
+        let (average, mean) = (four(life.depth_average), four(life.depth_mean));
+        row!(csv, life.bins, average, life.depth_max, mean, none, source, tag, life.list_max);
     }
-    out
+    csv.text()
 }
 
 fn engines(report: &Report) -> String {
-    let mut out = "engine,counter,value\n".to_owned();
+    let mut csv = file("engine,counter,value");
     for engine in &report.engines {
         let agreement = &engine.agreement;
         let pairs = [
@@ -332,32 +355,24 @@ fn engines(report: &Report) -> String {
         ];
         let counters = engine.counters.iter().map(|(name, value)| (name.as_str(), *value));
         for (name, value) in pairs.into_iter().chain(counters) {
-            line!(out, "{},{name},{value}", engine.name);
+            row!(csv, engine.name, name, value);
         }
     }
-    out
+    csv.text()
 }
 
 fn unmatched(report: &Report) -> String {
-    let mut out = "rank,what,call,envelope,reason\n".to_owned();
+    let mut csv = file("rank,what,call,envelope,reason");
     for left in &report.unmatched {
-        let call = left.call.map_or(String::new(), |call| call.to_string());
-        line!(
-            out,
-            "{},{},{call},{},{}",
-            left.rank,
-            left.what,
-            quoted(&left.envelope),
-            quoted(&left.reason)
-        );
+        row!(csv, left.rank, left.what, told(left.call), left.envelope, left.reason);
     }
-    out
+    csv.text()
 }
 
 fn advice(report: &Report) -> String {
-    let mut out = "topic,advice,because\n".to_owned();
+    let mut csv = file("topic,advice,because");
     for advice in &report.advice {
-        line!(out, "{},{},{}", advice.topic, quoted(&advice.text), quoted(&advice.because));
+        row!(csv, advice.topic, advice.text, advice.because);
     }
-    out
+    csv.text()
 }

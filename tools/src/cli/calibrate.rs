@@ -10,8 +10,8 @@ use dpamatch_predict::figure8::Series;
 use dpamatch_predict::override_text;
 
 use super::predict::Common;
-use super::table::Table;
 use super::{BadInput, output};
+use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
 Input: CSV with the header line series,threads,rate. Series NC, WC-FP or WC-SP, threads 1 or 2, rate in messages per microsecond
@@ -51,7 +51,7 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     let columns = ["parameter", "value", "fitted to", "threads", "measured", "predicted"];
     let mut table = Table::new("fits", format!("Free parameters of {}.", profile.name), columns);
     for fit in &fits {
-        table.row([
+        table.push([
             fit.parameter.into(),
             fit.value.into(),
             fit.measured.series.name().into(),

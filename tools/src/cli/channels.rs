@@ -12,8 +12,9 @@ use dpamatch_tools::channels::discovery::Bursts;
 use dpamatch_tools::channels::{PolicySpec, PollCosts};
 use dpamatch_tools::figure::Figure;
 
-use super::table::{self, Format, Table};
+use super::table::{self, Format};
 use super::{BadInput, output};
+use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
 Network, shared memory and a kernel module feed one matcher; a policy says which channel is polled next.

@@ -9,7 +9,8 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use dpamatch::engine::{BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
-use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report, Table};
+use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report};
+use dpamatch_tools::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 

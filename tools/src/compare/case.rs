@@ -1,14 +1,15 @@
 //! Cases of an experiment and what every engine did in them.
 
-use super::{Measurement, Table, Value};
+use super::Measurement;
 use crate::figure::Series;
+use crate::table::{Cell, Table};
 use crate::workload::Workload;
 
 /// One stream of an experiment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
     /// What it is, for tables: values of the sheet's keys.
-    pub keys: Vec<Value>,
+    pub keys: Vec<Cell>,
     /// What is run.
     pub workload: Workload,
 }
@@ -68,8 +69,8 @@ impl Sheet {
         let mut table = Table::new(name, title, self.keys.iter().chain(&numbers).copied());
         for (case, all) in &self.rows {
             for own in all {
-                let of = |name| Value::from(own.counter(name));
-                let rise = |name| Value::from(own.rise(name));
+                let of = |name| Cell::from(own.counter(name));
+                let rise = |name| Cell::from(own.rise(name));
                 let mut row = case.keys.clone();
                 row.extend([
                     own.engine.as_str().into(),
@@ -107,7 +108,7 @@ impl Sheet {
         let columns = self.keys.iter().copied().chain(self.engines());
         let mut table = Table::new(name, title, columns);
         for (case, all) in &self.rows {
-            let numbers = all.iter().map(|own| Value::from(metric(own, &all[0])));
+            let numbers = all.iter().map(|own| Cell::from(metric(own, &all[0])));
             table.push(case.keys.iter().cloned().chain(numbers));
         }
         table

@@ -5,8 +5,9 @@
 //! over the queue, 0 for a search that does not feel its length.
 
 use super::experiment::{Plan, Progress, Report, run_cases};
-use super::{Case, CompareError, Table, Value};
+use super::{Case, CompareError};
 use crate::figure::{Axis, Figure, Lines};
+use crate::table::{Cell, Table};
 use crate::workload::{Order, Pattern, Workload};
 use dpamatch::engine::{GridThreshold, dimension_span};
 use dpamatch::registry::EngineOptions;
@@ -188,11 +189,11 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
                 formula.map(|(value, _)| value).into(),
                 formula.map(|(value, _)| compares / value).into(),
                 per_match("hops").into(),
-                Value::Real(((steps / less).log2() * 100.0).round() / 100.0),
+                Cell::Real(((steps / less).log2() * 100.0).round() / 100.0),
                 formula.map_or("-", |(_, text)| text).into(),
             ]);
         }
-        let x = |case: &Case| (case.keys[0] == Value::from(growth.name)).then(|| entries(case));
+        let x = |case: &Case| (case.keys[0] == Cell::from(growth.name)).then(|| entries(case));
         let panel =
             Lines::new(growth.name, Axis::powers("entries"), Axis::log("steps per message"));
         figure = figure.with(Lines { series: sheet.series(x, super::case::STEPS), ..panel });

@@ -2,8 +2,9 @@
 //! C28).
 
 use super::experiment::{Plan, Progress, Report};
-use super::{Candidate, CompareError, Measurement, Table, measure};
+use super::{Candidate, CompareError, Measurement, measure};
 use crate::figure::{Axis, Figure, Lines, Series};
+use crate::table::Table;
 use crate::workload::{Order, Pattern, Workload};
 use dpamatch::engine::{DedicatedConfig, DedicatedEngine, ListEngine, dedicated_queue_cap};
 use dpamatch::registry::EngineOptions;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    Candidate, Case, CompareError, Sheet, Table, complexity, dedicated, measure, memory, senders,
-    traffic,
+    Candidate, Case, CompareError, Sheet, complexity, dedicated, measure, memory, senders, traffic,
 };
 use crate::figure::Figure;
+use crate::table::Table;
 use dpamatch::registry::{EngineEntry, EngineOptions};
 
 /// An experiment.

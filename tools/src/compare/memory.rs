@@ -2,9 +2,10 @@
 
 use dpamatch_vocabulary::{CommId, Rank, Selector, Tag};
 
+use super::CompareError;
 use super::experiment::{Plan, Progress, Report};
-use super::{CompareError, Table, Value};
 use crate::figure::{Axis, Figure, Lines, Series};
+use crate::table::{Cell, Table};
 use dpamatch::engine::{
     Engine, FourDEngine, GridThreshold, RecvId, dimension_span, paper_overhead_array,
     paper_overhead_four_d,
@@ -91,9 +92,7 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
                 ]);
             }
             real.push(
-                [size.into(), requests.into()]
-                    .into_iter()
-                    .chain(bytes.into_iter().map(Value::from)),
+                [size.into(), requests.into()].into_iter().chain(bytes.into_iter().map(Cell::from)),
             );
         }
         panels.push(panel);
@@ -143,8 +142,8 @@ pub(super) fn spans() -> Report {
                 dimension_span(size).into(),
                 threshold(size).into(),
                 format!("{first} to {last}").into(),
-                Value::Count(span),
-                Value::Count(printed_threshold),
+                Cell::Count(span),
+                Cell::Count(printed_threshold),
             ]);
         }
     }
@@ -169,7 +168,7 @@ pub(super) fn spans() -> Report {
             rank % span,
             skipped,
         ]
-        .map(Value::from),
+        .map(Cell::from),
     );
     Report {
         summary: vec![table.clone(), example.clone()],

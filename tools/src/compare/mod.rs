@@ -27,11 +27,9 @@ mod experiment;
 mod measure;
 mod memory;
 mod senders;
-mod table;
 mod traffic;
 
 pub use case::{Case, Sheet};
 pub use error::CompareError;
 pub use experiment::{Experiment, Plan, Progress, Report, UnknownExperiment};
 pub use measure::{Candidate, Measurement, measure};
-pub use table::{Table, Value};

@@ -2,8 +2,9 @@
 
 use super::case::{FASTER, FEWER_STEPS, Metric, NANOSECONDS, STEPS};
 use super::experiment::{Plan, Progress, Report, run_cases};
-use super::{Case, CompareError, Sheet, Table, Value};
+use super::{Case, CompareError, Sheet};
 use crate::figure::{Axis, Figure, Lines, Series};
+use crate::table::{Cell, Table};
 use crate::workload::{Order, Pattern, Workload};
 
 /// The two queues: their names, and the share of messages that comes before its receives.
@@ -23,10 +24,10 @@ const RATE_DEPTH: u32 = 8192;
 /// A key of the case as text.
 fn key(case: &Case, i: usize) -> String {
     match &case.keys[i] {
-        Value::Text(text) => text.clone(),
-        Value::Count(count) => count.to_string(),
-        Value::Real(value) => value.to_string(),
-        Value::None => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Count(count) => count.to_string(),
+        Cell::Real(value) => value.to_string(),
+        Cell::None => String::new(),
     }
 }
 

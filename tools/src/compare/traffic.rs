@@ -2,8 +2,9 @@
 
 use super::case::{FASTER, MEMORY, STEPS};
 use super::experiment::{Plan, Progress, Report, run_cases};
-use super::{Case, CompareError, Value};
+use super::{Case, CompareError};
 use crate::figure::{Axis, Figure, Lines};
+use crate::table::Cell;
 use crate::workload::{Pattern, Workload};
 
 /// Searches at each depth.
@@ -42,8 +43,7 @@ pub(super) fn depth(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compa
     for queue in ["PRQ", "UMQ"] {
         for senders in ["one", "many"] {
             let x = |case: &Case| {
-                let fits =
-                    case.keys[0] == Value::from(queue) && case.keys[1] == Value::from(senders);
+                let fits = case.keys[0] == Cell::from(queue) && case.keys[1] == Cell::from(senders);
                 fits.then_some(f64::from(case.workload.pending))
             };
             let title =

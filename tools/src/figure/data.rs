@@ -1,13 +1,13 @@
 //! The numbers of a figure as CSV.
 
 use super::{Figure, Panel};
+use crate::table::Csv;
 
 /// All numbers, whether the picture can show them or not.
 pub(super) fn csv(figure: &Figure) -> String {
-    let mut out = "panel,series,x,y\n".to_owned();
-    let mut row = |panel: &str, series: &str, x: &str, y: f64| {
-        out += &format!("{},{},{},{y}\n", quoted(panel), quoted(series), quoted(x));
-    };
+    let mut csv = Csv::new(["panel", "series", "x", "y"]);
+    let mut row =
+        |panel: &str, series: &str, x: &str, y: f64| csv.row([panel, series, x, &y.to_string()]);
     for panel in &figure.panels {
         match panel {
             Panel::Lines(lines) => {
@@ -41,14 +41,5 @@ pub(super) fn csv(figure: &Figure) -> String {
             }
         }
     }
-    out
-}
-
-/// A field as RFC 4180 wants it.
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
+    csv.text()
 }

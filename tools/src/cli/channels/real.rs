@@ -11,8 +11,8 @@ use dpamatch_tools::channels::{LocalPeer, PolicySpec, PollCosts, PollCounts, Pro
 use dpamatch_vocabulary::{CommId, Selector};
 
 use super::super::BadInput;
-use super::super::table::Table;
 use super::Args;
+use dpamatch_tools::table::Table;
 
 /// Messages of this length and more take the kernel module: the published threshold (L9).
 const THRESHOLD: usize = 4096;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, costs: &PollCosts) -> anyhow::Result<Table> {
             build().ok_or_else(|| BadInput(format!("{} is no software engine", args.engine)))?;
         let (elapsed, counts) = measure(spec, costs, engine, args.messages)?;
         let messages = 2 * u64::from(args.messages);
-        table.row([
+        table.push([
             spec.to_string().into(),
             messages.into(),
             (elapsed.as_nanos() as f64 / messages as f64).into(),

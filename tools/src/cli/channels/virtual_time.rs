@@ -7,8 +7,8 @@ use dpamatch_tools::channels::thresholds::{Way, overlap, threshold};
 use dpamatch_tools::channels::{Channel, PolicySpec, PollCosts};
 use dpamatch_tools::figure::{Axis, Bars, Figure, Lines, Series};
 
-use super::super::table::{Cell, Table};
 use super::{Args, Kind, Results};
+use dpamatch_tools::table::{Cell, Table};
 
 /// Messages of each point of the latency figure.
 const ROUNDS: u32 = 2000;
@@ -73,7 +73,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
                 points[1].push((f64::from(ratio), network / 1e3));
                 points[2].push((f64::from(ratio), network_alone / 1e3));
             }
-            table.row([
+            table.push([
                 spec.to_string().into(),
                 bytes.into(),
                 shared.into(),
@@ -170,7 +170,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
             for (&spec, points) in args.policy.iter().zip(&mut series) {
                 let found = mean(spec, kind.bursts(length));
                 points.push((f64::from(length), found.mean_ns / round_robin));
-                table.row([
+                table.push([
                     kind.name().into(),
                     length.into(),
                     spec.to_string().into(),
@@ -206,7 +206,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         for history in HISTORIES {
             let found = mean(PolicySpec::Dynamic(history), Bursts::Constant(burst)).mean_ns;
             points.push((f64::from(history), found / round_robin));
-            updates.row([
+            updates.push([
                 burst.into(),
                 history.into(),
                 found.into(),
@@ -268,7 +268,7 @@ pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results)
                     ratio.into(),
                     length.into(),
                 ];
-                table.row(row);
+                table.push(row);
             }
         }
     }
@@ -313,7 +313,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
                 (bytes as f64 / us).into(),
                 overlap.into(),
             ];
-            table.row(row);
+            table.push(row);
         }
         latencies = latencies.with(Series::line(way.name(), points));
         let values =
@@ -326,7 +326,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         ["criterion", "from", "to", "from_bytes", "published"],
     );
     let by_latency = threshold(costs, Way::SharedMemory, Way::Kernel, &sizes);
-    chosen.row([
+    chosen.push([
         "latency (L9)".into(),
         "shared_memory".into(),
         "kernel".into(),
@@ -339,7 +339,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     };
     let place = sizes.iter().rposition(|bytes| !better(bytes)).map_or(0, |last| last + 1);
     let by_overlap = sizes.get(place).copied();
-    chosen.row([
+    chosen.push([
         "overlap (L10)".into(),
         "shared_memory".into(),
         "network".into(),

@@ -7,8 +7,8 @@ use dpamatch_tools::cost::transfer::node_aware_s;
 use dpamatch_tools::cost::{Layout, Place, Profile};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
-use super::super::table::{Cell, Table};
 use super::{BadInput, folder, us};
+use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
 The published test of contention (M9): routers in a line, and each process of a node in the first half of the line sends
@@ -119,7 +119,7 @@ pub(super) fn run(
                 cube,
                 us(contention_s(delta, cube)),
             ];
-            table.row(head.into_iter().chain(tail.map(Cell::from)));
+            table.push(head.into_iter().chain(tail.map(Cell::from)));
         }
         let axes = (Axis::powers("bytes of a message"), Axis::log("microseconds"));
         let panel = Lines::new(format!("{senders} processes of each node send"), axes.0, axes.1)

@@ -7,8 +7,8 @@ use anyhow::Context;
 use dpamatch_tools::cost::fit::{Search, fit, read_csv};
 use dpamatch_tools::cost::{Estimate, Profile};
 
-use super::super::table::{Cell, Table};
 use super::{BadInput, bad_line, open};
+use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
 Input: CSV with a header line, a measured run on each line; '#' starts a comment line.
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let mut table = Table::new("parameters", title, columns);
     let mut row = |head: [Cell; 3], name: &str, estimate: Option<Estimate>, from: Cell| {
         let ends = [estimate.map(|e| e.value), estimate.map(|e| e.low), estimate.map(|e| e.high)];
-        table.row(head.into_iter().chain([name.into()]).chain(ends.map(Cell::from)).chain([from]));
+        table.push(head.into_iter().chain([name.into()]).chain(ends.map(Cell::from)).chain([from]));
     };
     for link in &fit.links {
         let head = || [link.place.name().into(), link.protocol.name().into(), link.runs.into()];

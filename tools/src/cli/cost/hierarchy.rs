@@ -6,9 +6,9 @@ use dpamatch_tools::cost::Profile;
 use dpamatch_tools::cost::multigrid::{EDGE_MAX, poisson};
 use dpamatch_tools::figure::Figure;
 
-use super::super::table::Table;
 use super::product::{Spread, costs_table, panels};
 use super::{folder, progress_bar};
+use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
 A 7-point stencil on a cube of cells, coarsened two by two by two with a smoothed prolongation (Galerkin): coarse levels

@@ -12,8 +12,8 @@ use dpamatch_tools::cost::{
 use dpamatch_tools::trace::{self, OpenOptions, TraceErrorKind};
 
 use super::super::nic_args::NicArgs;
-use super::super::table::{Cell, Table};
 use super::{BadInput, PostingArg, bad_line, engines, open, us};
+use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
 Input: CSV with a header line; '#' starts a comment line.
@@ -155,8 +155,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
         sum.then(&cost.split(term));
         all += phase.messages.len();
-        phases.row(phase_row(&phase.name, phase.messages.len(), &cost, term));
-        cost.ranks.iter().for_each(|rank| ranks.row(rank_row(&phase.name, rank)));
+        phases.push(phase_row(&phase.name, phase.messages.len(), &cost, term));
+        cost.ranks.iter().for_each(|rank| ranks.push(rank_row(&phase.name, rank)));
         let table = by_place(profile, &phase.messages);
         for place in Place::ALL {
             for protocol in Protocol::ALL {
@@ -164,7 +164,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
                 if messages > 0 {
                     let names =
                         [phase.name.as_str(), place.name(), protocol.name()].map(Cell::from);
-                    places.row(names.into_iter().chain([messages.into(), bytes.into()]));
+                    places.push(names.into_iter().chain([messages.into(), bytes.into()]));
                 }
             }
         }
@@ -173,7 +173,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let mut application = Table::new("application", "All phases, one after the other.", columns);
     let parts =
         [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
-    application.row([list.phases.len().into(), all.into()].into_iter().chain(parts));
+    application.push([list.phases.len().into(), all.into()].into_iter().chain(parts));
     let mut tables = vec![phases, places];
     tables.extend(args.per_rank.then_some(ranks));
     tables.push(application);

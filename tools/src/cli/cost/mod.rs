@@ -18,8 +18,9 @@ use dpamatch::registry::{self, ENGINES, EngineEntry};
 use dpamatch_tools::cost::steps::Posting;
 use dpamatch_tools::cost::{BUILT_IN, InputError, Profile};
 
-use super::table::{self, Format, Table};
+use super::table::{self, Format};
 use super::{BadInput, output};
+use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
 Cost = moving messages (postal, max-rate or node-aware max-rate) + searching posted receives + contention on the links.

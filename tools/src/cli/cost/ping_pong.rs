@@ -10,8 +10,8 @@ use dpamatch_tools::cost::steps::StepsError;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::nic_args::NicArgs;
-use super::super::table::{Cell, Table};
 use super::{BadInput, engines, folder, progress_bar, us};
+use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
 HighVolumePingPong (M8): n messages at once to a partner and n back, the bytes of all together always the same. Receives
@@ -111,7 +111,7 @@ fn runs_table(measured: &[Measured], bytes: u64) -> Table {
     let columns = ["engine", "order", "messages", "bytes", "steps", "seconds"];
     let mut table = Table::new("runs", "Measured runs, one way.", columns);
     for run in measured {
-        table.row([
+        table.push([
             run.engine.into(),
             run.order.into(),
             run.messages.into(),
@@ -141,7 +141,7 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
     for prediction in predictions {
         let ns = |seconds: f64| seconds * 1e9;
         let step = prediction.gamma_step_s;
-        table.row([
+        table.push([
             prediction.engine.into(),
             prediction.message_s.map(|e| ns(e.value)).into(),
             step.map(|e| ns(e.value)).into(),
@@ -172,7 +172,7 @@ fn predicted_table(predictions: &[EnginePrediction]) -> Table {
         let run = &test.measured;
         let times = [run.seconds, test.by_steps_s, test.by_bound_s, test.by_third_s];
         let head = [run.engine.into(), run.order.into(), run.messages.into(), run.steps.into()];
-        table.row(head.into_iter().chain(times.map(|s| Cell::from(us(s)))));
+        table.push(head.into_iter().chain(times.map(|s| Cell::from(us(s)))));
     }
     table
 }

@@ -12,8 +12,8 @@ use dpamatch_tools::cost::steps::steps_by_rank;
 use dpamatch_tools::cost::{PhaseCost, Profile, QueueTerm, Split};
 use dpamatch_tools::figure::{Axis, Bars, Figure};
 
-use super::super::table::{Cell, Table};
 use super::{BadInput, PostingArg, bad_line, engines, folder, open, us};
+use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
 Rows are spread evenly, consecutive ones to the same process, the vector like the rows. For each pair of processes one
@@ -168,7 +168,7 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
         row.extend(cost.shares.iter().map(|&share| Cell::from(share)));
         row.push(us(bound.total_s()).into());
         row.push((bound.queue_s / bound.total_s().max(f64::MIN_POSITIVE)).into());
-        table.row(row);
+        table.push(row);
     }
     table
 }

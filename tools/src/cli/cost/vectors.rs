@@ -5,8 +5,8 @@ use dpamatch_tools::cost::queue::{bound_s, third_s};
 use dpamatch_tools::cost::transfer::{max_rate_s, postal_s};
 use dpamatch_tools::cost::{Place, Profile};
 
-use super::super::table::{Cell, Table};
 use super::us;
+use dpamatch_tools::table::{Cell, Table};
 
 const LENGTHS: [u64; 6] = [8, 1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 24];
 const MESSAGES: [u64; 5] = [1, 10, 100, 1_000, 10_000];
@@ -22,14 +22,14 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
         let postal = |place| Cell::from(us(postal_s(profile.link(place, protocol), bytes)));
         let full = max_rate_s(profile.link(Place::Network, protocol), bytes, ppn);
         let [socket, node, network] = Place::ALL.map(postal);
-        one.row([bytes.into(), protocol.name().into(), socket, node, network, us(full).into()]);
+        one.push([bytes.into(), protocol.name().into(), socket, node, network, us(full).into()]);
     }
     let columns = ["messages", "bound_us", "third_us"];
     let mut queue = Table::new("queue_search", "Queue search (M4, M5).", columns);
     for messages in MESSAGES {
         let gamma = profile.queue.gamma_s;
         let cells = [bound_s(gamma, messages), third_s(gamma, messages)].map(|s| Cell::from(us(s)));
-        queue.row([Cell::from(messages)].into_iter().chain(cells));
+        queue.push([Cell::from(messages)].into_iter().chain(cells));
     }
     let columns = ["hops", "bytes_per_process", "link_bytes", "contention_us"];
     let mut links =
@@ -37,7 +37,7 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
     for (hops, bytes) in [(1.0, 1e4), (2.0, 1e4), (2.0, 1e6), (4.0, 1e6)] {
         let load = link_bytes(hops, bytes, ppn);
         let seconds = contention_s(profile.contention.delta_s_per_byte, load);
-        links.row([hops, bytes, load, us(seconds)].map(Cell::from));
+        links.push([hops, bytes, load, us(seconds)].map(Cell::from));
     }
     vec![one, queue, links]
 }

@@ -4,8 +4,8 @@ use dpamatch_predict::figure8::{Series, Use, mape, points};
 use dpamatch_predict::{Setup, predict, series};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series as Curve, Style};
 
-use super::super::table::{Cell, Table};
 use super::{Common, make, wrong};
+use dpamatch_tools::table::{Cell, Table};
 
 pub(super) fn run(common: &Common) -> anyhow::Result<()> {
     let base = common.setup(1)?;
@@ -23,7 +23,7 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         let (setup, offer) =
             series(&Setup { handlers: point.threads, ..base.clone() }, point.series);
         let predicted = predict(&setup, &offer, 0).map_err(wrong)?.rate;
-        table.row([
+        table.push([
             point.series.name().into(),
             point.threads.into(),
             point.rate.into(),
@@ -55,7 +55,7 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         ("all nine", errors(&|_| true), 10.0.into(), 5.0.into()),
     ];
     for (name, error, required, ambitious) in rows {
-        summary.row([name.into(), error.into(), required, ambitious]);
+        summary.push([name.into(), error.into(), required, ambitious]);
     }
     if let Some(folder) = &common.out {
         make(folder)?;

@@ -11,10 +11,10 @@ use dpamatch_predict::{
     write_chrome,
 };
 
-use super::super::table::{Cell, Table};
 use super::rates::latency_us;
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Workload, wrong};
+use dpamatch_tools::table::{Cell, Table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HandlersArgs {
@@ -116,7 +116,7 @@ fn came_to(name: &str, part: &Part) -> Table {
         part.boundary.iter().find(|(counter, _)| *counter == name).map_or(0, |&(_, value)| value)
     };
     let (mean, longest) = latency_us(part);
-    table.row([
+    table.push([
         part.messages.into(),
         (part.time as f64 / 1e6).into(),
         part.rate().into(),
@@ -168,7 +168,7 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
         let busy_us = eu.time.busy() as f64 / 1e6;
         let work_us = eu.time.work.iter().sum::<u64>() as f64 / 1e6;
         let cycles = setup.profile.eus.clock_ghz * 1e3;
-        table.row([
+        table.push([
             format!("handler_{index}").into(),
             index.into(),
             eu.core.into(),
@@ -212,7 +212,7 @@ fn times(part: &Part) -> Table {
     rows.push(("wait: slow-path chain".to_owned(), sum(&|time| time.chain)));
     let all = part.time.max(1) as f64 * part.outcome.eus.len() as f64;
     for (name, time) in rows {
-        table.row([name.into(), (time as f64 / 1e6).into(), (100.0 * time as f64 / all).into()]);
+        table.push([name.into(), (time as f64 / 1e6).into(), (100.0 * time as f64 / all).into()]);
     }
     table
 }
@@ -237,7 +237,7 @@ fn accesses(part: &Part) -> Table {
         row.extend(sum.found.map(Cell::from));
         row.extend([sum.handed_over.into(), sum.outside.into(), (sum.time as f64 / 1e6).into()]);
         row.push((count as f64 / part.messages.max(1) as f64).into());
-        table.row(row);
+        table.push(row);
     }
     table
 }
@@ -254,7 +254,7 @@ fn limited_by(prediction: &Prediction, gains: &[Gain]) -> Table {
     let mut table = Table::new("limits", title, ["without", "rate", "gain %"]);
     for gain in gains {
         let rate = prediction.rate * (1.0 + gain.gain);
-        table.row([gain.limit.name().into(), rate.into(), (gain.gain * 100.0).into()]);
+        table.push([gain.limit.name().into(), rate.into(), (gain.gain * 100.0).into()]);
     }
     table
 }

@@ -18,8 +18,9 @@ use dpamatch_predict::{
     FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError,
 };
 
-use super::table::{Format, Table, write};
+use super::table::{Format, write};
 use super::{BadInput, output};
+use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
 The NIC's own handlers run in virtual time: each on an execution unit (EU) with a clock that moves by what its accesses and its

@@ -4,9 +4,9 @@ use dpamatch_predict::{Offer, Part, Prediction, Setup, limits, predict};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::BadInput;
-use super::super::table::{Cell, Table};
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Threads, Workload, make, numbers, wrong};
+use dpamatch_tools::table::{Cell, Table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RatesArgs {
@@ -95,7 +95,7 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         for handlers in numbers(&args.threads) {
             let setup = change(workload.setup(common, handlers)?);
             let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
-            table.row(row(workload, &setup, &now)?);
+            table.push(row(workload, &setup, &now)?);
             points.push((handlers as f64, now.rate));
             bar.inc(1);
         }

@@ -2,10 +2,10 @@
 
 use dpamatch_predict::{FastPath, Removal, Setup, predict};
 
-use super::super::table::Table;
 use super::rates::progress;
 use super::recorded::RecordedArgs;
 use super::{Common, Threads, Workload, numbers, wrong};
+use dpamatch_tools::table::Table;
 
 /// A named change of the set-up.
 struct Variant {
@@ -120,7 +120,7 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
                 (variant.change)(&mut setup);
                 row.push(predict(&setup, &workload.offer, 0).map_err(wrong)?.rate.into());
             }
-            table.row(row);
+            table.push(row);
             bar.inc(1);
         }
     }

@@ -1,0 +1,274 @@
+//! Tables of numbers, for people, for pages and for programs.
+
+use comfy_table::{CellAlignment, presets};
+use serde_json::{Map, Value, json};
+
+/// What stands in a cell.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Cell {
+    /// Text.
+    Text(String),
+    /// A number that was counted.
+    Count(u64),
+    /// A number that was computed or measured.
+    Real(f64),
+    /// There is none.
+    None,
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<u32> for Cell {
+    fn from(count: u32) -> Self {
+        Self::Count(count.into())
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        Self::Real(number)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::None, Into::into)
+    }
+}
+
+impl Cell {
+    fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(count) => count.to_string(),
+            Self::Real(number) => significant(*number),
+            Self::None => "-".to_owned(),
+        }
+    }
+
+    fn csv(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(count) => count.to_string(),
+            Self::Real(number) if *number != 0.0 && number.abs() < 1e-3 => format!("{number:e}"),
+            Self::Real(number) => number.to_string(),
+            Self::None => String::new(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::Text(text) => json!(text),
+            Self::Count(count) => json!(count),
+            Self::Real(number) => json!(number),
+            Self::None => Value::Null,
+        }
+    }
+}
+
+/// Four digits; very small and very large numbers with an exponent.
+fn significant(number: f64) -> String {
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    if !number.is_finite() {
+        return number.to_string();
+    }
+    let magnitude = number.abs().log10().floor() as i32;
+    if (-3..7).contains(&magnitude) {
+        format!("{number:.*}", usize::try_from(3 - magnitude).unwrap_or(0))
+    } else {
+        format!("{number:.3e}")
+    }
+}
+
+/// Rows of cells under named columns, and what must be known to read them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Table {
+    /// Its name in CSV, JSON and file names.
+    pub name: String,
+    /// Above the table.
+    pub title: String,
+    /// Below the table.
+    pub notes: Vec<String>,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// As many cells as columns in each.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// A table without rows yet.
+    pub fn new(
+        name: &str,
+        title: impl Into<String>,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: title.into(),
+            columns: columns.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// With a note.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// One more row.
+    pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) {
+        let row: Vec<Cell> = row.into_iter().collect();
+        debug_assert_eq!(row.len(), self.columns.len(), "{}", self.title);
+        self.rows.push(row);
+    }
+
+    /// For people: title, columns side by side, notes.
+    pub fn text(&self) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_style(presets::NOTHING).set_header(&self.columns);
+        for row in &self.rows {
+            table.add_row(row.iter().map(Cell::shown));
+        }
+        for (i, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if !self.rows.iter().any(|row| matches!(row[i], Cell::Text(_))) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let rows = table.to_string();
+        let lines = std::iter::once(self.title.as_str()).chain(rows.lines().map(str::trim_end));
+        let lines: String = lines.map(|line| format!("{line}\n")).collect();
+        lines + &self.notes.iter().map(|note| format!("  {note}\n")).collect::<String>()
+    }
+
+    /// For a page in Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let rows = self.rows.iter().map(|row| line(row.iter().map(Cell::shown).collect()));
+        let rule = line(self.columns.iter().map(|_| "---".to_owned()).collect());
+        let notes = self.notes.iter().map(|note| format!("\n{note}\n"));
+        let head = format!("{}\n\n{}{rule}", self.title, line(self.columns.clone()));
+        head + &rows.chain(notes).collect::<String>()
+    }
+
+    /// For programs: RFC 4180, with a header.
+    pub fn csv(&self) -> String {
+        let mut csv = Csv::new(&self.columns);
+        self.rows.iter().for_each(|row| csv.row(row.iter().map(Cell::csv)));
+        csv.text()
+    }
+
+    /// For programs: an object for each row.
+    pub fn rows_json(&self) -> Value {
+        let object = |row: &Vec<Cell>| {
+            let members = self.columns.iter().cloned().zip(row.iter().map(Cell::json));
+            Value::Object(members.collect::<Map<_, _>>())
+        };
+        self.rows.iter().map(object).collect()
+    }
+
+    /// For programs: the rows, and what the table is.
+    pub fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "notes": self.notes,
+            "rows": self.rows_json(),
+        })
+    }
+}
+
+/// A file of comma-separated values in memory (RFC 4180).
+#[derive(Debug)]
+pub struct Csv(csv::Writer<Vec<u8>>);
+
+impl Csv {
+    /// A file with this header.
+    pub fn new(columns: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        let mut csv = Self(csv::Writer::from_writer(Vec::new()));
+        csv.row(columns);
+        csv
+    }
+
+    /// One more row.
+    ///
+    /// # Panics
+    /// The row has another number of fields than the header.
+    pub fn row(&mut self, fields: impl IntoIterator<Item = impl AsRef<str>>) {
+        let fields = fields.into_iter().map(|field| field.as_ref().to_owned());
+        self.0.write_record(fields.map(String::into_bytes)).expect("a field for each column");
+    }
+
+    /// All of it.
+    pub fn text(self) -> String {
+        let bytes = self.0.into_inner().expect("memory takes every byte");
+        String::from_utf8(bytes).expect("every field is text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let numbers = [0.0, 1.0, 1234.56, 0.012345, 9_999_999.0, 1e7, -2.5e-9, f64::INFINITY];
+        let four = numbers.map(significant);
+        let expected = ["0", "1.000", "1235", "0.01235", "9999999", "1.000e7", "-2.500e-9", "inf"];
+        assert_eq!(four, expected);
+    }
+
+    #[test]
+    fn one_table_four_forms() {
+        let mut table = Table::new("t", "Title", ["engine", "steps", "ratio"]).note("counted");
+        table.push(["list".into(), 5_u64.into(), 1.25.into()]);
+        table.push(["a, b".into(), Cell::None, 8.4e-9.into()]);
+        assert_eq!(table.csv(), "engine,steps,ratio\nlist,5,1.25\n\"a, b\",,8.4e-9\n");
+        assert_eq!(
+            table.markdown(),
+            "Title\n\n| engine | steps | ratio |\n| --- | --- | --- |\n| list | 5 | 1.250 |\n\
+             | a, b | - | 8.400e-9 |\n\ncounted\n"
+        );
+        let text = table.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines[0], lines[4]), ("Title", "  counted"), "{text}");
+        assert!(lines[2].starts_with("list") && lines[2].ends_with("1.250"), "{text}");
+        assert!(lines[3].contains(" - ") && lines[3].ends_with("8.400e-9"), "{text}");
+        let second = json!({"engine": "a, b", "steps": null, "ratio": 8.4e-9});
+        assert_eq!(table.json()["rows"][1], second);
+        assert_eq!(table.rows_json()[1], second);
+    }
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        let mut csv = Csv::new(["name", "text"]);
+        csv.row(["a,b", "say \"x\"\nagain"]);
+        csv.row(["", "plain words"]);
+        assert_eq!(csv.text(), "name,text\n\"a,b\",\"say \"\"x\"\"\nagain\"\n,plain words\n");
+    }
+}
