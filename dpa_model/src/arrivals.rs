@@ -11,6 +11,11 @@
 //! x86 a locked instruction would also wait until the entry before has left the store buffer, which
 //! is most of a message's time between two processors.
 //!
+//! **Nobody starves.** Where there are fewer buffers than entries, short messages could keep the queue
+//! so full that a longer one never finds its buffer. So a sender that finds none notes how far the
+//! queue was filled then; until the head has passed that point, short messages leave the entries
+//! without a buffer alone, too. If the sender does not come back, that is all it costs.
+//!
 //! **Orderings.** `tail` is a counter only (Relaxed): a claim is safe because of the head that it
 //! saw (see ring.rs). Bounce buffers travel under their entry's owner bit, and come back with
 //! `head`.
@@ -32,6 +37,8 @@ pub(crate) struct Arrivals {
     pub(crate) bounce: Buffers,
     tail: CachePadded<AtomicU64>,
     senders: CachePadded<AtomicU64>,
+    /// Until the head reaches this, short messages leave room for longer ones. A hint.
+    reserved: CachePadded<AtomicU64>,
 }
 
 /// Why a message cannot be placed now.
@@ -48,6 +55,7 @@ impl Arrivals {
             bounce: Buffers::new(bounce_buffers, eager_limit),
             tail: CachePadded::new(AtomicU64::new(0)),
             senders: CachePadded::new(AtomicU64::new(1)),
+            reserved: CachePadded::new(AtomicU64::new(0)),
         }
     }
 
@@ -88,16 +96,30 @@ impl Arrivals {
     #[inline(always)]
     pub(crate) fn claim(&self, seen_head: &mut u64, bounced: bool) -> Result<u64, NotReady> {
         let depth = self.ring.depth();
-        let limit = if bounced { depth.min(self.bounce.count() as u64) } else { depth };
+        let with_buffer = depth.min(self.bounce.count() as u64);
+        let mut limit = if bounced { with_buffer } else { depth };
         let alone = self.senders.load(weak!(AloneRelaxed, Acquire)) == 1 || fault!(ClaimTorn);
         let mut tail = self.tail.load(Relaxed);
         loop {
+            // Looked at only where there are entries without a buffer, and only among those.
+            if limit != with_buffer
+                && tail.wrapping_sub(*seen_head) as i64 >= with_buffer as i64
+                && self.reserved.load(Relaxed) > *seen_head
+            {
+                *seen_head = self.ring.head();
+                if self.reserved.load(Relaxed) > *seen_head {
+                    limit = with_buffer;
+                }
+            }
             // `tail` may be older than the head; then the difference is negative, and the exchange
             // fails.
             if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 && !fault!(FullIgnored) {
                 *seen_head = self.ring.head();
                 if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 {
                     let full = tail.wrapping_sub(*seen_head) as i64 >= depth as i64;
+                    if bounced {
+                        self.reserved.store(tail, Relaxed);
+                    }
                     return Err(if full { NotReady::Queue } else { NotReady::BounceBuffer });
                 }
             }
@@ -110,5 +132,32 @@ impl Arrivals {
                 Err(newer) => tail = newer,
             }
         }
+    }
+}
+
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_messages_leave_room_for_a_longer_one() {
+        let arrivals = Arrivals::new(8, 2, 64);
+        let (mut short, mut longer) = (0, 0);
+        let mut claim =
+            |bounced| arrivals.claim(if bounced { &mut longer } else { &mut short }, bounced);
+        (0..8).for_each(|position| assert_eq!(claim(false), Ok(position)));
+        assert_eq!(claim(true), Err(NotReady::Queue));
+        for head in 1..7 {
+            // As fast as the queue is emptied, a short message would take the place.
+            arrivals.ring.release(head);
+            assert_eq!(claim(false), Err(NotReady::BounceBuffer));
+            assert_eq!(claim(true), Err(NotReady::BounceBuffer));
+        }
+        arrivals.ring.release(7);
+        assert_eq!(claim(true), Ok(8));
+        // The head has to pass what was there when a buffer was last missed; then all is free again.
+        arrivals.ring.release(8);
+        (9..16).for_each(|position| assert_eq!(claim(false), Ok(position)));
+        assert_eq!(claim(false), Err(NotReady::Queue));
     }
 }

@@ -180,6 +180,8 @@ mod tests {
         assert_eq!(room.take(1), None, "27 of 30 used, 4 wanted");
         room.give(10);
         assert_eq!(room.take(3), None, "the hole has 7 bins, 10 wanted");
+        assert_eq!(room.take(2), Some(10), "a hole that fits exactly");
+        room.give(10);
         assert_eq!(room.take(1), Some(10));
         assert_eq!(room.take(u32::MAX), None);
         room.give(0);

@@ -12,6 +12,8 @@ pub const BINS_MAX: usize = 1 << 20;
 pub const SLICE_MIN: usize = 16;
 /// BlueField-3: memory of the DPA, as devices report it.
 pub const DPA_MEMORY_BYTES: u64 = 1 << 30;
+/// Host memory that goes with a NIC, unless another limit is asked for.
+const HOST_MEMORY_BYTES: u64 = 4 << 30;
 /// BlueField-3: level-2 cache of the DPA (O4).
 pub const DPA_L2_BYTES: u64 = 3 << 19;
 /// BlueField-3: level-3 cache of the DPA (O4).
@@ -160,6 +162,9 @@ pub struct NicConfig {
     pub regions: usize,
     /// Limit of NIC memory in bytes.
     pub memory_bytes: u64,
+    /// Limit of the host memory that goes with the NIC, in bytes: completion ring, the buffers that
+    /// go with it, regions. Senders may add regions beyond it.
+    pub host_memory_bytes: u64,
     /// Switches of the algorithm.
     pub options: Options,
 }
@@ -184,6 +189,7 @@ impl Default for NicConfig {
             completion_ring: 1024,
             regions: 256,
             memory_bytes: DPA_MEMORY_BYTES,
+            host_memory_bytes: HOST_MEMORY_BYTES,
             options: Options::default(),
         }
     }
@@ -211,6 +217,13 @@ pub enum ConfigError {
         /// What was asked for.
         value: usize,
     },
+    /// The host's side needs more memory than it may have.
+    HostMemory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
     /// The tables need more than the NIC has.
     Memory {
         /// Bytes needed.
@@ -228,6 +241,9 @@ impl fmt::Display for ConfigError {
             }
             Self::NotPowerOfTwo { what, value } => {
                 write!(f, "{what} is {value}, must be a power of two")
+            }
+            Self::HostMemory { needed, limit } => {
+                write!(f, "the host's side of the NIC needs {needed} bytes, the limit is {limit}")
             }
             Self::Memory { needed, limit } => {
                 write!(f, "the NIC's tables need {needed} bytes, its memory is {limit} bytes")
@@ -283,9 +299,14 @@ impl NicConfig {
         range("unexpected", self.unexpected, 1, tables)?;
         range("unexpected_buffers", self.unexpected_buffers, 0, self.unexpected)?;
         range("regions", self.regions, 1, REGIONS_MAX)?;
-        let needed = crate::Footprint::of(self).nic_bytes();
+        let footprint = crate::Footprint::of(self);
+        let needed = footprint.nic_bytes();
         if needed > self.memory_bytes {
             return Err(ConfigError::Memory { needed, limit: self.memory_bytes });
+        }
+        let needed = footprint.host_bytes();
+        if needed > self.host_memory_bytes {
+            return Err(ConfigError::HostMemory { needed, limit: self.host_memory_bytes });
         }
         Ok(())
     }

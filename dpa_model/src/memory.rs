@@ -111,9 +111,18 @@ impl Footprint {
 
     /// Bytes of NIC memory.
     pub fn nic_bytes(&self) -> u64 {
+        self.bytes(true)
+    }
+
+    /// Bytes of host memory.
+    pub fn host_bytes(&self) -> u64 {
+        self.bytes(false)
+    }
+
+    fn bytes(&self, on_nic: bool) -> u64 {
         self.lines
             .iter()
-            .filter(|line| line.on_nic)
+            .filter(|line| line.on_nic == on_nic)
             .fold(0, |sum, line| sum.saturating_add(line.bytes()))
     }
 
@@ -167,5 +176,79 @@ impl fmt::Display for Footprint {
             _ => "exceeds the DPA's L3 cache (3 MiB)",
         };
         write!(f, "searched by one communicator: {} bytes: {place}", self.search_bytes())
+    }
+}
+
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual))))]
+mod tests {
+    use super::*;
+    use crate::ConfigError;
+
+    /// Bytes of one entry, table by table, written down by hand: a table's size is its entries and
+    /// what else is kept for each of them.
+    #[test]
+    fn every_table_is_counted_to_the_byte() {
+        let config = NicConfig { eager_limit: 100, regions: 5, ..NicConfig::default() };
+        let each: Vec<_> = Footprint::of(&config)
+            .lines()
+            .iter()
+            .map(|line| (line.what, line.count, line.bytes_each))
+            .collect();
+        let bins = 16 * (3 * 2048 + 1);
+        // A free list has four bytes for every entry that it can hold.
+        let expected = [
+            ("receive descriptors", 1024, 64),
+            ("free descriptor numbers", 1024, 4),
+            ("bins of posted receives", bins, 20),
+            ("chains of unexpected messages", bins, 8),
+            ("unexpected messages", 4096, 128 + 4),
+            ("unexpected buffers", 1024, 100 + 4),
+        ];
+        assert_eq!(each[..6], expected);
+        assert_eq!(
+            each.iter().find(|line| line.0 == "completion queue"),
+            Some(&("completion queue", 1024, 64))
+        );
+        assert_eq!(
+            each.iter().find(|line| line.0 == "bounce buffers"),
+            Some(&("bounce buffers", 1024, 100))
+        );
+        assert_eq!(
+            each.iter().find(|line| line.0 == "staging buffers"),
+            Some(&("staging buffers", 1024, 100))
+        );
+        assert_eq!(
+            each.iter().find(|line| line.0 == "registered regions"),
+            Some(&("registered regions", 8, 40))
+        );
+        assert_eq!(
+            each.iter().find(|line| line.0 == "dropped messages"),
+            Some(&("dropped messages", 4096, 4))
+        );
+    }
+
+    #[test]
+    fn both_memories_have_a_limit() {
+        let config = NicConfig::default();
+        let footprint = Footprint::of(&config);
+        let (on_nic, on_host) = (footprint.nic_bytes(), footprint.host_bytes());
+        let exact = NicConfig { memory_bytes: on_nic, host_memory_bytes: on_host, ..config };
+        assert_eq!(exact.validate(), Ok(()));
+        let short = NicConfig { memory_bytes: on_nic - 1, ..exact };
+        let error = ConfigError::Memory { needed: on_nic, limit: on_nic - 1 };
+        assert_eq!(short.validate(), Err(error));
+        let short = NicConfig { host_memory_bytes: on_host - 1, ..exact };
+        let error = ConfigError::HostMemory { needed: on_host, limit: on_host - 1 };
+        assert_eq!(short.validate(), Err(error));
+        // The staging buffers alone would be an exbibyte.
+        let huge = NicConfig {
+            completion_ring: 1 << 30,
+            eager_limit: 1 << 30,
+            bounce_buffers: 1,
+            unexpected_buffers: 0,
+            memory_bytes: u64::MAX,
+            ..config
+        };
+        assert!(matches!(huge.validate(), Err(ConfigError::HostMemory { .. })));
     }
 }

@@ -1,7 +1,8 @@
 //! The endpoint itself: built, driven, ended; and what it learns from its NIC.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use dpa_model::{
     CommandQueueFull, Counts, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order, RequestId,
@@ -11,6 +12,7 @@ use dpamatch_vocabulary::{CommId, Selector};
 
 use super::communicator::CommIds;
 use super::config::EndpointConfig;
+use super::driver::Driver;
 use super::error::{EndpointError, Stopped};
 use super::order_log::LogEntry;
 use super::pin::PinFailure;
@@ -40,12 +42,13 @@ pub struct Endpoint {
     pub(super) port: HostPort,
     pub(super) software: Software,
     pub(super) sender: Sender,
+    pub(super) driver: Arc<Driver>,
     pub(super) requests: Requests,
     pub(super) comm_ids: CommIds,
     /// Bins per table of a communicator that asks for no other number.
     pub(super) bins: u32,
     /// Tells this endpoint's handles from those of others.
-    pub(super) name: u32,
+    pub(super) name: u64,
     answer: Option<Answer>,
     /// The probe under way, for the log.
     pub(super) probing: Option<(CommId, Selector, bool)>,
@@ -56,7 +59,7 @@ pub struct Endpoint {
 /// Most events that one call of `progress` takes in, so that it ends even if senders never pause.
 const EVENTS_MAX: usize = 1024;
 
-static NEXT_NAME: AtomicU32 = AtomicU32::new(0);
+static NEXT_NAME: AtomicU64 = AtomicU64::new(0);
 
 impl Endpoint {
     /// Builds the NIC and starts whoever runs it (`MPI_Init`, MPI 4.1, section 11.2.1).
@@ -82,6 +85,7 @@ impl Endpoint {
             port: nic.host,
             software: Software::new(config.fallback.build()),
             sender: nic.sender,
+            driver: Arc::default(),
             requests: Requests::default(),
             comm_ids: CommIds::default(),
             bins: nic_config.bins as u32,
@@ -130,6 +134,7 @@ impl Endpoint {
     /// [`Drive::Caller`](super::Drive::Caller), and takes in what has become known. Returns whether
     /// anything happened.
     pub fn progress(&mut self) -> bool {
+        self.driver.note();
         let mut worked = self.runner.drive();
         for _ in 0..EVENTS_MAX {
             let Some(done) = self.software.poll(&mut self.port) else { break };
@@ -256,7 +261,7 @@ impl Endpoint {
     /// # Panics
     /// When `name` is another endpoint's: handles only mean something where they were made.
     #[inline]
-    pub(super) fn check_own(&self, name: u32) {
+    pub(super) fn check_own(&self, name: u64) {
         assert_eq!(name, self.name, "the handle belongs to another endpoint");
     }
 }

@@ -15,7 +15,7 @@ use super::send::CommSender;
 /// A communicator as its receiver sees it (`MPI_Comm`).
 #[derive(Debug)]
 pub struct Communicator {
-    pub(super) endpoint: u32,
+    pub(super) endpoint: u64,
     pub(super) id: CommId,
     hints: Hints,
     offloaded: bool,
@@ -109,7 +109,7 @@ impl Endpoint {
     /// When the communicator belongs to another endpoint.
     pub fn sender(&self, comm: &Communicator, source: Rank) -> CommSender {
         self.check_own(comm.endpoint);
-        CommSender::new(self.sender.clone(), comm, source)
+        CommSender::new(self.sender.clone(), self.driver.clone(), comm, source)
     }
 
     /// Frees a communicator: `MPI_Comm_free` (MPI 4.1, section 7.4.3). MPI lets pending operations
@@ -177,4 +177,4 @@ impl Endpoint {
 }
 
 /// Polls after which a queue that does not move is taken to be blocked: some tens of milliseconds.
-const STANDSTILL_POLLS: u32 = Wait::SPINS + Wait::YIELDS + 100;
+pub(super) const STANDSTILL_POLLS: u32 = Wait::SPINS + Wait::YIELDS + 100;

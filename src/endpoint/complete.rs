@@ -1,10 +1,8 @@
 //! Completion of several receives. A `None` among the requests is skipped, as `MPI_REQUEST_NULL`
 //! is.
 
-use dpa_model::Wait;
-
 use super::base::Endpoint;
-use super::error::RecvError;
+use super::error::{RecvError, Stopped};
 use super::request::RecvRequest;
 use super::status::Received;
 
@@ -71,6 +69,16 @@ impl Endpoint {
     ) -> usize {
         let stopped = self.is_stopped();
         self.progress();
+        self.collect(requests, results, stopped)
+    }
+
+    /// Collects what has ended; everything, if the NIC had `stopped` before the last look.
+    fn collect(
+        &mut self,
+        requests: &mut [Option<RecvRequest>],
+        results: &mut Vec<(usize, Result<Received, RecvError>)>,
+        stopped: bool,
+    ) -> usize {
         let before = results.len();
         if !self.requests.any_ended() && !stopped {
             return 0;
@@ -104,15 +112,14 @@ impl Endpoint {
         requests: &mut [Option<RecvRequest>],
         results: &mut Vec<(usize, Result<Received, RecvError>)>,
     ) -> usize {
-        let mut wait = Wait::new();
-        while requests.iter().any(Option::is_some) {
-            let count = self.test_some(requests, results);
-            if count > 0 {
-                return count;
-            }
-            wait.pause();
+        if requests.iter().all(Option::is_none) {
+            return 0;
         }
-        0
+        let ended = self.wait_until(|endpoint| {
+            let count = endpoint.collect(requests, results, false);
+            (count > 0).then_some(count)
+        });
+        ended.unwrap_or_else(|Stopped| self.collect(requests, results, true))
     }
 
     fn ended(&self, request: &RecvRequest) -> bool {

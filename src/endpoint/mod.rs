@@ -46,6 +46,7 @@ mod cancel;
 mod communicator;
 mod complete;
 mod config;
+mod driver;
 mod error;
 mod order_log;
 mod persistent;

@@ -15,7 +15,7 @@ use super::status::{Received, Status};
 /// does; dropped while inactive, it is simply gone (`MPI_Request_free`).
 #[derive(Debug)]
 pub struct PersistentRecv {
-    endpoint: u32,
+    endpoint: u64,
     comm: CommId,
     selector: Selector,
     /// While inactive.

@@ -17,7 +17,7 @@ use crate::host::{Taken, fill};
 #[derive(Debug)]
 #[must_use = "a matched message must be received"]
 pub struct MatchedMessage {
-    endpoint: u32,
+    endpoint: u64,
     message: Message,
     taken: Taken,
 }
@@ -203,12 +203,19 @@ impl Endpoint {
         take: bool,
     ) -> Result<(Message, Option<Taken>), RecvError> {
         let mut wait = dpa_model::Wait::new();
+        let mut seen = self.port.arrivals().1;
         loop {
             if let Some(found) = self.look(comm, selector, take)? {
                 return Ok(found);
             }
-            self.progress();
-            wait.pause();
+            // An answer is no progress, a message is.
+            let arrived = self.port.arrivals().1;
+            if self.progress() || arrived != seen {
+                wait = dpa_model::Wait::new();
+                seen = arrived;
+            } else {
+                wait.pause();
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use dpamatch_vocabulary::{CommId, Selector};
 #[derive(PartialEq, Eq, Hash, Debug)]
 #[must_use = "the receive's result and buffer are collected through its handle"]
 pub struct RecvRequest {
-    pub(super) endpoint: u32,
+    pub(super) endpoint: u64,
     pub(super) index: u32,
 }
 

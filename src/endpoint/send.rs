@@ -6,7 +6,8 @@ use dpa_model::{SendError, Sender, Wait};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::base::Endpoint;
-use super::communicator::Communicator;
+use super::communicator::{Communicator, STANDSTILL_POLLS};
+use super::driver::Driver;
 use super::error::Stopped;
 
 /// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
@@ -16,21 +17,30 @@ use super::error::Stopped;
 /// NIC. Longer ones go by rendezvous: the NIC reads the sender's buffer once a receive matches
 /// (O21).
 ///
-/// `send`, `isend` and `issend` wait while the receiver is not ready, never for a receive. With
-/// [`Drive::Caller`](super::Drive::Caller) the endpoint's own thread must not wait for itself: it
-/// uses the calls of [`Endpoint`] or those named `try`.
+/// `send`, `isend` and `issend` wait while the receiver is not ready, never for a receive. The
+/// endpoint's own thread uses the calls of [`Endpoint`] or those named `try`: the NIC waits for that
+/// thread to take results in, so the thread must not wait for the NIC. If it does, the wait ends
+/// with [`SendError::OwnThread`] once the NIC stands still. Its own thread is the one that last used
+/// the endpoint.
 #[derive(Clone, Debug)]
 pub struct CommSender {
     sender: Sender,
     comm: CommId,
     source: Rank,
+    /// Who uses the endpoint.
+    driver: Arc<Driver>,
     /// Keeps the communicator from being freed.
     _lease: Arc<()>,
 }
 
 impl CommSender {
-    pub(super) fn new(sender: Sender, comm: &Communicator, source: Rank) -> Self {
-        Self { sender, comm: comm.id, source, _lease: comm.lease.clone() }
+    pub(super) fn new(
+        sender: Sender,
+        driver: Arc<Driver>,
+        comm: &Communicator,
+        source: Rank,
+    ) -> Self {
+        Self { sender, comm: comm.id, source, driver, _lease: comm.lease.clone() }
     }
 
     /// The rank that its messages come from.
@@ -78,12 +88,19 @@ impl CommSender {
     /// waits for a matching receive: a message above the eager limit is copied.
     ///
     /// # Errors
-    /// [`SendError::Stopped`]; [`SendError::TooLong`] from 4 GiB on.
+    /// [`SendError::Stopped`]; [`SendError::OwnThread`]; [`SendError::TooLong`] from 4 GiB on.
     pub fn send(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
-        if bytes.len() <= self.eager_limit() {
-            return self.sender.send(self.envelope(tag), bytes);
+        if bytes.len() > self.eager_limit() {
+            return self.issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error);
         }
-        self.issend(tag, bytes.to_vec()).map(drop).map_err(|(error, _)| error)
+        let envelope = self.envelope(tag);
+        let mut standstill = Standstill::default();
+        loop {
+            match self.sender.try_send(envelope, bytes, 0) {
+                Err(SendError::ReceiverNotReady) => standstill.pause(self)?,
+                done => return done,
+            }
+        }
     }
 
     /// As [`isend`](Self::isend), if the receiver is ready.
@@ -109,7 +126,7 @@ impl CommSender {
     /// receiver has read it.
     ///
     /// # Errors
-    /// [`SendError::Stopped`], [`SendError::TooLong`] from 4 GiB on; with the buffer.
+    /// As for [`send`](Self::send), with the buffer.
     pub fn isend(
         &mut self,
         tag: Tag,
@@ -150,14 +167,38 @@ impl CommSender {
         mut buffer: Vec<u8>,
         mut attempt: impl FnMut(&mut Self, Vec<u8>) -> Result<SendRequest, (SendError, Vec<u8>)>,
     ) -> Result<SendRequest, (SendError, Vec<u8>)> {
-        let mut wait = Wait::new();
+        let mut standstill = Standstill::default();
         loop {
             match attempt(self, buffer) {
                 Err((SendError::ReceiverNotReady, back)) => buffer = back,
                 done => return done,
             }
-            wait.pause();
+            if let Err(error) = standstill.pause(self) {
+                return Err((error, buffer));
+            }
         }
+    }
+}
+
+/// A wait for a receiver that is not ready.
+#[derive(Debug, Default)]
+struct Standstill {
+    wait: Wait,
+    /// Messages that the NIC had dealt with.
+    seen: u64,
+}
+
+impl Standstill {
+    /// Call after each try that failed.
+    fn pause(&mut self, sender: &CommSender) -> Result<(), SendError> {
+        let now = sender.sender.dealt_with();
+        if now != self.seen {
+            *self = Self { wait: Wait::new(), seen: now };
+        } else if self.wait.failed_polls() > STANDSTILL_POLLS && sender.driver.is_here() {
+            return Err(SendError::OwnThread);
+        }
+        self.wait.pause();
+        Ok(())
     }
 }
 

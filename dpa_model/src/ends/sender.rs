@@ -26,6 +26,8 @@ pub enum SendError {
         /// Most bytes allowed.
         limit: usize,
     },
+    /// The sending thread is the one that runs the receiver, and would wait for itself.
+    OwnThread,
     /// The receiver took the message and gave it up, so that nobody receives it.
     NotReceived,
     /// The NIC has stopped.
@@ -39,6 +41,7 @@ impl fmt::Display for SendError {
             Self::TooLong { length, limit } => {
                 write!(f, "the message has {length} bytes, at most {limit} are allowed")
             }
+            Self::OwnThread => f.write_str("the receiver's own thread would wait for itself"),
             Self::NotReceived => f.write_str("the receiver gave the message up"),
             Self::Stopped => f.write_str("the NIC has stopped"),
         }
@@ -92,6 +95,12 @@ impl Sender {
     /// messages rightly; 0 ends the fault.
     pub fn set_hash_fault(&mut self, fault: u32) {
         self.hash_fault = fault;
+    }
+
+    /// Messages that the NIC has dealt with so far, of all senders: as long as the number grows, a
+    /// receiver that is not ready will be.
+    pub fn dealt_with(&self) -> u64 {
+        self.shared.arrivals.ring.head()
     }
 
     /// Largest message that can be sent eagerly, in bytes.

@@ -1,0 +1,69 @@
+//! The endpoint's own thread in calls that wait.
+
+use dpa_model::{NicConfig, Options};
+use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
+use dpamatch::{Hints, Rank, SendError, SourceSel, Tag, TagSel};
+
+fn small(drive: Drive) -> Endpoint {
+    // Every message is reported, so the completion ring fills when nobody reads it.
+    let options = Options { log_order: true, ..Options::default() };
+    let nic = NicConfig {
+        completion_queue: 32,
+        completion_ring: 32,
+        eager_limit: 64,
+        options,
+        ..NicConfig::default()
+    };
+    let config = EndpointConfig { nic, drive, ..EndpointConfig::default() };
+    Endpoint::new(&config).expect("a NIC can be built")
+}
+
+#[test]
+fn a_sender_does_not_wait_for_its_own_thread() {
+    for drive in [Drive::Caller, Drive::threads()] {
+        for length in [8, 60, 100] {
+            let mut endpoint = small(drive.clone());
+            let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+            let mut peer = endpoint.sender(&world, Rank::default());
+            let bytes = vec![1; length];
+            let sent = (0..1000).find_map(|sent| match peer.send(Tag::default(), &bytes) {
+                Ok(()) => None,
+                Err(error) => Some((sent, error)),
+            });
+            let Some((mut sent, SendError::OwnThread)) = sent else {
+                panic!("{drive:?}: {sent:?}")
+            };
+            // With progress all get through, and so does a thread that waits for this one.
+            for _ in 0..100 {
+                endpoint.send(&mut peer, Tag::default(), &bytes).expect("sent");
+                sent += 1;
+            }
+            let other = std::thread::spawn(move || {
+                (0..100).try_for_each(|_| peer.send(Tag::default(), &vec![1; length]))
+            });
+            for _ in 0..sent + 100 {
+                let received = endpoint.recv(&world, SourceSel::Any, TagSel::Any, vec![0; length]);
+                assert_eq!(received.expect("received").bytes(), bytes);
+            }
+            assert_eq!(other.join().expect("no panic"), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn calls_for_several_requests_end_when_there_is_nothing_to_wait_for() {
+    let mut endpoint = small(Drive::Caller);
+    let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+    let mut peer = endpoint.sender(&world, Rank::default());
+    let mut requests: Vec<_> = (0..3)
+        .map(|_| endpoint.post_recv(&world, SourceSel::Any, TagSel::Any, vec![0; 8]).ok())
+        .collect();
+    let mut results = Vec::new();
+    for left in (0..3).rev() {
+        endpoint.send(&mut peer, Tag::default(), b"8 bytes!").expect("sent");
+        assert_eq!(endpoint.wait_some(&mut requests, &mut results), 1);
+        assert_eq!(requests.iter().flatten().count(), left);
+    }
+    assert_eq!(endpoint.wait_some(&mut requests, &mut results), 0);
+    assert_eq!(results.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [0, 1, 2]);
+}
