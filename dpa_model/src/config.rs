@@ -110,19 +110,6 @@ pub struct Options {
     pub log_order: bool,
 }
 
-/// Communicator hints (MPI 4.1, section 7.4.4; S24). All processes of a communicator must agree on
-/// them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Hints {
-    /// `mpi_assert_no_any_source`: no receive or probe uses any source.
-    pub no_any_source: bool,
-    /// `mpi_assert_no_any_tag`: no receive or probe uses any tag.
-    pub no_any_tag: bool,
-    /// `mpi_assert_allow_overtaking`: order of messages and receives may be dropped: no barrier, no
-    /// detection.
-    pub allow_overtaking: bool,
-}
-
 /// Size of every part. All memory is taken when the NIC is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NicConfig {

@@ -82,20 +82,20 @@ pub use block::Path;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
     BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX,
-    Hints, InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
+    InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;
 pub use dpamatch_vocabulary::{
-    CommId, Envelope, OutOfRange, RANK_MAX, Rank, Selector, SourceSel, TAG_MAX, Tag, TagSel,
-    WildcardClass,
+    CommId, Envelope, Hints, MsgId, Operation, OutOfRange, Outcome, ProbeId, RANK_MAX, Rank,
+    RecvId, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
 };
 #[cfg(feature = "std")]
 pub use ends::Pool;
 #[cfg(feature = "ends")]
 pub use ends::{
-    CommandQueueFull, Data, Drain, Event, ForwardedRequest, HostPort, Payload, RemoteData,
-    RequestId, SendError, SendRequest, Sender, TakenMessage,
+    CommandQueueFull, Data, Drain, Event, FeedError, Feeder, ForwardedRequest, HostPort, Payload,
+    RemoteData, RequestId, SendError, SendRequest, Sender, TakenMessage,
 };
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub use fault::{Fault, choose as choose_fault};

@@ -11,7 +11,9 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
 
 use crate::paths::Paths;
-use crate::stream::{Step, Stream, post, send};
+use dpa_model::Operation;
+
+use crate::stream::{Stream, cancel, post, send};
 
 /// Stack of a thread: a worker's scratch is for 64 handlers here.
 const STACK_BYTES: usize = 1 << 18;
@@ -40,7 +42,7 @@ impl Seeded {
 }
 
 /// Runs of posts and of messages over few keys, with wildcards: conflicts of every kind.
-pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Step> {
+pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Operation> {
     let mut random = Seeded(seed);
     let (sources, tags) = (1 + random.below(2), 1 + random.below(2));
     let wild = random.below(4);
@@ -56,7 +58,7 @@ pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Step> {
             }
         }
         if posts > 0 && random.below(3) == 0 {
-            steps.push(Step::Cancel(random.below(posts) as usize));
+            steps.push(cancel(random.below(posts) as usize));
         }
         for _ in 0..1 + random.below(handlers as u64) {
             steps.push(send(random.below(sources) as u32, random.below(tags) as u32));

@@ -8,32 +8,31 @@
 use std::mem::ManuallyDrop;
 
 use dpa_model::{
-    CommId, Counts, Envelope, Event, Hints, Leader, Nic, NicConfig, Options, Order, Rank,
-    RequestId, Round, Selector, SourceSel, Tag, TagSel, Wait, Worker,
+    CommId, Counts, Envelope, Event, Feeder, Hints, Leader, MsgId, Nic, NicConfig, Operation,
+    Options, Order, Outcome, Rank, RecvId, Round, Selector, SourceSel, Tag, TagSel, Wait, Worker,
 };
 
 use crate::oracle::Oracle;
 use crate::threads;
 
-/// One event of a stream.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
-    /// A receive is posted.
-    Post(CommId, Selector),
-    /// The receive posted as the n-th, counted from 0, is cancelled.
-    Cancel(usize),
-    /// A message arrives; its payload of that many bytes says which.
-    Send(Envelope, usize),
-}
-
 /// A receive of communicator 0; `None` is a wildcard.
-pub fn post(source: impl Into<Option<u32>>, tag: impl Into<Option<u32>>) -> Step {
+pub fn post(source: impl Into<Option<u32>>, tag: impl Into<Option<u32>>) -> Operation {
     post_in(0, source, tag)
 }
 
 /// A receive of any communicator; `None` is a wildcard.
-pub fn post_in(comm: u32, source: impl Into<Option<u32>>, tag: impl Into<Option<u32>>) -> Step {
-    Step::Post(CommId(comm), selector(source.into(), tag.into()))
+pub fn post_in(
+    comm: u32,
+    source: impl Into<Option<u32>>,
+    tag: impl Into<Option<u32>>,
+) -> Operation {
+    let selector = selector(source.into(), tag.into());
+    Operation::Post { recv: RecvId::default(), comm: CommId(comm), selector, bytes: 64 }
+}
+
+/// Cancels the receive posted as the n-th, counted from 0.
+pub fn cancel(receive: usize) -> Operation {
+    Operation::Cancel { recv: RecvId(receive as u64) }
 }
 
 /// A selector; `None` is a wildcard.
@@ -46,13 +45,14 @@ pub fn selector(source: Option<u32>, tag: Option<u32>) -> Selector {
 }
 
 /// A message of communicator 0 that travels in its entry.
-pub fn send(source: u32, tag: u32) -> Step {
+pub fn send(source: u32, tag: u32) -> Operation {
     send_in(0, source, tag)
 }
 
 /// A message of any communicator that travels in its entry.
-pub fn send_in(comm: u32, source: u32, tag: u32) -> Step {
-    Step::Send(envelope(comm, source, tag), 8)
+pub fn send_in(comm: u32, source: u32, tag: u32) -> Operation {
+    let envelope = envelope(comm, source, tag);
+    Operation::Arrive { msg: MsgId::default(), envelope, bytes: 8 }
 }
 
 /// What a message carries.
@@ -111,15 +111,24 @@ pub struct Stream {
     pub config: NicConfig,
     /// Hints of all communicators.
     pub hints: Hints,
-    /// The events.
-    pub steps: Vec<Step>,
+    /// The operations; receives and messages are named by their number, from 0.
+    pub steps: Vec<Operation>,
 }
 
 impl Stream {
     /// A stream for a NIC of this size.
-    pub fn new(config: NicConfig, steps: &[Step]) -> Self {
-        let commands = steps.iter().filter(|step| !matches!(step, Step::Send(..))).count();
-        let sends = steps.len() - commands;
+    pub fn new(config: NicConfig, steps: &[Operation]) -> Self {
+        let mut steps = steps.to_vec();
+        let (mut posts, mut sends) = (0, 0);
+        for step in &mut steps {
+            match step {
+                Operation::Post { recv, .. } => (*recv, posts) = (RecvId(posts), posts + 1),
+                Operation::Arrive { msg, .. } => (*msg, sends) = (MsgId(sends), sends + 1),
+                _ => {}
+            }
+        }
+        let sends = sends as usize;
+        let commands = steps.len() - sends;
         let config = NicConfig {
             completion_queue: sends.max(config.handlers).next_power_of_two(),
             command_queue: commands.max(2).next_power_of_two(),
@@ -129,7 +138,7 @@ impl Stream {
             options: Options { order: Order::Stamped, ..config.options },
             ..config
         };
-        Self { config, hints: Hints::default(), steps: steps.to_vec() }
+        Self { config, hints: Hints::default(), steps }
     }
 
     /// Runs the stream once under the tool's scheduler and compares the outcome with the oracle's.
@@ -144,43 +153,21 @@ impl Stream {
         // Nothing is dropped when a check fails: a drop would use the tool's atomics while it
         // unwinds, and hide the message.
         let mut leader = ManuallyDrop::new(Box::new(leader));
-        let mut host = ManuallyDrop::new(host);
-        let mut sender = ManuallyDrop::new(sender);
+        let mut feeder = ManuallyDrop::new(Feeder::new(host, sender));
 
-        for comm in 0..self.config.communicators as u32 {
-            host.create(CommId(comm), self.config.bins as u32, self.hints, 0)
-                .expect("room for a command");
+        for comm in self.comms() {
+            let bins = self.config.bins as u32;
+            issue(&mut feeder, &Operation::Create { comm, bins, hints: self.hints });
             assert_eq!(leader.round(1), Round::Worked);
-            assert!(matches!(host.poll(), Some(Event::Created { offloaded: true, .. })));
+            assert!(matches!(feeder.host.poll(), Some(Event::Created { offloaded: true, .. })));
         }
-        let mut requests = Vec::new();
-        let mut arrivals = 0;
-        for &step in &self.steps {
-            match step {
-                Step::Post(comm, selector) => {
-                    requests.push(
-                        host.post(comm, selector, vec![0xFF; 64], arrivals)
-                            .expect("room for a command"),
-                    );
-                }
-                Step::Cancel(receive) => {
-                    host.cancel(requests[receive], arrivals).expect("room for a command");
-                }
-                Step::Send(envelope, length) => {
-                    let bytes = payload(arrivals, length);
-                    sender
-                        .try_send(envelope, &bytes, host.commands_counted())
-                        .expect("room for a message");
-                    arrivals += 1;
-                }
-            }
-        }
+        self.steps.iter().for_each(|step| issue(&mut feeder, step));
 
         leader = self.match_concurrently(leader, workers, rotation);
 
-        let mut fates = vec![Fate::Posted; requests.len()];
-        collect(&mut host, &requests, &mut fates);
         let (expected, oracle) = self.expected();
+        let mut fates = vec![Fate::Posted; expected.len()];
+        collect(&mut feeder, &mut fates);
         if self.hints.allow_overtaking {
             assert_eq!(
                 taken(&fates),
@@ -190,15 +177,15 @@ impl Stream {
         } else {
             assert_eq!(fates, expected, "receives matched otherwise than in order (C1, C2)");
         }
-        self.drain(&mut leader, &mut host, requests, arrivals, oracle);
-        let counts = leader.monitor().counts();
+        self.drain(&mut leader, &mut feeder, expected.len(), oracle);
+        let (counts, arrivals) = (leader.monitor().counts(), feeder.arrivals());
         assert_eq!(counts.handlers.messages, arrivals, "a message was matched twice or not at all");
-        drop((
-            ManuallyDrop::into_inner(leader),
-            ManuallyDrop::into_inner(host),
-            ManuallyDrop::into_inner(sender),
-        ));
+        drop((ManuallyDrop::into_inner(leader), ManuallyDrop::into_inner(feeder)));
         counts
+    }
+
+    fn comms(&self) -> impl Iterator<Item = CommId> {
+        (0..self.config.communicators as u32).map(CommId)
     }
 
     /// All workers on threads of their own, until the stream is used up.
@@ -243,8 +230,8 @@ impl Stream {
     /// How many slices each block of this stream has: a command ends a block, and so do N messages
     /// (S2, S12).
     pub fn slices(&self) -> impl Iterator<Item = usize> + '_ {
-        let runs = self.steps.split(|step| !matches!(step, Step::Send(..)));
-        let blocks = runs.flat_map(|run| run.chunks(self.config.handlers).map(<[Step]>::len));
+        let runs = self.steps.split(|step| !step.is_arrival());
+        let blocks = runs.flat_map(|run| run.chunks(self.config.handlers).map(<[Operation]>::len));
         blocks.map(|count| (count / self.config.slice_min).clamp(1, self.config.workers))
     }
 
@@ -255,23 +242,25 @@ impl Stream {
         let mut arrivals = 0;
         for &step in &self.steps {
             match step {
-                Step::Post(comm, selector) => {
+                Operation::Post { comm, selector, .. } => {
                     let found = oracle.post(fates.len(), comm, selector);
                     fates.push(
                         found.map_or(Fate::Posted, |arrival| Fate::Matched { arrival, late: true }),
                     );
                 }
-                Step::Cancel(receive) => {
+                Operation::Cancel { recv: RecvId(receive) } => {
+                    let receive = receive as usize;
                     if oracle.cancel(receive) {
                         fates[receive] = Fate::Cancelled;
                     }
                 }
-                Step::Send(envelope, _) => {
+                Operation::Arrive { envelope, .. } => {
                     if let Some(receive) = oracle.arrive(arrivals, envelope) {
                         fates[receive] = Fate::Matched { arrival: arrivals, late: false };
                     }
                     arrivals += 1;
                 }
+                _ => panic!("a stream has no {step:?}"),
             }
         }
         (fates, oracle)
@@ -280,44 +269,32 @@ impl Stream {
     /// Takes everything out that is left: every waiting receive can be cancelled, so the chains are
     /// whole, and the unexpected messages come out in arrival order (S14) and are no more than
     /// there should be.
-    fn drain(
-        &self,
-        leader: &mut Leader,
-        host: &mut dpa_model::HostPort,
-        mut requests: Vec<RequestId>,
-        arrivals: u64,
-        oracle: Oracle,
-    ) {
-        let mut fates = vec![Fate::Posted; requests.len()];
+    fn drain(&self, leader: &mut Leader, feeder: &mut Feeder, posts: usize, oracle: Oracle) {
+        let mut fates = vec![Fate::Posted; posts];
         let mut expected = fates.clone();
-        for receive in oracle.posted() {
-            host.cancel(requests[receive], arrivals).expect("room for a command");
+        let mut one = |operation, fates: &mut [Fate]| {
+            issue(feeder, &operation);
             assert_eq!(leader.round(1), Round::Worked);
-            collect(host, &requests, &mut fates);
+            collect(feeder, fates);
+        };
+        for receive in oracle.posted() {
+            one(cancel(receive), &mut fates);
             expected[receive] = Fate::Cancelled;
         }
-        for &(arrival, envelope) in oracle.unexpected() {
+        for &(arrival, Envelope { comm, source, tag }) in oracle.unexpected() {
             let any = Selector {
-                source: if self.hints.no_any_source {
-                    envelope.source.into()
-                } else {
-                    SourceSel::Any
-                },
-                tag: if self.hints.no_any_tag { envelope.tag.into() } else { TagSel::Any },
+                source: if self.hints.no_any_source { source.into() } else { SourceSel::Any },
+                tag: if self.hints.no_any_tag { tag.into() } else { TagSel::Any },
             };
-            requests.push(
-                host.post(envelope.comm, any, vec![0xFF; 64], arrivals)
-                    .expect("room for a command"),
-            );
-            assert_eq!(leader.round(1), Round::Worked);
+            let recv = RecvId(fates.len() as u64);
             fates.push(Fate::Posted);
-            collect(host, &requests, &mut fates);
+            one(Operation::Post { recv, comm, selector: any, bytes: 64 }, &mut fates);
             expected.push(Fate::Matched { arrival, late: true });
         }
-        for comm in 0..self.config.communicators as u32 {
-            host.free(CommId(comm), arrivals).expect("room for a command");
+        for comm in self.comms() {
+            issue(feeder, &Operation::Free { comm });
             assert_eq!(leader.round(1), Round::Worked);
-            match host.poll() {
+            match feeder.host.poll() {
                 Some(Event::Freed { busy: false, .. }) => {}
                 other => panic!("something is left on the NIC: {other:?}"),
             }
@@ -347,25 +324,26 @@ pub fn payload(arrival: u64, length: usize) -> Vec<u8> {
     vec![arrival as u8; length]
 }
 
+/// Hands an operation to the NIC, which has room for it.
+fn issue(feeder: &mut Feeder, operation: &Operation) {
+    assert_eq!(feeder.try_issue(operation), Ok(true), "{operation:?}");
+}
+
 /// Reads all completions and notes what became of the receives.
 ///
 /// # Panics
 /// When a receive ends twice or without its message's data.
-pub fn collect(host: &mut dpa_model::HostPort, requests: &[RequestId], fates: &mut [Fate]) {
-    while let Some(event) = host.poll() {
-        let (request, fate) = match event {
-            Event::Received { request, buffer, message, late } => {
-                let expected = payload(message.arrival, message.length as usize);
-                assert_eq!(buffer[..expected.len()], expected, "the data of another message");
-                (request, Fate::Matched { arrival: message.arrival, late })
-            }
-            Event::Cancelled { request, .. } => (request, Fate::Cancelled),
-            Event::TooLate { .. } => continue,
-            other => panic!("unexpected event {other:?}"),
+fn collect(feeder: &mut Feeder, fates: &mut [Fate]) {
+    while let Some(event) = feeder.host.poll() {
+        let late = matches!(event, Event::Received { late: true, .. });
+        let (recv, fate) = match feeder.note(event).expect("a result of this stream") {
+            Some(Outcome::Matched { recv, msg }) => (recv, Fate::Matched { arrival: msg.0, late }),
+            Some(Outcome::Cancelled { recv }) => (recv, Fate::Cancelled),
+            Some(Outcome::TooLate { .. }) => continue,
+            other => panic!("unexpected outcome {other:?}"),
         };
-        let place =
-            requests.iter().position(|&known| known == request).expect("a request of this stream");
-        assert_eq!(fates[place], Fate::Posted, "receive {place} ended twice");
-        fates[place] = fate;
+        let fate_so_far = &mut fates[recv.0 as usize];
+        assert_eq!(*fate_so_far, Fate::Posted, "receive {recv:?} ended twice");
+        *fate_so_far = fate;
     }
 }

@@ -5,9 +5,9 @@
 //! (S8).
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
+use dpa_model::{FastPath, Hints, NicConfig, Operation, Options, Removal};
 use loom_tests::model::{Extent, stream};
-use loom_tests::stream::{Step, Stream, post, post_in, send, send_in, tiny};
+use loom_tests::stream::{Stream, post, post_in, send, send_in, tiny};
 
 const TWO: Extent = Extent::EXHAUSTIVE;
 /// Three workers: the conflict alone, and with receives that leave their chain meanwhile.
@@ -23,28 +23,29 @@ fn with(fast_path: FastPath) -> Options {
     Options { fast_path, ..Options::default() }
 }
 
-fn of(handlers: usize, options: Options, steps: &[Step]) -> Stream {
-    let receives = steps.iter().filter(|step| matches!(step, Step::Post(..))).count().max(1);
+fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {
+    let receives =
+        steps.iter().filter(|step| matches!(step, Operation::Post { .. })).count().max(1);
     Stream::new(NicConfig { receives, ..tiny(handlers, handlers, options) }, steps)
 }
 
 /// A scenario of three handlers, twice: with removal left to the boundary, so that conflict and
 /// resolution can be explored deeply, and with removal under the bins' locks in the block.
-fn three(name: &str, options: Options, steps: &[Step], expected: &[&str], never: &[&str]) {
+fn three(name: &str, options: Options, steps: &[Operation], expected: &[&str], never: &[&str]) {
     let deferred = Options { removal: Removal::Deferred, ..options };
     stream(&format!("{name}, deferred"), of(3, deferred, steps), THREE, expected, never);
     stream(name, of(3, options, steps), THREE_REMOVING, expected, never);
 }
 
 /// The same with four handlers.
-fn four(name: &str, options: Options, steps: &[Step], expected: &[&str], never: &[&str]) {
+fn four(name: &str, options: Options, steps: &[Operation], expected: &[&str], never: &[&str]) {
     let deferred = Options { removal: Removal::Deferred, ..options };
     stream(&format!("{name}, deferred"), of(4, deferred, steps), FOUR, expected, never);
     stream(name, of(4, options, steps), FOUR_REMOVING, expected, never);
 }
 
 /// Equal receives for equal messages, one for each handler.
-fn equal(count: usize) -> Vec<Step> {
+fn equal(count: usize) -> Vec<Operation> {
     [vec![post(0, 7); count], vec![send(0, 7); count]].concat()
 }
 

@@ -2,14 +2,14 @@
 //! changes in between.
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{NicConfig, Options};
+use dpa_model::{NicConfig, Operation, Options};
 use loom_tests::model::{Extent, stream};
-use loom_tests::stream::{Step, Stream, post, send, tiny};
+use loom_tests::stream::{Stream, cancel, post, send, tiny};
 
 const TWO: Extent = Extent::bounded(3, 6);
 const THREE: Extent = Extent::bounded(1, 3);
 
-fn of(handlers: usize, receives: usize, steps: &[Step]) -> Stream {
+fn of(handlers: usize, receives: usize, steps: &[Operation]) -> Stream {
     Stream::new(NicConfig { receives, ..tiny(handlers, handlers, Options::default()) }, steps)
 }
 
@@ -105,7 +105,7 @@ fn a_cancel_between_blocks_splits_the_sequence() {
     // (S11).
     let steps = [
         vec![post(0, 7); 5],
-        vec![send(0, 7), send(0, 7), Step::Cancel(3)],
+        vec![send(0, 7), send(0, 7), cancel(3)],
         vec![send(0, 7), send(0, 7)],
     ]
     .concat();
@@ -152,7 +152,7 @@ fn a_late_receive_takes_no_label() {
 fn a_cancelled_receive_is_not_counted() {
     // Labels 0, 2 and 3 are left: the third handler may not take label 2 as the second behind label
     // 0 (S11).
-    let steps = [vec![post(0, 7); 4], vec![Step::Cancel(1)], vec![send(0, 7); 3]].concat();
+    let steps = [vec![post(0, 7); 4], vec![cancel(1)], vec![send(0, 7); 3]].concat();
     let expected = ["clean", "slow", "refused_sequence", "cancelled"];
     stream("blocks/cancel in a block's sequence", of(3, 8, &steps), THREE, &expected, &[]);
 }

@@ -33,6 +33,7 @@ pub use chain::{Chain, Slab, vec_bound};
 pub use collective::{COLL_NAME_MAX, CollName, Collective};
 pub use dedicated::{DedicatedConfig, DedicatedEngine, dedicated_queue_cap};
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
+pub use dpamatch_vocabulary::{MsgId, RecvId};
 pub use four_d::{
     FourD, FourDEngine, GridThreshold, Lead, dimension_span, paper_overhead_array,
     paper_overhead_four_d,
@@ -47,14 +48,6 @@ pub use rank_array::{ARRAY_RANKS_MAX, Array, ArrayLife, RankArray, RankArrayEngi
 pub use simd::SimdEngine;
 pub use stats::{Counter, QueueStats, Stats};
 pub use ucx::{Ucx, UcxEngine};
-
-/// Names a receive; chosen by the caller.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub struct RecvId(pub u64);
-
-/// Names a message; chosen by the caller.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub struct MsgId(pub u64);
 
 /// A sequential matching engine.
 ///

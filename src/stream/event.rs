@@ -2,13 +2,11 @@
 
 use std::fmt;
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{
+    CommId, Envelope, MsgId, Operation, ProbeId, RecvId, Selector, SourceSel, TagSel,
+};
 
-use crate::engine::{Collective, MsgId, RecvId};
-
-/// Names a probe in the results; need not be unique.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub struct ProbeId(pub u64);
+use crate::engine::Collective;
 
 /// One line of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -60,6 +58,29 @@ pub enum Event {
         /// What is looked for.
         selector: Selector,
     },
+}
+
+impl Event {
+    /// The event as an operation. A receive without a size has room for `room` bytes, a message
+    /// without a length is empty; longer ones are cut to 4 GiB.
+    pub fn operation(&self, room: u32) -> Operation {
+        let bytes = |given: u64| u32::try_from(given).unwrap_or(u32::MAX);
+        match *self {
+            Self::Post { recv, comm, selector, size, .. } => {
+                Operation::Post { recv, comm, selector, bytes: size.map_or(room, bytes) }
+            }
+            Self::Arrive { msg, envelope, bytes: length, .. } => {
+                Operation::Arrive { msg, envelope, bytes: bytes(length.unwrap_or(0)) }
+            }
+            Self::Cancel { recv } => Operation::Cancel { recv },
+            Self::Probe { probe, comm, selector } => {
+                Operation::Probe { probe, comm, selector, take: false }
+            }
+            Self::Mprobe { probe, comm, selector } => {
+                Operation::Probe { probe, comm, selector, take: true }
+            }
+        }
+    }
 }
 
 fn write_selector(f: &mut fmt::Formatter<'_>, comm: CommId, selector: Selector) -> fmt::Result {

@@ -47,15 +47,14 @@ mod generate;
 mod hostile;
 mod id_set;
 mod matcher;
-mod outcome;
 mod reader;
 
-pub use event::{Event, ProbeId};
+pub use dpamatch_vocabulary::{Outcome, ProbeId};
+pub use event::Event;
 pub use field::FieldError;
 #[cfg(feature = "random")]
 pub use generate::{Generator, Profile, UnknownProfile};
 pub use matcher::{RunError, StreamMatcher, apply};
-pub use outcome::Outcome;
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};
 
 pub use crate::engine::{COLL_NAME_MAX, CollName, Collective};

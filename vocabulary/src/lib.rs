@@ -1,5 +1,5 @@
 //! What a message carries and what a receive asks for: communicator, source, tag, wildcards
-//! (papers: G2, O5).
+//! (papers: G2, O5). What matching is asked to do, and what became of it.
 //!
 //! The card, the software engines and the readers of traces all use these types.
 //!
@@ -13,7 +13,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod operation;
+mod outcome;
+
 use core::fmt;
+
+pub use operation::{Hints, MsgId, Operation, ProbeId, RecvId};
+pub use outcome::Outcome;
 
 /// Largest source rank and largest tag: MPI's `int` without its sign.
 pub const RANK_MAX: u32 = i32::MAX as u32;

@@ -2,6 +2,7 @@
 //!
 //! - `host_port`, `event`: the host's end. It posts receives and is told what became of them.
 //! - `sender`: the wire's end. It fills the completion queue as the network would.
+//! - `feeder`: a sequence of operations fed into both in a fixed order.
 //! - `pool`: host threads in the place of the card's.
 //! - `drain`: the completion queue emptied without matching, for measurements.
 //!
@@ -10,15 +11,18 @@
 
 mod drain;
 mod event;
+mod feeder;
 mod host_port;
 #[cfg(feature = "std")]
 mod pool;
+mod recent;
 mod sender;
 
 pub use drain::{Data, Drain};
 pub use event::{
     CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
 };
+pub use feeder::{FeedError, Feeder};
 pub use host_port::HostPort;
 #[cfg(feature = "std")]
 pub use pool::Pool;

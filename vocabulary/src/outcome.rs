@@ -1,11 +1,10 @@
-//! A result, and how it is written.
+//! What became of an operation, and how it is written.
 
-use std::fmt;
+use core::fmt;
 
-use super::ProbeId;
-use crate::engine::{MsgId, RecvId};
+use crate::{MsgId, ProbeId, RecvId};
 
-/// One line of the results.
+/// What became of an operation; as text, one line of the results.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Outcome {
     /// A receive and a message were brought together.
@@ -63,7 +62,7 @@ impl Outcome {
     ///
     /// # Examples
     /// ```
-    /// use dpamatch::stream::{Outcome, ProbeId};
+    /// use dpamatch_vocabulary::{Outcome, ProbeId};
     ///
     /// let outcome = Outcome::Probed { probe: ProbeId(4), msg: None };
     /// assert_eq!(outcome.to_json().to_string(), r#"{"result":"probed","id":4,"msg":null}"#);

@@ -1,0 +1,430 @@
+//! A sequence of operations, fed into a NIC in exactly its order.
+//!
+//! Host and wire are two queues. Stamps tell a NIC with `Order::Stamped` how their entries follow
+//! each other. Who runs leader and workers, and when, is the caller's affair.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::recent::Recent;
+use super::{Event, HostPort, RequestId, SendError, Sender, TakenMessage};
+use crate::message::Message;
+use crate::{Envelope, MsgId, Operation, Outcome, ProbeId, RecvId};
+
+/// Why a sequence of operations cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FeedError {
+    /// A receive or probe uses a wildcard that the communicator's hints exclude.
+    Refused,
+    /// The NIC sent a request or message on to software, and the caller has none.
+    Forwarded,
+    /// A message could not be sent.
+    Send(SendError),
+    /// A message was delivered with other bytes than were sent.
+    WrongBytes(MsgId),
+    /// A match of a receive or message that has one, or was cancelled; `None` is which.
+    MatchedTwice(Option<RecvId>, Option<MsgId>),
+    /// The NIC answered something that was not asked.
+    Unknown(&'static str),
+}
+
+impl fmt::Display for FeedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused => f.write_str(
+                "a receive or probe uses a wildcard that the communicator's hints exclude",
+            ),
+            Self::Forwarded => f.write_str("the NIC has no room and there is no software matching"),
+            Self::Send(error) => error.fmt(f),
+            Self::WrongBytes(msg) => write!(f, "message {} was delivered with wrong bytes", msg.0),
+            Self::MatchedTwice(Some(recv), _) => {
+                write!(f, "receive {} got a message that was matched before", recv.0)
+            }
+            Self::MatchedTwice(..) => f.write_str("a receive was matched twice"),
+            Self::Unknown(what) => write!(f, "the NIC answered a {what} that nobody asked"),
+        }
+    }
+}
+
+impl core::error::Error for FeedError {}
+
+/// What a request of the port stands for.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    /// `order`: place among all posts.
+    Receive {
+        recv: RecvId,
+        order: u64,
+    },
+    Probe {
+        probe: ProbeId,
+        take: bool,
+    },
+    /// The data of a message that a matched probe took.
+    Data(MsgId),
+}
+
+impl Asked {
+    fn receive(self) -> Option<RecvId> {
+        match self {
+            Self::Receive { recv, .. } => Some(recv),
+            _ => None,
+        }
+    }
+}
+
+/// Both ends of a NIC, and the caller's names for what is under way.
+///
+/// # Examples
+/// ```
+/// use dpa_model::*;
+///
+/// let mut nic = Nic::new(&NicConfig::default())?;
+/// let mut feeder = Feeder::new(nic.host, nic.sender);
+/// let (comm, tag) = (CommId(0), Tag::new(7)?);
+/// let envelope = Envelope { comm, source: Rank::new(3)?, tag };
+/// let operations = [
+///     Operation::Create { comm, bins: 128, hints: Hints::default() },
+///     Operation::Post { recv: RecvId(1), comm, selector: Selector::new(SourceSel::Any, tag), bytes: 8 },
+///     Operation::Arrive { msg: MsgId(5), envelope, bytes: 8 },
+/// ];
+/// for operation in &operations {
+///     while !feeder.try_issue(operation)? {
+///         nic.leader.round(1);
+///     }
+/// }
+/// nic.leader.round(1);
+/// let mut outcomes = Vec::new();
+/// feeder.collect(|outcome| outcomes.push(outcome))?;
+/// assert_eq!(outcomes, [Outcome::Matched { recv: RecvId(1), msg: MsgId(5) }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Feeder {
+    /// The host's end; whatever it tells must go through [`note`](Self::note).
+    pub host: HostPort,
+    /// The wire's end.
+    pub sender: Sender,
+    /// By the request's slot.
+    asked: Vec<Option<(RequestId, Asked)>>,
+    /// Receives without a result, by name.
+    receives: Recent<RequestId>,
+    /// Messages without a receive, by arrival number.
+    messages: Recent<(MsgId, Envelope)>,
+    /// Cancels without an answer; `None`: a flush.
+    cancels: VecDeque<Option<RecvId>>,
+    /// Probes and fetches of data without an answer.
+    open: usize,
+    /// Taken messages whose data has not been asked for yet.
+    held: Vec<(TakenMessage, MsgId, u32)>,
+    posts: u64,
+    arrivals: u64,
+    payload: Vec<u8>,
+    spare: Vec<Vec<u8>>,
+    checks: bool,
+}
+
+/// A byte of the payload that says which message it belongs to.
+fn payload_byte(msg: MsgId, index: usize) -> u8 {
+    (msg.0.wrapping_mul(31).wrapping_add(index as u64 * 7) >> 2) as u8
+}
+
+impl Feeder {
+    /// For a NIC that nothing was asked of yet.
+    pub fn new(host: HostPort, sender: Sender) -> Self {
+        Self {
+            host,
+            sender,
+            asked: Vec::new(),
+            receives: Recent::new(),
+            messages: Recent::new(),
+            cancels: VecDeque::new(),
+            open: 0,
+            held: Vec::new(),
+            posts: 0,
+            arrivals: 0,
+            payload: Vec::new(),
+            spare: Vec::new(),
+            checks: true,
+        }
+    }
+
+    /// Messages carry whatever bytes there are, and none are looked at: for measurements.
+    /// Otherwise each byte tells the message it belongs to, and every delivery is checked.
+    pub fn without_checks(self) -> Self {
+        Self { checks: false, ..self }
+    }
+
+    /// Hands the operation to the NIC. `false`: a queue is full. Then let the NIC run, collect what
+    /// it tells, and try again.
+    ///
+    /// # Errors
+    /// [`FeedError::Send`] for a message that can never be sent.
+    pub fn try_issue(&mut self, operation: &Operation) -> Result<bool, FeedError> {
+        let stamp = self.arrivals;
+        let issued = match *operation {
+            Operation::Post { recv, comm, selector, bytes } => {
+                let buffer = self.buffer(bytes);
+                match self.host.post(comm, selector, buffer, stamp) {
+                    Ok(request) => {
+                        self.expect(request, Asked::Receive { recv, order: self.posts });
+                        self.receives.insert(recv.0, request);
+                        self.posts += 1;
+                        true
+                    }
+                    Err((_, buffer)) => {
+                        self.spare.push(buffer);
+                        false
+                    }
+                }
+            }
+            Operation::Arrive { msg, envelope, bytes } => {
+                match self.send(msg, envelope, bytes as usize) {
+                    Ok(()) => true,
+                    Err(SendError::ReceiverNotReady) => false,
+                    Err(error) => return Err(FeedError::Send(error)),
+                }
+            }
+            Operation::Cancel { recv } => {
+                let request = self.receives.get(recv.0).copied().unwrap_or(RequestId::NONE);
+                self.try_cancel(request, Some(recv))
+            }
+            Operation::Probe { probe, comm, selector, take } => {
+                match self.host.probe(comm, selector, take, stamp) {
+                    Ok(request) => {
+                        self.expect(request, Asked::Probe { probe, take });
+                        self.open += 1;
+                        true
+                    }
+                    Err(_) => false,
+                }
+            }
+            Operation::Create { comm, bins, hints } => {
+                self.host.create(comm, bins, hints, stamp).is_ok()
+            }
+            Operation::Free { comm } => self.host.free(comm, stamp).is_ok(),
+        };
+        Ok(issued)
+    }
+
+    /// Asks for an answer that comes after those to everything before it. `false`: the queue is
+    /// full.
+    pub fn try_flush(&mut self) -> bool {
+        self.try_cancel(RequestId::NONE, None)
+    }
+
+    /// Whether every cancel, probe and flush is answered and all data of taken messages is here.
+    pub fn is_settled(&mut self) -> bool {
+        self.fetch();
+        self.cancels.is_empty() && self.open == 0 && self.held.is_empty()
+    }
+
+    /// Takes in all that the NIC tells now.
+    ///
+    /// # Errors
+    /// As [`note`](Self::note).
+    pub fn collect(&mut self, mut each: impl FnMut(Outcome)) -> Result<(), FeedError> {
+        while let Some(event) = self.host.poll() {
+            if let Some(outcome) = self.note(event)? {
+                each(outcome);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in one event, from the port or from software matching, and says what became of the
+    /// operation.
+    ///
+    /// # Errors
+    /// Any [`FeedError`] but [`FeedError::Send`].
+    pub fn note(&mut self, event: Event) -> Result<Option<Outcome>, FeedError> {
+        Ok(match event {
+            Event::Received { request, buffer, message, .. } => match self.ended(request) {
+                Some(Asked::Data(msg)) => {
+                    self.open -= 1;
+                    self.take_back(msg, buffer, message)?;
+                    None
+                }
+                asked => {
+                    let msg = self.messages.remove(message.arrival).map(|(msg, _)| msg);
+                    let (Some(Asked::Receive { recv, .. }), Some(msg)) = (asked, msg) else {
+                        return Err(FeedError::MatchedTwice(asked.and_then(Asked::receive), msg));
+                    };
+                    self.forget(recv, request);
+                    self.take_back(msg, buffer, message)?;
+                    Some(Outcome::Matched { recv, msg })
+                }
+            },
+            Event::Cancelled { request, buffer } => {
+                self.spare.push(buffer);
+                let cancelled = self.cancels.pop_front().flatten();
+                match self.ended(request).and_then(Asked::receive) {
+                    Some(recv) if Some(recv) == cancelled => {
+                        self.forget(recv, request);
+                        Some(Outcome::Cancelled { recv })
+                    }
+                    _ => return Err(FeedError::Unknown("cancel")),
+                }
+            }
+            // Not on the NIC, and software that has it would have said so.
+            Event::TooLate { .. } | Event::CancelForwarded { .. } => {
+                let cancelled = self.cancels.pop_front().ok_or(FeedError::Unknown("cancel"))?;
+                cancelled.map(|recv| Outcome::TooLate { recv })
+            }
+            Event::Probed { request, found, taken } => {
+                let Some(Asked::Probe { probe, take }) = self.ended(request) else {
+                    return Err(FeedError::Unknown("probe"));
+                };
+                self.open -= 1;
+                let msg = found.map(|message| self.found(message, take)).transpose()?;
+                if let (Some(taken), Some(message), Some(msg)) = (taken, found, msg) {
+                    self.held.push((taken, msg, message.length));
+                    self.fetch();
+                }
+                Some(match take {
+                    true => Outcome::Mprobed { probe, msg },
+                    false => Outcome::Probed { probe, msg },
+                })
+            }
+            Event::Refused { .. } => return Err(FeedError::Refused),
+            Event::PostForwarded { .. }
+            | Event::ArrivalForwarded { .. }
+            | Event::ProbeForwarded { .. } => return Err(FeedError::Forwarded),
+            Event::Admitted { .. }
+            | Event::Unexpected { .. }
+            | Event::Created { .. }
+            | Event::Freed { .. }
+            | Event::Resumed { .. } => None,
+        })
+    }
+
+    /// The request of a receive that has no result yet.
+    pub fn request(&self, recv: RecvId) -> Option<RequestId> {
+        self.receives.get(recv.0).copied()
+    }
+
+    /// Receives without a result, in posting order.
+    pub fn posted(&self) -> Vec<RecvId> {
+        let receive = |asked: &(RequestId, Asked)| match asked.1 {
+            Asked::Receive { recv, order } => Some((order, recv)),
+            _ => None,
+        };
+        let mut posted: Vec<_> = self.asked.iter().flatten().filter_map(receive).collect();
+        posted.sort_unstable();
+        posted.into_iter().map(|(_, recv)| recv).collect()
+    }
+
+    /// Messages that no receive or matched probe took, in arrival order.
+    pub fn unexpected(&self) -> impl Iterator<Item = (MsgId, Envelope)> {
+        self.messages.values().copied()
+    }
+
+    /// Messages sent.
+    pub fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    fn buffer(&mut self, bytes: u32) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        if self.checks {
+            buffer.clear();
+        }
+        buffer.resize(bytes as usize, 0);
+        buffer
+    }
+
+    fn send(&mut self, msg: MsgId, envelope: Envelope, bytes: usize) -> Result<(), SendError> {
+        if self.checks {
+            self.payload.clear();
+            self.payload.extend((0..bytes).map(|index| payload_byte(msg, index)));
+        } else {
+            self.payload.resize(bytes, 0);
+        }
+        let stamp = self.host.commands_counted();
+        if bytes <= self.sender.eager_limit() {
+            self.sender.try_send(envelope, &self.payload, stamp)?;
+        } else {
+            let payload = core::mem::take(&mut self.payload);
+            // Without its request the message is still delivered.
+            let sent = self.sender.try_send_rendezvous(envelope, payload, stamp).map(drop);
+            sent.map_err(|(error, payload)| {
+                self.payload = payload;
+                error
+            })?;
+        }
+        self.messages.insert(self.arrivals, (msg, envelope));
+        self.arrivals += 1;
+        Ok(())
+    }
+
+    fn try_cancel(&mut self, request: RequestId, recv: Option<RecvId>) -> bool {
+        let issued = self.host.cancel(request, self.arrivals).is_ok();
+        if issued {
+            self.cancels.push_back(recv);
+        }
+        issued
+    }
+
+    fn expect(&mut self, request: RequestId, asked: Asked) {
+        let slot = request.slot();
+        if slot >= self.asked.len() {
+            self.asked.resize(slot + 1, None);
+        }
+        self.asked[slot] = Some((request, asked));
+    }
+
+    fn ended(&mut self, request: RequestId) -> Option<Asked> {
+        let place = self.asked.get_mut(request.slot())?;
+        place.take_if(|(known, _)| *known == request).map(|(_, asked)| asked)
+    }
+
+    /// A receive has its result. A later one may have its name.
+    fn forget(&mut self, recv: RecvId, request: RequestId) {
+        if self.receives.get(recv.0) == Some(&request) {
+            self.receives.remove(recv.0);
+        }
+    }
+
+    fn found(&mut self, message: Message, take: bool) -> Result<MsgId, FeedError> {
+        let known = match take {
+            true => self.messages.remove(message.arrival),
+            false => self.messages.get(message.arrival).copied(),
+        };
+        known.map(|(msg, _)| msg).ok_or(FeedError::MatchedTwice(None, None))
+    }
+
+    /// Fetches the data of taken messages, as far as the command queue has room.
+    fn fetch(&mut self) {
+        while let Some((taken, msg, length)) = self.held.pop() {
+            let buffer = self.buffer(length);
+            match self.host.receive(taken, buffer, self.arrivals) {
+                Ok(request) => {
+                    self.expect(request, Asked::Data(msg));
+                    self.open += 1;
+                }
+                Err((_, taken, buffer)) => {
+                    self.spare.push(buffer);
+                    return self.held.push((taken, msg, length));
+                }
+            }
+        }
+    }
+
+    fn take_back(
+        &mut self,
+        msg: MsgId,
+        buffer: Vec<u8>,
+        message: Message,
+    ) -> Result<(), FeedError> {
+        if self.checks {
+            let delivered = buffer.iter().take(message.length as usize).enumerate();
+            if !delivered.clone().all(|(index, &byte)| byte == payload_byte(msg, index)) {
+                return Err(FeedError::WrongBytes(msg));
+            }
+        }
+        self.spare.push(buffer);
+        Ok(())
+    }
+}
