@@ -1,5 +1,7 @@
 //! Every call of the host API, with the NIC run by the caller and by threads.
 
+mod watchdog;
+
 use dpamatch::endpoint::{
     BusyReason, Communicator, Drive, Endpoint, EndpointConfig, FreeError, LogEntry, PersistentRecv,
     PostError, RecvError, replay,
@@ -73,6 +75,7 @@ fn on_all_sizes(test: impl Fn(&mut Endpoint)) {
 
 #[test]
 fn receives_of_every_kind_get_their_messages() {
+    let _dog = watchdog::on("an endpoint: receives of every kind get their messages");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(4));
@@ -105,6 +108,7 @@ fn receives_of_every_kind_get_their_messages() {
 
 #[test]
 fn the_earliest_receive_and_the_oldest_message_come_first() {
+    let _dog = watchdog::on("an endpoint: the earliest receive and the oldest message come first");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -127,6 +131,7 @@ fn the_earliest_receive_and_the_oldest_message_come_first() {
 
 #[test]
 fn communicators_do_not_mix() {
+    let _dog = watchdog::on("an endpoint: communicators do not mix");
     on_all_sizes(|endpoint| {
         let (one, two) = (world(endpoint), world(endpoint));
         assert_ne!(one.id(), two.id());
@@ -145,6 +150,7 @@ fn communicators_do_not_mix() {
 
 #[test]
 fn truncation_hands_the_beginning_back() {
+    let _dog = watchdog::on("an endpoint: truncation hands the beginning back");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -175,6 +181,7 @@ fn truncation_hands_the_beginning_back() {
 
 #[test]
 fn a_cancelled_receive_ends_once() {
+    let _dog = watchdog::on("an endpoint: a cancelled receive ends once");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -215,6 +222,7 @@ fn endpoint_has_received(
 
 #[test]
 fn test_and_the_calls_for_several_requests() {
+    let _dog = watchdog::on("an endpoint: test and the calls for several requests");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -263,6 +271,7 @@ fn test_and_the_calls_for_several_requests() {
 
 #[test]
 fn probes_look_and_matched_probes_take() {
+    let _dog = watchdog::on("an endpoint: probes look and matched probes take");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(2));
@@ -304,6 +313,7 @@ fn probes_look_and_matched_probes_take() {
 
 #[test]
 fn persistent_receives_match_anew_at_each_start() {
+    let _dog = watchdog::on("an endpoint: persistent receives match anew at each start");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -346,6 +356,7 @@ fn persistent_receives_match_anew_at_each_start() {
 
 #[test]
 fn sends_hand_their_buffer_back() {
+    let _dog = watchdog::on("an endpoint: sends hand their buffer back");
     on_all_sizes(|endpoint| {
         let world = world(endpoint);
         let mut peer = endpoint.sender(&world, rank(0));
@@ -369,6 +380,7 @@ fn sends_hand_their_buffer_back() {
 
 #[test]
 fn senders_wait_in_their_own_threads() {
+    let _dog = watchdog::on("an endpoint: senders wait in their own threads");
     let nic = NicConfig { completion_queue: 32, regions: 3, bounce_buffers: 1, ..small() };
     everywhere(nic, |endpoint| {
         let world = world(endpoint);
@@ -401,6 +413,7 @@ fn senders_wait_in_their_own_threads() {
 
 #[test]
 fn hints_exclude_wildcards() {
+    let _dog = watchdog::on("an endpoint: hints exclude wildcards");
     on_all_sizes(|endpoint| {
         let hints = Hints { no_any_source: true, ..Hints::default() };
         let comm = endpoint.create_comm(hints).expect("the NIC runs");
@@ -418,6 +431,7 @@ fn hints_exclude_wildcards() {
 
 #[test]
 fn a_communicator_is_freed_when_nothing_is_left() {
+    let _dog = watchdog::on("an endpoint: a communicator is freed when nothing is left");
     on_all_sizes(|endpoint| {
         let comm = world(endpoint);
         let busy = |result: Result<(), FreeError>| match result {
@@ -456,6 +470,7 @@ fn a_communicator_is_freed_when_nothing_is_left() {
 
 #[test]
 fn what_does_not_fit_is_matched_by_software() {
+    let _dog = watchdog::on("an endpoint: what does not fit is matched by software");
     everywhere(NicConfig { communicators: 2, ..small() }, |endpoint| {
         let comms: Vec<_> = (0..4).map(|_| world(endpoint)).collect();
         let offloaded: Vec<_> = comms.iter().map(Communicator::is_offloaded).collect();
@@ -482,6 +497,7 @@ fn what_does_not_fit_is_matched_by_software() {
 
 #[test]
 fn a_released_request_frees_itself() {
+    let _dog = watchdog::on("an endpoint: a released request frees itself");
     on_all_sizes(|endpoint| {
         let comm = world(endpoint);
         let mut peer = endpoint.sender(&comm, rank(0));
@@ -504,6 +520,7 @@ fn a_released_request_frees_itself() {
 
 #[test]
 fn an_endpoint_may_end_at_any_moment() {
+    let _dog = watchdog::on("an endpoint: an endpoint may end at any moment");
     for moment in 0..40 {
         let drive = if moment % 2 == 0 { Drive::Caller } else { Drive::threads() };
         let config = EndpointConfig {
@@ -545,6 +562,7 @@ fn an_endpoint_may_end_at_any_moment() {
 
 #[test]
 fn refused_pinning_is_only_reported() {
+    let _dog = watchdog::on("an endpoint: refused pinning is only reported");
     let nic = NicConfig { workers: 2, ..small() };
     let drive = Drive::Threads { pin_to: vec![0, 100_000] };
     let config = EndpointConfig { nic, drive, ..Default::default() };
@@ -563,6 +581,7 @@ fn refused_pinning_is_only_reported() {
 
 #[test]
 fn the_order_log_is_empty_unless_asked_for() {
+    let _dog = watchdog::on("an endpoint: the order log is empty unless asked for");
     for nic in [small(), tiny()] {
         let mut endpoint =
             Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
@@ -589,14 +608,16 @@ fn handles_of_another_endpoint_are_not_accepted() {
 
 #[test]
 fn impossible_configurations_are_refused() {
-    let nic = NicConfig { handlers: 65, ..NicConfig::default() };
+    let _dog = watchdog::on("an endpoint: impossible configurations are refused");
+    let nic = NicConfig { handlers: 257, ..NicConfig::default() };
     let error =
-        Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect_err("65 handlers");
-    assert_eq!(error.to_string(), "handlers is 65, must be 1 to 64");
+        Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect_err("257 handlers");
+    assert_eq!(error.to_string(), "handlers is 257, must be 1 to 256");
 }
 
 #[test]
 fn an_endpoint_may_move_between_threads() {
+    let _dog = watchdog::on("an endpoint: an endpoint may move between threads");
     fn moves<T: Send + 'static>() {}
     moves::<Endpoint>();
     moves::<Communicator>();

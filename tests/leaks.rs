@@ -1,6 +1,8 @@
 //! Round and round with tables that fit exactly: whatever leaked would soon be missing, and the
 //! fallback to software would hide it. So its counters must stay 0.
 
+mod watchdog;
+
 use dpa_model::{CommId, Envelope, Event, HostPort, Leader, Nic, NicConfig, Round};
 use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig};
 use dpamatch::{Hints, Rank, Selector, SourceSel, Tag, TagSel};
@@ -60,6 +62,7 @@ fn round(endpoint: &mut Endpoint, world: &Communicator, length: usize) {
 
 #[test]
 fn nothing_leaks() {
+    let _dog = watchdog::on("an endpoint: nothing leaks");
     for drive in [Drive::Caller, Drive::threads()] {
         let config = EndpointConfig { nic: exact(), drive, ..EndpointConfig::default() };
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
@@ -83,6 +86,7 @@ fn nothing_leaks() {
 /// A communicator's number is used again after messages of it were sent on to software.
 #[test]
 fn a_number_that_is_used_again_comes_back_from_software() {
+    let _dog = watchdog::on("an endpoint: a number that is used again comes back from software");
     let mut endpoint = Endpoint::new(&EndpointConfig {
         nic: NicConfig { receives: 1, ..exact() },
         ..EndpointConfig::default()
@@ -125,6 +129,7 @@ fn executed(leader: &mut Leader, host: &mut HostPort) -> Event {
 /// What was sent on before a communicator was created is older than all that it then receives.
 #[test]
 fn create_remembers_what_was_sent_on() {
+    let _dog = watchdog::on("an endpoint: create remembers what was sent on");
     let Nic { mut leader, mut host, mut sender, .. } =
         Nic::new(&NicConfig::default()).expect("a NIC can be built");
     let (comm, any) = (CommId(3), Selector::new(SourceSel::Any, TagSel::Any));
@@ -140,6 +145,7 @@ fn create_remembers_what_was_sent_on() {
 /// Software that a matched probe emptied offers the communicator back.
 #[test]
 fn a_matched_probe_can_end_a_fallback() {
+    let _dog = watchdog::on("an endpoint: a matched probe can end a fallback");
     let config = EndpointConfig {
         nic: NicConfig { unexpected: 1, unexpected_buffers: 1, ..exact() },
         ..EndpointConfig::default()
@@ -160,6 +166,7 @@ fn a_matched_probe_can_end_a_fallback() {
 
 #[test]
 fn wait_any_takes_the_first_that_has_ended() {
+    let _dog = watchdog::on("an endpoint: wait any takes the first that has ended");
     let mut endpoint = Endpoint::new(&EndpointConfig::default()).expect("a NIC can be built");
     let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
     let mut peer = endpoint.sender(&world, Rank::default());

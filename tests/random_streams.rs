@@ -4,6 +4,8 @@
 //! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run,
 //! `DPAMATCH_SEED` the first one.
 
+mod watchdog;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dpa_model::{FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal};
@@ -151,6 +153,7 @@ fn check(seed: u64, seen: &mut Seen) {
 
 #[test]
 fn random_streams_equal_the_oracle() {
+    let _dog = watchdog::on("a NIC: random streams equal the oracle");
     let first = variable("DPAMATCH_SEED", 0);
     let count = variable("DPAMATCH_STREAMS", 20_000);
     let next = AtomicU64::new(first);

@@ -1,6 +1,8 @@
 //! Rendezvous messages: a send never waits for a receive, and whoever waits for its buffer gets it
 //! back, however the message ends.
 
+mod watchdog;
+
 use dpa_model::{
     CommId, Envelope, Event, Hints, Nic, NicConfig, Payload, Rank, RemoteData, SendError,
     SendRequest, Tag,
@@ -40,6 +42,8 @@ fn stopped(byte: u8) -> Option<Result<Vec<u8>, (SendError, Vec<u8>)>> {
 
 #[test]
 fn senders_see_the_nics_end_while_the_host_still_has_its_port() {
+    let _dog =
+        watchdog::on("an endpoint: senders see the nics end while the host still has its port");
     let mut nic = nic();
     let mut in_the_queue = send(&mut nic, 1);
     assert_eq!(in_the_queue.test(), None);
@@ -57,6 +61,8 @@ fn senders_see_the_nics_end_while_the_host_still_has_its_port() {
 
 #[test]
 fn after_the_nics_end_sender_or_host_has_the_data_but_not_both() {
+    let _dog =
+        watchdog::on("an endpoint: after the nics end sender or host has the data but not both");
     for host_first in [false, true] {
         let mut nic = nic();
         let mut request = send(&mut nic, 3);
@@ -75,6 +81,7 @@ fn after_the_nics_end_sender_or_host_has_the_data_but_not_both() {
 
 #[test]
 fn a_message_that_the_host_gives_up_was_not_received() {
+    let _dog = watchdog::on("an endpoint: a message that the host gives up was not received");
     let mut nic = nic();
     let mut request = send(&mut nic, 4);
     drop(forwarded(&mut nic));
@@ -97,6 +104,7 @@ fn endpoint(nic: NicConfig) -> (Endpoint, Communicator) {
 /// MPI 4.1, section 3.5: what is sent to nobody's receive holds up neither its sender nor others.
 #[test]
 fn a_send_never_waits_for_a_receive() {
+    let _dog = watchdog::on("an endpoint: a send never waits for a receive");
     const EACH: u32 = 300;
     let (mut endpoint, world) = endpoint(NicConfig { regions: 4, ..NicConfig::default() });
     let mut requests = Vec::new();
@@ -129,6 +137,8 @@ fn a_send_never_waits_for_a_receive() {
 
 #[test]
 fn a_synchronous_send_fails_when_the_endpoint_goes_away_first() {
+    let _dog =
+        watchdog::on("an endpoint: a synchronous send fails when the endpoint goes away first");
     // On the NIC; in software, because the NIC holds one unexpected message.
     let nic = NicConfig { unexpected: 1, unexpected_buffers: 1, ..NicConfig::default() };
     let (mut endpoint, world) = endpoint(nic);
@@ -151,6 +161,7 @@ fn drop_and_poll(endpoint: &mut Endpoint, matched: MatchedMessage) {
 
 #[test]
 fn a_matched_message_that_is_dropped_gives_its_memory_back() {
+    let _dog = watchdog::on("an endpoint: a matched message that is dropped gives its memory back");
     // One on the NIC, the others in software.
     let nic =
         NicConfig { unexpected: 1, unexpected_buffers: 1, regions: 2, ..NicConfig::default() };

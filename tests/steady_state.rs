@@ -1,6 +1,8 @@
 //! Engines report the memory that they allocated; those whose queues stopped growing allocate no
 //! more, nor do the NIC and the endpoint on the path of a message.
 
+mod watchdog;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -83,6 +85,7 @@ fn round(engine: &mut dyn Engine, number: u64, depth: u64) {
 
 #[test]
 fn no_allocation_once_warm() {
+    let _dog = watchdog::on("an endpoint: no allocation once warm");
     let bins = BinCount::new(64).expect("a possible number");
     let engines: [(&str, Box<dyn Engine>); 2] =
         [("list", Box::new(ListEngine::new())), ("bins", Box::new(BinEngine::new(bins)))];
@@ -129,6 +132,7 @@ fn call(engine: &mut dyn Engine, call: &Call) {
 /// never twice the one reported.
 #[test]
 fn engines_report_the_memory_that_they_hold() {
+    let _dog = watchdog::on("an endpoint: engines report the memory that they hold");
     for (seed, profile) in (0..).zip(Profile::ALL) {
         let calls = random_calls(seed, 4_000, profile);
         let options = seed_options(seed);
@@ -213,6 +217,7 @@ fn endpoint_allocates_no_more(drive: Drive, payload: usize) {
 
 #[test]
 fn the_path_of_a_message_allocates_nothing() {
+    let _dog = watchdog::on("an endpoint: the path of a message allocates nothing");
     for payload in [8, 100] {
         // Run by the caller, the whole NIC is measured; run by threads, the host's side.
         endpoint_allocates_no_more(Drive::Caller, payload);

@@ -61,16 +61,18 @@ pub enum Event {
 }
 
 impl Event {
-    /// The event as an operation. A receive without a size has room for `room` bytes, a message
-    /// without a length is empty; longer ones are cut to 4 GiB.
-    pub fn operation(&self, room: u32) -> Operation {
-        let bytes = |given: u64| u32::try_from(given).unwrap_or(u32::MAX);
+    /// The event as an operation. `room` and `length`: bytes of a receive's buffer and of a message
+    /// where the stream does not tell. Nothing is longer than 4 GiB.
+    pub fn operation(&self, room: u32, length: u32) -> Operation {
+        let bytes = |given: Option<u64>, otherwise| {
+            given.map_or(otherwise, |given| u32::try_from(given).unwrap_or(u32::MAX))
+        };
         match *self {
             Self::Post { recv, comm, selector, size, .. } => {
-                Operation::Post { recv, comm, selector, bytes: size.map_or(room, bytes) }
+                Operation::Post { recv, comm, selector, bytes: bytes(size, room) }
             }
-            Self::Arrive { msg, envelope, bytes: length, .. } => {
-                Operation::Arrive { msg, envelope, bytes: bytes(length.unwrap_or(0)) }
+            Self::Arrive { msg, envelope, bytes: given, .. } => {
+                Operation::Arrive { msg, envelope, bytes: bytes(given, length) }
             }
             Self::Cancel { recv } => Operation::Cancel { recv },
             Self::Probe { probe, comm, selector } => {
