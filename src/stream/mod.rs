@@ -46,6 +46,7 @@ mod generate;
 #[cfg(feature = "random")]
 mod hostile;
 mod id_set;
+pub mod lines;
 mod matcher;
 mod reader;
 

@@ -1,10 +1,11 @@
 //! Events read line by line.
 
 use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
 use super::field::parse;
 use super::id_set::IdSet;
+use super::lines::{Lines, is_too_long};
 use super::{Event, FieldError};
 
 /// Longest line in bytes, without the line feed.
@@ -85,9 +86,7 @@ impl From<LineError> for ReadError {
 /// ```
 #[derive(Debug)]
 pub struct Reader<R> {
-    input: R,
-    line: u64,
-    buffer: Vec<u8>,
+    lines: Lines<R>,
     receives: IdSet,
     messages: IdSet,
     ended: bool,
@@ -97,9 +96,7 @@ impl<R: BufRead> Reader<R> {
     /// The events of this input.
     pub fn new(input: R) -> Self {
         Self {
-            input,
-            line: 0,
-            buffer: Vec::new(),
+            lines: Lines::new(input, LINE_BYTES_MAX),
             receives: IdSet::default(),
             messages: IdSet::default(),
             ended: false,
@@ -108,33 +105,24 @@ impl<R: BufRead> Reader<R> {
 
     /// Number of the line read last, from 1; 0 before the first.
     pub fn line(&self) -> u64 {
-        self.line
+        self.lines.number()
     }
 
     /// The event of the next line, `Ok(None)` for one without event; the outer `None` is the end of
     /// the input.
     fn next_line(&mut self) -> Option<Result<Option<Event>, ReadError>> {
-        self.line += 1;
-        let line = self.line;
-        self.buffer.clear();
-        // One byte more than a line can have, for its line feed; a line without it was cut off here
-        // or is the last.
-        let mut limited = (&mut self.input).take(LINE_BYTES_MAX as u64 + 1);
-        match limited.read_until(b'\n', &mut self.buffer) {
-            Ok(0) => return None,
-            Ok(_) => {}
-            Err(error) => return Some(Err(ReadError::Io { line, error })),
-        }
-        let event = self.event();
-        Some(event.map_err(|error| LineError { line, error }.into()))
+        let event = match self.lines.read() {
+            Ok(None) => return None,
+            Ok(Some(line)) => std::str::from_utf8(line).map_err(|_| FieldError::NotUtf8),
+            Err(error) if is_too_long(&error) => Err(FieldError::TooLong),
+            Err(error) => return Some(Err(ReadError::Io { line: self.line(), error })),
+        };
+        let event = event.and_then(parse).and_then(|event| self.checked(event));
+        Some(event.map_err(|error| LineError { line: self.line(), error }.into()))
     }
 
-    fn event(&mut self) -> Result<Option<Event>, FieldError> {
-        let bytes = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
-        if bytes.len() > LINE_BYTES_MAX {
-            return Err(FieldError::TooLong);
-        }
-        let event = parse(std::str::from_utf8(bytes).map_err(|_| FieldError::NotUtf8)?)?;
+    /// The event, if its ids are new.
+    fn checked(&mut self, event: Option<Event>) -> Result<Option<Event>, FieldError> {
         match event {
             Some(Event::Post { recv, .. }) if !self.receives.insert(recv.0) => {
                 Err(FieldError::DuplicateRecv(recv.0))
@@ -168,6 +156,8 @@ impl<R: BufRead> Iterator for Reader<R> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
     use crate::engine::RecvId;
 
@@ -217,7 +207,6 @@ mod tests {
         assert!(events.next().is_some_and(|event| event.is_ok()));
         let error = events.next().and_then(Result::err).expect("a line that is too long");
         assert_eq!(error.to_string(), "line 2: line is longer than 65536 bytes");
-        assert!(events.buffer.capacity() <= 4 * LINE_BYTES_MAX);
     }
 
     #[test]

@@ -21,7 +21,7 @@ moves next. Each schedule's result is compared with the oracle's. Seed S is sche
 A path is what each handler did: clean (took its first choice), fast (its number further in the sequence), slow (waited and searched
 again), -none (its message is unexpected).
 
-Rules taken out with --fault break C1 or C2 here if they are about search, barrier, conflicts, fast or slow path and the stream lets them
+Rules taken out with --fault break a result here if they are about search, barrier, conflicts, fast or slow path and the stream lets them
 matter: try x1 to x5. Memory orderings (names that end in -relaxed) never do, since here all accesses have one order; rules of queues and
 fallback seldom do, since the stream's order is fixed. Those are for the models, see loom_tests/README.md.
 
@@ -55,16 +55,16 @@ pub(super) struct Args {
     /// Bins of each hash table
     #[arg(long, value_name = "B", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
-    /// Entry rule of the fast path (S8)
+    /// Entry rule of the fast path
     #[arg(long, value_enum, value_name = "FORM", default_value_t = Form::Sequence)]
     fast_path: Form,
-    /// Skip receives that a lower handler booked (O27)
+    /// Skip receives that a lower handler booked
     #[arg(long)]
     early_check: bool,
     /// Remove consumed receives at once, waiting for the bin's lock
     #[arg(long)]
     eager_removal: bool,
-    /// Take a rule out of the handlers first; stops at the first schedule that breaks C1 or C2.
+    /// Take a rule out of the handlers first; stops at the first schedule that breaks the order of matching.
     /// `list` names the rules and what each is about
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,

@@ -43,16 +43,16 @@ pub(super) struct NicArgs {
     /// Handlers that a worker runs at least; 0: blocks are shared only while that is faster
     #[arg(long, value_name = "S", default_value_t = 0)]
     slice_min: usize,
-    /// Entry rule of the fast path (S8)
+    /// Entry rule of the fast path
     #[arg(long, value_enum, value_name = "FORM", default_value_t = FastPathArg::Sequence)]
     fast_path: FastPathArg,
-    /// Skip receives that a lower handler booked (O27)
+    /// Skip receives that a lower handler booked
     #[arg(long)]
     early_check: bool,
-    /// When consumed receives leave their chain (O28)
+    /// When consumed receives leave their chain
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Lazy)]
     removal: RemovalArg,
-    /// Use of the hashes in the message header (O26)
+    /// Use of the hashes in the message header
     #[arg(long, value_enum, value_name = "USE", default_value_t = HashesArg::Trust)]
     hashes: HashesArg,
     /// Hint of every communicator; may be given several times

@@ -87,13 +87,13 @@ impl Growth {
         let queue = |m: f64| if reverse { (m + 1.0) / 2.0 } else { 1.0 };
         let doubling = {
             let bins = f64::from((2 * entries).next_power_of_two());
-            Some((1.0 + (n - 1.0) / bins / 2.0, "1 + (n - 1) / 2 bins, bins >= 2 n (O3)"))
+            Some((1.0 + (n - 1.0) / bins / 2.0, "1 + (n - 1) / 2 bins, bins >= 2 n"))
         };
         match engine {
-            "list" | "oracle" => Some((queue(n), "(n + 1) / 2 or 1 (V7)")),
+            "list" | "oracle" => Some((queue(n), "(n + 1) / 2 or 1")),
             "rank-array" if by_key => {
                 let of_source = if self.many { 1.0 } else { n };
-                Some((queue(of_source), "entries of the source (F14)"))
+                Some((queue(of_source), "entries of the source"))
             }
             // Ranks 1 to n: the first segment has one rank less, what is beyond the last full one
             // another few.
@@ -101,28 +101,26 @@ impl Growth {
                 let span = dimension_span(entries + 1);
                 let sum: f64 =
                     segments(entries, span).map(|m| f64::from(m) * queue(f64::from(m))).sum();
-                Some((sum / n, "entries of the segment (F14)"))
+                Some((sum / n, "entries of the segment"))
             }
-            "4d" if by_key => Some((queue(n), "entries of the segment (F14)")),
+            "4d" if by_key => Some((queue(n), "entries of the segment")),
             // Of n entries in b bins, each has on average (n - 1) / b others in its bin, half of
             // them still there.
             "bins" if by_key && reverse && !options.grow_bins => Some((
                 1.0 + (n - 1.0) / f64::from(options.bins.get()) / 2.0,
-                "1 + (n - 1) / 2 bins (O3)",
+                "1 + (n - 1) / 2 bins",
             )),
             // Tables double when there are half as many entries as bins.
             "bins" if by_key && reverse => doubling,
             "optimistic-seq" if reverse => doubling,
             // Its hash spreads keys that follow one another evenly.
-            "ucx" if by_key => {
-                Some((queue((n / UCX_BUCKETS).max(1.0)), "n / buckets entries (O3)"))
-            }
+            "ucx" if by_key => Some((queue((n / UCX_BUCKETS).max(1.0)), "n / buckets entries")),
             // The wildcard queue of receives, the global list of messages.
             "ucx" if reverse => Some((queue(n), "all (wildcard queue, global list)")),
             // One queue for receives from any source; all heads or segments, older entries, for
             // messages (F14).
             "rank-array" | "4d" if reverse && self.early == 0 => {
-                Some((queue(n), "receives from any source (F14)"))
+                Some((queue(n), "receives from any source"))
             }
             _ => None,
         }

@@ -43,7 +43,7 @@ fn real_bytes(engine: &mut dyn Engine, size: u32, requests: u32) -> u64 {
 /// The table to the byte, and real bytes of every software engine.
 pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let columns = ["communicator", "requests", "array", "array, printed", "4d", "4d, printed"];
-    let mut paper = Table::new("memory-paper", "Bytes over a linked list, by the paper's accounting (F16)", columns)
+    let mut paper = Table::new("memory-paper", "Bytes over a linked list, by the paper's accounting", columns)
         .note("Lead 48, RankHead 24, Segment 48, Plane 16 + 8 span bytes; ranks filled from 0, one request each; KB = 1024.")
         .note(format!("{MISPRINT} is a misprint: the sizes that give the other cells give 24.67 KB, and no sizes give it."));
     for (size, printed) in PRINTED {
@@ -124,7 +124,7 @@ fn threshold(size: u32) -> u64 {
 pub(super) fn spans() -> Report {
     let columns =
         ["size", "span", "threshold", "interval, printed", "span, printed", "threshold, printed"];
-    let mut table = Table::new("spans", "4D's spans and thresholds (F5 to F7)", columns)
+    let mut table = Table::new("spans", "4D's spans and thresholds", columns)
         .note("The threshold is seen in an engine: entries of the queue before it became a grid.")
         .note(
             "The printed formula with floor instead of ceil would give span 4 for 257 ranks and 8 for 4,097.",
@@ -152,7 +152,7 @@ pub(super) fn spans() -> Report {
     let columns = ["rank", "plane", "x", "y", "in segment", "skipped when full"];
     let mut example = Table::new(
         "spans-example",
-        "4D's example (F10): rank 80,000 of 1,048,576",
+        "4D's example: rank 80,000 of 1,048,576",
         columns,
     )
     .note(

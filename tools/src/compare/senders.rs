@@ -55,7 +55,7 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
         .filtered(|case| case.workload.order == Order::Reverse || case.workload.pending == most);
     let steps = shown
         .pivot("search-steps", "4D's micro-benchmark: times fewer steps than the list", FEWER_STEPS)
-        .note("Steps are compares and hops, counted; in reverse order the list makes n(n+1)/2 of them (V7).");
+        .note("Steps are compares and hops, counted; in reverse order the list makes n(n+1)/2 of them.");
     let mut summary = vec![steps];
     if sheet.timed() {
         let times =
@@ -71,17 +71,13 @@ pub(super) fn search(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     if sheet.timed() {
         figures.push(("search-times".to_owned(), search_figure(&sheet, plan, "less time", FASTER)));
     }
-    Ok(Report {
-        summary,
-        data: vec![sheet.data("search", "4D's micro-benchmark (F19, F20)")],
-        figures,
-    })
+    Ok(Report { summary, data: vec![sheet.data("search", "4D's micro-benchmark")], figures })
 }
 
 /// Ours beside the paper's numbers, at the paper's job size.
 fn beside_paper(sheet: &Sheet) -> Table {
     let title = format!(
-        "Reverse, 10 pending, {PAPER_RANKS} ranks, beside the paper (F20): times better than the list"
+        "Reverse, 10 pending, {PAPER_RANKS} ranks, beside the paper: times better than the list"
     );
     let columns = ["queue", "engine", "fewer steps", "less time", "less time, printed"];
     let mut table = Table::new("search-paper", title, columns)
@@ -156,7 +152,7 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
     let mut summary = vec![
         sheet
             .pivot("any-steps", title.clone() + "times fewer steps than the list", FEWER_STEPS)
-            .note("ANY_SOURCE lowers the gain of engines that search by source (F20)."),
+            .note("ANY_SOURCE lowers the gain of engines that search by source."),
     ];
     if sheet.timed() {
         summary.push(sheet.pivot("any-times", title + "times faster than the list", FASTER));
@@ -170,7 +166,7 @@ pub(super) fn any(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compare
     let figure = Figure::new("Fewer steps than the list with receives from any source")
         .with(panel("PRQ"))
         .with(panel("UMQ"));
-    let data = vec![sheet.data("any", "4D's micro-benchmark with ANY_SOURCE (F19, F20)")];
+    let data = vec![sheet.data("any", "4D's micro-benchmark with ANY_SOURCE")];
     Ok(Report { summary, data, figures: vec![("any".to_owned(), figure)] })
 }
 

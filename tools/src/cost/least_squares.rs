@@ -5,6 +5,7 @@
 //! from them: it gets no estimate, and the fit goes on without it.
 
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A fitted parameter with its interval of 95 % confidence (Student's t).
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -118,59 +119,8 @@ fn inverse(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// When `freedom` is 0.
 pub fn student_t_quantile(probability: f64, freedom: usize) -> f64 {
     assert!(freedom > 0, "Student's t has at least one degree of freedom");
-    // P(t) = 1 - I_x(freedom / 2, 1 / 2) / 2 with x = freedom / (freedom + t^2), which falls with
-    // t.
-    let freedom = freedom as f64;
-    let above = |t: f64| incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)) / 2.0;
-    let (mut low, mut high) = (0.0, 1.0);
-    while above(high) > 1.0 - probability {
-        high *= 2.0;
-    }
-    for _ in 0..80 {
-        let middle = f64::midpoint(low, high);
-        if above(middle) > 1.0 - probability {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    f64::midpoint(low, high)
-}
-
-/// The regularised incomplete beta function by its continued fraction (Abramowitz and Stegun
-/// 26.5.8).
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 || x >= 1.0 {
-        return x.clamp(0.0, 1.0);
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(b, a, 1.0 - x);
-    }
-    let front =
-        (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
-    // From the inside out: enough terms for any a that a fit can have.
-    let terms = 200 + (4.0 * a.sqrt()) as usize;
-    let fraction = (1..=terms).rev().fold(1.0, |inner, term| {
-        let m = (term / 2) as f64;
-        let coefficient = if term % 2 == 0 {
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        } else {
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
-        };
-        1.0 + coefficient / inner
-    });
-    front / fraction
-}
-
-/// ln of the gamma function for `x > 0`: Stirling's series after moving x up.
-fn ln_gamma(mut x: f64) -> f64 {
-    let mut below = 0.0;
-    while x < 10.0 {
-        below += x.ln();
-        x += 1.0;
-    }
-    let series = 1.0 / (12.0 * x) - 1.0 / (360.0 * x.powi(3)) + 1.0 / (1260.0 * x.powi(5));
-    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - below
+    let distribution = StudentsT::new(0.0, 1.0, freedom as f64).expect("freedom is above 0");
+    distribution.inverse_cdf(probability)
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
-//! Text read line by line, each of bounded length.
+//! Lines of a file that a user wrote.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
+
+use dpamatch::stream::lines::{self, is_too_long};
 
 /// Longest line in bytes.
-const LINE_BYTES_MAX: u64 = 64 * 1024;
+const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// Input that is not what it should be.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -16,58 +18,44 @@ pub struct InputError {
 }
 
 pub(super) struct Lines<R> {
-    input: R,
+    lines: lines::Lines<R>,
+    /// Number of the last line that there is, from 1; 1 before the first.
     line: u64,
-    buffer: Vec<u8>,
     /// Begins a comment line.
     comment: char,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(input: R, comment: char) -> Self {
-        Self { input, line: 0, buffer: Vec::new(), comment }
-    }
-
-    /// The number of the line read last, from 1; 1 before the first.
-    pub(super) fn number(&self) -> u64 {
-        self.line.max(1)
+        Self { lines: lines::Lines::new(input, LINE_BYTES_MAX), line: 1, comment }
     }
 
     /// Something is wrong with the line read last.
     pub(super) fn fail(&self, what: impl Into<String>) -> InputError {
-        InputError { line: self.number(), what: what.into() }
+        InputError { line: self.line, what: what.into() }
     }
 
     /// The next line without its end.
-    pub(super) fn next(&mut self) -> Result<Option<&str>, InputError> {
-        self.buffer.clear();
-        let mut limited = (&mut self.input).take(LINE_BYTES_MAX + 1);
-        let read = limited.read_until(b'\n', &mut self.buffer);
-        if !matches!(read, Ok(0)) {
-            self.line += 1;
-        }
-        match read {
-            Ok(0) => return Ok(None),
-            Ok(bytes) if bytes as u64 > LINE_BYTES_MAX => {
-                return Err(self.fail(format!("is longer than {LINE_BYTES_MAX} bytes")));
+    pub(super) fn next(&mut self) -> Result<Option<String>, InputError> {
+        let line = match self.lines.read() {
+            Ok(None) => return Ok(None),
+            Ok(Some(line)) => std::str::from_utf8(line)
+                .map(str::to_owned)
+                .map_err(|_| "is not valid UTF-8".to_owned()),
+            Err(error) if is_too_long(&error) => {
+                Err(format!("is longer than {LINE_BYTES_MAX} bytes"))
             }
-            Ok(_) => {}
-            Err(error) => return Err(self.fail(format!("cannot be read: {error}"))),
-        }
-        match std::str::from_utf8(&self.buffer) {
-            Ok(text) => Ok(Some(text.trim_end_matches(['\r', '\n']))),
-            Err(_) => {
-                Err(InputError { line: self.line.max(1), what: "is not valid UTF-8".to_owned() })
-            }
-        }
+            Err(error) => Err(format!("cannot be read: {error}")),
+        };
+        self.line = self.lines.number();
+        line.map(Some).map_err(|what| self.fail(what))
     }
 
     /// The next line that is neither blank nor a comment, without space around it.
     pub(super) fn next_content(&mut self) -> Result<Option<String>, InputError> {
-        let comment = self.comment;
         while let Some(text) = self.next()? {
             let text = text.trim();
-            if !text.is_empty() && !text.starts_with(comment) {
+            if !text.is_empty() && !text.starts_with(self.comment) {
                 return Ok(Some(text.to_owned()));
             }
         }

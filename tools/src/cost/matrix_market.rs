@@ -37,7 +37,7 @@ enum Symmetry {
 /// ```
 pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
     let mut lines = Lines::new(input, '%');
-    let (values, symmetry) = match lines.next()?.map(header) {
+    let (values, symmetry) = match lines.next()?.as_deref().map(header) {
         Some(header) => header.map_err(|what| lines.fail(what))?,
         None => return Err(lines.fail("the file is empty")),
     };

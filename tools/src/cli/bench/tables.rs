@@ -77,7 +77,7 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> St
         table.add_row(cells);
     }
     let mut text = format!(
-        "Calibrated rate, million messages/s; the right half is the paper's measurement on a BlueField-3 (O40).\n{table}"
+        "Calibrated rate, million messages/s; the right half is the paper's measurement on a BlueField-3.\n{table}"
     );
     for (peer, name) in
         [(Peer::NoMatching, "no matching on this wire"), (Peer::Bins, "sequential bins, NC")]

@@ -33,7 +33,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
         )
     };
     let title = format!(
-        "Latency of single messages (L4); an empty poll costs {} ns on the network, {} ns in shared memory; \
+        "Latency of single messages; an empty poll costs {} ns on the network, {} ns in shared memory; \
          alone: one process on each node, {} and {} ns. Change: to ratio 1.",
         costs.poll_ns(Channel::Network),
         costs.poll_ns(Channel::SharedMemory),
@@ -140,7 +140,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         )
     };
     let title = format!(
-        "Message discovery (L7): bursts by shared memory and network in turn, {}{} ns between messages; mean time \
+        "Message discovery: bursts by shared memory and network in turn, {}{} ns between messages; mean time \
          from arrival to discovery. The ratio is to the best of round-robin, static:50, dynamic:10.",
         if args.random_gap { "on average " } else { "" },
         args.gap
@@ -193,8 +193,8 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         }
         figure = figure.with(panel);
     }
-    let title = "Discovery time of the dynamic scheme against its update rate (L6): worst where burst and history are \
-                 equally long. Published: up to -0.45 at bursts of 200 (L7).";
+    let title = "Discovery time of the dynamic scheme against its update rate: worst where burst and history are \
+                 equally long. Published: up to -0.45 at bursts of 200.";
     let mut updates =
         Table::new("update_rate", title, ["burst", "history", "mean_ns", "change_to_round_robin"]);
     let axes =
@@ -327,7 +327,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     );
     let by_latency = threshold(costs, Way::SharedMemory, Way::Kernel, &sizes);
     chosen.push([
-        "latency (L9)".into(),
+        "latency".into(),
         "shared_memory".into(),
         "kernel".into(),
         by_latency.into(),
@@ -340,7 +340,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     let place = sizes.iter().rposition(|bytes| !better(bytes)).map_or(0, |last| last + 1);
     let by_overlap = sizes.get(place).copied();
     chosen.push([
-        "overlap (L10)".into(),
+        "overlap".into(),
         "shared_memory".into(),
         "network".into(),
         by_overlap.into(),

@@ -11,10 +11,10 @@ use super::{BadInput, folder, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-The published test of contention (M9): routers in a line, and each process of a node in the first half of the line sends
+The published test of contention: routers in a line, and each process of a node in the first half of the line sends
 to its like half a line further. Of four routers 0 sends to 2 and 1 to 3, so the link from 1 to 2 carries everything. The
 busiest link is counted message by message, with the first direction of the torus first; beside it is what the published
-estimate l = 2 h^3 b ppn (M6) gives for the same hops and bytes, which assumes a cube full of senders.
+estimate l = 2 h^3 b ppn gives for the same hops and bytes, which assumes a cube full of senders.
 
 Examples:
   dpamatch cost contention

@@ -14,7 +14,7 @@ use super::{BadInput, engines, folder, progress_bar, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-HighVolumePingPong (M8): n messages at once to a partner and n back, the bytes of all together always the same. Receives
+HighVolumePingPong: n messages at once to a partner and n back, the bytes of all together always the same. Receives
 are posted in the order of sending (best), in reverse (worst), or in a random order. Each engine matches both sides;
 'endpoint' is the whole way through two endpoints with payloads. The time of a message and gamma are fitted to the best
 and worst orders; the random orders are predicted, unseen.

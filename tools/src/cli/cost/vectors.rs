@@ -25,7 +25,7 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
         one.push([bytes.into(), protocol.name().into(), socket, node, network, us(full).into()]);
     }
     let columns = ["messages", "bound_us", "third_us"];
-    let mut queue = Table::new("queue_search", "Queue search (M4, M5).", columns);
+    let mut queue = Table::new("queue_search", "Queue search.", columns);
     for messages in MESSAGES {
         let gamma = profile.queue.gamma_s;
         let cells = [bound_s(gamma, messages), third_s(gamma, messages)].map(|s| Cell::from(us(s)));
@@ -33,7 +33,7 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
     }
     let columns = ["hops", "bytes_per_process", "link_bytes", "contention_us"];
     let mut links =
-        Table::new("contention", format!("Contention, {ppn} processes a node (M6)."), columns);
+        Table::new("contention", format!("Contention, {ppn} processes a node."), columns);
     for (hops, bytes) in [(1.0, 1e4), (2.0, 1e4), (2.0, 1e6), (4.0, 1e6)] {
         let load = link_bytes(hops, bytes, ppn);
         let seconds = contention_s(profile.contention.delta_s_per_byte, load);

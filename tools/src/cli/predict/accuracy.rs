@@ -10,7 +10,7 @@ use dpamatch_tools::table::{Cell, Table};
 pub(super) fn run(common: &Common) -> anyhow::Result<()> {
     let base = common.setup(1)?;
     let title = format!(
-        "Figure 8 of the paper (O40) and what {} (version {}) predicts, in M messages/s.",
+        "Figure 8 of the paper and what {} (version {}) predicts, in M messages/s.",
         base.profile.name, base.profile.version
     );
     let mut table = Table::new(

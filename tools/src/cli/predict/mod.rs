@@ -54,7 +54,7 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Study {
-    /// Compare with the paper's measured Figure 8 (O40)
+    /// Compare with the paper's measured Figure 8
     Accuracy,
     /// One run in detail: a row per handler, where time went, a trace for Perfetto
     Handlers(handlers::HandlersArgs),
@@ -78,23 +78,23 @@ pub(super) struct Common {
     /// Bins of each hash table
     #[arg(long, global = true, value_name = "B", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
-    /// Entry rule of the fast path (S8)
+    /// Entry rule of the fast path
     #[arg(long, global = true, value_enum, value_name = "FORM", default_value_t = FastPathArg::Literal)]
     fast_path: FastPathArg,
-    /// When consumed receives leave their chain (O28)
+    /// When consumed receives leave their chain
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Deferred)]
     removal: RemovalArg,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
-    /// Longest eager message in bytes; longer ones are read from the sender's memory (O21)
+    /// Longest eager message in bytes; longer ones are read from the sender's memory
     /// [default: 64, or --bytes; 512 for traces and streams]
     #[arg(long, global = true, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=65536))]
     eager_limit: Option<u64>,
-    /// Skip receives that a lower handler booked (O27)
+    /// Skip receives that a lower handler booked
     #[arg(long, global = true)]
     early_check: bool,
-    /// Senders put no hashes into the header (O26)
+    /// Senders put no hashes into the header
     #[arg(long, global = true)]
     no_inline_hashes: bool,
     /// Seed of the mixed workloads

@@ -20,27 +20,27 @@ const fn variant(question: &'static str, name: &'static str, change: fn(&mut Set
 
 const VARIANTS: &[Variant] = &[
     variant("as given", "", |_| {}),
-    variant("early booking check (O27)", "on, form sequence", |setup| {
+    variant("early booking check", "on, form sequence", |setup| {
         (setup.early_check, setup.fast_path) = (true, FastPath::Sequence);
     }),
-    variant("early booking check (O27)", "off, form sequence", |setup| {
+    variant("early booking check", "off, form sequence", |setup| {
         (setup.early_check, setup.fast_path) = (false, FastPath::Sequence);
     }),
-    variant("early booking check (O27)", "on, no fast path", |setup| {
+    variant("early booking check", "on, no fast path", |setup| {
         (setup.early_check, setup.fast_path) = (true, FastPath::Off);
     }),
-    variant("early booking check (O27)", "off, no fast path", |setup| {
+    variant("early booking check", "off, no fast path", |setup| {
         (setup.early_check, setup.fast_path) = (false, FastPath::Off);
     }),
-    variant("inline hashes (O26)", "on", |setup| setup.inline_hashes = true),
-    variant("inline hashes (O26)", "off", |setup| setup.inline_hashes = false),
-    variant("removal (O28)", "lazy", |setup| setup.removal = Removal::Lazy),
-    variant("removal (O28)", "eager", |setup| setup.removal = Removal::Eager),
-    variant("removal (O28)", "at the block's end", |setup| setup.removal = Removal::Deferred),
-    variant("fast path (S8)", "off", |setup| setup.fast_path = FastPath::Off),
-    variant("fast path (S8)", "a: literal", |setup| setup.fast_path = FastPath::Literal),
-    variant("fast path (S8)", "b: prefix", |setup| setup.fast_path = FastPath::Prefix),
-    variant("fast path (S8)", "c: sequence", |setup| setup.fast_path = FastPath::Sequence),
+    variant("inline hashes", "on", |setup| setup.inline_hashes = true),
+    variant("inline hashes", "off", |setup| setup.inline_hashes = false),
+    variant("removal", "lazy", |setup| setup.removal = Removal::Lazy),
+    variant("removal", "eager", |setup| setup.removal = Removal::Eager),
+    variant("removal", "at the block's end", |setup| setup.removal = Removal::Deferred),
+    variant("fast path", "off", |setup| setup.fast_path = FastPath::Off),
+    variant("fast path", "a: literal", |setup| setup.fast_path = FastPath::Literal),
+    variant("fast path", "b: prefix", |setup| setup.fast_path = FastPath::Prefix),
+    variant("fast path", "c: sequence", |setup| setup.fast_path = FastPath::Sequence),
     variant("bins", "1", |setup| setup.bins = 1),
     variant("bins", "32", |setup| setup.bins = 32),
     variant("bins", "128", |setup| setup.bins = 128),
@@ -51,10 +51,8 @@ const VARIANTS: &[Variant] = &[
     variant("placement", "spread", |setup| {
         setup.profile.rules.placement = dpamatch_predict::Placement::Spread
     }),
-    variant("blocks (S1)", "fence", |setup| {
-        setup.profile.rules.fence = dpamatch_predict::Fence::Block
-    }),
-    variant("blocks (S1)", "pipelined", |setup| {
+    variant("blocks", "fence", |setup| setup.profile.rules.fence = dpamatch_predict::Fence::Block),
+    variant("blocks", "pipelined", |setup| {
         setup.profile.rules.fence = dpamatch_predict::Fence::Pipelined
     }),
     variant("barrier", "one word", |setup| {

@@ -5,7 +5,6 @@ mod clock;
 mod cursor;
 mod encode;
 mod ending;
-mod lines;
 mod record;
 mod sections;
 mod text;

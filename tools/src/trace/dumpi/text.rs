@@ -1,8 +1,10 @@
 //! The calls in the text that `dumpi2ascii` makes of a binary file.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+
+use dpamatch::stream::lines::Lines;
 
 use crate::trace::arguments::Arguments;
 use crate::trace::interpret::interpret;
@@ -13,11 +15,14 @@ use crate::trace::{
 
 use super::clock::Clock;
 use super::ending::Ending;
-use super::lines::Lines;
 use super::text_value::{Numbers, Statuses, list, number, single, texts, time};
 
 /// Name of the format.
 const FORMAT: &str = "DUMPI text";
+/// Bytes read at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Longest line in bytes. The statuses of a million requests take some 70 million.
+const LINE_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// Datatypes beyond this number are not believed to have a size: a handle has 16 bits.
 const DATATYPES_MAX: usize = 1 << 16;
 
@@ -25,7 +30,7 @@ const DATATYPES_MAX: usize = 1 << 16;
 pub struct TextReader {
     file: PathBuf,
     info: RankInfo,
-    lines: Lines,
+    lines: Lines<BufReader<Box<dyn Read + Send>>>,
     functions: ByName,
     cpu: Clock,
     wall: Clock,
@@ -106,7 +111,7 @@ impl TextReader {
         Self {
             file: file.into(),
             info,
-            lines: Lines::new(input),
+            lines: Lines::new(BufReader::with_capacity(CHUNK_BYTES, input), LINE_BYTES_MAX),
             functions: ByName::new(),
             cpu: Clock::new(0),
             wall: Clock::new(0),
@@ -147,7 +152,7 @@ impl TextReader {
         // Position of an argument of several rows whose last row has not come yet.
         let mut rows = None;
         loop {
-            let line = match self.lines.next() {
+            let line = match self.lines.read() {
                 Ok(Some(line)) => line,
                 Ok(None) => {
                     let what = format!("the text ends within {function}");
@@ -178,7 +183,7 @@ impl TextReader {
     /// Goes on to the first line of a call and says where it is; `None` at the end of the text.
     fn entry(&mut self) -> Result<Option<(Edge, u64)>, TraceError> {
         loop {
-            let line = match self.lines.next() {
+            let line = match self.lines.read() {
                 Ok(Some(line)) => line,
                 Ok(None)
                     if self.sequence == 0
@@ -214,7 +219,7 @@ impl TextReader {
             Fault::Truncated(what) => TraceErrorKind::Truncated(what),
             Fault::Damaged(what) => TraceErrorKind::Damaged(what),
         };
-        TraceError::new(&self.file, kind).at_line(self.lines.line()).at_byte(self.lines.offset())
+        TraceError::new(&self.file, kind).at_line(self.lines.number()).at_byte(self.lines.offset())
     }
 
     #[cold]
@@ -228,7 +233,7 @@ impl TextReader {
             }
             _ => error.into(),
         };
-        TraceError::new(&self.file, kind).at_line(self.lines.line()).at_byte(self.lines.offset())
+        TraceError::new(&self.file, kind).at_line(self.lines.number()).at_byte(self.lines.offset())
     }
 }
 
@@ -460,7 +465,7 @@ impl RankReader for TextReader {
             Err(what) => {
                 let kind = TraceErrorKind::Damaged(format!("{function}: {what}"));
                 let error = TraceError::new(&self.file, kind)
-                    .at_line(self.lines.line())
+                    .at_line(self.lines.number())
                     .at_byte(self.lines.offset());
                 return self.ending.fail(self.sequence, error).map(|()| None);
             }

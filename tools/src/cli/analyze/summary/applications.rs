@@ -27,7 +27,7 @@ pub(in crate::cli::analyze) fn figure_seven(report: &Report) -> Value {
 pub(in crate::cli::analyze) fn over_applications(rows: &[Value]) -> String {
     let replayed =
         side_by_side("Calls and depth of posted receives by bins (Figures 6 and 7)", "bins", rows);
-    let never = "Depth as the published analyzer counts it: nothing is matched (P1 to P3)";
+    let never = "Depth as the published analyzer counts it: nothing is matched";
     format!("{replayed}\n\n{}", side_by_side(never, "lifetime", rows))
 }
 

@@ -1,0 +1,35 @@
+//! The help of every command, as a user sees it.
+
+use std::process::Command;
+
+fn help(command: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch")).args(command).arg("--help").output();
+    let output = output.expect("the program runs");
+    assert!(output.status.success(), "{command:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Whether a word looks like the name of a fact in the code's comments: a letter and a number.
+fn names_a_fact(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let digits = word.strip_prefix(|c: char| c.is_ascii_uppercase()).unwrap_or_default();
+    (1..=2).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What the code's comments call O16 or S8 means nothing to a user.
+#[test]
+fn help_names_no_facts_of_the_code() {
+    let top = help(&[]);
+    let commands = top.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands: Vec<&str> = commands
+        .map_while(|line| line.split_whitespace().next())
+        .filter(|&c| c != "help")
+        .collect();
+    assert!(commands.len() > 10, "{top}");
+    for command in commands {
+        for line in help(&[command]).lines() {
+            let fact = line.split_whitespace().find(|word| names_a_fact(word));
+            assert_eq!(fact, None, "{command}: {line}");
+        }
+    }
+}
