@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use dpa_model::NicConfig;
+
 use crate::check::{explore, report};
 use crate::paths::Paths;
-use crate::stream::Stream;
+use crate::stream::{Crew, Stream};
 
 /// How far a model is explored. The full set is asked for with `DPAMATCH_LOOM_FULL=1`.
 #[derive(Clone, Copy, Debug)]
@@ -45,21 +47,79 @@ pub fn is_full() -> bool {
     std::env::var_os("DPAMATCH_LOOM_FULL").is_some_and(|value| value == "1")
 }
 
-/// Explores a stream, and again with the roles moved along loom's threads, since loom misses orders
+/// How deeply the leader is explored that runs blocks alone while a sender sends.
+const ALONE: Extent = Extent::bounded(2, 3);
+
+/// Paths that a leader alone takes, too: which receive a handler finds does not depend on when.
+const TIMELESS: [&str; 3] = ["clean", "fast", "overtaking"];
+
+/// Which crews are explored: `DPAMATCH_LOOM_CREW=shared`, `alone`, or both.
+fn explores(crew: Crew) -> bool {
+    let name = match crew {
+        Crew::Shared => "shared",
+        Crew::Alone => "alone",
+    };
+    std::env::var("DPAMATCH_LOOM_CREW").map_or(true, |asked| asked == name)
+}
+
+/// Explores a stream with both crews: [`shared`] and [`alone`].
+///
+/// # Panics
+/// As those.
+pub fn stream(
+    name: &str,
+    stream: Stream,
+    extent: Extent,
+    expected: &[&'static str],
+    never: &[&'static str],
+) {
+    if explores(Crew::Alone) {
+        alone(name, stream.clone(), expected, never);
+    }
+    if explores(Crew::Shared) {
+        shared(name, stream, extent, expected, never);
+    }
+}
+
+/// Explores a leader that runs the blocks of a stream alone while its messages are being sent.
+///
+/// # Panics
+/// When an execution differs from the oracle; when a path that does not depend on the schedule is in
+/// `expected` and was never taken, or in `never` and was.
+pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'static str]) {
+    let name = format!("{name}, alone");
+    let bound = ALONE.bound();
+    let paths = Arc::new(Paths::default());
+    let noted = Arc::clone(&paths);
+    let early_check = stream.config.options.early_check;
+    let config = NicConfig { workers: 1, ..stream.config };
+    let stream = Stream { config, ..stream };
+    let executions = explore(&name, bound, move || noted.add(&stream.run(Crew::Alone, 0)));
+    report(&name, executions, bound);
+    let timeless = |paths: &[&'static str]| -> Vec<&'static str> {
+        paths.iter().copied().filter(|path| TIMELESS.contains(path)).collect()
+    };
+    // With the early check a leader alone never meets a conflict: it sees all bookings.
+    let expected = if early_check { Vec::new() } else { timeless(expected) };
+    paths.require(&name, &expected, &timeless(never));
+    paths.require(&name, &[], &["shared_blocks"]);
+}
+
+/// Explores a stream whose blocks all workers share, and again with the roles moved along loom's threads, since loom misses orders
 /// that depend on which thread has the smaller number (tokio-rs/loom#392). Three and more workers
 /// rotate with a bound one lower; four do not when that leaves none.
 ///
 /// # Panics
 /// When an execution differs from the oracle; when a path of `expected` was never taken, or one of
 /// `never` was.
-pub fn stream(name: &str, stream: Stream, extent: Extent, expected: &[&str], never: &[&str]) {
+pub fn shared(name: &str, stream: Stream, extent: Extent, expected: &[&str], never: &[&str]) {
     let workers = stream.config.workers;
     let bound = extent.bound();
     let stream = Arc::new(stream);
     let paths = Arc::new(Paths::default());
     let run = |rotation, bound| {
         let (stream, paths) = (Arc::clone(&stream), Arc::clone(&paths));
-        explore(name, bound, move || paths.add(&stream.run(rotation)))
+        explore(name, bound, move || paths.add(&stream.run(Crew::Shared, rotation)))
     };
     let first = run(0, bound);
     report(name, first, bound);

@@ -13,7 +13,7 @@ use shuttle::{Config, Runner};
 use crate::paths::Paths;
 use dpa_model::Operation;
 
-use crate::stream::{Stream, cancel, post, send};
+use crate::stream::{Crew, Stream, cancel, post, send};
 
 /// Stack of a thread: a worker's scratch is for 64 handlers here.
 const STACK_BYTES: usize = 1 << 18;
@@ -77,7 +77,10 @@ pub fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: 
         return;
     }
     let (stream, paths) = (stream.clone(), Arc::clone(paths));
-    let model = move || paths.add(&stream.run(0));
+    let model = move || {
+        paths.add(&stream.run(Crew::Shared, 0));
+        paths.add(&stream.run(Crew::Alone, 0));
+    };
     let run = || match (std::env::var("DPAMATCH_SHUTTLE_REPLAY"), choice) {
         (Ok(schedule), _) => shuttle::replay(model, &schedule),
         (_, Choice::Random) => run(RandomScheduler::new_from_seed(seed, count), model),

@@ -104,6 +104,15 @@ pub enum Fate {
     Cancelled,
 }
 
+/// Who runs the blocks of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Crew {
+    /// All workers of the NIC, while everything that they match is there already.
+    Shared,
+    /// The leader alone, while another thread posts and sends: blocks are cut out of what has come.
+    Alone,
+}
+
 /// A NIC's size and hints with a stream for it.
 #[derive(Clone, Debug)]
 pub struct Stream {
@@ -113,6 +122,9 @@ pub struct Stream {
     pub hints: Hints,
     /// The operations; receives and messages are named by their number, from 0.
     pub steps: Vec<Operation>,
+    /// Every second block is run by the leader alone, as by a pool that tries whether sharing is
+    /// faster.
+    pub switching: bool,
 }
 
 impl Stream {
@@ -138,16 +150,16 @@ impl Stream {
             options: Options { order: Order::Stamped, ..config.options },
             ..config
         };
-        Self { config, hints: Hints::default(), steps }
+        Self { config, hints: Hints::default(), steps, switching: false }
     }
 
     /// Runs the stream once under the tool's scheduler and compares the outcome with the oracle's.
-    /// `rotation` says how far the roles are moved along the tool's threads. Returns the NIC's
-    /// counters.
+    /// `crew`: who runs the blocks; `rotation` says how far the roles are moved along the tool's
+    /// threads. Returns the NIC's counters.
     ///
     /// # Panics
     /// When anything differs.
-    pub fn run(&self, rotation: usize) -> Counts {
+    pub fn run(&self, crew: Crew, rotation: usize) -> Counts {
         let Nic { leader, workers, host, sender } =
             Nic::new(&self.config).expect("a valid configuration");
         // Nothing is dropped when a check fails: a drop would use the tool's atomics while it
@@ -161,9 +173,25 @@ impl Stream {
             assert_eq!(leader.round(1), Round::Worked);
             assert!(matches!(feeder.host.poll(), Some(Event::Created { offloaded: true, .. })));
         }
-        self.steps.iter().for_each(|step| issue(&mut feeder, step));
-
-        leader = self.match_concurrently(leader, workers, rotation);
+        let steps = self.steps.clone();
+        let feed = move || {
+            steps.iter().for_each(|step| issue(&mut feeder, step));
+            feeder
+        };
+        let mut feeder = match crew {
+            Crew::Shared => {
+                let feeder = feed();
+                leader = self.match_concurrently(leader, workers, rotation);
+                feeder
+            }
+            Crew::Alone => {
+                let feeding = threads::spawn(feed);
+                self.match_alone(&mut leader);
+                let feeder = feeding.join().expect("the feeder panicked");
+                while leader.round(1) == Round::Worked {}
+                feeder
+            }
+        };
 
         let (expected, oracle) = self.expected();
         let mut fates = vec![Fate::Posted; expected.len()];
@@ -188,6 +216,18 @@ impl Stream {
         (0..self.config.communicators as u32).map(CommId)
     }
 
+    /// The leader alone, until all messages are matched.
+    fn match_alone(&self, leader: &mut Leader) {
+        let messages = self.steps.iter().filter(|step| step.is_arrival()).count() as u64;
+        let mut wait = Wait::new();
+        while leader.monitor().counts().handlers.messages < messages {
+            match leader.round(1) {
+                Round::Worked => wait = Wait::new(),
+                Round::Idle => wait.pause(),
+            }
+        }
+    }
+
     /// All workers on threads of their own, until the stream is used up.
     fn match_concurrently(
         &self,
@@ -196,10 +236,11 @@ impl Stream {
         rotation: usize,
     ) -> ManuallyDrop<Box<Leader>> {
         type Role = Box<dyn FnOnce() -> Option<ManuallyDrop<Box<Leader>>> + Send>;
-        let awake = self.config.workers;
+        let (awake, switching) = (self.config.workers, self.switching);
         let lead = move || {
             let mut leader = leader;
-            while leader.round(awake) == Round::Worked {}
+            let mut awake = [awake, if switching { 1 } else { awake }].into_iter().cycle();
+            while leader.round(awake.next().unwrap_or(1)) == Round::Worked {}
             Some(leader)
         };
         let mut roles: Vec<Role> = vec![Box::new(lead)];
@@ -232,7 +273,10 @@ impl Stream {
     pub fn slices(&self) -> impl Iterator<Item = usize> + '_ {
         let runs = self.steps.split(|step| !step.is_arrival());
         let blocks = runs.flat_map(|run| run.chunks(self.config.handlers).map(<[Operation]>::len));
-        blocks.map(|count| (count / self.config.slice_min).clamp(1, self.config.workers))
+        blocks.enumerate().map(|(number, count)| match number % 2 {
+            1 if self.switching => 1,
+            _ => (count / self.config.slice_min).clamp(1, self.config.workers),
+        })
     }
 
     /// What must become of each receive, and what must then be left.

@@ -31,14 +31,26 @@ fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {
 
 /// A scenario of three handlers, twice: with removal left to the boundary, so that conflict and
 /// resolution can be explored deeply, and with removal under the bins' locks in the block.
-fn three(name: &str, options: Options, steps: &[Operation], expected: &[&str], never: &[&str]) {
+fn three(
+    name: &str,
+    options: Options,
+    steps: &[Operation],
+    expected: &[&'static str],
+    never: &[&'static str],
+) {
     let deferred = Options { removal: Removal::Deferred, ..options };
     stream(&format!("{name}, deferred"), of(3, deferred, steps), THREE, expected, never);
     stream(name, of(3, options, steps), THREE_REMOVING, expected, never);
 }
 
 /// The same with four handlers.
-fn four(name: &str, options: Options, steps: &[Operation], expected: &[&str], never: &[&str]) {
+fn four(
+    name: &str,
+    options: Options,
+    steps: &[Operation],
+    expected: &[&'static str],
+    never: &[&'static str],
+) {
     let deferred = Options { removal: Removal::Deferred, ..options };
     stream(&format!("{name}, deferred"), of(4, deferred, steps), FOUR, expected, never);
     stream(name, of(4, options, steps), FOUR_REMOVING, expected, never);

@@ -3,7 +3,7 @@
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{NicConfig, Operation, Options};
-use loom_tests::model::{Extent, stream};
+use loom_tests::model::{Extent, shared, stream};
 use loom_tests::stream::{Stream, cancel, post, send, tiny};
 
 const TWO: Extent = Extent::bounded(3, 6);
@@ -155,4 +155,23 @@ fn a_cancelled_receive_is_not_counted() {
     let steps = [vec![post(0, 7); 4], vec![cancel(1)], vec![send(0, 7); 3]].concat();
     let expected = ["clean", "slow", "refused_sequence", "cancelled"];
     stream("blocks/cancel in a block's sequence", of(3, 8, &steps), THREE, &expected, &[]);
+}
+
+/// The leader shares one block, runs the next alone, and shares again: a pool that tries both ways.
+fn switching(name: &str, receives: usize, steps: &[Operation], expected: &[&'static str]) {
+    let stream = Stream { switching: true, ..of(2, receives, steps) };
+    shared(name, stream, TWO, &[&["shared_blocks"], expected].concat(), &[]);
+}
+
+#[test]
+fn a_leader_switches_between_both_ways() {
+    let steps = [vec![post(0, 7); 6], vec![send(0, 7); 6]].concat();
+    switching("blocks/switching, equal keys", 6, &steps, &["clean", "fast"]);
+}
+
+#[test]
+fn descriptors_come_back_from_the_other_way() {
+    // Two descriptors for all: what one way freed, the other takes.
+    let block = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];
+    switching("blocks/switching, recycling", 2, &[block; 3].concat(), &["clean", "slow"]);
 }

@@ -16,6 +16,8 @@ use crate::{Failure, root};
 #[derive(PartialEq, Eq, Debug)]
 struct Mutant {
     fault: String,
+    /// Which crews run the blocks: all of the models, or one kind.
+    crew: Option<&'static str>,
     fate: Fate,
 }
 
@@ -25,6 +27,8 @@ enum Fate {
     Killed { file: String, test: String },
     /// No model can notice, for this reason.
     Survives(String),
+    /// This crew has no such rule, for this reason.
+    Cannot(String),
 }
 
 /// What the model said.
@@ -51,15 +55,20 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     mutants.retain(|mutant| args.is_empty() || args.contains(&mutant.fault));
 
     let mut wrong = Vec::new();
-    let (mut killed, mut survived) = (0, 0);
-    for Mutant { fault, fate } in &mutants {
+    let (mut killed, mut survived, mut impossible) = (0, 0, 0);
+    for Mutant { fault, crew, fate } in &mutants {
         let started = Instant::now();
         let verdict = match fate {
             Fate::Killed { file, test } => {
-                model(&root, fault, &["--test", file], &["--exact", test])?
+                model(&root, (fault, *crew), &["--test", file], &["--exact", test])?
             }
             // Every model must fail to notice.
-            Fate::Survives(_) => model(&root, fault, &["--tests"], &[])?,
+            Fate::Survives(_) => model(&root, (fault, *crew), &["--tests"], &[])?,
+            Fate::Cannot(why) => {
+                impossible += 1;
+                println!("{:<34}           cannot exist: {why}", name(fault, *crew));
+                continue;
+            }
         };
         let seconds = started.elapsed().as_secs_f64();
         let line = match (&verdict, fate) {
@@ -79,11 +88,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
                 wrong.push(fault.clone());
                 format!("KILLED, but the table says it cannot be: {how}")
             }
+            (_, Fate::Cannot(_)) => continue,
         };
-        println!("{fault:<28}{seconds:>7.1} s  {line}");
+        println!("{:<34}{seconds:>7.1} s  {line}", name(fault, *crew));
     }
     println!(
-        "{} mutants: {killed} killed, {survived} equivalent, {} wrong",
+        "{} mutants: {killed} killed, {survived} equivalent, {impossible} cannot exist alone, {} wrong",
         mutants.len(),
         wrong.len()
     );
@@ -102,17 +112,22 @@ fn parse(table: &str) -> Result<Vec<Mutant>, String> {
         }
         let bad = || {
             format!(
-                "loom_tests/mutants.txt:{number}: expected `<Fault> <file>::<test>` or `<Fault> survives: <why>`"
+                "loom_tests/mutants.txt:{number}: expected `<Fault> <file>::<test>` or \
+                 `<Fault> survives: <why>`, perhaps with ` | alone <file>::<test>` or \
+                 ` | alone cannot: <why>`"
             )
         };
         let (fault, rest) = line.split_once(' ').ok_or_else(bad)?;
-        let fate = if let Some(why) = rest.strip_prefix("survives: ") {
-            Fate::Survives(why.to_owned())
-        } else {
-            let (file, test) = rest.split_once("::").ok_or_else(bad)?;
-            Fate::Killed { file: file.to_owned(), test: test.to_owned() }
+        let (first, alone) = match rest.split_once(" | alone ") {
+            Some((first, alone)) => (first, Some(alone)),
+            None => (rest, None),
         };
-        mutants.push(Mutant { fault: fault.to_owned(), fate });
+        let crew = alone.map(|_| "shared");
+        mutants.push(Mutant { fault: fault.to_owned(), crew, fate: fate(first).ok_or_else(bad)? });
+        if let Some(alone) = alone {
+            let fate = fate(alone).ok_or_else(bad)?;
+            mutants.push(Mutant { fault: fault.to_owned(), crew: Some("alone"), fate });
+        }
     }
     if mutants.is_empty() {
         Err("loom_tests/mutants.txt names no fault".to_owned())
@@ -121,8 +136,28 @@ fn parse(table: &str) -> Result<Vec<Mutant>, String> {
     }
 }
 
+fn fate(text: &str) -> Option<Fate> {
+    if let Some(why) = text.strip_prefix("survives: ") {
+        return Some(Fate::Survives(why.to_owned()));
+    }
+    if let Some(why) = text.strip_prefix("cannot: ") {
+        return Some(Fate::Cannot(why.to_owned()));
+    }
+    let (file, test) = text.split_once("::")?;
+    Some(Fate::Killed { file: file.to_owned(), test: test.to_owned() })
+}
+
+fn name(fault: &str, crew: Option<&str>) -> String {
+    crew.map_or_else(|| fault.to_owned(), |crew| format!("{fault}, {crew}"))
+}
+
 /// Runs models with a fault in place.
-fn model(root: &Path, fault: &str, cargo: &[&str], filter: &[&str]) -> Result<Verdict, Failure> {
+fn model(
+    root: &Path,
+    (fault, crew): (&str, Option<&str>),
+    cargo: &[&str],
+    filter: &[&str],
+) -> Result<Verdict, Failure> {
     let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
@@ -137,6 +172,10 @@ fn model(root: &Path, fault: &str, cargo: &[&str], filter: &[&str]) -> Result<Ve
         .env("CARGO_TERM_COLOR", "never")
         .env("RUST_BACKTRACE", "0")
         .env("DPAMATCH_FAULT", fault);
+    match crew {
+        Some(crew) => command.env("DPAMATCH_LOOM_CREW", crew),
+        None => command.env_remove("DPAMATCH_LOOM_CREW"),
+    };
     let finished = process::run(&mut command)
         .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     if !finished.output.contains("running ") || finished.output.contains("no such fault") {
@@ -164,13 +203,17 @@ mod tests {
 
     #[test]
     fn the_table_is_read() {
-        let table = "# comment\n\nA block::one\nB survives: a: reason\n";
+        let table = "# comment\n\nA block::one\nB survives: a: reason\n\
+                     C block::two | alone block::three\nD x::y | alone cannot: why\n";
+        let killed = |file: &str, test: &str| Fate::Killed { file: file.into(), test: test.into() };
+        let mutant = |fault: &str, crew, fate| Mutant { fault: fault.into(), crew, fate };
         let expected = vec![
-            Mutant {
-                fault: "A".into(),
-                fate: Fate::Killed { file: "block".into(), test: "one".into() },
-            },
-            Mutant { fault: "B".into(), fate: Fate::Survives("a: reason".into()) },
+            mutant("A", None, killed("block", "one")),
+            mutant("B", None, Fate::Survives("a: reason".into())),
+            mutant("C", Some("shared"), killed("block", "two")),
+            mutant("C", Some("alone"), killed("block", "three")),
+            mutant("D", Some("shared"), killed("x", "y")),
+            mutant("D", Some("alone"), Fate::Cannot("why".into())),
         ];
         assert_eq!(parse(table), Ok(expected));
         assert!(parse("A\n").is_err());

@@ -135,7 +135,7 @@ impl Leader {
         let ring = &self.shared.arrivals.ring;
         let ready = |&i: &u64| ring.stamp_if_ready(self.arrivals_head + i).is_some();
         let most = (self.shared.handlers as u64).min(ring.depth());
-        if awake.min(self.workers) > 1 {
+        if awake.min(self.workers) > 1 || self.shared.options.always_shared {
             return (0..most).take_while(ready).count();
         }
         let count = (0..most.min(self.patience)).take_while(ready).count();

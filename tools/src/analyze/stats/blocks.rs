@@ -1,14 +1,15 @@
-//! What optimistic matching does with the messages, for any number of handlers, without running it.
+//! What optimistic matching does with one rank's messages: the emulated NIC runs them in the rank's
+//! order, once for each number of handlers, and its counters tell.
 //!
-//! A block is up to N messages between two commands (O1, S12). A handler's candidate is the
-//! earliest posted receive that accepts its message as things stand when the block begins: the one
-//! that it really gets, or one that a lower handler of the block takes before. So all candidates
-//! follow from the right result, and from these who is clean, fast or slow.
+//! A block is up to N messages between two commands (O1, S12).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+
+use dpa_model::{CommId, Hints, Nic, NicConfig, Options, RequestId, Round};
+use dpa_model::{Order as Interleaving, SendError};
 
 use crate::analyze::fast_hash;
-use crate::analyze::program::UNKNOWN;
+use crate::analyze::order::{Happening, Order};
 use crate::analyze::replay::RankView;
 
 /// What the handlers of all blocks did; names as in the NIC's own counters.
@@ -54,221 +55,156 @@ impl BlockStats {
     }
 }
 
-/// Labels and sequences of one communicator (S10, S11).
-#[derive(Debug, Default)]
-struct Labels {
-    next: u32,
-    began: u32,
-    last: Option<(i32, i32)>,
-    /// Sequence of each label (O9), as the label with which it began.
-    began_of: Vec<u32>,
-    /// Labels after a cancelled one, with which a sequence begins anew.
-    splits: BTreeSet<u32>,
-}
+/// Bins of each table: they change how long a search is, not what it finds.
+const BINS: usize = 64;
 
-impl Labels {
-    /// The label of a receive that enters the posted queue (O8).
-    fn give(&mut self, selector: (i32, i32)) -> u32 {
-        let label = self.next;
-        if self.last != Some(selector) {
-            self.began = label;
-            self.last = Some(selector);
-        }
-        self.next += 1;
-        self.began_of.push(self.began);
-        label
-    }
+/// The fewest entries of the queues, so that most runs of messages are cut into whole blocks
+/// without a look in between.
+const QUEUE: usize = 1024;
 
-    fn cancel(&mut self, label: u32) {
-        self.splits.insert(label + 1);
-        self.last = None;
-    }
-
-    /// Whether both labels, the first not above the second, are of one sequence.
-    fn same_sequence(&self, first: u32, second: u32) -> bool {
-        self.began_of.get(first as usize) == self.began_of.get(second as usize)
-            && (first == second
-                || self.splits.is_empty()
-                || self.splits.range(first + 1..=second).next().is_none())
-    }
-}
-
-/// A message of the run that is on, and its receive.
+/// Most entries of any table that the rank's order needs at a time.
 #[derive(Clone, Copy, Debug)]
-struct Matched {
-    message: u32,
-    receive: u32,
+pub(super) struct Needs {
+    pub(super) posted: u32,
+    pub(super) unexpected: u32,
+    pub(super) comms: usize,
 }
 
-/// Handlers of one communicator in a block, from the lowest up (S25).
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    comm: u32,
-    count: u32,
-    label: u32,
-    alike: bool,
+/// Runs one rank's order through a NIC with so many handlers.
+///
+/// # Complexity
+/// A post, search or probe of the NIC for each happening.
+pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs) -> BlockStats {
+    let handlers = (handlers.max(1) as usize).min(dpa_model::HANDLERS_MAX);
+    let queue = QUEUE.max(2 * handlers.next_power_of_two());
+    let config = NicConfig {
+        handlers,
+        workers: 1,
+        receives: needs.posted.max(1) as usize,
+        bins: BINS,
+        communicators: needs.comms.max(1),
+        completion_queue: queue,
+        bounce_buffers: 1,
+        eager_limit: 32,
+        // A block is stored as a whole before the next command takes some of it.
+        unexpected: needs.unexpected as usize + handlers,
+        unexpected_buffers: 1,
+        command_queue: queue,
+        completion_ring: 2 * queue,
+        regions: 1,
+        memory_bytes: u64::MAX,
+        // Blocks of as many messages as the handlers can take, as on a card with a thread for each.
+        options: Options {
+            always_shared: true,
+            order: Interleaving::Stamped,
+            ..Options::default()
+        },
+        ..NicConfig::default()
+    };
+    let mut feed = Feed {
+        nic: Nic::new(&config).expect("sizes that the order needs"),
+        comms: HashMap::default(),
+        requests: HashMap::default(),
+        arrivals: 0,
+    };
+    for happening in order.iter() {
+        feed.happens(view, happening);
+    }
+    while feed.round() {}
+    let counts = feed.nic.leader.monitor().counts();
+    let (done, boundary) = (counts.handlers, counts.boundary);
+    debug_assert_eq!(boundary.posts_forwarded + boundary.arrivals_forwarded, 0, "all has room");
+    BlockStats {
+        handlers: handlers as u32,
+        blocks: boundary.blocks,
+        conflict_blocks: boundary.conflict_blocks,
+        messages: done.messages,
+        clean: done.clean,
+        fast: done.fast,
+        slow: done.slow,
+        forced: done.forced,
+        unexpected: done.unexpected,
+        refused_mixed: done.refused_mixed,
+        refused_end: done.refused_sequence + done.refused_exhausted,
+    }
 }
 
-/// Follows one rank.
-#[derive(Debug)]
-pub(crate) struct Blocks<'a> {
-    view: RankView<'a>,
-    stats: Vec<BlockStats>,
-    /// Labels of receives, by transfer.
-    given: Vec<u32>,
-    labels: HashMap<u32, Labels, fast_hash::Build>,
-    run: Vec<Matched>,
-    groups: Vec<Group>,
+/// A NIC and what it has been told.
+struct Feed {
+    nic: Nic,
+    /// The NIC's number of each communicator.
+    comms: HashMap<u32, CommId, fast_hash::Build>,
+    /// Requests of receives that may be cancelled, by transfer.
+    requests: HashMap<u32, RequestId, fast_hash::Build>,
+    arrivals: u64,
 }
 
-impl<'a> Blocks<'a> {
-    pub(crate) fn new(view: RankView<'a>, handlers: &[u32]) -> Self {
-        let stats = |&handlers: &u32| BlockStats { handlers, ..BlockStats::default() };
-        let given = if handlers.is_empty() { 0 } else { view.program.transfers.len() };
-        Self {
-            view,
-            stats: handlers.iter().map(stats).collect(),
-            given: vec![0; given],
-            labels: HashMap::default(),
-            run: Vec::new(),
-            groups: Vec::new(),
+impl Feed {
+    /// One block, and the commands before it. `false`: there was nothing to do.
+    fn round(&mut self) -> bool {
+        let worked = self.nic.leader.round(1) == Round::Worked;
+        self.nic.host.drain(drop);
+        worked
+    }
+
+    /// The NIC's number of a communicator, which is made there when it is first used.
+    fn comm(&mut self, comm: u32) -> CommId {
+        if let Some(&known) = self.comms.get(&comm) {
+            return known;
+        }
+        let number = CommId(self.comms.len() as u32);
+        self.comms.insert(comm, number);
+        let stamp = self.arrivals;
+        self.command(|host| host.create(number, BINS as u32, Hints::default(), stamp).ok());
+        number
+    }
+
+    /// Gives a command, as soon as there is room for it.
+    fn command<T>(&mut self, give: impl Fn(&mut dpa_model::HostPort) -> Option<T>) -> T {
+        loop {
+            if let Some(given) = give(&mut self.nic.host) {
+                return given;
+            }
+            self.round();
         }
     }
 
-    /// The host gave a command that concerns the communicator: no block goes across it.
-    #[inline]
-    pub(crate) fn command(&mut self, comm: u32) {
-        if self.stats.is_empty() {
-            return;
-        }
-        if !self.run.is_empty() {
-            self.flush();
-        }
-        self.labels.entry(comm).or_default();
-    }
-
-    /// A receive joined the posted queue.
-    #[inline]
-    pub(crate) fn posted(&mut self, receive: u32, comm: u32) {
-        if self.stats.is_empty() {
-            return;
-        }
-        let transfer = &self.view.program.transfers[receive as usize];
-        let label = self.labels.entry(comm).or_default().give((transfer.peer, transfer.tag));
-        self.given[receive as usize] = label;
-    }
-
-    /// A posted receive was cancelled.
-    pub(crate) fn cancelled(&mut self, receive: u32, comm: u32) {
-        if !self.stats.is_empty() {
-            let label = self.given[receive as usize];
-            self.labels.entry(comm).or_default().cancel(label);
-        }
-    }
-
-    /// A message arrived and got this receive, or none.
-    #[inline]
-    pub(crate) fn arrived(&mut self, message: u32, receive: u32) {
-        if self.stats.is_empty() {
-            return;
-        }
-        let comm = self.view.inbound[message as usize].comm;
-        // The host makes a communicator on the NIC when it is first used: a command.
-        if let std::collections::hash_map::Entry::Vacant(place) = self.labels.entry(comm) {
-            place.insert(Labels::default());
-            self.flush();
-        }
-        self.run.push(Matched { message, receive });
-    }
-
-    pub(crate) fn finish(mut self) -> Vec<BlockStats> {
-        self.flush();
-        self.stats
-    }
-
-    fn flush(&mut self) {
-        let run = std::mem::take(&mut self.run);
-        for at in 0..self.stats.len() {
-            let handlers = self.stats[at].handlers.max(1) as usize;
-            for block in run.chunks(handlers) {
-                self.block(at, block);
+    fn happens(&mut self, view: RankView<'_>, happening: Happening) {
+        match happening {
+            Happening::Post(receive) => {
+                let comm = self.comm(view.comm(receive));
+                let selector = view.program.transfers[receive as usize].selector();
+                let stamp = self.arrivals;
+                let post = |host: &mut dpa_model::HostPort| {
+                    host.post(comm, selector, Vec::new(), stamp).ok()
+                };
+                let request = self.command(post);
+                self.requests.insert(receive, request);
+            }
+            Happening::Cancel(receive) => {
+                let request = self.requests.remove(&receive).unwrap_or(RequestId::NONE);
+                let stamp = self.arrivals;
+                self.command(|host| host.cancel(request, stamp).ok());
+            }
+            Happening::Probe(probe) => {
+                let comm = self.comm(view.comm(probe));
+                let selector = view.program.transfers[probe as usize].selector();
+                let stamp = self.arrivals;
+                self.command(|host| host.probe(comm, selector, false, stamp).ok());
+            }
+            Happening::Arrive(message) => {
+                let mut envelope = view.envelope(message);
+                envelope.comm = self.comm(view.inbound[message as usize].comm);
+                let stamp = self.nic.host.commands_counted();
+                loop {
+                    match self.nic.sender.try_send(envelope, &[], stamp) {
+                        Ok(()) => break,
+                        Err(SendError::ReceiverNotReady) => self.round(),
+                        Err(error) => unreachable!("an empty message has room: {error}"),
+                    };
+                }
+                self.arrivals += 1;
             }
         }
-        self.run = run;
-        self.run.clear();
-    }
-
-    /// The earliest receive that accepts the handler's message when the block begins, by label.
-    fn candidate(&self, block: &[Matched], handler: usize) -> Option<u32> {
-        let Matched { message, receive } = block[handler];
-        let inbound = &self.view.inbound[message as usize];
-        let label = |receive: u32| self.given[receive as usize];
-        let own = (receive != UNKNOWN).then(|| label(receive));
-        let taken_before = block[..handler].iter().filter(|lower| {
-            lower.receive != UNKNOWN
-                && self.view.inbound[lower.message as usize].comm == inbound.comm
-                && self.view.program.transfers[lower.receive as usize]
-                    .accepts(inbound.source, inbound.tag)
-        });
-        taken_before.map(|lower| label(lower.receive)).chain(own).min()
-    }
-
-    fn block(&mut self, at: usize, block: &[Matched]) {
-        let mut counts = self.stats[at];
-        counts.blocks += 1;
-        counts.messages += block.len() as u64;
-        self.groups.clear();
-        let mut conflict = false;
-        for handler in 0..block.len() {
-            let Matched { message, receive } = block[handler];
-            counts.unexpected += u64::from(receive == UNKNOWN);
-            let comm = self.view.inbound[message as usize].comm;
-            let candidate = self.candidate(block, handler);
-            let own = (receive != UNKNOWN).then(|| self.given[receive as usize]);
-            // Up to the first conflict everybody gets its candidate: who does not has met the
-            // conflict (S4).
-            conflict |= candidate != own;
-            let (count, first, alike) = self.join(comm, candidate);
-            let Some(_) = candidate else { continue };
-            if !conflict {
-                counts.clean += 1;
-                continue;
-            }
-            let wanted = first + (count - 1);
-            let labels = &self.labels[&comm];
-            let fast = alike && wanted < labels.next && labels.same_sequence(first, wanted);
-            if fast {
-                counts.fast += 1;
-                debug_assert_eq!(own, Some(wanted), "the fast path leads to the right receive");
-            } else {
-                counts.slow += 1;
-                counts.forced += u64::from(candidate == own);
-                counts.refused_mixed += u64::from(!alike);
-                counts.refused_end += u64::from(alike);
-            }
-        }
-        counts.conflict_blocks += u64::from(conflict);
-        self.stats[at] = counts;
-    }
-
-    /// Adds a handler to its communicator's group: handlers there so far, label of the lowest one's
-    /// candidate, and whether all candidates are of one sequence (form c of S8).
-    fn join(&mut self, comm: u32, candidate: Option<u32>) -> (u32, u32, bool) {
-        let place = match self.groups.iter().position(|group| group.comm == comm) {
-            Some(place) => place,
-            None => {
-                let label = candidate.unwrap_or(0);
-                self.groups.push(Group { comm, count: 0, label, alike: candidate.is_some() });
-                self.groups.len() - 1
-            }
-        };
-        let group = &mut self.groups[place];
-        group.count += 1;
-        group.alike = group.alike
-            && candidate.is_some_and(|label| {
-                let (first, second) = (group.label.min(label), group.label.max(label));
-                self.labels[&comm].same_sequence(first, second)
-            });
-        (group.count, group.label, group.alike)
     }
 }

@@ -1,10 +1,10 @@
-//! The walk along one rank's order: engines, tables, blocks and counters side by side.
+//! The walk along one rank's order: engines, tables and counters side by side.
 
 use std::collections::{BTreeMap, HashMap};
 
 use dpamatch_vocabulary::CommId;
 
-use super::blocks::Blocks;
+use super::blocks::{self, Needs};
 use super::fit::{self, Fit};
 use super::keys::{Key, Keys};
 use super::occupancy::{Occupancy, hash_of};
@@ -24,7 +24,6 @@ struct Walk<'a> {
     view: RankView<'a>,
     engines: Vec<BinEngine>,
     tables: Vec<Occupancy>,
-    blocks: Blocks<'a>,
     fit: Fit,
     receive_keys: Keys,
     message_keys: Keys,
@@ -39,8 +38,8 @@ struct Walk<'a> {
 /// the sending call of a message.
 ///
 /// # Complexity
-/// For each happening a search per number of bins, and a look at up to N messages per number of
-/// handlers.
+/// For each happening a search per number of bins, and a command or message of an emulated NIC per
+/// number of handlers.
 pub(crate) fn walk(
     view: RankView<'_>,
     order: &Order,
@@ -54,7 +53,6 @@ pub(crate) fn walk(
         view,
         engines: numbers.iter().map(|&bins| BinEngine::new(bins)).collect(),
         tables: plan.bins.iter().map(|bins| Occupancy::new(bins.get())).collect(),
-        blocks: Blocks::new(view, &plan.handlers),
         fit: Fit::new(plan.nic),
         receive_keys: Keys::default(),
         message_keys: Keys::default(),
@@ -117,13 +115,11 @@ impl Walk<'_> {
             Happening::Arrive(message) => self.arrive(message, at, order),
             Happening::Cancel(receive) => {
                 let comm = self.view.comm(receive);
-                self.blocks.command(comm);
                 let mut gone = false;
                 for engine in &mut self.engines {
                     gone = engine.cancel(RecvId(u64::from(receive)));
                 }
                 if gone {
-                    self.blocks.cancelled(receive, comm);
                     self.takes(receive, comm);
                     self.comm(comm, at, happening, order).traffic.cancelled += 1;
                 }
@@ -131,7 +127,6 @@ impl Walk<'_> {
             Happening::Probe(probe) => {
                 let comm = self.view.comm(probe);
                 let transfer = &self.view.program.transfers[probe as usize];
-                self.blocks.command(comm);
                 let before = self.steps().1;
                 let mut found = false;
                 for engine in &mut self.engines {
@@ -161,7 +156,6 @@ impl Walk<'_> {
         let transfer = &program.transfers[receive as usize];
         let comm = self.view.comm(receive);
         let selector = transfer.selector();
-        self.blocks.command(comm);
         let before = self.steps().1;
         let mut got = None;
         for engine in &mut self.engines {
@@ -190,7 +184,6 @@ impl Walk<'_> {
         let hash = hash_of(comm, selector);
         self.tables.iter_mut().for_each(|tables| tables.insert(selector.class(), hash));
         self.receive_keys.waits(key);
-        self.blocks.posted(receive, comm);
         if let Some(shortage) = self.fit.posted() {
             self.fell_back(shortage, at, Happening::Post(receive), order);
         }
@@ -241,7 +234,6 @@ impl Walk<'_> {
         let key: Key = (comm, source as i32, tag as i32);
         self.message_keys.used(key);
         let receive = got.map_or(UNKNOWN, |receive| receive.0 as u32);
-        self.blocks.arrived(message, receive);
         if receive != UNKNOWN {
             self.receives[message as usize] = receive;
             let others = self.takes(receive, comm);
@@ -373,6 +365,12 @@ impl Walk<'_> {
             fallback.sender = Some(inbound.sender).filter(|&sender| sender != UNKNOWN);
         }
         let (message_keys, tags) = self.message_keys.stats();
+        let highest = |depths: &[u32]| depths.iter().copied().max().unwrap_or(0);
+        let block_needs = Needs {
+            posted: highest(&self.depths.posted),
+            unexpected: highest(&self.depths.unexpected),
+            comms: comms.len(),
+        };
         let totals = Totals {
             shares: Shares::of(&view.program.calls),
             traffic,
@@ -382,7 +380,11 @@ impl Walk<'_> {
             tags: tags.len() as u64,
             tag_max: tags.last().copied().unwrap_or(-1),
             sequences,
-            blocks: self.blocks.finish(),
+            blocks: plan
+                .handlers
+                .iter()
+                .map(|&handlers| blocks::run(view, order, handlers, block_needs))
+                .collect(),
             needs,
             hints,
             depths: self.depths,
