@@ -6,6 +6,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod instructions;
 mod mutants;
 mod process;
 mod test;
@@ -45,6 +46,12 @@ const TASKS: &[Task] = &[
             ("cargo xtask mutants SlowNoWait", "one fault, by its name"),
         ],
         run: mutants::run,
+    },
+    Task {
+        name: "instructions",
+        about: "count instructions per message with callgrind, by scenario and number of handlers",
+        examples: &[("cargo xtask instructions", "needs valgrind")],
+        run: instructions::run,
     },
     Task {
         name: "help",
