@@ -48,7 +48,7 @@ pub fn is_full() -> bool {
 }
 
 /// How deeply the leader is explored that runs blocks alone while a sender sends.
-const ALONE: Extent = Extent::bounded(2, 3);
+const ALONE: Extent = Extent::bounded(1, 2);
 
 /// Paths that a leader alone takes, too: which receive a handler finds does not depend on when.
 const TIMELESS: [&str; 3] = ["clean", "fast", "overtaking"];
