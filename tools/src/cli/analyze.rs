@@ -198,10 +198,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             Format::Table => writeln!(out, "{}\n", summary::text(&report))?,
             Format::Json => all.push(serde_json::to_value(&report)?),
         }
-        if report.checked.as_ref().is_some_and(|illegal| !illegal.is_empty()) {
+        verdict(&report.name, report.checked.as_deref()).or_else(|illegal| {
             out.flush()?;
-            anyhow::bail!("{}: the matching breaks MPI's rules", report.name);
-        }
+            Err(illegal)
+        })?;
         if args.traces.len() > 1 && args.format == Format::Table {
             all.push(summary::figure_seven(&report));
         }
@@ -225,6 +225,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Table => {}
     }
     Ok(out.flush()?)
+}
+
+/// # Errors
+/// Something was found that no matching may do.
+fn verdict(name: &str, checked: Option<&[(u32, String)]>) -> anyhow::Result<()> {
+    anyhow::ensure!(checked.is_none_or(<[_]>::is_empty), "{name}: the matching breaks MPI's rules");
+    Ok(())
 }
 
 /// The name of a trace in reports: that of its folder or file without endings.
@@ -337,4 +344,17 @@ fn write_figures(
         figure.write(folder, name)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_illegal_matching_is_an_error() {
+        let illegal = [(3, "receive 1 does not accept message 2".to_owned())];
+        assert!(verdict("run", None).is_ok() && verdict("run", Some(&[])).is_ok());
+        let error = verdict("run", Some(&illegal)).expect_err("it is illegal");
+        assert_eq!(error.to_string(), "run: the matching breaks MPI's rules");
+    }
 }

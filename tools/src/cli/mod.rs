@@ -106,14 +106,17 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => {
             // Nothing is left to be done if the message cannot be written either.
             let _ = writeln!(io::stderr(), "dpamatch: {error:#}");
-            let code = match () {
-                () if error.is::<BadInput>() => 2,
-                () if error.is::<Violated>() => 3,
-                () if error.is::<interrupt::Interrupted>() => 130,
-                () => 1,
-            };
-            ExitCode::from(code)
+            ExitCode::from(exit_code(&error))
         }
+    }
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    match () {
+        () if error.is::<BadInput>() => 2,
+        () if error.is::<Violated>() => 3,
+        () if error.is::<interrupt::Interrupted>() => 130,
+        () => 1,
     }
 }
 
@@ -122,5 +125,36 @@ fn bare() -> anyhow::Result<()> {
     match Cli::parse_from(["dpamatch", "bench"]).command {
         Some(Command::Bench(args)) => bench::run(&args),
         _ => unreachable!("these arguments name the bench"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+    use dpamatch_tools::bench::{BenchError, PointError};
+
+    use super::*;
+
+    #[test]
+    fn no_error_ends_well() {
+        let wrong = BenchError::WrongMessage { receive: 1, message: 2 };
+        let illegal = PointError { point: "NC".to_owned(), source: wrong };
+        for (error, code) in [
+            (BadInput("a line".to_owned()).into(), 2),
+            (Violated.into(), 3),
+            (interrupt::Interrupted.into(), 130),
+            (illegal.into(), 1),
+            (anyhow::anyhow!("anything else"), 1),
+        ] {
+            assert_eq!(exit_code(&error), code, "{error}");
+            // What was being done when it happened does not change its kind.
+            let error = Err::<(), _>(error).context("while matching").expect_err("an error");
+            assert_eq!(exit_code(&error), code, "{error:#}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_what_clap_asks_for() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
     }
 }
