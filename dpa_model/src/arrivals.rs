@@ -39,6 +39,8 @@ pub(crate) struct Arrivals {
     senders: CachePadded<AtomicU64>,
     /// Until the head reaches this, short messages leave room for longer ones. A hint.
     reserved: CachePadded<AtomicU64>,
+    /// Positions from the head on that have a bounce buffer of their own.
+    with_buffer: i64,
 }
 
 /// Why a message cannot be placed now.
@@ -55,6 +57,7 @@ impl Arrivals {
             bounce: Buffers::new(bounce_buffers, eager_limit),
             tail: CachePadded::new(AtomicU64::new(0)),
             senders: CachePadded::new(AtomicU64::new(1)),
+            with_buffer: depth.min(bounce_buffers) as i64,
             reserved: CachePadded::new(AtomicU64::new(0)),
         }
     }
@@ -95,33 +98,13 @@ impl Arrivals {
     /// queue's head.
     #[inline(always)]
     pub(crate) fn claim(&self, seen_head: &mut u64, bounced: bool) -> Result<u64, NotReady> {
-        let depth = self.ring.depth();
-        let with_buffer = depth.min(self.bounce.count() as u64);
-        let mut limit = if bounced { with_buffer } else { depth };
         let alone = self.senders.load(weak!(AloneRelaxed, Acquire)) == 1 || fault!(ClaimTorn);
         let mut tail = self.tail.load(Relaxed);
         loop {
-            // Looked at only where there are entries without a buffer, and only among those.
-            if limit != with_buffer
-                && tail.wrapping_sub(*seen_head) as i64 >= with_buffer as i64
-                && self.reserved.load(Relaxed) > *seen_head
-            {
-                *seen_head = self.ring.head();
-                if self.reserved.load(Relaxed) > *seen_head {
-                    limit = with_buffer;
-                }
-            }
             // `tail` may be older than the head; then the difference is negative, and the exchange
             // fails.
-            if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 && !fault!(FullIgnored) {
-                *seen_head = self.ring.head();
-                if tail.wrapping_sub(*seen_head) as i64 >= limit as i64 {
-                    let full = tail.wrapping_sub(*seen_head) as i64 >= depth as i64;
-                    if bounced {
-                        self.reserved.store(tail, Relaxed);
-                    }
-                    return Err(if full { NotReady::Queue } else { NotReady::BounceBuffer });
-                }
+            if tail.wrapping_sub(*seen_head) as i64 >= self.with_buffer && !fault!(FullIgnored) {
+                self.look_again(tail, seen_head, bounced)?;
             }
             if alone {
                 self.tail.store(tail + 1, Relaxed);
@@ -132,6 +115,29 @@ impl Arrivals {
                 Err(newer) => tail = newer,
             }
         }
+    }
+
+    /// Whether position `tail` may be claimed although it is not surely among those with a bounce
+    /// buffer of their own. Messages without one leave those alone while another sender waits for
+    /// one.
+    #[cold]
+    fn look_again(&self, tail: u64, seen_head: &mut u64, bounced: bool) -> Result<(), NotReady> {
+        let depth = self.ring.depth() as i64;
+        let ahead = |head: u64| tail.wrapping_sub(head) as i64;
+        let reserved = |head: u64| self.reserved.load(Relaxed) > head;
+        if !bounced && ahead(*seen_head) < depth && !reserved(*seen_head) {
+            return Ok(());
+        }
+        *seen_head = self.ring.head();
+        let limit = if bounced || reserved(*seen_head) { self.with_buffer } else { depth };
+        if ahead(*seen_head) < limit {
+            return Ok(());
+        }
+        if bounced {
+            self.reserved.store(tail, Relaxed);
+        }
+        let full = ahead(*seen_head) >= depth;
+        Err(if full { NotReady::Queue } else { NotReady::BounceBuffer })
     }
 }
 

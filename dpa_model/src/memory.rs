@@ -198,13 +198,17 @@ mod tests {
         // A free list has four bytes for every entry that it can hold.
         let expected = [
             ("receive descriptors", 1024, 64),
+            ("bookings of handlers from 64 on", 0, 24),
             ("free descriptor numbers", 1024, 4),
             ("bins of posted receives", bins, 20),
             ("chains of unexpected messages", bins, 8),
             ("unexpected messages", 4096, 128 + 4),
             ("unexpected buffers", 1024, 100 + 4),
         ];
-        assert_eq!(each[..6], expected);
+        assert_eq!(each[..7], expected);
+        let wide = NicConfig { handlers: 65, ..config };
+        let far = Footprint::of(&wide).lines()[1];
+        assert_eq!((far.count, far.bytes_each), (1024, 24));
         assert_eq!(
             each.iter().find(|line| line.0 == "completion queue"),
             Some(&("completion queue", 1024, 64))

@@ -68,10 +68,11 @@ fn build() -> Result<PathBuf, Failure> {
 
 fn count(program: &Path, scenario: &str, windows: u64, handlers: &str) -> Result<u64, Failure> {
     let mut command = Command::new("valgrind");
-    command
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args([scenario, &windows.to_string(), handlers]);
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args([
+        scenario,
+        &windows.to_string(),
+        handlers,
+    ]);
     let finished = process::run(&mut command)
         .map_err(|error| Failure::Task(format!("cannot run valgrind: {error}")))?;
     collected(&finished.output)

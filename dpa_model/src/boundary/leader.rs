@@ -63,7 +63,7 @@ pub struct Leader {
     /// Messages in the last block.
     last_count: usize,
     /// Entries looked at before a block is cut, if this worker runs it alone.
-    patience: u64,
+    pub(crate) patience: u64,
 }
 
 impl Drop for Leader {
