@@ -44,6 +44,46 @@ fn the_summary_tells_the_main_numbers() {
     assert_eq!(again(), again(), "a seed is an output");
 }
 
+/// A trace of 23 calls, in which everything can be counted by hand; what happens when is said in
+/// `tools/src/analyze/worked_example.rs`.
+#[test]
+fn the_summary_of_a_small_trace_is_right_number_by_number() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces/counted-by-hand");
+    let folder = folder.to_str().expect("a plain path");
+    let args =
+        ["analyze", folder, "--order", "time", "--bins", "1,64", "--engine", "list", "--check"];
+    let out = text(&run(&args));
+    let lines: Vec<String> =
+        out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for line in [
+        "counted-by-hand: 3 of 3 ranks, 23 calls in 0.0 MB",
+        "calls: 15 point-to-point, 3 collective, 0 one-sided (83.3 / 16.7 / 0.0 %); 4 progress, 1 \
+         other",
+        "order: by the recorded clocks",
+        "7 sends of 122 bytes; 8 receives: 7 without wildcard, 1 any source, 0 any tag, 0 both; 1 \
+         probes, 1 cancels, 0 to or from nobody",
+        "messages: 4 expected, 3 unexpected (42.9 %); left: 1 receives, 1 messages",
+        "6 unique (source, tag) of 8 receives (75.00 %), at most 2 of one waiting at once; 4 tags \
+         at most at a rank, highest 7",
+        "sequences of compatible receives: 7, mean length 1.14, longest 2",
+        "checked: all pairs are as MPI's rules allow",
+        "queue bins searches MQL AQL ASL MASL longest collisions",
+        "posted 1 7 3 1.43 1.29 1.33 3 2",
+        "unexpected 1 9 2 0.56 0.33 0.38 1 1",
+        "posted 64 7 3 1.43 0.57 1.00 1 1",
+        "unexpected 64 9 2 0.56 0.33 0.38 1 1",
+        "1 0.24 2 3/0/0 0.0 % 23.5 % 1.00 0.67 2",
+        "64 0.18 1 2/0/0 96.9 % 98.7 % 0.50 0.33 1",
+        "high water: 3 descriptors, 2 unexpected messages with 100 bytes, 1 communicators: fits the \
+         NIC",
+        "list 6 0 5 of 5 9 3 3 1 704",
+        "rank 1, receive, call 10, communicator 2, source 0, tag 9: no call completes it; nearest \
+         message left: from rank 0 (communicator 2, source 0, tag 7), other tag",
+    ] {
+        assert!(lines.iter().any(|found| found == line), "{line}\n{out}");
+    }
+}
+
 #[test]
 fn a_nic_that_is_too_small_is_told_where_and_why() {
     let args = [

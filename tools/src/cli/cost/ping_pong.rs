@@ -204,3 +204,17 @@ fn figure(predictions: &[EnginePrediction]) -> Figure {
     }
     figure
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ping-pong goes both ways, a run of the fit one way.
+    #[test]
+    fn runs_are_of_one_way() {
+        let (engine, order) = ("list", "worst");
+        let run = Measured { engine, order, messages: 10, steps: 55, seconds: 4e-6 };
+        let csv = runs_table(&[run], 800).csv();
+        assert_eq!(csv.lines().last(), Some("list,worst,10,800,55,2e-6"), "{csv}");
+    }
+}
