@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "README.md",
     "PERFORMANCE.md",
     "ARCHITECTURE.md",
@@ -22,6 +22,7 @@ const PAGES: [&str; 15] = [
     "docs/analyze.md",
     "docs/channels.md",
     "docs/conformance.md",
+    "docs/correctness.md",
     "docs/cost.md",
     "docs/decisions.md",
     "docs/engines.md",
