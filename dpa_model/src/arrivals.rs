@@ -84,14 +84,13 @@ impl Arrivals {
         (position % self.bounce.count() as u64) as usize
     }
 
-    /// Whether a message could be placed now. `seen_head` as in `claim`.
-    pub(crate) fn has_room(&self, seen_head: &mut u64) -> bool {
+    /// Whether a message without a bounce buffer could be placed now. `seen_head` as in `claim`.
+    pub(crate) fn look(&self, seen_head: &mut u64) -> Result<(), NotReady> {
         let tail = self.tail.load(Relaxed);
-        let full = |head: u64| tail.wrapping_sub(head) as i64 >= self.ring.depth() as i64;
-        if full(*seen_head) {
-            *seen_head = self.ring.head();
+        if tail.wrapping_sub(*seen_head) as i64 >= self.with_buffer {
+            self.look_again(tail, seen_head, false)?;
         }
-        !full(*seen_head)
+        Ok(())
     }
 
     /// Takes the next position for this sender alone. `seen_head` is the sender's copy of the

@@ -205,10 +205,20 @@ pub(crate) enum Command {
         request: u64,
         comm: CommId,
     },
-    /// The host's software lists of the communicator are empty and it has seen `forwarded` events.
+    /// The host has seen `forwarded` events of the communicator, and of its lists only `receives`
+    /// are left, which are the next commands.
     HandBack {
         comm: CommId,
         forwarded: u64,
+        receives: u32,
+    },
+    /// A receive that goes with the offer before it.
+    Return {
+        request: u64,
+        comm: CommId,
+        target: Target,
+        buffer: HostAddress,
+        capacity: u32,
     },
 }
 
@@ -255,6 +265,7 @@ pub(crate) enum Completion {
     /// Not on the NIC, so perhaps in the software list.
     CancelForwarded {
         request: u64,
+        comm: CommId,
     },
     Probed {
         request: u64,
@@ -276,6 +287,10 @@ pub(crate) enum Completion {
     },
     /// The communicator is matched on the NIC again.
     Resumed {
+        comm: CommId,
+    },
+    /// It is not: the receives that came with the offer are the host's again.
+    Declined {
         comm: CommId,
     },
 }

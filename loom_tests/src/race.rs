@@ -254,6 +254,7 @@ impl Replay<'_> {
                     "not the oldest message (G5)"
                 );
             }
+            Event::Declined { receives, .. } => assert!(receives.is_empty()),
             Event::Resumed { .. } => {
                 assert!(
                     self.software.is_empty(),

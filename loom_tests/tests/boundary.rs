@@ -204,7 +204,7 @@ fn a_fallback_ends_while_messages_arrive() {
 
         let mut host = parts.host;
         let offer: Role = Box::new(move || {
-            host.hand_back(CommId(0), 2).expect("room for a command");
+            host.hand_back(CommId(0), 2, &mut Vec::new()).expect("room for a command");
             let request = host.post(CommId(0), one, vec![0xFF; 64], 0).expect("room for a command");
             Ends { host: Some(host), posted: vec![(request, one)], ..Ends::default() }
         });
@@ -225,7 +225,7 @@ fn a_fallback_ends_while_messages_arrive() {
             let sent_on = ends.events.iter().filter(sent_on).count() as u64;
             let (host, leader) = (ends.host.as_mut(), ends.leader.as_mut());
             host.expect("the host's role ended")
-                .hand_back(CommId(0), sent_on)
+                .hand_back(CommId(0), sent_on, &mut Vec::new())
                 .expect("room for a command");
             assert_eq!(leader.expect("the leader's role ended").round(1), Round::Worked);
             ends.read();

@@ -3,11 +3,19 @@
 //! When a receive or message does not fit on the NIC, the NIC sends it and all later ones of its
 //! communicator on to the host, in the order of matching; it still matches what it holds itself,
 //! which is older. So the host's queues are exactly the younger part of the communicator's queues,
-//! and an engine that sees the forwarded events in their order gives the oracle's result. Once
-//! those queues are empty the host offers the communicator back, naming how many events it has
-//! seen; the NIC accepts unless it has sent on more in the meantime.
+//! and an engine that sees the forwarded events in their order gives the oracle's result.
+//!
+//! **The way back.** Once no message of the communicator waits here, the host offers it back with
+//! the receives that are left, naming how many events it has seen; the NIC accepts if it has sent on
+//! no more and has room. Until it answers, the receives belong to nobody here, so events that need
+//! them wait. After a refusal with receives left the next offer waits for more events, twice as many
+//! each time, up to 1024.
+//!
+//! **How long it stays.** As long as messages wait here, since their data is on the host; and as
+//! long as this host is slower than the NIC, which then always has sent on more. A communicator
+//! whose receives are there first comes back, however many receives stand posted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use dpa_model::{
@@ -126,10 +134,30 @@ pub struct Software {
     forwarded: HashMap<CommId, u64>,
     /// Communicators in fallback, and since when.
     away: HashMap<CommId, Instant>,
-    /// Communicators whose queues here became empty and that have not been offered back yet.
-    drained: Vec<CommId>,
+    /// Messages in the engine's queues, per communicator.
+    waiting: HashMap<CommId, usize>,
+    /// Communicators of which something has changed since they were last looked at for an offer.
+    changed: Vec<CommId>,
+    /// The communicator whose offer has no answer.
+    offered: Option<CommId>,
+    /// Events from the first on that has to wait for that answer.
+    held: VecDeque<Event>,
+    /// Refused offers with receives, per communicator.
+    refused: HashMap<CommId, Refused>,
     stats: SoftwareStats,
 }
+
+/// When receives are offered again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Refused {
+    /// Once so many events were sent on.
+    next: u64,
+    /// Events waited for last time.
+    step: u64,
+}
+
+/// Most events between two offers of receives.
+const STEP_MAX: u64 = 1024;
 
 impl std::fmt::Debug for Software {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -146,7 +174,11 @@ impl Software {
             receives: HashMap::new(),
             forwarded: HashMap::new(),
             away: HashMap::new(),
-            drained: Vec::new(),
+            waiting: HashMap::new(),
+            changed: Vec::new(),
+            offered: None,
+            held: VecDeque::new(),
+            refused: HashMap::new(),
             stats: SoftwareStats::default(),
         }
     }
@@ -166,11 +198,11 @@ impl Software {
         self.engine.is_empty(comm)
     }
 
-    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if nothing of it is
+    /// Offers the communicator to the NIC at the next [`poll`](Self::poll), if no message of it is
     /// here. To be called when a communicator was created anew: under its number earlier messages
     /// may have been sent on, and then the NIC waits for the offer.
     pub fn offer(&mut self, comm: CommId) {
-        self.note_if_drained(comm);
+        self.note_change(comm);
     }
 
     /// The communicator has ended: gives back what was kept for it alone. `false`, and nothing
@@ -182,13 +214,77 @@ impl Software {
     /// The next thing that became known, or `None` if there is nothing now. To be called until
     /// then, since communicators are handed back when the NIC has nothing more to tell.
     pub fn poll(&mut self, port: &mut HostPort) -> Option<Done> {
-        while let Some(event) = port.poll() {
+        while let Some(event) = self.next(port) {
             if let Some(done) = self.digest(port, event) {
                 return Some(done);
             }
         }
         self.hand_back(port);
         None
+    }
+
+    /// The next event that can be dealt with now.
+    fn next(&mut self, port: &mut HostPort) -> Option<Event> {
+        if self.offered.is_none()
+            && let Some(event) = self.held.pop_front()
+        {
+            return Some(event);
+        }
+        while let Some(event) = port.poll() {
+            let Some(comm) = self.offered else { return Some(event) };
+            if matches!(event, Event::Resumed { .. } | Event::Declined { .. }) {
+                self.answered(port, event);
+                if let Some(event) = self.held.pop_front() {
+                    return Some(event);
+                }
+            } else if self.held.is_empty() && !needs_lists(port, &event, comm) {
+                return Some(event);
+            } else {
+                self.held.push_back(event);
+            }
+        }
+        None
+    }
+
+    /// The NIC's answer to the offer.
+    fn answered(&mut self, port: &HostPort, event: Event) {
+        self.offered = None;
+        match event {
+            Event::Resumed { comm } => {
+                self.stats.resumed += 1;
+                self.refused.remove(&comm);
+                for recv in self.posted(port, comm) {
+                    self.engine.cancel(recv);
+                }
+                if let Some(since) = self.away.remove(&comm) {
+                    self.stats.away_ns +=
+                        u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                }
+            }
+            Event::Declined { comm, receives } => {
+                if !receives.is_empty() {
+                    let seen = self.forwarded.get(&comm).copied().unwrap_or(0);
+                    let refused = self.refused.entry(comm).or_default();
+                    refused.step = (2 * refused.step).clamp(1, STEP_MAX);
+                    refused.next = seen + refused.step;
+                }
+                self.receives
+                    .extend(receives.into_iter().map(|receive| (receive.id().as_u64(), receive)));
+            }
+            _ => {}
+        }
+    }
+
+    /// The receives of a communicator in the engine's queue, in posting order.
+    fn posted(&self, port: &HostPort, comm: CommId) -> Vec<RecvId> {
+        if self.engine.is_empty(comm) {
+            return Vec::new();
+        }
+        let mut posted = self.engine.posted();
+        posted.retain(|recv| {
+            port.describe(RequestId::from_u64(recv.0)).is_some_and(|(of, _)| of == comm)
+        });
+        posted
     }
 
     fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Done> {
@@ -203,21 +299,13 @@ impl Software {
             Event::Refused { request, buffer } => Done::Refused { request, buffer },
             Event::Cancelled { request, buffer } => Done::Cancelled { request, buffer },
             Event::TooLate { request } => Done::TooLate { request },
-            Event::CancelForwarded { request } => self.cancel(port, request),
+            Event::CancelForwarded { request, comm } => self.cancel(port, request, comm),
             Event::Probed { request, found, taken } => {
                 Done::Probed { request, found, taken: taken.map(Taken::OnNic) }
             }
             Event::ProbeForwarded { request, take } => self.probe(port, request, take)?,
             Event::Created { request, offloaded } => Done::Created { request, offloaded },
             Event::Freed { request, busy } => Done::Freed { request, busy },
-            Event::Resumed { comm } => {
-                self.stats.resumed += 1;
-                if let Some(since) = self.away.remove(&comm) {
-                    self.stats.away_ns +=
-                        u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                }
-                return None;
-            }
             _ => return None,
         })
     }
@@ -230,10 +318,10 @@ impl Software {
         let matched = self.engine.post(RecvId(id.as_u64()), comm, selector);
         let Some(MsgId(arrival)) = matched else {
             self.receives.insert(id.as_u64(), request);
+            self.note_change(comm);
             return Some(Done::Posted { request: id });
         };
-        self.note_if_drained(comm);
-        let (message, payload) = self.messages.remove(&arrival)?;
+        let (message, payload) = self.remove(comm, arrival)?;
         self.deliver(port, request, message, payload, true)
     }
 
@@ -243,9 +331,10 @@ impl Software {
         self.count_forwarded(comm);
         let matched = self.engine.arrive(MsgId(message.arrival), message.envelope);
         if let Some(request) = matched.and_then(|recv| self.receives.remove(&recv.0)) {
-            self.note_if_drained(comm);
+            self.note_change(comm);
             return self.deliver(port, request, message, payload, false);
         }
+        *self.waiting.entry(comm).or_default() += 1;
         self.messages.insert(message.arrival, (message, payload));
         Some(Done::Unexpected { message })
     }
@@ -265,16 +354,15 @@ impl Software {
         fill(&mut buffer, payload).then_some(Done::Received { request: id, buffer, message, late })
     }
 
-    fn cancel(&mut self, port: &mut HostPort, request: RequestId) -> Done {
+    fn cancel(&mut self, port: &mut HostPort, request: RequestId, comm: CommId) -> Done {
+        *self.forwarded.entry(comm).or_default() += 1;
+        self.note_change(comm);
         if !self.engine.cancel(RecvId(request.as_u64())) {
             return Done::TooLate { request };
         }
         let Some(forwarded) = self.receives.remove(&request.as_u64()) else {
             return Done::TooLate { request };
         };
-        if let Some((comm, _)) = port.describe(request) {
-            self.note_if_drained(comm);
-        }
         Done::Cancelled { request, buffer: port.withdraw(forwarded) }
     }
 
@@ -295,8 +383,7 @@ impl Software {
                 taken: None,
             });
         }
-        let found = self.engine.mprobe(comm, selector).and_then(|msg| self.messages.remove(&msg.0));
-        self.note_if_drained(comm);
+        let found = self.engine.mprobe(comm, selector).and_then(|msg| self.remove(comm, msg.0));
         Some(match found {
             Some((message, payload)) => Done::Probed {
                 request: id,
@@ -312,26 +399,62 @@ impl Software {
         self.away.entry(comm).or_insert_with(Instant::now);
     }
 
-    fn note_if_drained(&mut self, comm: CommId) {
-        if self.engine.is_empty(comm) && !self.drained.contains(&comm) {
-            self.drained.push(comm);
+    /// Takes a message that has left the engine's queue.
+    fn remove(&mut self, comm: CommId, arrival: u64) -> Option<(Message, Payload)> {
+        let held = self.messages.remove(&arrival)?;
+        if let Some(waiting) = self.waiting.get_mut(&comm) {
+            *waiting -= 1;
+        }
+        self.note_change(comm);
+        Some(held)
+    }
+
+    fn note_change(&mut self, comm: CommId) {
+        if !self.changed.contains(&comm) {
+            self.changed.push(comm);
         }
     }
 
-    /// Offers every drained communicator back to the NIC.
+    /// Offers communicators back to the NIC that have no message here.
     fn hand_back(&mut self, port: &mut HostPort) {
-        while let Some(&comm) = self.drained.last() {
-            if self.engine.is_empty(comm) {
-                let forwarded = self.forwarded.get(&comm).copied().unwrap_or(0);
-                match port.hand_back(comm, forwarded) {
-                    Ok(()) => self.stats.offers += 1,
+        while self.offered.is_none()
+            && let Some(&comm) = self.changed.last()
+        {
+            let forwarded = self.forwarded.get(&comm).copied().unwrap_or(0);
+            let early = self.refused.get(&comm).is_some_and(|refused| forwarded < refused.next);
+            let waiting = self.waiting.get(&comm).copied().unwrap_or(0);
+            if waiting == 0 && (!early || self.engine.is_empty(comm)) {
+                let posted = self.posted(port, comm);
+                let mut receives: Vec<_> =
+                    posted.iter().filter_map(|recv| self.receives.remove(&recv.0)).collect();
+                let result = port.hand_back(comm, forwarded, &mut receives);
+                self.receives
+                    .extend(receives.into_iter().map(|receive| (receive.id().as_u64(), receive)));
+                match result {
+                    Ok(()) => {
+                        self.offered = Some(comm);
+                        self.stats.offers += 1;
+                    }
                     // The next call tries again.
                     Err(CommandQueueFull) => return,
                 }
             }
-            self.drained.pop();
+            self.changed.pop();
         }
     }
+}
+
+/// Whether an event has to wait while the receives of `comm` are with the NIC for an answer.
+fn needs_lists(port: &HostPort, event: &Event, comm: CommId) -> bool {
+    let of = match event {
+        Event::PostForwarded { request } | Event::ProbeForwarded { request, .. } => {
+            port.describe(request.id()).map(|(of, _)| of)
+        }
+        Event::ArrivalForwarded { message, .. } => Some(message.envelope.comm),
+        Event::CancelForwarded { comm: of, .. } => Some(*of),
+        _ => None,
+    };
+    of == Some(comm)
 }
 
 /// Copies as much of a message's data as fits. `false`: the NIC has stopped, and the sender has

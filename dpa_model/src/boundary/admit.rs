@@ -59,7 +59,12 @@ impl Leader {
                     self.commands_done += 1;
                     self.post(request, comm, target, buffer, capacity);
                 }
-                Command::HandBack { comm, forwarded } => self.hand_back(comm, forwarded),
+                Command::HandBack { comm, forwarded, receives } => {
+                    self.hand_back(comm, forwarded, receives);
+                }
+                Command::Return { request, comm, ref target, buffer, capacity } => {
+                    self.take_back(request, comm, target, buffer, capacity);
+                }
                 Command::Discard { entry } => self.discard(entry),
                 other => {
                     self.commands_done += 1;
@@ -83,6 +88,7 @@ impl Leader {
             Command::None
             | Command::Post { .. }
             | Command::HandBack { .. }
+            | Command::Return { .. }
             | Command::Discard { .. } => {}
             Command::Cancel { request, comm, target } => self.cancel(request, comm, &target),
             Command::Probe { request, comm, target, take } => {
@@ -114,8 +120,7 @@ impl Leader {
         else {
             return self.forward_post(request, comm);
         };
-        let &Target { class, source, tag, hash } = target;
-        if control.allowed & 1 << class as u8 == 0 {
+        if control.allowed & 1 << target.class as u8 == 0 {
             return self.report(Completion::Refused { request });
         }
         if fault!(LabelTooEarly) {
@@ -140,6 +145,27 @@ impl Leader {
             }
             return self.forward_post(request, comm);
         };
+        self.enter(request, comm, target, buffer, capacity, receive);
+        self.shared.boundary_counters.posts_admitted.add(1);
+        if self.shared.options.log_order {
+            self.report(Completion::Admitted { request });
+        }
+    }
+
+    /// Puts a receive at the end of the posted queue.
+    #[inline(always)]
+    fn enter(
+        &mut self,
+        request: u64,
+        comm: CommId,
+        target: &Target,
+        buffer: HostAddress,
+        capacity: u32,
+        receive: u32,
+    ) {
+        let counters = &self.shared.boundary_counters;
+        let control = &mut self.comms[comm.0 as usize];
+        let &Target { class, source, tag, hash } = target;
         let (label, place) = control.label(target);
         let bin = control.view.bin(class, hash);
         let (source, tag) = (source.get(), tag.get());
@@ -161,15 +187,11 @@ impl Leader {
         if self.shared.bins[bin as usize].append(&self.shared.receives, receive) {
             counters.collisions.add(1);
         }
-        counters.posts_admitted.add(1);
         counters.posted_high.raise(self.free_receives.used() as u64);
         control.posted[class as usize] += 1;
         if control.posted[class as usize] == 1 {
             control.view.classes = control.classes();
             self.set_view(comm.0);
-        }
-        if self.shared.options.log_order {
-            self.report(Completion::Admitted { request });
         }
     }
 
@@ -226,7 +248,8 @@ impl Leader {
         let Some(control) =
             self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
-            return self.report(Completion::CancelForwarded { request });
+            self.count_forwarded(comm.0);
+            return self.report(Completion::CancelForwarded { request, comm });
         };
         let bin = control.view.bin(target.class, target.hash);
         let mut current = self.shared.bins[bin as usize].head();
@@ -243,7 +266,10 @@ impl Leader {
         }
         if current == NIL {
             let result = match control.home {
-                Home::Fallback => Completion::CancelForwarded { request },
+                Home::Fallback => {
+                    self.count_forwarded(comm.0);
+                    Completion::CancelForwarded { request, comm }
+                }
                 _ => Completion::TooLate { request },
             };
             return self.report(result);
@@ -343,16 +369,41 @@ impl Leader {
         self.report(Completion::Freed { request, busy: false });
     }
 
-    /// Ends a fallback if the host has seen everything that was sent on to it (S20).
-    fn hand_back(&mut self, comm: CommId, forwarded: u64) {
-        let Some(control) = self.comms.get_mut(comm.0 as usize) else { return };
-        if control.home == Home::Fallback
+    /// Ends a fallback if the host has seen everything that was sent on to it, and the receives that
+    /// it still holds fit (S20). They are younger than all that is on the NIC, and have looked at
+    /// its messages.
+    fn hand_back(&mut self, comm: CommId, forwarded: u64, receives: u32) {
+        let free = self.free_receives.count();
+        self.taking_back = false;
+        if let Some(control) = self.comms.get_mut(comm.0 as usize)
+            && control.home == Home::Fallback
             && (control.forwarded == forwarded || fault!(HandBackUnchecked))
-            && self.free_receives.count() > 0
+            && free > receives as usize
         {
             control.home = Home::Nic;
+            self.taking_back = true;
             self.shared.boundary_counters.resumed.add(1);
-            self.report(Completion::Resumed { comm });
+            return self.report(Completion::Resumed { comm });
+        }
+        self.report(Completion::Declined { comm });
+    }
+
+    /// A receive that came with the last offer.
+    fn take_back(
+        &mut self,
+        request: u64,
+        comm: CommId,
+        target: &Target,
+        buffer: HostAddress,
+        capacity: u32,
+    ) {
+        if !self.taking_back {
+            return;
+        }
+        let free = self.free_receives.take();
+        debug_assert!(free.is_some(), "there were enough when the offer was taken");
+        if let Some(receive) = free {
+            self.enter(request, comm, target, buffer, capacity, receive);
         }
     }
 

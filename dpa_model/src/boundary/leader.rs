@@ -45,6 +45,8 @@ pub struct Leader {
     pub(super) commands_head: u64,
     /// Commands admitted that the host counted in its stamps.
     pub(super) commands_done: u64,
+    /// The host's last offer was taken, so the receives that follow it are.
+    pub(super) taking_back: bool,
     /// Next message to match: also the number of messages matched.
     pub(crate) arrivals_head: u64,
     /// Next free position of the completion ring.
@@ -94,6 +96,7 @@ impl Leader {
             ),
             commands_head: 0,
             commands_done: 0,
+            taking_back: false,
             arrivals_head: 0,
             results_tail: 0,
             results_end,

@@ -28,6 +28,11 @@ impl RequestId {
         self.0
     }
 
+    /// The request of that name, as [`as_u64`](Self::as_u64) gave it.
+    pub fn from_u64(name: u64) -> Self {
+        Self(name)
+    }
+
     pub(crate) fn generation(self) -> u32 {
         (self.0 >> 32) as u32
     }
@@ -211,6 +216,8 @@ pub enum Event {
     CancelForwarded {
         /// Which receive.
         request: RequestId,
+        /// Its communicator; one that nobody has if the receive had ended when it was cancelled.
+        comm: CommId,
     },
     /// Answer to a probe.
     Probed {
@@ -247,5 +254,12 @@ pub enum Event {
     Resumed {
         /// Which communicator.
         comm: CommId,
+    },
+    /// It is not: the NIC has sent on more since, or has no room.
+    Declined {
+        /// Which communicator.
+        comm: CommId,
+        /// The receives that were offered with it.
+        receives: Vec<ForwardedRequest>,
     },
 }

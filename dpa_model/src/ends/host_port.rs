@@ -35,6 +35,11 @@ impl Lent {
         Self { start, length: buffer.len(), capacity: buffer.capacity() }
     }
 
+    /// Bytes that a message may fill.
+    fn capacity(&self) -> u32 {
+        u32::try_from(self.length).unwrap_or(u32::MAX)
+    }
+
     /// # Safety
     /// Nobody else uses the buffer, and this is the only call for this value.
     unsafe fn give_back(&self) -> Vec<u8> {
@@ -65,6 +70,8 @@ pub struct HostPort {
     commands_end: u64,
     /// Commands issued that a stamp counts.
     commands_counted: u64,
+    /// Receives of the offer that has no answer: not the host's to end.
+    offered: Option<Vec<ForwardedRequest>>,
     results_head: u64,
     results_released: u64,
 }
@@ -87,6 +94,7 @@ impl HostPort {
             commands_tail: 0,
             commands_end,
             commands_counted: 0,
+            offered: None,
             results_head: 0,
             results_released: 0,
         }
@@ -221,17 +229,53 @@ impl HostPort {
         Ok(request)
     }
 
-    /// Offers to end a fallback: the software lists of `comm` are empty after `forwarded` posts and
-    /// arrivals that were sent on to the host (S20). The NIC answers with `Resumed`, or not at all
-    /// if it has sent on more since.
+    /// Offers to end a fallback: after `forwarded` posts, arrivals and cancels that were sent on to
+    /// the host, no message of `comm` is left in the software lists, and of its receives only these,
+    /// in posting order (S20). The NIC answers with `Resumed` and then has the receives, or with
+    /// `Declined` if it has sent on more since or has no room; then they come back with the answer.
+    /// There is one offer at a time.
     ///
     /// # Errors
-    /// [`CommandQueueFull`].
-    pub fn hand_back(&mut self, comm: CommId, forwarded: u64) -> Result<(), CommandQueueFull> {
-        if !self.has_room() {
+    /// [`CommandQueueFull`], also while an offer has no answer; `receives` is then as before, else
+    /// empty.
+    ///
+    /// # Panics
+    /// When a receive is of another NIC or another communicator.
+    pub fn hand_back(
+        &mut self,
+        comm: CommId,
+        forwarded: u64,
+        receives: &mut Vec<ForwardedRequest>,
+    ) -> Result<(), CommandQueueFull> {
+        if self.offered.is_some() || self.room() <= receives.len() as u64 {
             return Err(CommandQueueFull);
         }
-        self.push(Command::HandBack { comm, forwarded }, 0);
+        for receive in receives.iter() {
+            assert_eq!(receive.nic, self.nic(), "the receive was sent on by another NIC");
+            let of = self.describe(receive.request).map(|(comm, _)| comm);
+            assert_eq!(of, Some(comm), "the receive is of another communicator");
+        }
+        let first = self.commands_tail;
+        for (position, receive) in (first + 1..).zip(receives.iter()) {
+            let slot = &self.slots[receive.request.slot()];
+            let (Some(selector), Some(lent)) = (slot.selector, &slot.lent) else {
+                unreachable!("described above")
+            };
+            let command = Command::Return {
+                request: receive.request.0,
+                comm,
+                target: Target::of(selector),
+                buffer: HostAddress::new(lent.start.as_ptr()),
+                capacity: lent.capacity(),
+            };
+            // SAFETY: as in `push`, with room for all.
+            unsafe { self.shared.commands.fill(position, 0, |slot| *slot = command) };
+        }
+        // Last, so that the NIC sees the offer with all that belongs to it.
+        let offer = Command::HandBack { comm, forwarded, receives: receives.len() as u32 };
+        self.push(offer, 0);
+        self.commands_tail += receives.len() as u64;
+        self.offered = Some(core::mem::take(receives));
         Ok(())
     }
 
@@ -386,8 +430,8 @@ impl HostPort {
                 Event::Cancelled { request, buffer: self.end(request) }
             }
             Completion::TooLate { request } => Event::TooLate { request: RequestId(request) },
-            Completion::CancelForwarded { request } => {
-                Event::CancelForwarded { request: RequestId(request) }
+            Completion::CancelForwarded { request, comm } => {
+                Event::CancelForwarded { request: RequestId(request), comm }
             }
             Completion::Probed { request, found } => {
                 let request = RequestId(request);
@@ -413,7 +457,13 @@ impl HostPort {
                 self.end(request);
                 Event::Freed { request, busy }
             }
-            Completion::Resumed { comm } => Event::Resumed { comm },
+            Completion::Resumed { comm } => {
+                self.offered = None;
+                Event::Resumed { comm }
+            }
+            Completion::Declined { comm } => {
+                Event::Declined { comm, receives: self.offered.take().unwrap_or_default() }
+            }
         })
     }
 
@@ -450,9 +500,19 @@ impl HostPort {
 
     fn has_room(&mut self) -> bool {
         if self.commands_tail == self.commands_end {
-            self.commands_end = self.shared.commands.head() + self.shared.commands.depth();
+            self.look_for_room();
         }
         self.commands_tail < self.commands_end
+    }
+
+    /// Commands that the queue has room for.
+    fn room(&mut self) -> u64 {
+        self.look_for_room();
+        self.commands_end - self.commands_tail
+    }
+
+    fn look_for_room(&mut self) {
+        self.commands_end = self.shared.commands.head() + self.shared.commands.depth();
     }
 
     fn issue(&mut self, command: Command, stamp: u64) {
@@ -474,7 +534,7 @@ impl HostPort {
     ) -> (RequestId, HostAddress, u32) {
         let lent = Lent::new(buffer);
         let address = HostAddress::new(lent.start.as_ptr());
-        let capacity = u32::try_from(lent.length).unwrap_or(u32::MAX);
+        let capacity = lent.capacity();
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
@@ -593,7 +653,7 @@ mod tests {
         nic.host.cancel(old, 0).unwrap();
         nic.leader.round(1);
         let answer = nic.host.poll();
-        assert!(matches!(answer, Some(Event::CancelForwarded { request }) if request == old));
+        assert!(matches!(answer, Some(Event::CancelForwarded { request, .. }) if request == old));
         // The last generation of a slot is its last receive.
         nic.host.slots[new.slot()].generation = u32::MAX;
         let last = RequestId(u64::from(u32::MAX) << 32 | new.slot() as u64);

@@ -161,61 +161,62 @@ impl Sender {
     pub fn try_send_rendezvous(
         &mut self,
         envelope: Envelope,
-        mut buffer: Vec<u8>,
+        buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<SendRequest, (SendError, Vec<u8>)> {
         let length = buffer.len();
         let Ok(wire_length) = u32::try_from(length) else {
             return Err((SendError::TooLong { length, limit: u32::MAX as usize }, buffer));
         };
-        loop {
-            // First, so that a try that fails leaves nothing behind that others could have seen.
-            if let Err(error) = self.look() {
-                return Err((error, buffer));
+        // First, so that a try that fails leaves nothing behind that others could have seen.
+        if let Err(error) = self.look() {
+            return Err((error, buffer));
+        }
+        let key = match self.shared.regions.register(buffer) {
+            Ok(key) => key,
+            Err(buffer) => return Err((SendError::ReceiverNotReady, buffer)),
+        };
+        match self.claim(false) {
+            Ok(position) => {
+                let payload = [key.0, 0, 0];
+                self.fill(position, envelope, wire_length, Protocol::Rendezvous, payload, stamp);
+                Ok(SendRequest { shared: self.shared.clone(), key, done: false })
             }
-            let key = match self.shared.regions.register(buffer) {
-                Ok(key) => key,
-                Err(buffer) => return Err((SendError::ReceiverNotReady, buffer)),
-            };
-            let Ok(position) = self.claim(false) else {
+            Err(error) => {
                 // Another sender was faster.
                 // SAFETY: the message was not sent.
                 let back = unsafe { self.shared.regions.reclaim(key) };
-                buffer = back.map(Ended::into_buffer).unwrap_or_default();
-                continue;
-            };
-            self.fill(position, envelope, wire_length, Protocol::Rendezvous, [key.0, 0, 0], stamp);
-            return Ok(SendRequest { shared: self.shared.clone(), key, done: false });
+                Err((error, back.map(Ended::into_buffer).unwrap_or_default()))
+            }
         }
     }
 
     /// Whether a message without a bounce buffer could be placed now.
     fn look(&mut self) -> Result<(), SendError> {
-        let shared = &*self.shared;
-        if shared.life.stopped() {
+        if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
-        if !shared.arrivals.has_room(&mut self.head) {
-            shared.sender_counters.queue_full.add_shared(1);
-            return Err(SendError::ReceiverNotReady);
+        self.shared.arrivals.look(&mut self.head).map_err(|cause| self.refused(cause))
+    }
+
+    #[cold]
+    fn refused(&self, cause: NotReady) -> SendError {
+        let counters = &self.shared.sender_counters;
+        match cause {
+            NotReady::Queue => &counters.queue_full,
+            NotReady::BounceBuffer => &counters.no_bounce_buffer,
         }
-        Ok(())
+        .add_shared(1);
+        SendError::ReceiverNotReady
     }
 
     #[inline(always)]
     fn claim(&mut self, bounced: bool) -> Result<u64, SendError> {
-        let shared = &*self.shared;
-        if shared.life.stopped() {
+        if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
-        shared.arrivals.claim(&mut self.head, bounced).map_err(|cause| {
-            match cause {
-                NotReady::Queue => &shared.sender_counters.queue_full,
-                NotReady::BounceBuffer => &shared.sender_counters.no_bounce_buffer,
-            }
-            .add_shared(1);
-            SendError::ReceiverNotReady
-        })
+        let position = self.shared.arrivals.claim(&mut self.head, bounced);
+        position.map_err(|cause| self.refused(cause))
     }
 
     #[inline(always)]

@@ -1,0 +1,71 @@
+//! A communicator comes back from software although its receives never run out (S20).
+
+use std::collections::VecDeque;
+
+use dpa_model::{NicConfig, Options};
+use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig, RecvRequest, replay};
+use dpamatch::engine::Oracle;
+use dpamatch::{Hints, Rank, SourceSel, Tag, TagSel};
+
+const WINDOW: usize = 2;
+
+fn post(endpoint: &mut Endpoint, world: &Communicator) -> RecvRequest {
+    endpoint.post_recv(world, SourceSel::Any, TagSel::Any, vec![0; 8]).expect("posted")
+}
+
+/// Messages that are sent one by one while two receives more stand posted.
+fn steady(endpoint: &mut Endpoint, world: &Communicator, messages: u64) {
+    let mut peer = endpoint.sender(world, Rank::default());
+    let mut posted: VecDeque<_> = (0..WINDOW).map(|_| post(endpoint, world)).collect();
+    for number in 0..messages {
+        posted.push_back(post(endpoint, world));
+        endpoint.send(&mut peer, Tag::default(), &number.to_le_bytes()).expect("sent");
+        let received = endpoint.wait(posted.pop_front().expect("posted")).expect("received");
+        assert_eq!(received.bytes(), number.to_le_bytes());
+    }
+    for request in posted {
+        endpoint.cancel(&request).expect("asked");
+        assert!(endpoint.wait(request).is_err(), "cancelled");
+    }
+}
+
+#[test]
+fn a_communicator_with_receives_in_software_comes_back() {
+    for drive in [Drive::Caller, Drive::threads()] {
+        let options = Options { log_order: true, ..Options::default() };
+        let nic = NicConfig { receives: 8, options, ..NicConfig::default() };
+        let config = EndpointConfig { nic, drive, ..EndpointConfig::default() };
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let mut peer = endpoint.sender(&world, Rank::default());
+        for round in 1..=5 {
+            // Two more than fit.
+            let mut requests: VecDeque<_> = (0..10).map(|_| post(&mut endpoint, &world)).collect();
+            // The window slides: at no time is nothing posted.
+            let mut number = 0;
+            while requests.len() > WINDOW || number < 2_000 {
+                if requests.len() <= WINDOW {
+                    requests.push_back(post(&mut endpoint, &world));
+                }
+                endpoint.send(&mut peer, Tag::default(), &[0; 8]).expect("sent");
+                endpoint.wait(requests.pop_front().expect("posted")).expect("received");
+                number += 1;
+            }
+            let boundary = endpoint.counts().0.boundary;
+            assert_eq!(
+                (boundary.fallback_receives, boundary.resumed),
+                (round, round),
+                "{boundary:?}"
+            );
+            assert!(boundary.arrivals_forwarded < round * 1_000, "{boundary:?}");
+            for request in requests {
+                endpoint.cancel(&request).expect("asked");
+                assert!(endpoint.wait(request).is_err(), "cancelled");
+            }
+            steady(&mut endpoint, &world, 100);
+        }
+        let mut log = Vec::new();
+        endpoint.drain_order_log(&mut log);
+        replay(&mut Oracle::new(), &log).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
