@@ -38,12 +38,12 @@ fn a_communicator_with_receives_in_software_comes_back() {
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
         let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
         let mut peer = endpoint.sender(&world, Rank::default());
-        for round in 1..=5 {
+        for round in 1..=3 {
             // Two more than fit.
             let mut requests: VecDeque<_> = (0..10).map(|_| post(&mut endpoint, &world)).collect();
             // The window slides: at no time is nothing posted.
             let mut number = 0;
-            while requests.len() > WINDOW || number < 2_000 {
+            while requests.len() > WINDOW || number < 600 {
                 if requests.len() <= WINDOW {
                     requests.push_back(post(&mut endpoint, &world));
                 }
@@ -57,7 +57,7 @@ fn a_communicator_with_receives_in_software_comes_back() {
                 (round, round),
                 "{boundary:?}"
             );
-            assert!(boundary.arrivals_forwarded < round * 1_000, "{boundary:?}");
+            assert!(boundary.arrivals_forwarded < round * 300, "{boundary:?}");
             for request in requests {
                 endpoint.cancel(&request).expect("asked");
                 assert!(endpoint.wait(request).is_err(), "cancelled");

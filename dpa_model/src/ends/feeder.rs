@@ -296,7 +296,8 @@ impl Feeder {
             | Event::Unexpected { .. }
             | Event::Created { .. }
             | Event::Freed { .. }
-            | Event::Resumed { .. } => None,
+            | Event::Resumed { .. }
+            | Event::Declined { .. } => None,
         })
     }
 
