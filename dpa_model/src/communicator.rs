@@ -7,6 +7,7 @@ use crate::index::CommView;
 use crate::message::Target;
 use crate::sync::PlainCell;
 use crate::unexpected::LINKED_ALWAYS;
+use crate::{ClassSet, WildcardClass};
 
 /// Where a communicator's new receives and unmatched messages go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,10 +25,10 @@ pub(crate) enum Home {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Communicator {
     pub(crate) home: Home,
-    /// Bit c: class c may be used (S24).
-    pub(crate) allowed: u8,
-    /// Bit c: its unexpected messages are linked in the chains of class c.
-    pub(crate) linked: u8,
+    /// Classes that may be used (S24).
+    pub(crate) allowed: ClassSet,
+    /// Classes in whose chains its unexpected messages are linked.
+    pub(crate) linked: ClassSet,
     pub(crate) view: CommView,
     /// Label of the next receive (S10: only those that enter the posted queue count).
     pub(crate) next_label: u64,
@@ -54,7 +55,7 @@ const NO_TARGET: u64 = u64::MAX;
 impl Communicator {
     /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to
     /// the host before.
-    pub(crate) fn new(home: Home, allowed: u8, view: CommView, forwarded: u64) -> Self {
+    pub(crate) fn new(home: Home, allowed: ClassSet, view: CommView, forwarded: u64) -> Self {
         Self {
             home,
             allowed,
@@ -97,11 +98,14 @@ impl Communicator {
     }
 
     /// The classes in which something is posted.
-    pub(crate) fn classes(&self) -> u8 {
-        self.posted
-            .iter()
-            .enumerate()
-            .fold(0, |mask, (class, &count)| mask | u8::from(count > 0) << class)
+    pub(crate) fn classes(&self) -> ClassSet {
+        let mut classes = ClassSet::EMPTY;
+        for class in WildcardClass::ALL {
+            if self.posted[class as usize] > 0 {
+                classes.insert(class);
+            }
+        }
+        classes
     }
 }
 

@@ -11,7 +11,7 @@ use crate::booking::Bookings;
 use crate::descriptor::{NIL, state};
 use crate::hash::{Hashes, reduce};
 use crate::sync::{Counter, Relaxed};
-use crate::{HandlerCounters, WildcardClass};
+use crate::{ClassSet, HandlerCounters, WildcardClass};
 
 /// What handlers need to know of a communicator; written by the boundary, constant inside a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,15 +20,16 @@ pub(crate) struct CommView {
     pub(crate) base: u32,
     /// Bins per hash table; 0: the NIC has no tables for this communicator.
     pub(crate) bins: u32,
-    /// Bit c: receives of class c are posted.
-    pub(crate) classes: u8,
+    /// Classes of which receives are posted.
+    pub(crate) classes: ClassSet,
     /// `mpi_assert_allow_overtaking`.
     pub(crate) overtaking: bool,
 }
 
 impl CommView {
     /// Nothing is known of the communicator.
-    pub(crate) const NONE: Self = Self { base: 0, bins: 0, classes: 0, overtaking: false };
+    pub(crate) const NONE: Self =
+        Self { base: 0, bins: 0, classes: ClassSet::EMPTY, overtaking: false };
 
     /// The bin that holds `class` and `hash`.
     #[inline(always)]
@@ -78,16 +79,16 @@ impl Indexes<'_> {
         let mut best = None;
         // Written out, so that each class has its own compare and one that has no receives costs
         // one test.
-        if self.view.classes & 1 != 0 {
+        if self.view.classes.contains(WildcardClass::Exact) {
             best = self.search_class::<0>(key, skip_below, counters);
         }
-        if self.view.classes & 2 != 0 {
+        if self.view.classes.contains(WildcardClass::AnySource) {
             best = older(best, self.search_class::<1>(key, skip_below, counters));
         }
-        if self.view.classes & 4 != 0 {
+        if self.view.classes.contains(WildcardClass::AnyTag) {
             best = older(best, self.search_class::<2>(key, skip_below, counters));
         }
-        if self.view.classes & 8 != 0 {
+        if self.view.classes.contains(WildcardClass::Any) {
             best = older(best, self.search_class::<3>(key, skip_below, counters));
         }
         best

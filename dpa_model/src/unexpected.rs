@@ -20,7 +20,7 @@ use crate::descriptor::NIL;
 use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::message::{Entry, Message, Protocol, Target};
-use crate::{Hints, WildcardClass};
+use crate::{ClassSet, Hints, WildcardClass};
 
 #[derive(Clone, Copy, Debug)]
 struct Chain {
@@ -106,20 +106,20 @@ pub(crate) struct UnexpectedStore {
 }
 
 /// The chains that every message is linked in from the beginning, a bit per class.
-pub(crate) const LINKED_ALWAYS: u8 =
-    1 << WildcardClass::Exact as u8 | 1 << WildcardClass::Any as u8;
+pub(crate) const LINKED_ALWAYS: ClassSet =
+    ClassSet::of(&[WildcardClass::Exact, WildcardClass::Any]);
 
-/// Bit c: a receive of class c may be posted (S24).
-pub(crate) fn classes_allowed(hints: Hints) -> u8 {
-    let mut allowed = 1 << WildcardClass::Exact as u8;
+/// The classes of receives that hints leave (S24).
+pub(crate) fn classes_allowed(hints: Hints) -> ClassSet {
+    let mut allowed = ClassSet::of(&[WildcardClass::Exact]);
     if !hints.no_any_source {
-        allowed |= 1 << WildcardClass::AnySource as u8;
+        allowed.insert(WildcardClass::AnySource);
     }
     if !hints.no_any_tag {
-        allowed |= 1 << WildcardClass::AnyTag as u8;
+        allowed.insert(WildcardClass::AnyTag);
     }
     if !hints.no_any_source && !hints.no_any_tag {
-        allowed |= 1 << WildcardClass::Any as u8;
+        allowed.insert(WildcardClass::Any);
     }
     allowed
 }
@@ -174,7 +174,7 @@ impl UnexpectedStore {
     pub(crate) fn insert(
         &mut self,
         view: &CommView,
-        linked: u8,
+        linked: ClassSet,
         arrival: u64,
         incoming: &Entry,
         hashes: Hashes,
@@ -204,7 +204,7 @@ impl UnexpectedStore {
         entry.payload = incoming.payload;
         (entry.hashes, entry.buffer, entry.protocol) = (hashes, buffer, protocol);
         self.append::<0>(view, linked, index);
-        if linked & !LINKED_ALWAYS != 0 {
+        if linked.exceeds(LINKED_ALWAYS) {
             self.append::<1>(view, linked, index);
             self.append::<2>(view, linked, index);
         }
@@ -214,9 +214,9 @@ impl UnexpectedStore {
 
     /// Links an entry at the end of its chain of one class, if that is in `linked`.
     #[inline(always)]
-    fn append<const CLASS: usize>(&mut self, view: &CommView, linked: u8, index: u32) {
+    fn append<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, index: u32) {
         let class = WildcardClass::ALL[CLASS];
-        if linked & 1 << CLASS == 0 {
+        if !linked.contains(WildcardClass::ALL[CLASS]) {
             return;
         }
         let entry = &mut self.entries[index as usize];
@@ -236,8 +236,8 @@ impl UnexpectedStore {
         let mut current = self.chains[view.bin(WildcardClass::Any, 0) as usize].head;
         while current != NIL {
             match class {
-                WildcardClass::AnySource => self.append::<1>(view, u8::MAX, current),
-                WildcardClass::AnyTag => self.append::<2>(view, u8::MAX, current),
+                WildcardClass::AnySource => self.append::<1>(view, ClassSet::ALL, current),
+                WildcardClass::AnyTag => self.append::<2>(view, ClassSet::ALL, current),
                 WildcardClass::Exact | WildcardClass::Any => return,
             }
             current = self.entries[current as usize].links[WildcardClass::Any as usize].next;
@@ -262,9 +262,9 @@ impl UnexpectedStore {
 
     /// Takes a message out of its chains, those in `linked`; it keeps its memory until `free`.
     #[inline(always)]
-    pub(crate) fn unlink(&mut self, view: &CommView, linked: u8, index: u32) {
+    pub(crate) fn unlink(&mut self, view: &CommView, linked: ClassSet, index: u32) {
         self.remove::<0>(view, linked, index);
-        if linked & !LINKED_ALWAYS != 0 {
+        if linked.exceeds(LINKED_ALWAYS) {
             self.remove::<1>(view, linked, index);
             self.remove::<2>(view, linked, index);
         }
@@ -273,9 +273,9 @@ impl UnexpectedStore {
 
     /// Takes it out of its chain of one class, if that is in `linked`.
     #[inline(always)]
-    fn remove<const CLASS: usize>(&mut self, view: &CommView, linked: u8, index: u32) {
+    fn remove<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, index: u32) {
         let class = WildcardClass::ALL[CLASS];
-        if linked & 1 << CLASS == 0 {
+        if !linked.contains(WildcardClass::ALL[CLASS]) {
             return;
         }
         let entry = &self.entries[index as usize];

@@ -73,35 +73,33 @@ pub fn stream(
     expected: &[&'static str],
     never: &[&'static str],
 ) {
-    if explores(Crew::Alone) {
-        alone(name, stream.clone(), expected, never);
-    }
-    if explores(Crew::Shared) {
-        shared(name, stream, extent, expected, never);
-    }
+    alone(name, stream.clone(), expected, &[]);
+    shared(name, stream, extent, expected, never);
 }
 
-/// Explores a leader that runs the blocks of a stream alone while its messages are being sent.
+/// Explores a leader that runs the blocks of a stream alone while the stream is being issued.
+/// Blocks are cut out of what has come, so they can be shorter than those that workers share.
 ///
 /// # Panics
-/// When an execution differs from the oracle; when a path that does not depend on the schedule is in
-/// `expected` and was never taken, or in `never` and was.
+/// When an execution differs from the oracle; when a path of `expected` that does not depend on the
+/// schedule was never taken; when one of `never` was.
 pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'static str]) {
+    if !explores(Crew::Alone) {
+        return;
+    }
     let name = format!("{name}, alone");
     let bound = ALONE.bound();
     let paths = Arc::new(Paths::default());
     let noted = Arc::clone(&paths);
+    // With the early check a leader alone never meets a conflict: it sees all bookings.
     let early_check = stream.config.options.early_check;
     let config = NicConfig { workers: 1, ..stream.config };
     let stream = Stream { config, ..stream };
     let executions = explore(&name, bound, move || noted.add(&stream.run(Crew::Alone, 0)));
     report(&name, executions, bound);
-    let timeless = |paths: &[&'static str]| -> Vec<&'static str> {
-        paths.iter().copied().filter(|path| TIMELESS.contains(path)).collect()
-    };
-    // With the early check a leader alone never meets a conflict: it sees all bookings.
-    let expected = if early_check { Vec::new() } else { timeless(expected) };
-    paths.require(&name, &expected, &timeless(never));
+    let timeless = |path: &&&str| TIMELESS.contains(*path) && !early_check;
+    let expected: Vec<&str> = expected.iter().filter(timeless).copied().collect();
+    paths.require(&name, &expected, never);
     paths.require(&name, &[], &["shared_blocks"]);
 }
 
@@ -113,6 +111,9 @@ pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'s
 /// When an execution differs from the oracle; when a path of `expected` was never taken, or one of
 /// `never` was.
 pub fn shared(name: &str, stream: Stream, extent: Extent, expected: &[&str], never: &[&str]) {
+    if !explores(Crew::Shared) {
+        return;
+    }
     let workers = stream.config.workers;
     let bound = extent.bound();
     let stream = Arc::new(stream);

@@ -6,7 +6,7 @@
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{FastPath, Hints, NicConfig, Operation, Options, Removal};
-use loom_tests::model::{Extent, stream};
+use loom_tests::model::{Extent, alone, shared, stream};
 use loom_tests::stream::{Stream, post, post_in, send, send_in, tiny};
 
 const TWO: Extent = Extent::EXHAUSTIVE;
@@ -158,13 +158,9 @@ fn form_a_four() {
 fn form_a_never_in_a_partial_block() {
     // Two messages for three handlers: not all N bits can be set (S8).
     let config = tiny(3, 2, with(FastPath::Literal));
-    stream(
-        "block/form a, partial",
-        Stream::new(config, &equal(2)),
-        TWO,
-        &["clean", "slow"],
-        &["fast"],
-    );
+    let partial = Stream::new(config, &equal(2));
+    alone("block/form a, partial", partial.clone(), &["clean"], &["fast"]);
+    shared("block/form a, partial", partial, TWO, &["clean", "slow"], &["fast"]);
 }
 
 #[test]

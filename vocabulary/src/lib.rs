@@ -181,3 +181,67 @@ impl WildcardClass {
     /// All four, in index order.
     pub const ALL: [Self; 4] = [Self::Exact, Self::AnySource, Self::AnyTag, Self::Any];
 }
+
+/// A set of the four kinds of receive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ClassSet(u8);
+
+impl ClassSet {
+    /// No kind.
+    pub const EMPTY: Self = Self(0);
+    /// Every kind.
+    pub const ALL: Self = Self::of(&WildcardClass::ALL);
+
+    /// The set of these kinds.
+    ///
+    /// # Examples
+    /// ```
+    /// use dpamatch_vocabulary::{ClassSet, WildcardClass::*};
+    ///
+    /// let wild = ClassSet::of(&[AnySource, Any]);
+    /// assert!(wild.contains(Any) && !wild.contains(Exact));
+    /// assert_eq!(wild.only(), None);
+    /// assert_eq!(ClassSet::of(&[AnyTag]).only(), Some(AnyTag));
+    /// ```
+    pub const fn of(classes: &[WildcardClass]) -> Self {
+        let (mut bits, mut at) = (0, 0);
+        while at < classes.len() {
+            bits |= 1 << classes[at] as u8;
+            at += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether the kind is in the set.
+    #[inline(always)]
+    pub const fn contains(self, class: WildcardClass) -> bool {
+        self.0 & 1 << class as u8 != 0
+    }
+
+    /// Adds a kind.
+    #[inline(always)]
+    pub fn insert(&mut self, class: WildcardClass) {
+        self.0 |= 1 << class as u8;
+    }
+
+    /// Whether a kind is in this set and not in the other.
+    #[inline(always)]
+    pub const fn exceeds(self, other: Self) -> bool {
+        self.0 & !other.0 != 0
+    }
+
+    /// Whether no kind is in the set.
+    #[inline(always)]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The kind of a set of one.
+    #[inline(always)]
+    pub fn only(self) -> Option<WildcardClass> {
+        if !self.0.is_power_of_two() {
+            return None;
+        }
+        WildcardClass::ALL.get(self.0.trailing_zeros() as usize).copied()
+    }
+}

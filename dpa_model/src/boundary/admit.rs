@@ -10,7 +10,7 @@ use crate::message::{Command, Completion, HostAddress, Protocol, Target};
 use crate::region::RegionKey;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
-use crate::{CommId, Hints, WildcardClass};
+use crate::{ClassSet, CommId, Hints, WildcardClass};
 
 /// What became of the commands that were due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ impl Leader {
         else {
             return self.forward_post(request, comm);
         };
-        if control.allowed & 1 << target.class as u8 == 0 {
+        if !control.allowed.contains(target.class) {
             return self.report(Completion::Refused { request });
         }
         if fault!(LabelTooEarly) {
@@ -311,7 +311,7 @@ impl Leader {
         else {
             return self.report(Completion::ProbeForwarded { request, take });
         };
-        if control.allowed & 1 << target.class as u8 == 0 {
+        if !control.allowed.contains(target.class) {
             return self.report(Completion::Refused { request });
         }
         let home = control.home;
@@ -347,7 +347,8 @@ impl Leader {
         // Messages that came before the communicator are with the host: it has to hand them back
         // first.
         let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
-        let view = CommView { base, bins, classes: 0, overtaking: hints.allow_overtaking };
+        let view =
+            CommView { base, bins, classes: ClassSet::EMPTY, overtaking: hints.allow_overtaking };
         *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
         self.set_view(comm.0);
         self.report(Completion::Created { request, offloaded: true });
@@ -452,10 +453,9 @@ fn find_unexpected(
     control: &mut Communicator,
     target: &Target,
 ) -> Option<u32> {
-    let bit = 1 << target.class as u8;
-    if control.linked & bit == 0 {
+    if !control.linked.contains(target.class) {
         store.link(&control.view, target.class);
-        control.linked |= bit;
+        control.linked.insert(target.class);
     }
     store.find(&control.view, target)
 }

@@ -29,9 +29,7 @@ impl Leader {
     /// The receives of all handlers are no longer posted.
     #[inline]
     fn count_all_left(&mut self, comm: u32, count: usize) {
-        let classes = self.comms[comm as usize].view.classes;
-        let only = WildcardClass::ALL.into_iter().find(|&class| classes == 1 << class as u8);
-        if let Some(class) = only {
+        if let Some(class) = self.comms[comm as usize].view.classes.only() {
             return self.count_left(comm, class, count);
         }
         let mut left = [0; WildcardClass::ALL.len()];

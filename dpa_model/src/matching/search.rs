@@ -12,7 +12,7 @@ use crate::index::{Candidate, CommView, Indexes, Key};
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::sync::Relaxed;
-use crate::{HandlerCounters, Hashes, InlineHashes};
+use crate::{HandlerCounters, Hashes, InlineHashes, WildcardClass};
 
 /// Searches and books for all handlers of the slice: runs of messages of one communicator, each by
 /// the loop for the classes of receives that are posted there. Returns the communicator if it is
@@ -62,13 +62,23 @@ fn search_run<C: Crew>(
     }
     // Most communicators have receives of one class at a time: then one table is searched, inline.
     let run = (block, comm, handlers, scratch);
-    match view.classes {
-        0b0000 => search_with(run, |_, _| None),
-        0b0001 => search_with(run, |key, counters| indexes.search_class::<0>(key, 0, counters)),
-        0b0010 => search_with(run, |key, counters| indexes.search_class::<1>(key, 0, counters)),
-        0b0100 => search_with(run, |key, counters| indexes.search_class::<2>(key, 0, counters)),
-        0b1000 => search_with(run, |key, counters| indexes.search_class::<3>(key, 0, counters)),
-        _ => search_with(run, |key, counters| indexes.search(key, 0, counters)),
+    if view.classes.is_empty() {
+        return search_with(run, |_, _| None);
+    }
+    match view.classes.only() {
+        Some(WildcardClass::Exact) => {
+            search_with(run, |key, counters| indexes.search_class::<0>(key, 0, counters))
+        }
+        Some(WildcardClass::AnySource) => {
+            search_with(run, |key, counters| indexes.search_class::<1>(key, 0, counters))
+        }
+        Some(WildcardClass::AnyTag) => {
+            search_with(run, |key, counters| indexes.search_class::<2>(key, 0, counters))
+        }
+        Some(WildcardClass::Any) => {
+            search_with(run, |key, counters| indexes.search_class::<3>(key, 0, counters))
+        }
+        None => search_with(run, |key, counters| indexes.search(key, 0, counters)),
     }
 }
 

@@ -144,7 +144,7 @@ fn alone_and_shared_blocks_agree() {
             let results = nics.each_mut().map(|nic| {
                 let mut results = Vec::new();
                 // Both cut the same blocks.
-                let mut round = |nic: &mut Nic| {
+                let round = |nic: &mut Nic| {
                     nic.leader.patience = crate::HANDLERS_MAX as u64;
                     nic.leader.round(1) == Round::Worked
                 };
