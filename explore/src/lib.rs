@@ -13,7 +13,7 @@ mod run;
 mod schedule;
 mod story;
 
-use dpamatch_vocabulary::{CommId, Envelope, Selector};
+use dpamatch_vocabulary::Operation;
 
 pub use dpa_model_explore::FastPath;
 pub use run::{Report, Run, Violation, explore};
@@ -44,37 +44,11 @@ fn kebab(name: &str) -> String {
     text
 }
 
-/// One event of the stream that is explored. Names are the caller's numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// A receive is posted.
-    Post {
-        /// Its name.
-        receive: u64,
-        /// Its communicator.
-        comm: CommId,
-        /// Accepted source and tag.
-        selector: Selector,
-    },
-    /// A message arrives.
-    Arrive {
-        /// Its name.
-        message: u64,
-        /// Its communicator, source and tag.
-        envelope: Envelope,
-    },
-    /// A receive is cancelled.
-    Cancel {
-        /// Its name.
-        receive: u64,
-    },
-}
-
 /// What is explored.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The stream, in its order.
-    pub events: Vec<Event>,
+    /// The stream, in its order: posts, arrivals and cancels. Communicators are numbered from 0.
+    pub operations: Vec<Operation>,
     /// Handlers of a block, `1..=64`, each on a worker of its own.
     pub handlers: usize,
     /// Bins of each hash table.

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use dpa_model_explore as model;
-use dpamatch_vocabulary::Envelope;
+use dpamatch_vocabulary::{
+    CommId, Hints, Operation, Outcome, ProbeId, RecvId, Selector, SourceSel, TagSel,
+};
 use shuttle::{Config, MaxSteps, Runner};
 
 use crate::schedule::Seeded;
 use crate::story::{self, Step};
-use crate::{Ending, Event, Setup};
+use crate::{Ending, Setup};
 
 /// One schedule's result.
 #[derive(Clone, Debug)]
@@ -136,8 +138,9 @@ fn note(report: &mut Report, run: Run, expected: &Ending) {
 
 /// One schedule: the stream from its first event to its last.
 fn once(setup: &Setup, seed: u64) -> Run {
-    let depth = (setup.events.len() + 8).max(setup.handlers).next_power_of_two();
-    let comms = 1 + setup.events.iter().map(comm).max().unwrap_or(0);
+    let depth = (setup.operations.len() + 8).max(setup.handlers).next_power_of_two();
+    let comms = setup.operations.iter().filter_map(Operation::comm);
+    let comms = 1 + comms.map(|comm| comm.0).max().unwrap_or(0);
     let config = model::NicConfig {
         handlers: setup.handlers,
         workers: setup.handlers,
@@ -163,98 +166,59 @@ fn once(setup: &Setup, seed: u64) -> Run {
     };
     let nic = model::Nic::new(&config).expect("a configuration made here");
     let mut stage = Stage {
-        nic,
+        leader: nic.leader,
+        workers: nic.workers,
+        feeder: model::Feeder::new(nic.host, nic.sender),
         names: BTreeMap::new(),
-        all_names: BTreeMap::new(),
-        arrivals: 0,
-        comms,
-        messages: BTreeMap::new(),
         result: Ending::default(),
     };
-    for comm in 0..comms {
-        stage.create(comm, setup.bins);
+    let bins = setup.bins as u32;
+    for comm in (0..comms).map(CommId) {
+        stage.issue(&Operation::Create { comm, bins, hints: Hints::default() });
+        stage.settle();
     }
     story::listen();
-    // A run of arrivals between two other events is what blocks are cut from.
-    for run in setup.events.chunk_by(|a, b| is_arrival(a) == is_arrival(b)) {
-        run.iter().for_each(|event| stage.issue(event));
-        if is_arrival(&run[0]) { stage.match_all(run.len()) } else { stage.settle() }
+    // A run of arrivals between two other operations is what blocks are cut from.
+    for run in setup.operations.chunk_by(|a, b| a.is_arrival() == b.is_arrival()) {
+        run.iter().for_each(|operation| stage.issue(operation));
+        if run[0].is_arrival() { stage.match_all(run.len()) } else { stage.settle() }
     }
-    stage.end(seed)
+    stage.end(seed, comms)
 }
 
-fn is_arrival(event: &Event) -> bool {
-    matches!(event, Event::Arrive { .. })
-}
-
-fn comm(event: &Event) -> u32 {
-    match *event {
-        Event::Post { comm, .. } | Event::Arrive { envelope: Envelope { comm, .. }, .. } => comm.0,
-        Event::Cancel { .. } => 0,
-    }
-}
-
-/// A NIC and what is known of its stream.
+/// A NIC and what came of its stream so far.
 struct Stage {
-    nic: model::Nic,
-    /// Receives without a result: request and the caller's name.
-    names: BTreeMap<u64, (model::RequestId, u64)>,
+    leader: model::Leader,
+    workers: Vec<model::Worker>,
+    feeder: model::Feeder,
     /// Every request's name.
-    all_names: BTreeMap<u64, u64>,
-    arrivals: u64,
-    comms: u32,
-    /// Messages without a receive, by arrival number.
-    messages: BTreeMap<u64, u64>,
+    names: BTreeMap<u64, u64>,
     result: Ending,
 }
 
 impl Stage {
-    fn create(&mut self, comm: u32, bins: usize) {
-        let created =
-            self.nic.host.create(model::CommId(comm), bins as u32, model::Hints::default(), 0);
-        created.expect("the command queue holds every event");
-        self.settle();
-    }
-
-    fn issue(&mut self, event: &Event) {
-        match *event {
-            Event::Post { receive, comm, selector } => {
-                let request = self.nic.host.post(comm, selector, Vec::new(), 0);
-                let request = request.expect("the command queue holds every event");
-                self.names.insert(request.as_u64(), (request, receive));
-                self.all_names.insert(request.as_u64(), receive);
-            }
-            Event::Arrive { message, envelope } => {
-                self.nic
-                    .sender
-                    .try_send(envelope, &[], 0)
-                    .expect("the completion queue holds every event");
-                self.messages.insert(self.arrivals, message);
-                self.arrivals += 1;
-            }
-            Event::Cancel { receive } => {
-                let request = self
-                    .names
-                    .values()
-                    .find(|(_, name)| *name == receive)
-                    .map(|&(request, _)| request);
-                let cancelled = self.nic.host.cancel(request.unwrap_or(model::RequestId::NONE), 0);
-                cancelled.expect("the command queue holds every event");
-            }
+    fn issue(&mut self, operation: &Operation) {
+        // Envelopes decide all that is looked at here.
+        let issued = self.feeder.try_issue(&operation.map_bytes(|_| 0));
+        assert_eq!(issued, Ok(true), "the queues hold every operation");
+        if let Operation::Post { recv, .. } = *operation
+            && let Some(request) = self.feeder.request(recv)
+        {
+            self.names.insert(request.as_u64(), recv.0);
         }
     }
 
     /// Lets the boundary run alone: no message waits.
     fn settle(&mut self) {
-        while self.nic.leader.round(1) == model::Round::Worked {}
+        while self.leader.round(1) == model::Round::Worked {}
         self.collect();
     }
 
     /// Runs blocks until `arrivals` more messages are through, each handler on its own thread of
     /// the schedule.
     fn match_all(&mut self, arrivals: usize) {
-        let blocks = arrivals.div_ceil(self.nic.workers.len() + 1);
-        let workers = std::mem::take(&mut self.nic.workers);
+        let blocks = arrivals.div_ceil(self.workers.len() + 1);
+        let workers = std::mem::take(&mut self.workers);
         let awake = workers.len() + 1;
         let stop = Arc::new(shuttle::sync::atomic::AtomicBool::new(false));
         let serve = |mut worker: model::Worker| {
@@ -270,63 +234,63 @@ impl Stage {
         };
         let threads: Vec<_> = workers.into_iter().map(serve).collect();
         for _ in 0..blocks {
-            self.nic.leader.round(awake);
+            self.leader.round(awake);
         }
         stop.store(true, Relaxed);
-        self.nic.workers = threads
+        self.workers = threads
             .into_iter()
             .map(|thread| thread.join().expect("no worker panics alone"))
             .collect();
         self.collect();
     }
 
-    fn collect(&mut self) {
-        while let Some(event) = self.nic.host.poll() {
-            match event {
-                model::Event::Received { request, message, .. } => {
-                    let receive =
-                        self.names.remove(&request.as_u64()).map_or(u64::MAX, |(_, name)| name);
-                    let message = self.messages.remove(&message.arrival).unwrap_or(u64::MAX);
-                    self.result.matches.push((receive, message));
+    /// Returns the message that a matched probe took, if there was one.
+    fn collect(&mut self) -> Option<u64> {
+        let mut taken = None;
+        while let Some(event) = self.feeder.host.poll() {
+            match self.feeder.note(event) {
+                Ok(Some(Outcome::Matched { recv, msg })) => {
+                    self.result.matches.push((recv.0, msg.0));
                 }
-                model::Event::Cancelled { request, .. } => {
-                    self.names.remove(&request.as_u64());
+                Ok(Some(Outcome::Mprobed { msg: Some(msg), .. })) => taken = Some(msg.0),
+                Ok(_) => {}
+                Err(model::FeedError::MatchedTwice(recv, msg)) => {
+                    let receive = recv.map_or(u64::MAX, |recv| recv.0);
+                    self.result.matches.push((receive, msg.map_or(u64::MAX, |msg| msg.0)));
                 }
-                _ => {}
+                Err(error) => panic!("{error}"),
             }
         }
+        taken
     }
 
     /// What is left, as the NIC itself tells, and the story in the caller's names.
-    fn end(mut self, seed: u64) -> Run {
-        let steps = story::steps(&self.all_names);
-        let comms = self.nic_unexpected();
-        self.result.unexpected = comms;
-        self.result.posted = self.names.values().map(|&(_, name)| name).collect();
+    fn end(mut self, seed: u64, comms: u32) -> Run {
+        let steps = story::steps(&self.names);
+        self.result.unexpected = self.unexpected(comms);
+        self.result.posted = self.feeder.posted().into_iter().map(|RecvId(name)| name).collect();
         self.result.matches.sort_unstable();
         self.result.posted.sort_unstable();
         Run { seed, result: self.result, steps }
     }
 
     /// Takes the unexpected messages out of the NIC one by one, communicator by communicator.
-    fn nic_unexpected(&mut self) -> Vec<u64> {
+    fn unexpected(&mut self, comms: u32) -> Vec<u64> {
+        let selector = Selector::new(SourceSel::Any, TagSel::Any);
         let mut left = Vec::new();
-        let anything = model::Selector { source: model::SourceSel::Any, tag: model::TagSel::Any };
-        for comm in (0..self.comms).map(model::CommId) {
+        for comm in (0..comms).map(CommId) {
             loop {
-                self.nic.host.probe(comm, anything, true, 0).expect("the command queue is empty");
-                self.nic.leader.round(1);
-                let found =
-                    std::iter::from_fn(|| self.nic.host.poll()).find_map(|event| match event {
-                        model::Event::Probed { found, .. } => found,
-                        _ => None,
-                    });
-                let Some(message) = found else { break };
-                left.push(self.messages.remove(&message.arrival).unwrap_or(u64::MAX));
+                let probe = ProbeId::default();
+                self.issue(&Operation::Probe { probe, comm, selector, take: true });
+                self.leader.round(1);
+                let Some(message) = self.collect() else { break };
+                left.push(message);
+                // Its data.
+                self.settle();
             }
         }
         // What the NIC lost.
-        left.extend(std::mem::take(&mut self.messages).into_values().map(|_| u64::MAX));
+        left.extend(self.feeder.unexpected().map(|_| u64::MAX));
         left
     }
 }

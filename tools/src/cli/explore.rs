@@ -12,6 +12,8 @@ use dpamatch_explore::{
     Ending, FastPath, Report, Setup, Violation, break_rule, explore, faults, tell,
 };
 
+use dpamatch_vocabulary::Operation;
+
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
@@ -139,7 +141,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let events = events(args)?;
     let expected = expected(&events)?;
     let setup = Setup {
-        events: events.iter().map(translated).collect::<Result<_, _>>()?,
+        operations: events.iter().map(operation).collect::<Result<_, _>>()?,
         handlers: args.handlers as usize,
         bins: args.bins as usize,
         fast_path: match args.fast_path {
@@ -211,21 +213,13 @@ fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
     Ok(events)
 }
 
-fn translated(event: &Event) -> Result<dpamatch_explore::Event, BadInput> {
-    Ok(match *event {
-        Event::Post { recv, comm, selector, .. } => {
-            dpamatch_explore::Event::Post { receive: recv.0, comm, selector }
-        }
-        Event::Arrive { msg, envelope, .. } => {
-            dpamatch_explore::Event::Arrive { message: msg.0, envelope }
-        }
-        Event::Cancel { recv } => dpamatch_explore::Event::Cancel { receive: recv.0 },
-        Event::Probe { .. } | Event::Mprobe { .. } => {
-            return Err(BadInput(format!(
-                "{event}: probes are not explored, only posts, arrivals and cancels"
-            )));
-        }
-    })
+fn operation(event: &Event) -> Result<Operation, BadInput> {
+    match event.operation(0, 0) {
+        Operation::Probe { .. } => Err(BadInput(format!(
+            "{event}: probes are not explored, only posts, arrivals and cancels"
+        ))),
+        other => Ok(other),
+    }
 }
 
 /// What the oracle makes of the stream.
