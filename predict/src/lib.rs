@@ -23,7 +23,7 @@ pub use profile::{
 };
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};
-pub use workload::{Event, Pattern};
+pub use workload::Pattern;
 
 /// Most messages of a window.
 pub const WINDOW_MAX: usize = 65_536;

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use dpamatch_machine::{Picos, Schedule};
-use dpamatch_vocabulary::{CommId, Envelope};
+use dpamatch_vocabulary::{CommId, Operation};
 
-use crate::workload::events;
-use crate::{Event, Pattern};
+use crate::Pattern;
+use crate::workload::operations;
 
-/// Events in the order of matching, and if they are recorded, when they came. Cheap to clone.
+/// Operations in the order of matching, and if they are recorded, when they came. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sequence {
-    events: Rc<[Event]>,
+    operations: Rc<[Operation]>,
     /// Nanoseconds; empty: each as early as can be.
     times_ns: Rc<[u64]>,
     comms: u32,
@@ -24,44 +24,44 @@ impl Sequence {
     ///
     /// # Examples
     /// ```
-    /// use dpamatch_predict::{Event, Sequence};
-    /// use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag};
+    /// use dpamatch_predict::Sequence;
+    /// use dpamatch_vocabulary::{
+    ///     CommId, Envelope, MsgId, Operation, Rank, RecvId, Selector, SourceSel, Tag,
+    /// };
     /// let (comm, tag) = (CommId(70), Tag::new(7)?);
-    /// let post = Event::Post { receive: 0, comm, selector: Selector::new(SourceSel::Any, tag) };
+    /// let selector = Selector::new(SourceSel::Any, tag);
+    /// let post = Operation::Post { recv: RecvId(0), comm, selector, bytes: 8 };
     /// let envelope = Envelope { comm, source: Rank::new(3)?, tag };
-    /// let arrive = Event::Arrive { message: 0, envelope, bytes: 8 };
+    /// let arrive = Operation::Arrive { msg: MsgId(0), envelope, bytes: 8 };
     /// let sequence = Sequence::new(vec![post, arrive]);
     /// assert_eq!((sequence.messages(), sequence.comms()), (1, 1));
     /// # Ok::<(), dpamatch_vocabulary::OutOfRange>(())
     /// ```
-    pub fn new(mut events: Vec<Event>) -> Self {
+    pub fn new(mut operations: Vec<Operation>) -> Self {
         let mut numbers = HashMap::new();
         let mut messages = 0;
-        for event in &mut events {
-            messages += u64::from(matches!(event, Event::Arrive { .. }));
-            if let Event::Post { comm, .. }
-            | Event::Arrive { envelope: Envelope { comm, .. }, .. }
-            | Event::Probe { comm, .. } = event
-            {
+        for operation in &mut operations {
+            messages += u64::from(operation.is_arrival());
+            if let Some(comm) = operation.comm_mut() {
                 // The NIC numbers them from 0.
                 let next = numbers.len() as u32;
                 *comm = *numbers.entry(*comm).or_insert(CommId(next));
             }
         }
         let comms = numbers.len().max(1) as u32;
-        Self { events: events.into(), times_ns: Rc::from([]), comms, messages }
+        Self { operations: operations.into(), times_ns: Rc::from([]), comms, messages }
     }
 
-    /// The same with the time of each event in nanoseconds, which must not fall.
+    /// The same with the time of each operation in nanoseconds, which must not fall.
     ///
     /// # Panics
     /// Not one time for each event.
     pub fn at(self, times_ns: Vec<u64>) -> Self {
-        assert_eq!(times_ns.len(), self.events.len(), "a time for each event");
+        assert_eq!(times_ns.len(), self.operations.len(), "a time for each operation");
         Self { times_ns: times_ns.into(), ..self }
     }
 
-    /// The same, each event as early as can be.
+    /// The same, each operation as early as can be.
     pub fn at_once(self) -> Self {
         Self { times_ns: Rc::from([]), ..self }
     }
@@ -69,19 +69,18 @@ impl Sequence {
     /// A window: `count` receives posted in the order of arrival, then `count` messages of `bytes`
     /// bytes.
     pub fn window(pattern: Pattern, count: usize, bytes: u32) -> Self {
-        Self::new(events(pattern, count, bytes))
+        Self::new(operations(pattern, count, bytes))
     }
 
     /// Itself so many times, one after the other.
     pub(crate) fn repeated(&self, times: usize) -> Self {
-        let events: Vec<Event> =
-            std::iter::repeat_n(&self.events[..], times).flatten().copied().collect();
-        Self::new(events)
+        let operations = std::iter::repeat_n(&self.operations[..], times).flatten().copied();
+        Self::new(operations.collect())
     }
 
-    /// Its events.
-    pub fn events(&self) -> &[Event] {
-        &self.events
+    /// Its operations.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
     }
 
     /// Messages that arrive.
@@ -94,20 +93,20 @@ impl Sequence {
         self.comms
     }
 
-    /// Whether its events have times.
+    /// Whether its operations have times.
     pub fn is_timed(&self) -> bool {
         !self.times_ns.is_empty()
     }
 
-    /// The machine's schedule; the first event is at 0.
+    /// The machine's schedule; the first operation is at 0.
     pub(crate) fn schedule(&self) -> Schedule {
         let first = self.times_ns.first().copied().unwrap_or(0);
         let mut schedule = Schedule::default();
-        for (event, time) in self.events.iter().zip(self.times_ns.iter()) {
+        for (operation, time) in self.operations.iter().zip(self.times_ns.iter()) {
             let time: Picos = time.saturating_sub(first).saturating_mul(1000);
-            match event {
-                Event::Arrive { .. } => schedule.arrivals.push(time),
-                _ => schedule.commands.push(time),
+            match operation.is_arrival() {
+                true => schedule.arrivals.push(time),
+                false => schedule.commands.push(time),
             }
         }
         schedule
@@ -116,33 +115,28 @@ impl Sequence {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{Selector, SourceSel, TagSel};
+    use dpamatch_vocabulary::{Envelope, MsgId, ProbeId, RecvId, Selector, SourceSel, TagSel};
 
     use super::*;
 
-    fn arrive(comm: u32) -> Event {
+    fn arrive(comm: u32) -> Operation {
         let envelope = Envelope { comm: CommId(comm), ..Envelope::default() };
-        Event::Arrive { message: 0, envelope, bytes: 8 }
+        Operation::Arrive { msg: MsgId(0), envelope, bytes: 8 }
     }
 
     #[test]
     fn communicators_are_numbered_as_they_come() {
-        let probe =
-            Event::Probe { comm: CommId(9), selector: Selector::new(SourceSel::Any, TagSel::Any) };
+        let selector = Selector::new(SourceSel::Any, TagSel::Any);
+        let probe = Operation::Probe { probe: ProbeId(0), comm: CommId(9), selector, take: false };
         let sequence = Sequence::new(vec![arrive(40), probe, arrive(40), arrive(9)]);
-        let comm = |event: &Event| match *event {
-            Event::Arrive { envelope: Envelope { comm, .. }, .. } | Event::Probe { comm, .. } => {
-                comm.0
-            }
-            _ => u32::MAX,
-        };
-        let comms: Vec<u32> = sequence.events().iter().map(comm).collect();
+        let comms = sequence.operations().iter().filter_map(Operation::comm);
+        let comms: Vec<u32> = comms.map(|comm| comm.0).collect();
         assert_eq!((comms, sequence.comms(), sequence.messages()), (vec![0, 1, 0, 1], 2, 3));
     }
 
     #[test]
     fn a_schedule_begins_with_the_first_event() {
-        let cancel = Event::Cancel { receive: 0 };
+        let cancel = Operation::Cancel { recv: RecvId(0) };
         let sequence = Sequence::new(vec![cancel, arrive(0), arrive(0)]).at(vec![5, 7, 9]);
         let schedule = sequence.schedule();
         assert_eq!((schedule.commands, schedule.arrivals), (vec![0], vec![2000, 4000]));

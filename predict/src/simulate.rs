@@ -1,13 +1,13 @@
 //! One run of the handlers on a machine.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use dpa_model_predict as model;
 use dpamatch_machine::{Layout, Machine, Outcome, Picos, Stop, off_clock, run};
+use dpamatch_vocabulary::{self as vocabulary, CommId, Hints, Operation};
 
-use crate::{Event, Profile, Sequence};
+use crate::{Profile, Sequence};
 
 /// Which form of the fast path (S8).
 pub use model::FastPath;
@@ -73,9 +73,9 @@ pub enum SimulateError {
     /// The NIC cannot be built.
     #[error("{0}")]
     Config(#[from] model::ConfigError),
-    /// An event that cannot be played.
+    /// An operation that cannot be played.
     #[error("{0}")]
-    Event(String),
+    Feed(#[from] model::FeedError),
 }
 
 /// What a part of a run came to.
@@ -144,7 +144,7 @@ pub fn simulate(
         setup.profile.machine_rules(setup.charge_commands),
         &layout,
     );
-    let model::Nic { mut leader, workers, host, mut sender } = nic;
+    let model::Nic { leader, workers, host, mut sender } = nic;
     sender.set_inline_hashes(setup.inline_hashes);
     let stop = Stop::default();
     let serve = |mut worker: model::Worker| {
@@ -166,13 +166,13 @@ pub fn simulate(
     let sequences = sequences.to_vec();
     let lead = move || -> Result<(), SimulateError> {
         let monitor = leader.monitor();
-        let mut stage = Stage::new(host, sender);
-        for comm in 0..comms {
-            off_clock(|_| stage.create(&mut leader, comm, bins));
-        }
+        let mut stage = Stage::new(leader, host, sender);
+        let create = |comm| Operation::Create { comm, bins, hints: Hints::default() };
+        let creates: Vec<_> = (0..comms).map(CommId).map(create).collect();
+        off_clock(|_| stage.play(1, &creates))?;
         let count = sequences.len();
         for (number, sequence) in sequences.iter().enumerate() {
-            let first = stage.arrivals;
+            let first = stage.feeder.arrivals();
             let wanted = if number + 1 == count { spans } else { 0 };
             let mut begin = 0;
             off_clock(|machine| {
@@ -183,13 +183,13 @@ pub fn simulate(
             });
             let before = counters(&monitor);
             stage.matches.clear();
-            stage.play(&mut leader, handlers, sequence.events())?;
+            stage.play(handlers, sequence.operations())?;
             let after = counters(&monitor);
             let mut outcome = None;
             off_clock(|machine| machine(&mut |machine| outcome = Some(machine.outcome())));
             let outcome: Outcome = outcome.expect("the closure ran");
             note.borrow_mut().push(Part {
-                messages: stage.arrivals - first,
+                messages: stage.feeder.arrivals() - first,
                 time: outcome.end - begin,
                 begin,
                 outcome,
@@ -264,143 +264,60 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
     }
 }
 
-/// Host and wire: what feeds the NIC, off the clock.
+/// Host and wire, which work off the clock, and the handlers' leader.
 struct Stage {
-    host: model::HostPort,
-    sender: model::Sender,
-    arrivals: u64,
-    /// Messages by arrival number that have no receive yet.
-    messages: BTreeMap<u64, u64>,
-    /// Requests without a result: request, the caller's name.
-    names: BTreeMap<u64, (model::RequestId, u64)>,
-    by_name: BTreeMap<u64, model::RequestId>,
+    leader: model::Leader,
+    feeder: model::Feeder,
+    /// Longest message and buffer.
+    bytes_max: u32,
     matches: Vec<(u64, u64)>,
-    payload: Vec<u8>,
-    /// Receive buffers for the next posts.
-    buffers: Vec<Vec<u8>>,
-    buffer_bytes: usize,
 }
 
 impl Stage {
-    fn new(host: model::HostPort, sender: model::Sender) -> Self {
-        Self {
-            // Room for what stands for a longer message, too.
-            buffer_bytes: sender.eager_limit() + 1,
-            host,
-            sender,
-            arrivals: 0,
-            messages: BTreeMap::new(),
-            names: BTreeMap::new(),
-            by_name: BTreeMap::new(),
-            matches: Vec::new(),
-            payload: Vec::new(),
-            buffers: Vec::new(),
-        }
+    fn new(leader: model::Leader, host: model::HostPort, sender: model::Sender) -> Self {
+        // What is charged for a read does not depend on the length, so no long buffer is needed.
+        let bytes_max = sender.eager_limit() as u32 + 1;
+        let feeder = model::Feeder::new(host, sender).without_checks();
+        Self { leader, feeder, bytes_max, matches: Vec::new() }
     }
 
-    fn create(&mut self, leader: &mut model::Leader, comm: u32, bins: u32) {
-        let created = self.host.create(model::CommId(comm), bins, model::Hints::default(), 0);
-        created.expect("the command queue is empty");
-        while leader.round(1) == model::Round::Worked {}
-        while self.host.poll().is_some() {}
-    }
-
-    /// Feeds the stream and lets the boundary run until all of it is through.
-    fn play(
-        &mut self,
-        leader: &mut model::Leader,
-        awake: usize,
-        mut events: &[Event],
-    ) -> Result<(), SimulateError> {
+    /// Feeds the operations and lets the boundary run until all of them are through.
+    fn play(&mut self, awake: usize, mut operations: &[Operation]) -> Result<(), SimulateError> {
         loop {
-            off_clock(|_| self.feed(&mut events))?;
-            let worked = leader.round(awake) == model::Round::Worked;
-            off_clock(|_| self.drain());
-            if !worked && events.is_empty() {
+            off_clock(|_| self.feed(&mut operations))?;
+            let worked = self.leader.round(awake) == model::Round::Worked;
+            off_clock(|_| self.collect())?;
+            if !worked && operations.is_empty() {
                 return Ok(());
             }
         }
     }
 
-    fn feed(&mut self, events: &mut &[Event]) -> Result<(), SimulateError> {
-        while let Some((event, rest)) = events.split_first() {
-            if !self.issue(event)? {
+    /// As many as there is room for now.
+    fn feed(&mut self, operations: &mut &[Operation]) -> Result<(), SimulateError> {
+        while let Some((operation, rest)) = operations.split_first() {
+            // A receive always has room.
+            let room = if operation.is_arrival() { 0 } else { self.bytes_max };
+            let operation = operation.map_bytes(|bytes| bytes.min(self.bytes_max).max(room));
+            if !self.feeder.try_issue(&operation)? {
                 break;
             }
-            *events = rest;
+            *operations = rest;
         }
         Ok(())
     }
 
-    /// `false`: there is no room now.
-    fn issue(&mut self, event: &Event) -> Result<bool, SimulateError> {
-        match *event {
-            Event::Post { receive, comm, selector } => {
-                let buffer = self.buffers.pop().unwrap_or_else(|| vec![0; self.buffer_bytes]);
-                match self.host.post(comm, selector, buffer, self.arrivals) {
-                    Ok(request) => {
-                        self.names.insert(request.as_u64(), (request, receive));
-                        self.by_name.insert(receive, request);
-                        Ok(true)
-                    }
-                    Err((_, buffer)) => {
-                        self.buffers.push(buffer);
-                        Ok(false)
-                    }
+    fn collect(&mut self) -> Result<(), SimulateError> {
+        while let Some(event) = self.feeder.host.poll() {
+            match self.feeder.note(event) {
+                Ok(Some(vocabulary::Outcome::Matched { recv, msg })) => {
+                    self.matches.push((recv.0, msg.0));
                 }
-            }
-            Event::Arrive { message, envelope, bytes } => {
-                let stamp = self.host.commands_counted();
-                let limit = self.sender.eager_limit();
-                let sent = if bytes as usize <= limit {
-                    self.payload.resize(bytes as usize, 0);
-                    self.sender.try_send(envelope, &self.payload, stamp)
-                } else {
-                    // What is charged for a read does not depend on the length, so no long buffer
-                    // is needed.
-                    let sent = self.sender.try_send_rendezvous(envelope, vec![0; limit + 1], stamp);
-                    sent.map(drop).map_err(|(error, _)| error)
-                };
-                match sent {
-                    Ok(()) => {
-                        self.messages.insert(self.arrivals, message);
-                        self.arrivals += 1;
-                        Ok(true)
-                    }
-                    Err(model::SendError::ReceiverNotReady) => Ok(false),
-                    Err(error) => Err(SimulateError::Event(format!("{event:?}: {error}"))),
-                }
-            }
-            Event::Probe { comm, selector } => {
-                Ok(self.host.probe(comm, selector, false, self.arrivals).is_ok())
-            }
-            Event::Cancel { receive } => {
-                let request = self.by_name.get(&receive).copied().unwrap_or(model::RequestId::NONE);
-                Ok(self.host.cancel(request, self.arrivals).is_ok())
+                // What is sent on to software is counted, and nobody matches it.
+                Ok(_) | Err(model::FeedError::Forwarded) => {}
+                Err(error) => return Err(error.into()),
             }
         }
-    }
-
-    fn drain(&mut self) {
-        while let Some(event) = self.host.poll() {
-            match event {
-                model::Event::Received { request, message, buffer, .. } => {
-                    self.buffers.push(buffer);
-                    if let (Some((_, receive)), Some(message)) = (
-                        self.names.remove(&request.as_u64()),
-                        self.messages.remove(&message.arrival),
-                    ) {
-                        self.by_name.remove(&receive);
-                        self.matches.push((receive, message));
-                    }
-                }
-                model::Event::Cancelled { request, .. } => {
-                    if let Some((_, receive)) = self.names.remove(&request.as_u64()) {
-                        self.by_name.remove(&receive);
-                    }
-                }
-                _ => {}
-            }
-        }
+        Ok(())
     }
 }

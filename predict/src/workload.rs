@@ -1,43 +1,8 @@
 //! What is offered: posts and arrivals.
 
-use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
+use dpamatch_vocabulary::{CommId, Envelope, MsgId, Operation, Rank, RecvId, Selector, Tag};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-
-/// One event of a stream. Names are the caller's numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// A receive is posted.
-    Post {
-        /// Its name.
-        receive: u64,
-        /// Its communicator.
-        comm: CommId,
-        /// Accepted source and tag.
-        selector: Selector,
-    },
-    /// A message arrives.
-    Arrive {
-        /// Its name.
-        message: u64,
-        /// Its communicator, source and tag.
-        envelope: Envelope,
-        /// Its length in bytes.
-        bytes: u32,
-    },
-    /// A receive is cancelled.
-    Cancel {
-        /// Its name.
-        receive: u64,
-    },
-    /// The oldest unexpected message is looked for, and stays.
-    Probe {
-        /// Its communicator.
-        comm: CommId,
-        /// Wanted source and tag.
-        selector: Selector,
-    },
-}
 
 /// A window's pattern (O39).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,19 +42,20 @@ fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
 }
 
 /// `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
-pub(crate) fn events(pattern: Pattern, count: usize, bytes: u32) -> Vec<Event> {
+pub(crate) fn operations(pattern: Pattern, count: usize, bytes: u32) -> Vec<Operation> {
     let comm = CommId(0);
     let source = Rank::default();
     let numbers = tags(pattern, count);
     let tags: Vec<Tag> =
         numbers.into_iter().map(|tag| Tag::new(tag).expect("a window's tags are small")).collect();
-    let post = |(index, &tag): (usize, &Tag)| Event::Post {
-        receive: index as u64,
+    let post = |(index, &tag): (usize, &Tag)| Operation::Post {
+        recv: RecvId(index as u64),
         comm,
         selector: Selector::new(source, tag),
+        bytes,
     };
-    let arrive = |(index, &tag): (usize, &Tag)| Event::Arrive {
-        message: index as u64,
+    let arrive = |(index, &tag): (usize, &Tag)| Operation::Arrive {
+        msg: MsgId(index as u64),
         envelope: Envelope { comm, source, tag },
         bytes,
     };
@@ -112,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_seed_fixes_a_window() {
-        let window = |seed| events(Pattern::Mixed { equal: 50, seed }, 64, 8);
+        let window = |seed| operations(Pattern::Mixed { equal: 50, seed }, 64, 8);
         assert_eq!(window(3), window(3));
         assert_ne!(window(3), window(4));
     }

@@ -2,10 +2,12 @@
 //! cost, and when.
 
 use dpamatch_predict::{
-    Event, FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits,
-    predict, simulate,
+    FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict,
+    simulate,
 };
-use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag, TagSel};
+use dpamatch_vocabulary::{
+    CommId, Envelope, MsgId, Operation, Rank, RecvId, Selector, Tag, TagSel,
+};
 
 const NS: u64 = 1000;
 const US: u64 = 1_000_000;
@@ -27,13 +29,14 @@ fn tag(number: u64) -> Tag {
     Tag::new(number as u32).expect("a tag")
 }
 
-fn post(receive: u64) -> Event {
-    Event::Post { receive, comm: COMM, selector: Selector::new(source(), TagSel::Any) }
+fn post(receive: u64) -> Operation {
+    let selector = Selector::new(source(), TagSel::Any);
+    Operation::Post { recv: RecvId(receive), comm: COMM, selector, bytes: 0 }
 }
 
-fn arrive(message: u64, bytes: u32) -> Event {
+fn arrive(message: u64, bytes: u32) -> Operation {
     let envelope = Envelope { comm: COMM, source: source(), tag: tag(7) };
-    Event::Arrive { message, envelope, bytes }
+    Operation::Arrive { msg: MsgId(message), envelope, bytes }
 }
 
 fn run(setup: &Setup, sequence: &Sequence) -> Part {
@@ -41,7 +44,7 @@ fn run(setup: &Setup, sequence: &Sequence) -> Part {
 }
 
 /// What charging the commands adds, in picoseconds.
-fn commands_cost(events: &[Event]) -> u64 {
+fn commands_cost(events: &[Operation]) -> u64 {
     let sequence = Sequence::new(events.to_vec());
     let mut setup = free_memory();
     let free = run(&setup, &sequence);
@@ -55,7 +58,7 @@ fn commands_cost(events: &[Event]) -> u64 {
 
 #[test]
 fn posts_cost_their_work() {
-    let mut events: Vec<Event> = (0..10).map(post).collect();
+    let mut events: Vec<Operation> = (0..10).map(post).collect();
     events.push(arrive(0, 8));
     assert_eq!(commands_cost(&events), 10 * 150 * NS, "work.post_ns each");
 }
@@ -98,7 +101,7 @@ fn long_messages_are_read_and_short_ones_written() {
 fn recorded_times_are_kept() {
     let mut setup = free_memory();
     setup.charge_commands = true;
-    let events: Vec<Event> =
+    let events: Vec<Operation> =
         (0..5).map(post).chain((0..5).map(|message| arrive(message, 8))).collect();
     let sequence = Sequence::new(events);
     let at = |arrivals: u64| {
@@ -223,18 +226,19 @@ fn payload_lands_where_the_rings_size_says() {
 /// Posts, receives that come late, short, longer and long messages; conflicts of one sequence and
 /// of others.
 fn everything() -> Sequence {
-    let mut events: Vec<Event> = (0..40).map(post).collect();
+    let mut events: Vec<Operation> = (0..40).map(post).collect();
     events.extend((0..40).map(|message| arrive(message, [8, 400, 5000][message as usize % 3])));
     events.extend((40..60).map(|message| arrive(message, 400)));
     events.extend((40..60).map(post));
-    let exact = |receive| Event::Post {
-        receive,
+    let exact = |receive| Operation::Post {
+        recv: RecvId(receive),
         comm: COMM,
         selector: Selector::new(source(), tag(receive / 2 % 4)),
+        bytes: 0,
     };
     events.extend((100..160).map(exact));
-    events.extend((100..160).map(|message| Event::Arrive {
-        message,
+    events.extend((100..160).map(|message| Operation::Arrive {
+        msg: MsgId(message),
         envelope: Envelope { comm: COMM, source: source(), tag: tag(message % 4) },
         bytes: 8,
     }));

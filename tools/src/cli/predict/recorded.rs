@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use dpamatch::Rank;
-use dpamatch_predict::{Event, Offer, Sequence};
+use dpamatch_predict::{Offer, Sequence};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::sequence;
 use dpamatch_tools::trace::OpenOptions;
+use dpamatch_vocabulary::Operation;
 
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
@@ -131,12 +132,12 @@ impl RecordedArgs {
 /// What is in a sequence, in words.
 pub(super) fn describe(sequence: &Sequence) -> String {
     let mut counts = [0_u64; 4];
-    for event in sequence.events() {
-        counts[match event {
-            Event::Arrive { .. } => 0,
-            Event::Post { .. } => 1,
-            Event::Probe { .. } => 2,
-            Event::Cancel { .. } => 3,
+    for operation in sequence.operations() {
+        counts[match operation {
+            Operation::Arrive { .. } => 0,
+            Operation::Post { .. } => 1,
+            Operation::Probe { .. } => 2,
+            _ => 3,
         }] += 1;
     }
     let when =
