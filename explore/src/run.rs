@@ -294,3 +294,55 @@ impl Stage {
         left
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dpamatch_vocabulary::{Envelope, MsgId, Rank, Tag};
+
+    use super::*;
+
+    #[test]
+    fn a_result_is_told_in_the_callers_names() {
+        let tag = |tag| Tag::new(tag).expect("a tag");
+        let post = |recv, comm, number| Operation::Post {
+            recv: RecvId(recv),
+            comm: CommId(comm),
+            selector: Selector::new(SourceSel::Any, tag(number)),
+            bytes: 7000,
+        };
+        let arrive = |msg, comm, number| Operation::Arrive {
+            msg: MsgId(msg),
+            envelope: Envelope { comm: CommId(comm), source: Rank::default(), tag: tag(number) },
+            bytes: 7000,
+        };
+        let cancel = |recv| Operation::Cancel { recv: RecvId(recv) };
+        let setup = Setup {
+            operations: vec![
+                post(10, 0, 1),
+                post(11, 1, 1),
+                cancel(11),
+                cancel(11),
+                arrive(20, 0, 1),
+                arrive(21, 1, 1),
+                arrive(22, 1, 1),
+                arrive(23, 0, 9),
+                post(12, 1, 1),
+                post(13, 0, 5),
+            ],
+            handlers: 2,
+            bins: 1,
+            fast_path: model::FastPath::default(),
+            early_check: false,
+            eager_removal: false,
+        };
+        let right = Ending {
+            matches: vec![(10, 20), (12, 21)],
+            posted: vec![13],
+            unexpected: vec![23, 22],
+        };
+        let report = explore(&setup, &right, 0, 20, false);
+        assert_eq!((report.schedules, report.violations), (20, 0), "{:?}", report.first_violation);
+        let wrong = Ending { posted: vec![], ..right };
+        assert_eq!(explore(&setup, &wrong, 0, 20, false).violations, 20);
+    }
+}
