@@ -35,7 +35,7 @@ mod readme {}
 #[doc = include_str!("../docs/add-an-engine.md")]
 mod add_an_engine {}
 
-pub use dpa_model::{Hints, NicConfig, SendError, Wait};
+pub use dpa_model::{Hints, NicConfig, SendError, SendResult, Wait};
 pub use dpamatch_vocabulary::{
     CommId, Envelope, OutOfRange, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass,
 };

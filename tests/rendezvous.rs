@@ -5,7 +5,7 @@ mod watchdog;
 
 use dpa_model::{
     CommId, Envelope, Event, Hints, Nic, NicConfig, Payload, Rank, RemoteData, SendError,
-    SendRequest, Tag,
+    SendRequest, SendResult, Tag,
 };
 use dpamatch::endpoint::{Communicator, Endpoint, EndpointConfig, MatchedMessage};
 use dpamatch::{SourceSel, TagSel};
@@ -36,7 +36,7 @@ fn forwarded(nic: &mut Nic) -> RemoteData {
     }
 }
 
-fn stopped(byte: u8) -> Option<Result<Vec<u8>, (SendError, Vec<u8>)>> {
+fn stopped(byte: u8) -> Option<SendResult> {
     Some(Err((SendError::Stopped, vec![byte; 100])))
 }
 

@@ -95,7 +95,7 @@ pub use ends::Pool;
 #[cfg(feature = "ends")]
 pub use ends::{
     CommandQueueFull, Data, Drain, Event, FeedError, Feeder, ForwardedRequest, HostPort, Payload,
-    RemoteData, RequestId, SendError, SendRequest, Sender, TakenMessage,
+    RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, TakenMessage,
 };
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub use fault::{Fault, choose as choose_fault};

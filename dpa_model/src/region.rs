@@ -155,7 +155,7 @@ impl Regions {
             }
         };
         let region = self.region(index);
-        let generation = (region.state.load(Relaxed) >> STATUS_BITS) + 1 & u64::from(u32::MAX);
+        let generation = ((region.state.load(Relaxed) >> STATUS_BITS) + 1) & u64::from(u32::MAX);
         // SAFETY: G1: this thread owns the region; Acquire in `take_free` ordered it after whoever
         // used it last.
         unsafe { region.bytes.write(|slot| *slot = bytes) };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dpa_model::{SendError, Sender, Wait};
+use dpa_model::{SendError, SendResult, Sender, Wait};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::base::Endpoint;
@@ -222,7 +222,7 @@ impl SendRequest {
     /// # Errors
     /// [`SendError::Stopped`] if the endpoint went away first, [`SendError::NotReceived`] if it gave
     /// the message up; inside the result, with the buffer.
-    pub fn test(&mut self) -> Option<Result<Vec<u8>, (SendError, Vec<u8>)>> {
+    pub fn test(&mut self) -> Option<SendResult> {
         match &mut self.0 {
             State::Copied(buffer) => buffer.take().map(Ok),
             State::Exposed(request) => request.test(),
@@ -234,7 +234,7 @@ impl SendRequest {
     ///
     /// # Errors
     /// As [`test`](Self::test).
-    pub fn wait(self) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
+    pub fn wait(self) -> SendResult {
         match self.0 {
             State::Copied(buffer) => Ok(buffer.unwrap_or_default()),
             State::Exposed(request) => request.wait(),
@@ -269,7 +269,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// As [`SendRequest::test`].
-    pub fn wait_send(&mut self, mut request: SendRequest) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
+    pub fn wait_send(&mut self, mut request: SendRequest) -> SendResult {
         self.wait_until(|_| request.test())
             .unwrap_or_else(|Stopped| Err((SendError::Stopped, Vec::new())))
     }

@@ -45,7 +45,8 @@ impl Drain {
         let arrivals = &shared.arrivals;
         let ready = || arrivals.ring.stamp_if_ready(position).is_some();
         // One more look after the release, as in `HostPort::poll`.
-        if !ready() && !(release(arrivals, &mut self.released, position) && ready()) {
+        let there = ready() || release(arrivals, &mut self.released, position) && ready();
+        if !there {
             return None;
         }
         // SAFETY: just seen ready; released below or later.

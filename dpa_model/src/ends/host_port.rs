@@ -343,7 +343,8 @@ impl HostPort {
         let ready = |port: &Self| port.shared.completions.stamp_if_ready(position).is_some();
         // What was read is given back, and that may be what the NIC waits for: so one more look. A
         // poll that fails has then had no effect since its last look, see `Wait::pause`.
-        if !ready(self) && !(self.give_back() && ready(self)) {
+        let there = ready(self) || self.give_back() && ready(self);
+        if !there {
             return false;
         }
         self.results_head += 1;

@@ -26,4 +26,4 @@ pub use feeder::{FeedError, Feeder};
 pub use host_port::HostPort;
 #[cfg(feature = "std")]
 pub use pool::Pool;
-pub use sender::{SendError, SendRequest, Sender};
+pub use sender::{SendError, SendRequest, SendResult, Sender};

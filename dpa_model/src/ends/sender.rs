@@ -246,6 +246,9 @@ impl Sender {
     }
 }
 
+/// How a rendezvous send ended: its buffer back, with the reason if nobody received it.
+pub type SendResult = Result<Vec<u8>, (SendError, Vec<u8>)>;
+
 /// A rendezvous message on its way. Dropped before the end, the message is still delivered; its
 /// buffer is then not given back.
 #[derive(Debug)]
@@ -261,7 +264,7 @@ impl SendRequest {
     /// # Errors
     /// [`SendError::Stopped`] if the receiver went away first, [`SendError::NotReceived`] if it
     /// gave the message up; inside the result, with the buffer.
-    pub fn test(&mut self) -> Option<Result<Vec<u8>, (SendError, Vec<u8>)>> {
+    pub fn test(&mut self) -> Option<SendResult> {
         if self.done {
             return None;
         }
@@ -287,7 +290,7 @@ impl SendRequest {
     ///
     /// # Errors
     /// As [`test`](Self::test).
-    pub fn wait(mut self) -> Result<Vec<u8>, (SendError, Vec<u8>)> {
+    pub fn wait(mut self) -> SendResult {
         let mut wait = Wait::new();
         while !self.done {
             if let Some(result) = self.test() {
