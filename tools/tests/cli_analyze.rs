@@ -357,7 +357,7 @@ fn wrong_arguments_and_missing_files_have_their_exit_codes() {
         code(&["analyze", &archive("minife-16"), &archive("minife-16"), "--pairs", "x"]);
     assert_eq!((two, message.trim_end()), (Some(2), "dpamatch: --pairs goes with one trace"));
     assert_eq!(code(&["analyze", &archive("minife-16"), "--bins", "0"]).0, Some(2));
-    assert_eq!(code(&["analyze", &archive("minife-16"), "--handlers", "65"]).0, Some(2));
+    assert_eq!(code(&["analyze", &archive("minife-16"), "--handlers", "257"]).0, Some(2));
     let (missing, message) = code(&["analyze", "no/such/trace"]);
     assert_eq!(missing, Some(1));
     assert!(message.contains("no/such/trace"), "{message}");

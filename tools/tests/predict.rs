@@ -233,18 +233,18 @@ fn what_if_asks_all_questions() {
         "",
     ));
     for (question, answers) in [
-        ("early booking check (O27)", 4),
-        ("inline hashes (O26)", 2),
-        ("removal (O28)", 3),
-        ("fast path (S8)", 4),
+        ("early booking check", 4),
+        ("inline hashes", 2),
+        ("removal", 3),
+        ("fast path", 4),
         ("bins", 4),
         ("placement", 2),
-        ("blocks (S1)", 2),
+        ("blocks", 2),
         ("barrier", 2),
         ("boundary", 2),
         ("overlap", 3),
     ] {
-        let rows = output.lines().filter(|line| line.starts_with(question)).count();
+        let rows = output.lines().filter(|line| line.split(',').next() == Some(question)).count();
         assert_eq!(rows, 2 * answers, "{question}: {output}");
     }
     assert!(

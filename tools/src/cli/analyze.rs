@@ -66,9 +66,9 @@ pub(super) struct Args {
     /// Engines to run the order through as well, or all
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engine_names())]
     engine: Vec<String>,
-    /// Numbers of handlers for which the paths of optimistic matching are worked out, 1 to 64 each
+    /// Numbers of handlers for which the paths of optimistic matching are worked out, 1 to 256 each
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64",
-          value_parser = clap::value_parser!(u32).range(1..=64))]
+          value_parser = clap::value_parser!(u32).range(1..=256))]
     sweep: Vec<u32>,
     /// Write the matching into this file, in world ranks
     #[arg(long, value_name = "FILE")]

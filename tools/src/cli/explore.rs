@@ -30,7 +30,7 @@ fallback seldom do, since the stream's order is fixed. Those are for the models,
 Exit code: 0 if every schedule gave the oracle's result, 3 if one did not, 2 if the input is wrong.
 
 Examples:
-  dpamatch explore --example x5                      many schedules of the worked example X5: which paths occur
+  dpamatch explore --example x5                      many schedules of the example x5: which paths occur
   dpamatch explore --example x5 --story 7            schedule 7, step by step
   dpamatch explore --example x5 --fault forcing-ignored   the first schedule that goes wrong without the forcing rule
   dpamatch explore --fault list                      the rules, each with what is then broken
