@@ -42,8 +42,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
-// The far sides of the queues are called by the ends alone, or by what a port puts in their place.
-#![cfg_attr(not(feature = "ends"), allow(dead_code))]
+#![cfg_attr(
+    not(feature = "ends"),
+    expect(dead_code, reason = "the far sides of the queues wait for what a port puts there")
+)]
 
 extern crate alloc;
 

@@ -1,0 +1,71 @@
+//! Names of requests and NICs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+use crate::{Nic, NicConfig};
+
+const COMM: CommId = CommId(0);
+
+fn anything() -> Selector {
+    Selector { source: SourceSel::Any, tag: TagSel::Any }
+}
+
+/// A NIC with room for one receive.
+fn nic() -> Nic {
+    let mut nic = Nic::new(&NicConfig { receives: 1, ..NicConfig::default() }).unwrap();
+    nic.host.create(COMM, 1, Hints::default(), 0).unwrap();
+    nic.leader.round(1);
+    assert!(matches!(nic.host.poll(), Some(Event::Created { offloaded: true, .. })));
+    nic
+}
+
+fn post(nic: &mut Nic) -> RequestId {
+    let request = nic.host.post(COMM, anything(), vec![7; 8], 0).unwrap();
+    nic.leader.round(1);
+    request
+}
+
+fn forwarded(nic: &mut Nic) -> ForwardedRequest {
+    post(nic);
+    post(nic);
+    match nic.host.poll() {
+        Some(Event::PostForwarded { request }) => request,
+        other => panic!("there is room for one receive: {other:?}"),
+    }
+}
+
+#[test]
+fn a_handle_of_an_ended_nic_is_never_taken_for_one_of_a_later_nic() {
+    let stale = forwarded(&mut nic());
+    // Later NICs have the memory, and so the addresses, of earlier ones.
+    for _ in 0..50 {
+        let mut later = nic();
+        let fresh = forwarded(&mut later);
+        assert_eq!(fresh.id(), stale.id(), "the names are the same");
+        let stale = ForwardedRequest { request: stale.request, nic: stale.nic };
+        let withdrawn = catch_unwind(AssertUnwindSafe(|| later.host.withdraw(stale)));
+        assert!(withdrawn.is_err(), "the buffer of another receive");
+        assert_eq!(later.host.withdraw(fresh), [7; 8]);
+    }
+}
+
+#[test]
+fn a_stale_request_names_nothing() {
+    let mut nic = nic();
+    let old = post(&mut nic);
+    nic.host.cancel(old, 0).unwrap();
+    nic.leader.round(1);
+    assert!(matches!(nic.host.poll(), Some(Event::Cancelled { request, .. }) if request == old));
+    let new = post(&mut nic);
+    assert_eq!((new.slot(), nic.host.describe(old)), (old.slot(), None));
+    nic.host.cancel(old, 0).unwrap();
+    nic.leader.round(1);
+    let answer = nic.host.poll();
+    assert!(matches!(answer, Some(Event::CancelForwarded { request, .. }) if request == old));
+    // The last generation of a slot is its last receive.
+    nic.host.slots[new.slot()].generation = u32::MAX;
+    let last = RequestId(u64::from(u32::MAX) << 32 | new.slot() as u64);
+    assert_eq!(nic.host.end(last), [7; 8]);
+    assert_ne!(post(&mut nic).slot(), last.slot());
+}
