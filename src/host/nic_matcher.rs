@@ -29,9 +29,6 @@ impl std::fmt::Debug for NicMatcher {
     }
 }
 
-/// Longest payload that is made up for a message; matching never depends on it.
-pub const PAYLOAD_BYTES_MAX: u64 = 64 * 1024;
-
 /// A failure of the emulated NIC that the run noticed.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -9,7 +9,8 @@ use dpa_model::{
 };
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
-use super::nic_matcher::{NicMatcher, NicRunError, PAYLOAD_BYTES_MAX};
+use super::made_up::{PAYLOAD_BYTES_MAX, payload};
+use super::nic_matcher::{NicMatcher, NicRunError};
 use super::software::{Done, Software, Taken, fill};
 use crate::engine::{MsgId, RecvId};
 use crate::stream::{Event, Outcome, ProbeId};
@@ -60,10 +61,6 @@ pub(super) struct Run {
 
 /// Bytes of every receive's buffer unless the stream says otherwise.
 const BUFFER_BYTES: usize = 64;
-
-fn payload_byte(msg: MsgId, index: usize) -> u8 {
-    (msg.0.wrapping_mul(31).wrapping_add(index as u64 * 7) >> 2) as u8
-}
 
 impl Run {
     pub(super) fn start(matcher: &NicMatcher) -> Result<Self, NicRunError> {
@@ -206,7 +203,7 @@ impl Run {
         let envelope = Envelope { comm: self.comm(envelope.comm, sink)?, ..envelope };
         let eager = self.eager_limit.max(dpa_model::INLINE_BYTES);
         let length = bytes.min(PAYLOAD_BYTES_MAX) as usize;
-        let mut payload: Vec<u8> = (0..length).map(|index| payload_byte(msg, index)).collect();
+        let mut payload = payload(msg, length).to_vec();
         self.messages.insert(self.arrivals, (msg, envelope));
         loop {
             let stamp = self.port.commands_counted();
@@ -438,8 +435,7 @@ impl Run {
     /// Compares delivered bytes with those that were sent.
     fn check(&mut self, msg: MsgId, buffer: &[u8], message: Message) -> Result<(), NicRunError> {
         let delivered = &buffer[..buffer.len().min(message.length as usize)];
-        let right =
-            delivered.iter().enumerate().all(|(index, &byte)| byte == payload_byte(msg, index));
+        let right = delivered == payload(msg, delivered.len());
         if right { Ok(()) } else { Err(NicRunError::Payload(msg.0)) }
     }
 }
