@@ -1,5 +1,7 @@
 //! A communicator comes back from software although its receives never run out (S20).
 
+mod watchdog;
+
 use std::collections::VecDeque;
 
 use dpa_model::{NicConfig, Options};
@@ -31,6 +33,7 @@ fn steady(endpoint: &mut Endpoint, world: &Communicator, messages: u64) {
 
 #[test]
 fn a_communicator_with_receives_in_software_comes_back() {
+    let _dog = watchdog::on("an endpoint: a communicator comes back from software");
     for drive in [Drive::Caller, Drive::threads()] {
         let options = Options { log_order: true, ..Options::default() };
         let nic = NicConfig { receives: 8, options, ..NicConfig::default() };

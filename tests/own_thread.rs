@@ -1,5 +1,7 @@
 //! The endpoint's own thread in calls that wait.
 
+mod watchdog;
+
 use dpa_model::{NicConfig, Options};
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::{Hints, Rank, SendError, SourceSel, Tag, TagSel};
@@ -20,6 +22,7 @@ fn small(drive: Drive) -> Endpoint {
 
 #[test]
 fn a_sender_does_not_wait_for_its_own_thread() {
+    let _dog = watchdog::on("an endpoint: a sender does not wait for its own thread");
     for drive in [Drive::Caller, Drive::threads()] {
         for length in [8, 60, 100] {
             let mut endpoint = small(drive.clone());
@@ -50,8 +53,39 @@ fn a_sender_does_not_wait_for_its_own_thread() {
     }
 }
 
+/// However long the endpoint's thread does something else.
+#[test]
+fn a_sender_waits_for_another_thread() {
+    let _dog = watchdog::on("an endpoint: a sender waits for another thread");
+    // More than a sender that is alone waits.
+    const POLLS: u64 = 1000;
+    for drive in [Drive::Caller, Drive::threads()] {
+        let mut endpoint = small(drive);
+        let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let mut peer = endpoint.sender(&world, Rank::default());
+        let mut sent = 0;
+        while peer.try_send(Tag::default(), b"full").is_ok() {
+            sent += 1;
+        }
+        let full = |endpoint: &Endpoint| endpoint.counts().0.send_queue_full;
+        let before = full(&endpoint);
+        let other = std::thread::spawn(move || {
+            (0..100).try_for_each(|_| peer.send(Tag::default(), b"full"))
+        });
+        while full(&endpoint) < before + POLLS && !other.is_finished() {
+            std::thread::yield_now();
+        }
+        for _ in 0..sent + 100 {
+            let received = endpoint.recv(&world, SourceSel::Any, TagSel::Any, vec![0; 4]);
+            assert_eq!(received.expect("received").bytes(), b"full");
+        }
+        assert_eq!(other.join().expect("no panic"), Ok(()));
+    }
+}
+
 #[test]
 fn calls_for_several_requests_end_when_there_is_nothing_to_wait_for() {
+    let _dog = watchdog::on("an endpoint: calls for several requests end");
     let mut endpoint = small(Drive::Caller);
     let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
     let mut peer = endpoint.sender(&world, Rank::default());
