@@ -160,18 +160,24 @@ impl Target {
     }
 }
 
+/// A receive that the host posts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Post {
+    /// The host's name for it.
+    pub(crate) request: u64,
+    pub(crate) comm: CommId,
+    pub(crate) target: Target,
+    pub(crate) buffer: HostAddress,
+    /// Length of the buffer in bytes.
+    pub(crate) capacity: u32,
+}
+
 /// What the host tells the NIC (O23).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Command {
     #[default]
     None,
-    Post {
-        request: u64,
-        comm: CommId,
-        target: Target,
-        buffer: HostAddress,
-        capacity: u32,
-    },
+    Post(Post),
     Cancel {
         request: u64,
         comm: CommId,
@@ -213,13 +219,7 @@ pub(crate) enum Command {
         receives: u32,
     },
     /// A receive that goes with the offer before it.
-    Return {
-        request: u64,
-        comm: CommId,
-        target: Target,
-        buffer: HostAddress,
-        capacity: u32,
-    },
+    Return(Post),
 }
 
 /// What the NIC tells the host; positions on the ring are in the order of matching.

@@ -182,17 +182,6 @@ impl<'a, T> Run<'a, T> {
         unsafe { self.slots.get_unchecked(index) }
     }
 
-    /// The same positions without the borrow.
-    ///
-    /// # Safety
-    /// The ring lives as long as the result.
-    #[inline(always)]
-    pub(crate) unsafe fn detach<'b>(self) -> Run<'b, T> {
-        let Self { slots, depth, first } = self;
-        // SAFETY: the caller's promise.
-        Run { slots: unsafe { &*core::ptr::from_ref(slots) }, depth, first }
-    }
-
     /// As [`Ring::stamp_if_ready`].
     #[inline(always)]
     pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {

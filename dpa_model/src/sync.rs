@@ -103,16 +103,6 @@ impl<'a, T> Peek<'a, T> {
     pub(crate) fn constant(value: &'a T) -> Self {
         Self(value)
     }
-
-    /// The same look without the borrow.
-    ///
-    /// # Safety
-    /// The cell lives as long as the result.
-    #[inline(always)]
-    pub(crate) unsafe fn detach<'b>(self) -> Peek<'b, T> {
-        // SAFETY: the caller's promise.
-        Peek(unsafe { &*core::ptr::from_ref(self.0) })
-    }
 }
 
 #[cfg(not(dpamatch_loom))]
@@ -133,14 +123,6 @@ impl<'a, T> Peek<'a, T> {
 
     pub(crate) fn constant(value: &'a T) -> Self {
         Self::Constant(value)
-    }
-
-    pub(crate) unsafe fn detach<'b>(self) -> Peek<'b, T> {
-        match self {
-            Self::Cell(cell) => Peek::Cell(cell),
-            // SAFETY: the caller's promise.
-            Self::Constant(value) => Peek::Constant(unsafe { &*core::ptr::from_ref(value) }),
-        }
     }
 }
 

@@ -1,16 +1,17 @@
 //! Commands of the host, executed in their order (S12).
 
-use super::leader::Leader;
+use super::Boundary;
 use crate::communicator::{Communicator, Home};
 use crate::config::{BINS_MAX, Order};
 use crate::descriptor::{NIL, Posted, state};
 use crate::index::CommView;
 use crate::matching::deliver_stored;
-use crate::message::{Command, Completion, HostAddress, Protocol, Target};
+use crate::message::{Command, Completion, HostAddress, Post, Protocol, Target};
+use crate::nic::Shared;
 use crate::region::RegionKey;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
-use crate::{ClassSet, CommId, Hints, WildcardClass};
+use crate::{ClassSet, CommId, Hints};
 
 /// What became of the commands that were due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,16 +22,15 @@ pub(super) struct Admitted {
     pub(super) held_up: bool,
 }
 
-impl Leader {
+impl Boundary {
     /// Executes the commands that are due; at most one queue's length, so that arrivals are not
     /// starved. Says whether there were any, and whether one that was due had to wait.
     #[inline(never)]
-    pub(super) fn admit(&mut self) -> Admitted {
+    pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
         let first = self.commands_head;
-        let commands = &self.shared.commands;
-        // SAFETY: the ring lives as long as the leader.
-        let run = unsafe { commands.run(first).detach() };
-        let stamped = self.shared.options.order == Order::Stamped;
+        let commands = &nic.commands;
+        let run = commands.run(first);
+        let stamped = nic.options.order == Order::Stamped;
         let most = commands.depth() as usize;
         let (mut admitted, mut held_up) = (0, false);
         while admitted < most {
@@ -38,98 +38,93 @@ impl Leader {
             if stamped && stamp > self.arrivals_head {
                 break;
             }
-            if self.results_room(1) == 0 {
-                self.shared.boundary_counters.ring_full.add(1);
+            if self.results_room(nic, 1) == 0 {
+                nic.boundary_counters.ring_full.add(1);
                 held_up = true;
                 break;
             }
             if fault!(CommandReleasedEarly) {
-                self.shared.commands.release(run.position(admitted) + 1);
+                nic.commands.release(run.position(admitted) + 1);
             }
             // Read where it lies: copying a command costs more than executing the commonest one.
             // SAFETY: seen ready, and released only below.
             let command = unsafe { run.peek(admitted) };
             if fault!(CommandReleasedInUse) {
-                self.shared.commands.release(run.position(admitted) + 1);
+                nic.commands.release(run.position(admitted) + 1);
             }
             admitted += 1;
             step!(CommandBegins);
             match *command {
-                Command::Post { request, comm, ref target, buffer, capacity } => {
+                Command::Post(ref post) => {
                     self.commands_done += 1;
-                    self.post(request, comm, target, buffer, capacity);
+                    self.post(nic, post);
                 }
                 Command::HandBack { comm, forwarded, receives } => {
-                    self.hand_back(comm, forwarded, receives);
+                    self.hand_back(nic, comm, forwarded, receives);
                 }
-                Command::Return { request, comm, ref target, buffer, capacity } => {
-                    self.take_back(request, comm, target, buffer, capacity);
-                }
-                Command::Discard { entry } => self.discard(entry),
+                Command::Return(ref post) => self.take_back(nic, post),
+                Command::Discard { entry } => self.discard(nic, entry),
                 other => {
                     self.commands_done += 1;
-                    self.execute(other);
+                    self.execute(nic, other);
                 }
             }
             step!(BoundaryEnds);
         }
         if admitted > 0 {
             self.commands_head = run.position(admitted);
-            self.shared.commands.release(self.commands_head);
-            self.shared.boundary_counters.commands.add(admitted as u64);
+            nic.commands.release(self.commands_head);
+            nic.boundary_counters.commands.add(admitted as u64);
         }
         Admitted { any: admitted > 0, held_up }
     }
 
     /// Every command but the commonest.
     #[inline(never)]
-    fn execute(&mut self, command: Command) {
+    fn execute(&mut self, nic: &Shared, command: Command) {
         match command {
             Command::None
-            | Command::Post { .. }
+            | Command::Post(_)
             | Command::HandBack { .. }
-            | Command::Return { .. }
+            | Command::Return(_)
             | Command::Discard { .. } => {}
-            Command::Cancel { request, comm, target } => self.cancel(request, comm, &target),
+            Command::Cancel { request, comm, target } => self.cancel(nic, request, comm, &target),
             Command::Probe { request, comm, target, take } => {
-                self.probe(request, comm, &target, take)
+                self.probe(nic, request, comm, &target, take)
             }
             Command::Receive { request, entry, buffer, capacity } => {
-                self.receive_stored(request, entry, buffer, capacity);
+                self.receive_stored(nic, request, entry, buffer, capacity);
             }
             Command::Create { request, comm, bins, hints } => {
-                self.create(request, comm, bins, hints)
+                self.create(nic, request, comm, bins, hints)
             }
-            Command::Free { request, comm } => self.free(request, comm),
+            Command::Free { request, comm } => self.free(nic, request, comm),
         }
     }
 
     /// A post (O22, S20): the unexpected messages first, then the posted queue, else the host.
-    fn post(
-        &mut self,
-        request: u64,
-        comm: CommId,
-        target: &Target,
-        buffer: HostAddress,
-        capacity: u32,
-    ) {
-        let counters = &self.shared.boundary_counters;
+    fn post(&mut self, nic: &Shared, post: &Post) {
+        let counters = &nic.boundary_counters;
         counters.posts.add(1);
+        let comm = post.comm.0;
         let Some(control) =
-            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
+            self.comms.get_mut(comm as usize).filter(|control| control.home != Home::Absent)
         else {
-            return self.forward_post(request, comm);
+            return self.forward_post(nic, post);
         };
-        if !control.allowed.contains(target.class) {
-            return self.report(Completion::Refused { request });
+        if !control.allowed.contains(post.target.class) {
+            return self.report(nic, Completion::Refused { request: post.request });
         }
         if fault!(LabelTooEarly) {
-            control.label(target);
+            control.label(&post.target);
         }
         if control.unexpected > 0
-            && let Some(found) = find_unexpected(&mut self.unexpected, control, target)
+            && let Some(found) = find_unexpected(&mut self.unexpected, control, &post.target)
         {
-            return self.deliver_late(request, comm, found, buffer, capacity);
+            counters.posts_late.add(1);
+            step!(TakenLate { entry: found });
+            self.unlink_unexpected(comm, found);
+            return self.receive_stored(nic, post.request, found, post.buffer, post.capacity);
         }
         // Labels and tables go on to the host in order: once one post was refused, all later ones
         // are (S20).
@@ -143,33 +138,26 @@ impl Leader {
                 control.home = Home::Fallback;
                 counters.fallback_receives.add(1);
             }
-            return self.forward_post(request, comm);
+            return self.forward_post(nic, post);
         };
-        self.enter(request, comm, target, buffer, capacity, receive);
-        self.shared.boundary_counters.posts_admitted.add(1);
-        if self.shared.options.log_order {
-            self.report(Completion::Admitted { request });
+        self.enter(nic, post, receive);
+        counters.posts_admitted.add(1);
+        if nic.options.log_order {
+            self.report(nic, Completion::Admitted { request: post.request });
         }
     }
 
     /// Puts a receive at the end of the posted queue.
     #[inline(always)]
-    fn enter(
-        &mut self,
-        request: u64,
-        comm: CommId,
-        target: &Target,
-        buffer: HostAddress,
-        capacity: u32,
-        receive: u32,
-    ) {
-        let counters = &self.shared.boundary_counters;
+    fn enter(&mut self, nic: &Shared, post: &Post, receive: u32) {
+        let counters = &nic.boundary_counters;
+        let &Post { request, comm, target, buffer, capacity } = post;
+        let Target { class, source, tag, hash } = target;
         let control = &mut self.comms[comm.0 as usize];
-        let &Target { class, source, tag, hash } = target;
-        let (label, place) = control.label(target);
+        let (label, place) = control.label(&target);
         let bin = control.view.bin(class, hash);
         let (source, tag) = (source.get(), tag.get());
-        let descriptor = &self.shared.receives[receive as usize];
+        let descriptor = &nic.receives[receive as usize];
         debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
         // SAFETY: the descriptor was free and no block is running (D1).
         unsafe {
@@ -179,55 +167,47 @@ impl Leader {
         }
         // The bookings of its last life: its handlers are long done.
         descriptor.booking.store(0, Relaxed);
-        if let Some(far) = self.shared.far_bits.get(receive as usize) {
+        if let Some(far) = nic.far_bits.get(receive as usize) {
             far.clear();
         }
         step!(Posted { request, bin, receive });
         descriptor.state.store(state::POSTED, Relaxed);
-        if self.shared.bins[bin as usize].append(&self.shared.receives, receive) {
+        if nic.bins[bin as usize].append(&nic.receives, receive) {
             counters.collisions.add(1);
         }
         counters.posted_high.raise(self.free_receives.used() as u64);
         control.posted[class as usize] += 1;
         if control.posted[class as usize] == 1 {
             control.view.classes = control.classes();
-            self.set_view(comm.0);
+            self.set_view(nic, comm.0);
         }
     }
 
     #[cold]
-    fn forward_post(&mut self, request: u64, comm: CommId) {
-        self.shared.boundary_counters.posts_forwarded.add(1);
-        self.count_forwarded(comm.0);
-        self.report(Completion::PostForwarded { request });
-    }
-
-    #[inline(always)]
-    fn deliver_late(
-        &mut self,
-        request: u64,
-        comm: CommId,
-        found: u32,
-        buffer: HostAddress,
-        capacity: u32,
-    ) {
-        self.shared.boundary_counters.posts_late.add(1);
-        step!(TakenLate { entry: found });
-        self.unlink_unexpected(comm.0, found);
-        self.receive_stored(request, found, buffer, capacity);
+    fn forward_post(&mut self, nic: &Shared, post: &Post) {
+        nic.boundary_counters.posts_forwarded.add(1);
+        self.count_forwarded(post.comm.0);
+        self.report(nic, Completion::PostForwarded { request: post.request });
     }
 
     /// Delivers a message that is in no chain any more, and gives its memory back.
     #[inline(always)]
-    fn receive_stored(&mut self, request: u64, entry: u32, buffer: HostAddress, capacity: u32) {
-        deliver_stored(&self.shared, &self.unexpected, entry, buffer, capacity);
+    fn receive_stored(
+        &mut self,
+        nic: &Shared,
+        request: u64,
+        entry: u32,
+        buffer: HostAddress,
+        capacity: u32,
+    ) {
+        deliver_stored(nic, &self.unexpected, entry, buffer, capacity);
         self.unexpected.free(entry);
         let message = &self.unexpected.entry(entry).message;
         let position = self.results_tail;
         self.results_tail += 1;
         // SAFETY: as in `report`; written in place, because this is the commonest of its results.
         unsafe {
-            self.shared.completions.fill(position, 0, |slot| {
+            nic.completions.fill(position, 0, |slot| {
                 *slot = Completion::Received { request, message: *message, late: true };
             });
         }
@@ -235,27 +215,27 @@ impl Leader {
 
     /// Gives the memory of a message back that is in no chain any more and nobody will receive.
     #[cold]
-    fn discard(&mut self, entry: u32) {
+    fn discard(&mut self, nic: &Shared, entry: u32) {
         let held = self.unexpected.entry(entry);
         if held.protocol == Protocol::Rendezvous {
-            self.shared.regions.give_up(RegionKey(held.payload[0]));
+            nic.regions.give_up(RegionKey(held.payload[0]));
         }
         self.unexpected.free(entry);
     }
 
     /// Looks for the receive in the one chain where it can be.
-    fn cancel(&mut self, request: u64, comm: CommId, target: &Target) {
+    fn cancel(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target) {
         let Some(control) =
             self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
             self.count_forwarded(comm.0);
-            return self.report(Completion::CancelForwarded { request, comm });
+            return self.report(nic, Completion::CancelForwarded { request, comm });
         };
         let bin = control.view.bin(target.class, target.hash);
-        let mut current = self.shared.bins[bin as usize].head();
+        let mut current = nic.bins[bin as usize].head();
         while current != NIL {
             step!(LinkRead { receive: current });
-            let descriptor = &self.shared.receives[current as usize];
+            let descriptor = &nic.receives[current as usize];
             // SAFETY: the boundary (D1).
             if unsafe { descriptor.posted() }.request == request
                 && descriptor.state.load(Relaxed) == state::POSTED
@@ -272,27 +252,27 @@ impl Leader {
                 }
                 _ => Completion::TooLate { request },
             };
-            return self.report(result);
+            return self.report(nic, result);
         }
         if !fault!(CancelKeepsSequence) {
-            self.split_sequence(comm.0, current);
+            self.split_sequence(nic, comm.0, current);
         }
-        self.shared.receives[current as usize].state.store(state::CONSUMED, Relaxed);
-        self.recycle(comm.0, current);
-        self.shared.boundary_counters.cancelled.add(1);
-        self.report(Completion::Cancelled { request });
+        nic.receives[current as usize].state.store(state::CONSUMED, Relaxed);
+        self.recycle(nic, comm.0, current);
+        nic.boundary_counters.cancelled.add(1);
+        self.report(nic, Completion::Cancelled { request });
     }
 
     /// A cancel leaves a gap in the labels: the later receives of its sequence become another
     /// sequence (S11).
-    fn split_sequence(&mut self, comm: u32, receive: u32) {
+    fn split_sequence(&mut self, nic: &Shared, comm: u32, receive: u32) {
         self.comms[comm as usize].end_sequence();
         // SAFETY: the boundary (D1).
-        let cancelled = unsafe { self.shared.receives[receive as usize].posted() };
+        let cancelled = unsafe { nic.receives[receive as usize].posted() };
         let mut began = None;
-        let mut current = self.shared.receives[receive as usize].next.load(Relaxed);
+        let mut current = nic.receives[receive as usize].next.load(Relaxed);
         while current != NIL {
-            let descriptor = &self.shared.receives[current as usize];
+            let descriptor = &nic.receives[current as usize];
             // SAFETY: the boundary (D1).
             let later = unsafe { descriptor.posted() };
             if later.sequence() != cancelled.sequence() {
@@ -305,14 +285,14 @@ impl Leader {
         }
     }
 
-    fn probe(&mut self, request: u64, comm: CommId, target: &Target, take: bool) {
+    fn probe(&mut self, nic: &Shared, request: u64, comm: CommId, target: &Target, take: bool) {
         let Some(control) =
             self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
-            return self.report(Completion::ProbeForwarded { request, take });
+            return self.report(nic, Completion::ProbeForwarded { request, take });
         };
         if !control.allowed.contains(target.class) {
-            return self.report(Completion::Refused { request });
+            return self.report(nic, Completion::Refused { request });
         }
         let home = control.home;
         let found = match control.unexpected {
@@ -324,23 +304,26 @@ impl Leader {
                 Home::Fallback => Completion::ProbeForwarded { request, take },
                 _ => Completion::Probed { request, found: None },
             };
-            return self.report(result);
+            return self.report(nic, result);
         };
         let message = self.unexpected.entry(found).message;
         if take && !fault!(ProbeKeepsTaken) {
             self.unlink_unexpected(comm.0, found);
         }
-        self.report(Completion::Probed { request, found: Some((message, take.then_some(found))) });
+        self.report(
+            nic,
+            Completion::Probed { request, found: Some((message, take.then_some(found))) },
+        );
     }
 
-    fn create(&mut self, request: u64, comm: CommId, bins: u32, hints: Hints) {
+    fn create(&mut self, nic: &Shared, request: u64, comm: CommId, bins: u32, hints: Hints) {
         let known =
             self.comms.get(comm.0 as usize).is_some_and(|control| control.home == Home::Absent);
         let fits = known && (1..=BINS_MAX as u32).contains(&bins);
         let base = if fits { self.room.take(bins) } else { None };
         let Some(base) = base else {
-            self.shared.boundary_counters.fallback_tables.add(1);
-            return self.report(Completion::Created { request, offloaded: false });
+            nic.boundary_counters.fallback_tables.add(1);
+            return self.report(nic, Completion::Created { request, offloaded: false });
         };
         let control = &mut self.comms[comm.0 as usize];
         let forwarded = control.forwarded;
@@ -350,30 +333,30 @@ impl Leader {
         let view =
             CommView { base, bins, classes: ClassSet::EMPTY, overtaking: hints.allow_overtaking };
         *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
-        self.set_view(comm.0);
-        self.report(Completion::Created { request, offloaded: true });
+        self.set_view(nic, comm.0);
+        self.report(nic, Completion::Created { request, offloaded: true });
     }
 
-    fn free(&mut self, request: u64, comm: CommId) {
+    fn free(&mut self, nic: &Shared, request: u64, comm: CommId) {
         let Some(control) =
             self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
-            return self.report(Completion::Freed { request, busy: false });
+            return self.report(nic, Completion::Freed { request, busy: false });
         };
         if !control.is_empty() {
-            return self.report(Completion::Freed { request, busy: true });
+            return self.report(nic, Completion::Freed { request, busy: true });
         }
         let base = control.view.base;
         *control = Communicator::absent(control.forwarded);
         self.room.give(base);
-        self.set_view(comm.0);
-        self.report(Completion::Freed { request, busy: false });
+        self.set_view(nic, comm.0);
+        self.report(nic, Completion::Freed { request, busy: false });
     }
 
     /// Ends a fallback if the host has seen everything that was sent on to it, and the receives that
     /// it still holds fit (S20). They are younger than all that is on the NIC, and have looked at
     /// its messages.
-    fn hand_back(&mut self, comm: CommId, forwarded: u64, receives: u32) {
+    fn hand_back(&mut self, nic: &Shared, comm: CommId, forwarded: u64, receives: u32) {
         let free = self.free_receives.count();
         self.taking_back = false;
         if let Some(control) = self.comms.get_mut(comm.0 as usize)
@@ -383,34 +366,21 @@ impl Leader {
         {
             control.home = Home::Nic;
             self.taking_back = true;
-            self.shared.boundary_counters.resumed.add(1);
-            return self.report(Completion::Resumed { comm });
+            nic.boundary_counters.resumed.add(1);
+            return self.report(nic, Completion::Resumed { comm });
         }
-        self.report(Completion::Declined { comm });
+        self.report(nic, Completion::Declined { comm });
     }
 
     /// A receive that came with the last offer.
-    fn take_back(
-        &mut self,
-        request: u64,
-        comm: CommId,
-        target: &Target,
-        buffer: HostAddress,
-        capacity: u32,
-    ) {
+    fn take_back(&mut self, nic: &Shared, post: &Post) {
         if !self.taking_back {
             return;
         }
         let free = self.free_receives.take();
         debug_assert!(free.is_some(), "there were enough when the offer was taken");
         if let Some(receive) = free {
-            self.enter(request, comm, target, buffer, capacity, receive);
-        }
-    }
-
-    pub(super) fn count_forwarded(&mut self, comm: u32) {
-        if let Some(control) = self.comms.get_mut(comm as usize) {
-            control.forwarded += 1;
+            self.enter(nic, post, receive);
         }
     }
 
@@ -423,25 +393,15 @@ impl Leader {
 
     /// Makes a consumed receive free again, if that has not been done; between blocks, when no
     /// handler can stand on it (S17).
-    pub(super) fn recycle(&mut self, comm: u32, receive: u32) {
-        let descriptor = &self.shared.receives[receive as usize];
+    pub(super) fn recycle(&mut self, nic: &Shared, comm: u32, receive: u32) {
+        let descriptor = &nic.receives[receive as usize];
         // SAFETY: the boundary (D1).
         let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
         if descriptor.state.load(Relaxed) == state::CONSUMED {
-            self.shared.bins[bin as usize].unlink(&self.shared.receives, receive, NIL);
+            nic.bins[bin as usize].unlink(&nic.receives, receive, NIL);
         }
         self.free_receives.give(receive);
-        self.count_left(comm, class, 1);
-    }
-
-    /// So many receives of this class are no longer posted.
-    pub(super) fn count_left(&mut self, comm: u32, class: WildcardClass, count: usize) {
-        let control = &mut self.comms[comm as usize];
-        control.posted[class as usize] -= count as u32;
-        if control.posted[class as usize] == 0 {
-            control.view.classes = control.classes();
-            self.set_view(comm);
-        }
+        self.count_left(nic, comm, class, 1);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The end of a block: unexpected messages are stored in arrival order, consumed receives recycled,
 //! the queue's head moved on.
 
-use super::leader::Leader;
+use super::Boundary;
 use crate::block::BlockInfo;
 use crate::booking::HandlerSet;
 use crate::communicator::Home;
@@ -9,57 +9,68 @@ use crate::descriptor::NIL;
 use crate::hash::Hashes;
 use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
+use crate::nic::Shared;
 use crate::{InlineHashes, UnexpectedFull, WildcardClass};
 
-impl Leader {
-    /// After a block that this leader ran alone: its receives are unlinked and free already.
-    pub(super) fn finish_alone(&mut self, block: &BlockInfo, matched: Matched) {
+impl Boundary {
+    /// After a block that the leader ran alone: the receives that its handlers took are unlinked
+    /// and free already.
+    pub(super) fn finish_alone(
+        &mut self,
+        nic: &Shared,
+        block: &BlockInfo,
+        matched: Matched,
+        taken: &[u32],
+    ) {
+        let taken = &taken[..block.count];
         match matched {
             Matched::AllOf(comm) => {
-                self.free_receives.give_all(&self.scratch.receives()[..block.count]);
-                self.count_all_left(comm, block.count);
-                self.release(block, block.count);
+                self.free_receives.give_all(taken);
+                self.count_all_left(nic, comm, taken);
+                self.release(nic, block, block.count);
             }
-            Matched::Mixed => {
-                self.finish_each(block, |leader, handler| leader.scratch.receives()[handler]);
-            }
+            Matched::Mixed => self.finish_each(nic, block, |handler| taken[handler]),
         }
     }
 
     /// The receives of all handlers are no longer posted.
     #[inline]
-    fn count_all_left(&mut self, comm: u32, count: usize) {
+    fn count_all_left(&mut self, nic: &Shared, comm: u32, taken: &[u32]) {
         if let Some(class) = self.comms[comm as usize].view.classes.only() {
-            return self.count_left(comm, class, count);
+            return self.count_left(nic, comm, class, taken.len());
         }
         let mut left = [0; WildcardClass::ALL.len()];
-        for &receive in &self.scratch.receives()[..count] {
+        for &receive in taken {
             // SAFETY: the boundary (D1).
-            left[unsafe { self.shared.receives[receive as usize].posted.peek() }.class as usize] +=
-                1;
+            left[unsafe { nic.receives[receive as usize].posted.peek() }.class as usize] += 1;
         }
         for class in WildcardClass::ALL.into_iter().filter(|&class| left[class as usize] > 0) {
-            self.count_left(comm, class, left[class as usize]);
+            self.count_left(nic, comm, class, left[class as usize]);
         }
     }
 
     /// The block's entries are read and its first `results` results written; none come after those.
-    fn release(&mut self, block: &BlockInfo, results: usize) {
+    fn release(&mut self, nic: &Shared, block: &BlockInfo, results: usize) {
         self.results_tail += results as u64;
         self.arrivals_head += block.count as u64;
-        self.shared.arrivals.ring.release(self.arrivals_head);
+        nic.arrivals.ring.release(self.arrivals_head);
     }
 
     /// Recycles what was consumed and stores what was not matched; `taken` says which receive a
     /// handler took, or `NIL`.
-    pub(super) fn finish_each(&mut self, block: &BlockInfo, taken: impl Fn(&Self, usize) -> u32) {
+    pub(super) fn finish_each(
+        &mut self,
+        nic: &Shared,
+        block: &BlockInfo,
+        taken: impl Fn(usize) -> u32,
+    ) {
         // From the top, so that the free list hands them out in posting order again.
         for handler in (0..block.count).rev() {
-            let receive = taken(self, handler);
+            let receive = taken(handler);
             if receive != NIL {
                 step!(BoundaryBegins { handler });
                 step!(Recycled { receive });
-                self.recycle(self.comm_of(block, handler), receive);
+                self.recycle(nic, comm_of(nic, block, handler), receive);
                 step!(BoundaryEnds);
             }
         }
@@ -70,9 +81,9 @@ impl Leader {
         // In handler order, so every chain stays in arrival order (S14).
         for place in 0..block.count {
             let handler = if fault!(UnexpectedReversed) { block.count - 1 - place } else { place };
-            if taken(self, handler) == NIL {
+            if taken(handler) == NIL {
                 step!(BoundaryBegins { handler });
-                let tells = self.keep_unmatched(block, handler);
+                let tells = self.keep_unmatched(nic, block, handler);
                 step!(BoundaryEnds);
                 if !tells {
                     continue;
@@ -82,59 +93,45 @@ impl Leader {
             results = results.max(handler + 1);
         }
         // Between two blocks the store only shrinks, so it is fullest here.
-        let counters = &self.shared.boundary_counters;
+        let counters = &nic.boundary_counters;
         counters.unexpected.add((self.unexpected.used() - stored_before) as u64);
         counters.unexpected_high.raise(self.unexpected.used() as u64);
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
         for handler in 0..results {
-            if taken(self, handler) == NIL && !told.contains(handler) {
-                self.fill_result(block, handler, Completion::None);
+            if taken(handler) == NIL && !told.contains(handler) {
+                fill_result(nic, block, handler, Completion::None);
             }
         }
-        self.release(block, results);
-    }
-
-    fn fill_result(&self, block: &BlockInfo, handler: usize, result: Completion) {
-        // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its
-        // own to the boundary.
-        unsafe {
-            self.shared.completions.fill(block.results + handler as u64, 0, |slot| *slot = result)
-        };
-    }
-
-    fn comm_of(&self, block: &BlockInfo, handler: usize) -> u32 {
-        // SAFETY: the entry was seen ready and is released only at the end.
-        unsafe { self.shared.arrivals.ring.peek(block.first + handler as u64) }.envelope.comm.0
+        self.release(nic, block, results);
     }
 
     /// A message without a receive: into the unexpected store, or on to the host. Returns whether
     /// the host has to know.
     #[inline(always)]
-    fn keep_unmatched(&mut self, block: &BlockInfo, handler: usize) -> bool {
+    fn keep_unmatched(&mut self, nic: &Shared, block: &BlockInfo, handler: usize) -> bool {
         let position = block.first + handler as u64;
-        // SAFETY: the entry was seen ready and is released only after this; the ring lives as long
-        // as the leader.
-        let entry = unsafe { self.shared.arrivals.ring.peek(position).detach() };
-        if !self.store(&entry, position) {
-            self.forward(block, handler, &entry);
+        // SAFETY: the entry was seen ready and is released only after this.
+        let entry = unsafe { nic.arrivals.ring.peek(position) };
+        if !self.store(nic, &entry, position) {
+            self.forward(nic, block, handler, &entry);
             return true;
         }
-        if self.shared.options.log_order {
+        if nic.options.log_order {
             let message =
                 Message { arrival: position, envelope: entry.envelope, length: entry.length };
-            self.fill_result(block, handler, Completion::Unexpected { message });
+            fill_result(nic, block, handler, Completion::Unexpected { message });
         }
-        self.shared.options.log_order
+        nic.options.log_order
     }
 
     /// Stores a message, unless its communicator is not the NIC's or there is no room.
     #[inline(always)]
-    fn store(&mut self, entry: &Entry, position: u64) -> bool {
+    fn store(&mut self, nic: &Shared, entry: &Entry, position: u64) -> bool {
         let control = self.comms.get_mut(entry.envelope.comm.0 as usize);
         let Some(control) = control.filter(|control| control.home == Home::Nic) else {
             return false;
         };
-        let trusted = entry.has_hashes && self.shared.options.inline_hashes == InlineHashes::Trust;
+        let trusted = entry.has_hashes && nic.options.inline_hashes == InlineHashes::Trust;
         let hashes = if trusted {
             entry.hashes
         } else {
@@ -142,11 +139,11 @@ impl Leader {
         };
         let (view, linked) = (&control.view, control.linked);
         let stored = if entry.protocol == Protocol::Buffered {
-            let buffer = self.shared.arrivals.bounce_buffer(position);
+            let buffer = nic.arrivals.bounce_buffer(position);
             let insert =
                 |bytes: &[u8]| self.unexpected.insert(view, linked, position, entry, hashes, bytes);
             // SAFETY: the bounce buffer belongs to this entry until the head passes it.
-            unsafe { self.shared.arrivals.bounce.read(buffer, entry.length as usize, insert) }
+            unsafe { nic.arrivals.bounce.read(buffer, entry.length as usize, insert) }
         } else {
             self.unexpected.insert(view, linked, position, entry, hashes, &[])
         };
@@ -157,41 +154,50 @@ impl Leader {
     /// A message that cannot be stored goes on to the host; from the first on, all of its
     /// communicator do (S20).
     #[cold]
-    fn forward(&mut self, block: &BlockInfo, handler: usize, entry: &Entry) {
+    fn forward(&mut self, nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) {
         let position = block.first + handler as u64;
         let Entry { envelope, length, protocol, payload, .. } = *entry;
         if let Some(control) = self.comms.get_mut(envelope.comm.0 as usize)
             && control.home == Home::Nic
         {
             // Back-pressure never comes here: the block was cut to what fits.
-            debug_assert_eq!(self.shared.options.unexpected_full, UnexpectedFull::Demote);
+            debug_assert_eq!(nic.options.unexpected_full, UnexpectedFull::Demote);
             control.home = Home::Fallback;
-            self.shared.boundary_counters.fallback_unexpected.add(1);
+            nic.boundary_counters.fallback_unexpected.add(1);
         }
-        self.shared.boundary_counters.arrivals_forwarded.add(1);
+        nic.boundary_counters.arrivals_forwarded.add(1);
         self.count_forwarded(envelope.comm.0);
-        self.stage(entry, position, block.results + handler as u64);
+        stage(nic, entry, position, block.results + handler as u64);
         let message = Message { arrival: position, envelope, length };
-        self.fill_result(
-            block,
-            handler,
-            Completion::ArrivalForwarded { message, protocol, payload },
-        );
+        let result = Completion::ArrivalForwarded { message, protocol, payload };
+        fill_result(nic, block, handler, result);
     }
+}
 
-    /// Copies a buffered payload to the staging buffer that goes with a ring position.
-    fn stage(&self, entry: &Entry, position: u64, result_position: u64) {
-        if entry.protocol != Protocol::Buffered {
-            return;
-        }
-        let buffer = self.shared.arrivals.bounce_buffer(position);
-        let staging = (result_position % self.shared.completions.depth()) as usize;
-        // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position
-        // that the host has released and that is not yet filled.
-        unsafe {
-            self.shared.arrivals.bounce.read(buffer, entry.length as usize, |bytes| {
-                self.shared.staging.write(staging, bytes);
-            });
-        }
+fn comm_of(nic: &Shared, block: &BlockInfo, handler: usize) -> u32 {
+    // SAFETY: the entry was seen ready and is released only at the end.
+    unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }.envelope.comm.0
+}
+
+fn fill_result(nic: &Shared, block: &BlockInfo, handler: usize, result: Completion) {
+    let position = block.results + handler as u64;
+    // SAFETY: the leader claimed the block's positions; a handler without a receive leaves its own
+    // to the boundary.
+    unsafe { nic.completions.fill(position, 0, |slot| *slot = result) };
+}
+
+/// Copies a buffered payload to the staging buffer that goes with a ring position.
+fn stage(nic: &Shared, entry: &Entry, position: u64, result_position: u64) {
+    if entry.protocol != Protocol::Buffered {
+        return;
+    }
+    let buffer = nic.arrivals.bounce_buffer(position);
+    let staging = (result_position % nic.completions.depth()) as usize;
+    // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position that
+    // the host has released and that is not yet filled.
+    unsafe {
+        nic.arrivals.bounce.read(buffer, entry.length as usize, |bytes| {
+            nic.staging.write(staging, bytes);
+        });
     }
 }

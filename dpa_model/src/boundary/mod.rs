@@ -3,7 +3,105 @@
 //! of it.
 
 mod admit;
+mod cut;
 mod finish;
 mod leader;
 
 pub use leader::{Leader, Round, Worker};
+
+use alloc::boxed::Box;
+
+use crate::communicator::{BinRoom, Communicator};
+use crate::message::Completion;
+use crate::nic::Shared;
+use crate::unexpected::{FreeList, UnexpectedStore};
+use crate::{NicConfig, WildcardClass};
+
+/// What only the boundary touches. The part of the NIC that workers and both ends see, too, is an
+/// argument of each step.
+#[derive(Debug)]
+pub(crate) struct Boundary {
+    comms: Box<[Communicator]>,
+    room: BinRoom,
+    free_receives: FreeList,
+    unexpected: UnexpectedStore,
+    /// Next command to admit.
+    commands_head: u64,
+    /// Commands admitted that the host counted in its stamps.
+    commands_done: u64,
+    /// The host's last offer was taken, so the receives that follow it are.
+    taking_back: bool,
+    /// Next message to match: also the number of messages matched.
+    pub(crate) arrivals_head: u64,
+    /// Next free position of the completion ring.
+    results_tail: u64,
+    /// First position of it that must not be filled yet, by the host's head as last seen.
+    results_end: u64,
+    /// Entries looked at before a block is cut, if the leader runs it alone.
+    pub(crate) patience: u64,
+}
+
+impl Boundary {
+    fn new(nic: &Shared, config: &NicConfig) -> Self {
+        let bins = config.total_index_bins();
+        Self {
+            comms: (0..config.communicators).map(|_| Communicator::default()).collect(),
+            room: BinRoom::new(config.communicators, bins),
+            free_receives: FreeList::full(config.receives),
+            unexpected: UnexpectedStore::new(
+                config.unexpected,
+                config.unexpected_buffers,
+                config.eager_limit,
+                bins,
+            ),
+            commands_head: 0,
+            commands_done: 0,
+            taking_back: false,
+            arrivals_head: 0,
+            results_tail: 0,
+            results_end: nic.completions.depth(),
+            patience: cut::PATIENCE_MIN,
+        }
+    }
+
+    /// Free positions of the completion ring, looked up only when fewer than `wanted` are known.
+    #[inline(always)]
+    fn results_room(&mut self, nic: &Shared, wanted: usize) -> usize {
+        if self.results_tail + wanted as u64 > self.results_end {
+            self.results_end = nic.completions.head() + nic.completions.depth();
+        }
+        (self.results_end - self.results_tail) as usize
+    }
+
+    /// Writes the next result. There must be room.
+    fn report(&mut self, nic: &Shared, result: Completion) {
+        let position = self.results_tail;
+        self.results_tail += 1;
+        // SAFETY: only the leader claims positions, and it checked the room.
+        unsafe { nic.completions.fill(position, 0, |slot| *slot = result) };
+    }
+
+    /// Publishes what handlers see of a communicator.
+    fn set_view(&self, nic: &Shared, comm: u32) {
+        let view = self.comms[comm as usize].view;
+        // SAFETY: the boundary runs between blocks: no handler reads views now.
+        unsafe { nic.views[comm as usize].write(|slot| *slot = view) };
+    }
+
+    /// So many receives of this class are no longer posted.
+    fn count_left(&mut self, nic: &Shared, comm: u32, class: WildcardClass, count: usize) {
+        let control = &mut self.comms[comm as usize];
+        control.posted[class as usize] -= count as u32;
+        if control.posted[class as usize] == 0 {
+            control.view.classes = control.classes();
+            self.set_view(nic, comm);
+        }
+    }
+
+    /// One more event of this communicator was sent on to the host.
+    fn count_forwarded(&mut self, comm: u32) {
+        if let Some(control) = self.comms.get_mut(comm as usize) {
+            control.forwarded += 1;
+        }
+    }
+}

@@ -33,14 +33,14 @@ impl Drain {
     /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once
     /// the drain is dropped.
     pub fn new(leader: Leader) -> Self {
-        let released = leader.arrivals_head;
+        let released = leader.boundary.arrivals_head;
         Self { leader, released }
     }
 
     /// Hands the next message to `take`; `None` if there is none now.
     #[inline]
     pub fn next<R>(&mut self, take: impl FnOnce(Envelope, Data<'_>) -> R) -> Option<R> {
-        let position = self.leader.arrivals_head;
+        let position = self.leader.boundary.arrivals_head;
         let shared = &self.leader.shared;
         let arrivals = &shared.arrivals;
         let ready = || arrivals.ring.stamp_if_ready(position).is_some();
@@ -69,7 +69,7 @@ impl Drain {
                 }
             })
         };
-        self.leader.arrivals_head += 1;
+        self.leader.boundary.arrivals_head += 1;
         if position + 1 - self.released >= RELEASE_EVERY {
             release(&self.leader.shared.arrivals, &mut self.released, position + 1);
         }

@@ -14,7 +14,9 @@ use core::ptr::NonNull;
 use super::event::{
     CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
 };
-use crate::message::{Command, Completion, HostAddress, Message, Protocol, Target, inline_bytes};
+use crate::message::{
+    Command, Completion, HostAddress, Message, Post, Protocol, Target, inline_bytes,
+};
 use crate::nic::{NicName, Shared};
 use crate::region::RegionKey;
 use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
@@ -116,14 +118,9 @@ impl HostPort {
             return Err((CommandQueueFull, buffer));
         }
         let (request, address, capacity) = self.lend(comm, Some(selector), buffer);
-        let command = Command::Post {
-            request: request.0,
-            comm,
-            target: Target::of(selector),
-            buffer: address,
-            capacity,
-        };
-        self.issue(command, stamp);
+        let (request_number, target) = (request.0, Target::of(selector));
+        let post = Post { request: request_number, comm, target, buffer: address, capacity };
+        self.issue(Command::Post(post), stamp);
         Ok(request)
     }
 
@@ -261,13 +258,13 @@ impl HostPort {
             let (Some(selector), Some(lent)) = (slot.selector, &slot.lent) else {
                 unreachable!("described above")
             };
-            let command = Command::Return {
+            let command = Command::Return(Post {
                 request: receive.request.0,
                 comm,
                 target: Target::of(selector),
                 buffer: HostAddress::new(lent.start.as_ptr()),
                 capacity: lent.capacity(),
-            };
+            });
             // SAFETY: as in `push`, with room for all.
             unsafe { self.shared.commands.fill(position, 0, |slot| *slot = command) };
         }

@@ -149,7 +149,7 @@ fn alone_and_shared_blocks_agree() {
                 let mut results = Vec::new();
                 // Both cut the same blocks.
                 let round = |nic: &mut Nic| {
-                    nic.leader.patience = crate::HANDLERS_MAX as u64;
+                    nic.leader.boundary.patience = crate::HANDLERS_MAX as u64;
                     nic.leader.round(1) == Round::Worked
                 };
                 while round(nic) {
