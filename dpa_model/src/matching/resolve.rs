@@ -1,17 +1,20 @@
 //! Phase 4: every handler of the slice gets its receive: clean, on the fast path, or on the slow
 //! path (S5, S6, O14 to O18, S13).
 
+use core::ops::Range;
+
 use super::BlockRun;
 use super::crew::Crew;
 use super::detect::must_resolve;
 use super::fast_path::{Group, Refusal, take_row};
 use super::scratch::Scratch;
-use super::search::find;
+use super::search::key;
 use super::take::Taking;
 use crate::descriptor::{NIL, state};
+use crate::index::{CommView, Indexes};
 use crate::nic::Shared;
 use crate::sync::Relaxed;
-use crate::{FastPath, Path};
+use crate::{FastPath, HandlerCounters, Path};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
 /// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it is
@@ -68,45 +71,95 @@ pub(super) fn resolve<C: Crew>(
         (from, handler) = (row.next, row.next);
         if let Some(refusal) = row.refusal {
             count_refusal(nic, handler, refusal);
-            step!(SlowWaits { handler });
-            // All lower handlers, not only the one before (S13); those of this slice are done.
-            if !waited && !fault!(SlowNoWait) {
-                block.crew.wait_for_lower();
-                waited = true;
-            }
-            step!(SlowWaited);
-            scratch.receives[handler] = slow(block, handler, scratch.receives[handler]);
-            matched += taking.take_one(scratch, handler, Path::Slow);
-            (from, handler) = (handler + 1, handler + 1);
+            let end = slow_row(block, handler..handlers.end, conflict, scratch);
+            matched += taking.take_slowly(scratch, handler..end, &mut SlowPath::new(block, waited));
+            waited = true;
+            (from, handler) = (end, end);
         }
     }
     matched + taking.take(scratch, from..handlers.end, Path::Clean)
 }
 
-/// The slow path, after all lower handlers are done: the own candidate if it is still there, else
-/// search again (S13). The early booking check has no place here (S16).
-fn slow<C: Crew>(block: BlockRun<'_, C>, handler: usize, candidate: u32) -> u32 {
-    let nic = block.nic;
-    let counters = &nic.handler_counters[handler];
-    step!(StateRead { receive: candidate });
-    let receive = if nic.receives[candidate as usize].state.load(Relaxed) == state::POSTED
-        || fault!(SlowKeepsOwn)
-    {
-        counters.forced.add(1);
-        candidate
-    } else {
-        let entry = block.entry(handler);
-        let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
-        // SAFETY: inside a block.
-        let view = unsafe { *nic.view(entry.envelope.comm.0) };
-        find(nic, &entry, view, skip_below, counters)
+/// How far a row of handlers goes the slow path, the first of which does: without a fast path all
+/// that come in a row and must resolve, else the first alone.
+#[inline(always)]
+fn slow_row<C: Crew>(
+    block: BlockRun<'_, C>,
+    handlers: Range<usize>,
+    conflict: usize,
+    scratch: &Scratch,
+) -> usize {
+    let Range { start, end } = handlers;
+    if block.nic.options.fast_path != FastPath::Off || !scratch.overtaken.is_empty() {
+        return start + 1;
+    }
+    let bookings = block.nic.bookings();
+    let goes = |handler: usize| {
+        let candidate = scratch.receives[handler];
+        candidate != NIL && must_resolve(conflict, handler, candidate, bookings)
     };
-    step!(SlowFound {
-        handler,
-        found: (receive != NIL).then_some(receive),
-        own: receive == candidate,
-    });
-    receive
+    (start + 1..end).find(|&handler| !goes(handler)).unwrap_or(end)
+}
+
+/// The slow path of handlers in a row (S13).
+pub(super) struct SlowPath<'a, C> {
+    block: BlockRun<'a, C>,
+    /// All handlers of lower slices are done.
+    waited: bool,
+    /// The communicator whose indexes these are.
+    comm: u32,
+    indexes: Indexes<'a>,
+}
+
+impl<'a, C: Crew> SlowPath<'a, C> {
+    #[inline(always)]
+    fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
+        Self { block, waited, comm: NIL, indexes: block.nic.indexes(CommView::NONE) }
+    }
+
+    /// Which receive a handler gets, after all lower handlers are done: its own candidate if that is
+    /// still there, else it searches again. The early booking check has no place here (S16).
+    #[inline(always)]
+    pub(super) fn find(
+        &mut self,
+        handler: usize,
+        candidate: u32,
+        counters: &HandlerCounters,
+    ) -> u32 {
+        let nic = self.block.nic;
+        step!(SlowWaits { handler });
+        // All lower handlers, not only the one before (S13); those of this slice are done.
+        if !self.waited && !fault!(SlowNoWait) {
+            self.block.crew.wait_for_lower();
+            self.waited = true;
+        }
+        step!(SlowWaited);
+        step!(StateRead { receive: candidate });
+        let receive = if nic.receives[candidate as usize].state.load(Relaxed) == state::POSTED
+            || fault!(SlowKeepsOwn)
+        {
+            counters.forced.add(1);
+            candidate
+        } else {
+            let entry = self.block.entry(handler);
+            let comm = entry.envelope.comm.0;
+            if comm != self.comm {
+                // SAFETY: inside a block.
+                let view = unsafe { *nic.view(comm) };
+                (self.comm, self.indexes) = (comm, nic.indexes(view));
+            }
+            let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
+            let key = key(&entry, nic.options.inline_hashes, counters);
+            let found = self.indexes.search(&key, skip_below, counters);
+            found.map_or(NIL, |found| found.receive)
+        };
+        step!(SlowFound {
+            handler,
+            found: (receive != NIL).then_some(receive),
+            own: receive == candidate,
+        });
+        receive
+    }
 }
 
 fn count_refusal(nic: &Shared, handler: usize, refusal: Refusal) {

@@ -172,7 +172,7 @@ pub(crate) fn find(
 
 /// The key of a message, with the hashes that the options ask for (S29).
 #[inline(always)]
-fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounters) -> Key {
+pub(super) fn key(entry: &Entry, hashes: InlineHashes, counters: &HandlerCounters) -> Key {
     let (source, tag) = (entry.envelope.source, entry.envelope.tag);
     let hashes = if hashes == InlineHashes::Trust && entry.has_hashes {
         entry.hashes

@@ -6,12 +6,13 @@ use core::ops::Range;
 use super::BlockRun;
 use super::crew::{Crew, Tables, Taken};
 use super::protocol::deliver;
+use super::resolve::SlowPath;
 use super::scratch::Scratch;
-use crate::Path;
 use crate::descriptor::NIL;
 use crate::message::Completion;
 use crate::nic::Shared;
 use crate::ring::Run;
+use crate::{HandlerCounters, Path};
 
 /// A block of at least so many messages is a sign that more come.
 const STREAMING: usize = 8;
@@ -35,37 +36,53 @@ impl<'a, C: Crew> Taking<'a, C> {
 
     /// Handlers that go the same path take what `scratch` says. Returns how many have a receive.
     #[inline(always)]
-    pub(super) fn take(self, scratch: &Scratch, handlers: Range<usize>, path: Path) -> usize {
+    pub(super) fn take(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
         if handlers.is_empty() { 0 } else { self.take_some(scratch, handlers, path) }
     }
 
     #[inline(never)]
-    fn take_some(self, scratch: &Scratch, handlers: Range<usize>, path: Path) -> usize {
+    fn take_some(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
+        let chosen = |_: usize, receive: u32, _: &HandlerCounters| receive;
         match path {
-            Path::Clean => self.take_each(scratch, handlers, Path::Clean),
-            Path::Fast => self.take_each(scratch, handlers, Path::Fast),
-            Path::Slow => self.take_each(scratch, handlers, Path::Slow),
-            Path::Overtaking => self.take_each(scratch, handlers, Path::Overtaking),
+            Path::Clean => self.take_each(scratch, handlers, Path::Clean, chosen),
+            Path::Fast => self.take_each(scratch, handlers, Path::Fast, chosen),
+            Path::Slow | Path::Overtaking => self.take_each(scratch, handlers, path, chosen),
         }
     }
 
-    /// One handler.
-    #[inline(always)]
-    pub(super) fn take_one(self, scratch: &Scratch, handler: usize, path: Path) -> usize {
-        self.take_each(scratch, handler..handler + 1, path)
+    /// As `take`, on the slow path: a handler searches when all lower ones have taken theirs.
+    #[inline(never)]
+    pub(super) fn take_slowly(
+        self,
+        scratch: &mut Scratch,
+        handlers: Range<usize>,
+        slow: &mut SlowPath<'a, C>,
+    ) -> usize {
+        self.take_each(scratch, handlers, Path::Slow, |handler, candidate, counters| {
+            slow.find(handler, candidate, counters)
+        })
     }
 
+    /// `choose` says which receive a handler takes, given its candidate.
     #[inline(always)]
-    fn take_each(self, scratch: &Scratch, handlers: Range<usize>, path: Path) -> usize {
+    fn take_each(
+        self,
+        scratch: &mut Scratch,
+        handlers: Range<usize>,
+        path: Path,
+        mut choose: impl FnMut(usize, u32, &HandlerCounters) -> u32,
+    ) -> usize {
         let BlockRun { nic, crew, entries, .. } = self.block;
         let tables = Tables { receives: &nic.receives, bins: &nic.bins };
         let mut matched = 0;
         let end = handlers.end;
-        let (taken, befores) = (&scratch.receives[..end], &scratch.before[..end]);
+        let (places, befores) = (&mut scratch.receives[..end], &scratch.before[..end]);
         let counters = &nic.handler_counters[..end];
         for handler in handlers {
-            let (receive, before, counters) =
-                (taken[handler], befores[handler], &counters[handler]);
+            let (place, before, counters) =
+                (&mut places[handler], befores[handler], &counters[handler]);
+            let receive = choose(handler, *place, counters);
+            *place = receive;
             crew.note_taken(handler, receive);
             if receive == NIL {
                 unmatched(nic, handler, path);
