@@ -185,7 +185,14 @@ impl Wait {
             }
             return;
         }
+        #[cfg(not(dpamatch_firmware))]
         core::hint::spin_loop();
+        #[cfg(dpamatch_firmware)]
+        // SAFETY: waits for an interrupt that always pends and is never taken; it may also do
+        // nothing. Emulators that run harts in turn let another one run.
+        unsafe {
+            core::arch::asm!("wfi", options(nomem, nostack, preserves_flags));
+        }
     }
 
     /// Call after each poll that failed. Under loom a failed poll ends the exploration of this

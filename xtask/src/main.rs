@@ -9,6 +9,7 @@ use std::process::ExitCode;
 mod instructions;
 mod mutants;
 mod process;
+mod rv64;
 mod test;
 
 /// One task of the command line.
@@ -52,6 +53,21 @@ const TASKS: &[Task] = &[
         about: "count instructions per message with callgrind, by scenario and number of handlers",
         examples: &[("cargo xtask instructions", "needs valgrind")],
         run: instructions::run,
+    },
+    Task {
+        name: "rv64",
+        about: "the card's side as firmware of a RISC-V machine, in an interpreter and in QEMU",
+        examples: &[
+            (
+                "cargo xtask rv64",
+                "its outcomes equal the oracle's; instructions as QEMU counts them",
+            ),
+            (
+                "cargo xtask rv64 help",
+                "what else there is: reports on instructions, code, weak memory",
+            ),
+        ],
+        run: rv64::run,
     },
     Task {
         name: "help",

@@ -1,0 +1,52 @@
+//! Memory for the tables: taken while the NIC is built, and a little by the host's end.
+//!
+//! Nothing is given back: the card's side takes nothing after set-up, and a run of this program is
+//! short. A port uses what its system offers.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+unsafe extern "C" {
+    static heap_start: u8;
+    static heap_end: u8;
+}
+
+struct Heap {
+    /// Bytes taken so far.
+    taken: AtomicUsize,
+}
+
+#[global_allocator]
+static HEAP: Heap = Heap { taken: AtomicUsize::new(0) };
+
+/// Bytes taken so far.
+pub(crate) fn bytes_taken() -> usize {
+    HEAP.taken.load(Relaxed)
+}
+
+// SAFETY: each call gets a range of its own between `heap_start` and `heap_end`, which the linker
+// script gives to nobody else; nothing is ever given out twice.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let start = (&raw const heap_start).addr();
+        let room = (&raw const heap_end).addr() - start;
+        let mut taken = self.taken.load(Relaxed);
+        loop {
+            let first = (start + taken).next_multiple_of(layout.align()) - start;
+            let Some(end) = first.checked_add(layout.size()).filter(|&end| end <= room) else {
+                return core::ptr::null_mut();
+            };
+            match self.taken.compare_exchange_weak(taken, end, Relaxed, Relaxed) {
+                Ok(_) => return (&raw const heap_start).cast_mut().wrapping_add(first),
+                Err(seen) => taken = seen,
+            }
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise. Memory is zero at reset and given out once.
+        unsafe { self.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}

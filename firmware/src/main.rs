@@ -1,0 +1,115 @@
+//! The card's side of dpamatch as a program for a RISC-V machine without an operating system.
+//!
+//! Hart 0 is the leader. Harts `1..harts` run one slice of each block each. Host and wire are on
+//! the leader's hart, or with `ends=apart` on harts of their own behind the workers.
+//!
+//! The command line, words of the form `name=value`:
+//! - `workload=NC|WC` sends windows of messages (`windows`, `window`), `stream=FILE` plays a
+//!   recorded stream; `out=FILE` gets the outcomes;
+//! - `harts`, `handlers`, `ends=leader|apart`;
+//! - `fast`, `removal`, `early`, `shared`, `bins`, `receives`, `queue`, `comms`: see `NicConfig`;
+//! - `fault=NAME` breaks a rule, in builds that know faults.
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+mod arguments;
+mod heap;
+mod play;
+mod record;
+mod roles;
+mod start;
+mod windows;
+
+use alloc::ffi::CString;
+use core::fmt;
+
+use dpa_model::{CommId, Hints, HostPort, Leader, Nic, Order, Round};
+use semihosting::println;
+
+use arguments::Arguments;
+
+/// Says what is wrong with the command line, and ends with code 2.
+fn refuse(what: fmt::Arguments<'_>) -> ! {
+    println!("{what}");
+    semihosting::process::exit(2)
+}
+
+/// Hart 0, after reset.
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    let arguments = Arguments::read();
+    choose_fault(&arguments);
+    let harts = arguments.number("harts", 1);
+    let apart = match arguments.get("ends") {
+        None | Some("leader") => false,
+        Some("apart") => true,
+        Some(other) => refuse(format_args!("ends={other}: leader or apart")),
+    };
+    let stream = arguments.get("stream");
+    let order = if stream.is_some() { Order::Stamped } else { Order::Free };
+    if !(1..start::HARTS_MOST - 2).contains(&harts) {
+        refuse(format_args!("harts={harts} is out of range"));
+    }
+    let config = arguments.config(harts, order);
+    let mut nic = match Nic::new(&config) {
+        Ok(nic) => nic,
+        Err(error) => refuse(format_args!("{error}")),
+    };
+    println!("tables: {} bytes", heap::bytes_taken());
+    for comm in 0..config.communicators {
+        create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
+    }
+    let taken = heap::bytes_taken();
+    let outcomes = match stream {
+        Some(file) => play::run(nic, harts, apart, file),
+        None => windows::run(nic, harts, apart, &arguments),
+    };
+    println!("heap during the run: {} bytes", heap::bytes_taken() - taken);
+    if let Some(file) = arguments.get("out") {
+        write(file, &outcomes);
+    }
+    println!("outcomes: {}", outcomes.len() / record::OUTCOME_BYTES);
+    semihosting::process::exit(0)
+}
+
+#[cfg(dpamatch_faults)]
+fn choose_fault(arguments: &Arguments) {
+    let Some(name) = arguments.get("fault") else { return };
+    let named = |fault: &&dpa_model::Fault| alloc::format!("{fault:?}") == name;
+    match dpa_model::Fault::ALL.iter().find(named) {
+        Some(&fault) => dpa_model::choose_fault(fault),
+        None => refuse(format_args!("fault={name}: no such fault")),
+    };
+}
+
+#[cfg(not(dpamatch_faults))]
+fn choose_fault(arguments: &Arguments) {
+    if arguments.get("fault").is_some() {
+        refuse(format_args!("this build knows no faults"));
+    }
+}
+
+/// Tables for a communicator, before anything else runs.
+fn create(leader: &mut Leader, host: &mut HostPort, comm: CommId, bins: u32) {
+    let asked = host.create(comm, bins, Hints::default(), 0);
+    while leader.round(1) == Round::Worked {}
+    let mut offloaded = false;
+    host.drain(|event| {
+        offloaded |= matches!(event, dpa_model::Event::Created { offloaded: true, .. })
+    });
+    if asked.is_err() || !offloaded {
+        refuse(format_args!("no tables for communicator {}", comm.0));
+    }
+}
+
+fn path(name: &str) -> CString {
+    CString::new(name).unwrap_or_else(|_| refuse(format_args!("{name:?} is no file name")))
+}
+
+fn write(name: &str, bytes: &[u8]) {
+    if semihosting::fs::write(path(name), bytes).is_err() {
+        refuse(format_args!("cannot write {name}"));
+    }
+}

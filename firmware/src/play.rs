@@ -1,0 +1,185 @@
+//! A recorded stream, fed in exactly its order.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+use dpa_model::{
+    CommId, Envelope, Feeder, Leader, MsgId, Nic, Operation, Outcome, ProbeId, Rank, RecvId, Round,
+    Selector, SourceSel, Tag, TagSel,
+};
+use semihosting::fs::File;
+use semihosting::io::Read;
+
+use crate::record::{OUTCOME_BYTES, outcome_words};
+use crate::roles::{Role, assign, ends_are_done, stop_workers};
+use crate::start::{COUNT_FROM, COUNT_TO, mark, start_harts, wait};
+
+/// Bytes of an operation: what it is, name, communicator, source, tag, bytes.
+const OPERATION_BYTES: usize = 6 * 8;
+/// Any source, any tag.
+const ANY: u64 = u64::MAX;
+
+/// The operation in `bytes`; `None`: it is none that a stream has.
+fn operation_from(bytes: &[u8; OPERATION_BYTES]) -> Option<Operation> {
+    let word = |index: usize| {
+        let mut word = [0; 8];
+        word.copy_from_slice(&bytes[8 * index..8 * index + 8]);
+        u64::from_le_bytes(word)
+    };
+    let number = |index: usize| u32::try_from(word(index)).ok();
+    let comm = CommId(number(2)?);
+    let selector = || {
+        let source = match word(3) {
+            ANY => SourceSel::Any,
+            _ => SourceSel::Rank(Rank::new(number(3)?).ok()?),
+        };
+        let tag = match word(4) {
+            ANY => TagSel::Any,
+            _ => TagSel::Tag(Tag::new(number(4)?).ok()?),
+        };
+        Some(Selector { source, tag })
+    };
+    let (name, bytes) = (word(1), number(5)?);
+    Some(match word(0) {
+        0 => Operation::Post { recv: RecvId(name), comm, selector: selector()?, bytes },
+        1 => {
+            let (source, tag) = (Rank::new(number(3)?).ok()?, Tag::new(number(4)?).ok()?);
+            Operation::Arrive { msg: MsgId(name), envelope: Envelope { comm, source, tag }, bytes }
+        }
+        2 => Operation::Cancel { recv: RecvId(name) },
+        kind @ (3 | 4) => {
+            let take = kind == 4;
+            Operation::Probe { probe: ProbeId(name), comm, selector: selector()?, take }
+        }
+        _ => return None,
+    })
+}
+
+/// Reads the stream in `file`.
+fn read(file: &str) -> Vec<Operation> {
+    let failed = || -> ! { crate::refuse(format_args!("cannot read {file}")) };
+    let Ok(mut open) = File::open(crate::path(file)) else { failed() };
+    let Ok(length) = open.metadata().map(|data| data.len() as usize) else { failed() };
+    let mut bytes = alloc::vec![0; length];
+    let mut filled = 0;
+    while filled < length {
+        match open.read(&mut bytes[filled..]) {
+            Ok(0) | Err(_) => failed(),
+            Ok(count) => filled += count,
+        }
+    }
+    let (records, rest) = bytes.as_chunks::<OPERATION_BYTES>();
+    let operations: Option<Vec<Operation>> = records.iter().map(operation_from).collect();
+    match operations {
+        Some(operations) if rest.is_empty() => operations,
+        _ => crate::refuse(format_args!("{file} is no stream")),
+    }
+}
+
+/// What feeds the stream, and what came of it.
+struct Player {
+    feeder: Feeder,
+    operations: Vec<Operation>,
+    outcomes: Vec<u8>,
+}
+
+impl Player {
+    /// Feeds the whole stream; `wait` lets the NIC run, or waits for it.
+    fn play(&mut self, mut wait: impl FnMut()) {
+        for index in 0..self.operations.len() {
+            loop {
+                match self.feeder.try_issue(&self.operations[index]) {
+                    Ok(true) => break,
+                    Ok(false) => {
+                        wait();
+                        self.collect();
+                    }
+                    Err(error) => crate::refuse(format_args!("operation {index}: {error}")),
+                }
+            }
+        }
+        while !self.feeder.try_flush() {
+            wait();
+            self.collect();
+        }
+        // The flush is answered when every command is; messages may still be on their way.
+        while !self.feeder.is_settled() || self.dealt_with() < self.feeder.arrivals() {
+            wait();
+            self.collect();
+        }
+        wait();
+        self.collect();
+        for recv in self.feeder.posted() {
+            self.note(Outcome::Posted { recv });
+        }
+        let unexpected: Vec<_> = self.feeder.unexpected().collect();
+        for (msg, _) in unexpected {
+            self.note(Outcome::Unexpected { msg });
+        }
+    }
+
+    fn dealt_with(&self) -> u64 {
+        self.feeder.host.arrivals().1
+    }
+
+    fn note(&mut self, outcome: Outcome) {
+        for word in outcome_words(outcome) {
+            self.outcomes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    fn collect(&mut self) {
+        let Self { feeder, outcomes, .. } = self;
+        let collected = feeder.collect(|outcome| {
+            for word in outcome_words(outcome) {
+                outcomes.extend_from_slice(&word.to_le_bytes());
+            }
+        });
+        if let Err(error) = collected {
+            crate::refuse(format_args!("{error}"));
+        }
+    }
+}
+
+static PLAYER: AtomicPtr<Player> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Plays the stream in `file`; returns the outcomes.
+pub(crate) fn run(nic: Nic, harts: usize, apart: bool, file: &str) -> Vec<u8> {
+    let Nic { mut leader, workers, host, sender } = nic;
+    for worker in workers {
+        assign(worker.index(), Role::Worker(worker));
+    }
+    let operations = read(file);
+    let outcomes = Vec::with_capacity(2 * operations.len() * OUTCOME_BYTES);
+    let mut player = Player { feeder: Feeder::new(host, sender), operations, outcomes };
+    mark::<COUNT_FROM>();
+    if apart {
+        let end = move || {
+            player.play(wait);
+            PLAYER.store(Box::into_raw(Box::new(player)), Release);
+        };
+        assign(harts, Role::End(Box::new(end)));
+        start_harts(harts + 1);
+        while !ends_are_done(1) {
+            if leader.round(harts) == Round::Idle {
+                wait();
+            }
+        }
+        // SAFETY: the end made it from a box, is done, and gives it out once.
+        player = *unsafe { Box::from_raw(PLAYER.swap(core::ptr::null_mut(), Acquire)) };
+    } else {
+        start_harts(harts);
+        player.play(|| settle(&mut leader, harts));
+    }
+    mark::<COUNT_TO>();
+    stop_workers();
+    core::mem::forget((leader, player.feeder));
+    player.outcomes
+}
+
+/// Runs blocks while there is something to do.
+fn settle(leader: &mut Leader, harts: usize) {
+    while leader.round(harts) == Round::Worked {}
+}

@@ -1,0 +1,236 @@
+//! Windows of messages: so many receives, then a message for each, over and over.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+use dpa_model::{
+    CommId, Envelope, Event, HostPort, Leader, MsgId, Nic, Outcome, Rank, RecvId, Round, Selector,
+    Sender, Tag,
+};
+use semihosting::println;
+
+use crate::arguments::Arguments;
+use crate::record::outcome_words;
+use crate::roles::{Role, assign, ends_are_done, marks, stop_workers};
+use crate::start::{COUNT_FROM, COUNT_TO, instructions_retired, mark, start_harts, wait};
+
+/// Windows before counting begins, so that all lines and tables are in use.
+const WARM_UP: usize = 2;
+/// Receive and message k have number k; a message's bytes are its number with these bits flipped.
+const PAYLOAD: u64 = 0xa5a5_0000_5a5a_0000;
+
+/// What is sent.
+#[derive(Clone, Copy)]
+struct Workload {
+    /// All messages carry one tag, or each of a window its own.
+    one_tag: bool,
+    window: usize,
+    windows: usize,
+}
+
+impl Workload {
+    fn selector(self, index: usize) -> (Rank, Tag) {
+        let tag = if self.one_tag { 7 } else { (index % self.window) as u32 };
+        match (Rank::new(1), Tag::new(tag)) {
+            (Ok(source), Ok(tag)) => (source, tag),
+            _ => crate::refuse(format_args!("a window of {} is too wide", self.window)),
+        }
+    }
+}
+
+const COMM: CommId = CommId(0);
+
+/// The host's end.
+struct Host {
+    port: HostPort,
+    workload: Workload,
+    buffers: Vec<Vec<u8>>,
+    /// Number of the receive in each of the port's slots.
+    names: Vec<usize>,
+    outcomes: Vec<u8>,
+    received: usize,
+    wrong: usize,
+}
+
+impl Host {
+    fn new(port: HostPort, workload: Workload) -> Self {
+        let messages = workload.window * workload.windows;
+        Self {
+            port,
+            workload,
+            buffers: (0..workload.window).map(|_| alloc::vec![0; 8]).collect(),
+            names: alloc::vec![0; 4 * workload.window + 16],
+            outcomes: Vec::with_capacity(messages * crate::record::OUTCOME_BYTES),
+            received: 0,
+            wrong: 0,
+        }
+    }
+
+    /// Posts receive `index`; `false`: no room now.
+    fn post(&mut self, index: usize) -> bool {
+        let (source, tag) = self.workload.selector(index);
+        let Some(buffer) = self.buffers.pop() else { return false };
+        match self.port.post(COMM, Selector::new(source, tag), buffer, 0) {
+            Ok(request) => {
+                self.names[request.slot()] = index;
+                true
+            }
+            Err((_, buffer)) => {
+                self.buffers.push(buffer);
+                false
+            }
+        }
+    }
+
+    /// Takes all results that are there.
+    fn drain(&mut self) {
+        let Self { port, buffers, names, outcomes, received, wrong, .. } = self;
+        port.drain(|event| match event {
+            Event::Received { request, buffer, message, .. } => {
+                let recv = RecvId(names[request.slot()] as u64);
+                let msg = MsgId(message.arrival);
+                *wrong += usize::from(buffer[..] != (msg.0 ^ PAYLOAD).to_le_bytes()[..]);
+                for word in outcome_words(Outcome::Matched { recv, msg }) {
+                    outcomes.extend_from_slice(&word.to_le_bytes());
+                }
+                buffers.push(buffer);
+                *received += 1;
+            }
+            _ => *wrong += 1,
+        });
+    }
+}
+
+/// Sends message `index`; `false`: no room now.
+fn send(sender: &mut Sender, workload: Workload, index: usize) -> bool {
+    let (source, tag) = workload.selector(index);
+    let envelope = Envelope { comm: COMM, source, tag };
+    sender.try_send(envelope, &(index as u64 ^ PAYLOAD).to_le_bytes(), 0).is_ok()
+}
+
+/// Runs the workload that the command line asks for; returns the outcomes.
+pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) -> Vec<u8> {
+    let one_tag = match arguments.get("workload") {
+        None | Some("NC") => false,
+        Some("WC") => true,
+        Some(other) => crate::refuse(format_args!("workload={other}: NC or WC")),
+    };
+    let window = arguments.number("window", 128);
+    let windows = arguments.number("windows", 8) + WARM_UP;
+    let workload = Workload { one_tag, window, windows };
+    let Nic { mut leader, workers, host, sender } = nic;
+    for worker in workers {
+        assign(worker.index(), Role::Worker(worker));
+    }
+    let monitor = leader.monitor();
+    let host = Host::new(host, workload);
+    let host = if apart {
+        run_apart(&mut leader, host, sender, harts)
+    } else {
+        run_together(&mut leader, host, sender, harts)
+    };
+    for (name, value) in monitor.counts().handlers.rows().filter(|row| row.1 != 0) {
+        println!("{name}: {value}");
+    }
+    if host.wrong != 0 {
+        println!("WRONG: {} results with other bytes or of another kind", host.wrong);
+        semihosting::process::exit(1);
+    }
+    core::mem::forget((leader, host.port));
+    host.outcomes
+}
+
+/// Both ends on the leader's hart, so that only matching is shared.
+fn run_together(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: usize) -> Host {
+    let workload = host.workload;
+    start_harts(harts);
+    let mut before = 0;
+    for number in 0..workload.windows {
+        if number == WARM_UP {
+            mark::<COUNT_FROM>();
+            before = instructions_retired();
+        }
+        let window = number * workload.window..(number + 1) * workload.window;
+        mark::<{ marks::POST }>();
+        for index in window.clone() {
+            while !host.post(index) {
+                leader.round(harts);
+            }
+        }
+        mark::<{ marks::LEAD }>();
+        while leader.round(harts) == Round::Worked {}
+        mark::<{ marks::SEND }>();
+        for index in window.clone() {
+            while !send(&mut sender, workload, index) {
+                leader.round(harts);
+            }
+        }
+        while host.received < window.end {
+            mark::<{ marks::LEAD }>();
+            while leader.round(harts) == Round::Worked {}
+            mark::<{ marks::DRAIN }>();
+            host.drain();
+        }
+    }
+    let counted = instructions_retired() - before;
+    mark::<COUNT_TO>();
+    let messages = (workload.windows - WARM_UP) * workload.window;
+    println!("instructions of hart 0 for {messages} messages: {counted}");
+    stop_workers();
+    core::mem::forget(sender);
+    host
+}
+
+/// Receives of so many windows are posted; what the host did for it is seen.
+static POSTED: AtomicUsize = AtomicUsize::new(0);
+static HOST: core::sync::atomic::AtomicPtr<Host> =
+    core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
+
+/// Host and wire on harts of their own.
+fn run_apart(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: usize) -> Host {
+    let workload = host.workload;
+    let host_end = move || {
+        for number in 0..workload.windows {
+            for index in number * workload.window..(number + 1) * workload.window {
+                while !host.post(index) {
+                    wait();
+                }
+            }
+            POSTED.store(number + 1, Release);
+            while host.received < (number + 1) * workload.window {
+                host.drain();
+                wait();
+            }
+        }
+        HOST.store(Box::into_raw(Box::new(host)), Release);
+    };
+    let wire_end = move || {
+        for number in 0..workload.windows {
+            while POSTED.load(Acquire) <= number {
+                wait();
+            }
+            for index in number * workload.window..(number + 1) * workload.window {
+                while !send(&mut sender, workload, index) {
+                    wait();
+                }
+            }
+        }
+        core::mem::forget(sender);
+    };
+    assign(harts, Role::End(Box::new(host_end)));
+    assign(harts + 1, Role::End(Box::new(wire_end)));
+    mark::<COUNT_FROM>();
+    start_harts(harts + 2);
+    mark::<{ marks::LEAD }>();
+    while !ends_are_done(2) {
+        if leader.round(harts) == Round::Idle {
+            wait();
+        }
+    }
+    mark::<COUNT_TO>();
+    stop_workers();
+    // SAFETY: the host's end made it from a box, is done, and gives it out once.
+    *unsafe { Box::from_raw(HOST.swap(core::ptr::null_mut(), Acquire)) }
+}

@@ -1,0 +1,150 @@
+//! `check`: the firmware's outcomes equal the oracle's.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use dpamatch::stream::Profile;
+use dpamatch_rv64::{Image, Setup};
+
+use crate::job::{Ends, Job, OUT, Workload};
+use crate::qemu;
+
+/// Harts of the card's side, each with a handler or more.
+const HARTS: [usize; 4] = [1, 4, 8, 32];
+const PROFILES: [Profile; 4] = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
+
+/// Three workloads and random streams on 1, 4, 8 and 32 harts. `windows` and `events` say how long
+/// each is.
+pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for harts in HARTS {
+        for (ends, handlers) in [(Ends::Leader, harts), (Ends::Leader, 32), (Ends::Apart, harts)] {
+            let workload = |workload| Job::workload(workload, (harts, handlers), ends, windows, "");
+            jobs.extend(Workload::ALL.map(workload));
+        }
+        for seed in 0..streams {
+            let profile = PROFILES[seed as usize % PROFILES.len()];
+            let ends = if seed % 2 == 0 { Ends::Leader } else { Ends::Apart };
+            let handlers = if seed % 3 == 0 { 32 } else { harts };
+            jobs.push(Job::stream((profile, seed, events), (harts, handlers), ends, ""));
+        }
+    }
+    jobs
+}
+
+/// The runs whose instructions are compared with QEMU's: workload and handlers.
+pub fn counted() -> impl Iterator<Item = (Workload, usize)> {
+    Workload::ALL.into_iter().flat_map(|workload| [1, 8, 32].map(|handlers| (workload, handlers)))
+}
+
+/// What came of a number of jobs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Verdict {
+    /// Outcomes that equal the oracle's.
+    pub outcomes: usize,
+    /// Runs.
+    pub runs: usize,
+    /// What was wrong, run by run.
+    pub wrong: Vec<String>,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for wrong in &self.wrong {
+            writeln!(f, "{wrong}")?;
+        }
+        let right = self.runs - self.wrong.len();
+        write!(f, "{right} of {} runs give the oracle's outcomes", self.runs)?;
+        write!(f, " ({} outcomes)", self.outcomes)
+    }
+}
+
+impl Verdict {
+    fn note(&mut self, job: &Job, difference: Option<String>) {
+        self.runs += 1;
+        match difference {
+            None => self.outcomes += job.expected.len() / crate::record::OUTCOME_BYTES,
+            Some(difference) => {
+                self.wrong.push(format!("{} ({}): {difference}", job.name, job.arguments));
+            }
+        }
+    }
+}
+
+/// Runs a job in the interpreter; what differs from the oracle, or how it ended.
+pub fn interpret(
+    image: &Image,
+    job: &Job,
+    setup: Setup,
+) -> (Option<String>, dpamatch_rv64::Outcome) {
+    let setup = Setup {
+        harts: job.harts,
+        memory: 128 << 20,
+        arguments: job.arguments.clone(),
+        files: job.files.clone(),
+        ..setup
+    };
+    let outcome = dpamatch_rv64::run(image, &setup);
+    let difference = match outcome.end {
+        Ok(0) => job.difference(outcome.files.get(OUT)),
+        Ok(code) => Some(format!("exit code {code}: {}", outcome.console.trim_end())),
+        Err(fault) => Some(fault.to_string()),
+    };
+    (difference, outcome)
+}
+
+/// All jobs in the interpreter.
+pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
+    let mut verdict = Verdict::default();
+    for job in jobs {
+        verdict.note(job, interpret(image, job, Setup::default()).0);
+    }
+    verdict
+}
+
+/// All jobs in QEMU, with a folder for their files.
+///
+/// # Errors
+/// When files cannot be written or QEMU cannot be started.
+pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
+    fs::create_dir_all(folder)?;
+    let mut verdict = Verdict::default();
+    for job in jobs {
+        let ran = qemu::run(elf, job, folder, false)?;
+        let difference = if ran.is_good {
+            job.difference(ran.outcomes.as_ref())
+        } else {
+            Some(format!("no good end: {}", ran.console.trim_end()))
+        };
+        verdict.note(job, difference);
+    }
+    Ok(verdict)
+}
+
+/// Instructions that one hart takes for the windows of a workload: as the interpreter counts, and as
+/// QEMU does. Calls to the host lie outside: their time passes on QEMU's counter.
+///
+/// # Errors
+/// When files cannot be written, QEMU cannot be started, or a run says nothing of it.
+pub fn instructions(
+    elf: &Path,
+    image: &Image,
+    job: &Job,
+    folder: &Path,
+) -> std::io::Result<[u64; 2]> {
+    fs::create_dir_all(folder)?;
+    let (_, mine) = interpret(image, job, Setup::default());
+    let qemu = qemu::run(elf, job, folder, true)?;
+    let number = |console: &str| {
+        let line = console.lines().find(|line| line.starts_with("instructions of hart 0"))?;
+        line.rsplit(' ').next()?.parse().ok()
+    };
+    match (number(&mine.console), number(&qemu.console)) {
+        (Some(mine), Some(qemu)) => Ok([mine, qemu]),
+        _ => Err(std::io::Error::other(format!(
+            "no number of instructions\n{}\n{}",
+            mine.console, qemu.console
+        ))),
+    }
+}

@@ -1,0 +1,244 @@
+//! What the firmware is asked to do, and what the oracle says about it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use dpa_model::{CommId, MsgId, Operation, Rank, RecvId, Selector, SourceSel, Tag, TagSel};
+use dpamatch::engine::Oracle;
+use dpamatch::stream::{Event, Generator, Profile, StreamMatcher};
+
+use crate::record::{OUTCOME_BYTES, outcome_words};
+
+/// Windows that the firmware runs before it counts.
+pub const WARM_UP: usize = 2;
+/// Receives and messages of a window.
+pub const WINDOW: usize = 128;
+/// Longest receive and message of a stream: beyond the firmware's eager limit.
+const BYTES_MAX: u32 = 300;
+/// Bytes where a stream does not tell.
+const BYTES: u32 = 8;
+/// The file that the firmware writes.
+pub const OUT: &str = "outcomes.bin";
+/// The file that it reads.
+pub const STREAM: &str = "stream.bin";
+
+/// The paper's workloads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Workload {
+    /// No conflict: each message of a window carries a tag of its own.
+    NoConflict,
+    /// With conflict: one tag, and the fast path.
+    FastPath,
+    /// One tag, and no fast path.
+    SlowPath,
+}
+
+impl Workload {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::NoConflict, Self::FastPath, Self::SlowPath];
+
+    /// As the paper writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoConflict => "NC",
+            Self::FastPath => "WC-FP",
+            Self::SlowPath => "WC-SP",
+        }
+    }
+
+    /// On the firmware's command line.
+    fn arguments(self) -> &'static str {
+        match self {
+            Self::NoConflict => "workload=NC",
+            Self::FastPath => "workload=WC",
+            Self::SlowPath => "workload=WC fast=off",
+        }
+    }
+
+    /// So many windows of it, one event after the other.
+    fn events(self, windows: usize) -> Vec<Event> {
+        let (comm, source) = (CommId(0), Rank::new(1).unwrap_or_default());
+        let tag = |index: usize| {
+            let number = if self == Self::NoConflict { index % WINDOW } else { 7 };
+            Tag::new(number as u32).unwrap_or_default()
+        };
+        let mut events = Vec::new();
+        for first in (0..windows).map(|window| window * WINDOW) {
+            events.extend((first..first + WINDOW).map(|index| Event::Post {
+                recv: RecvId(index as u64),
+                comm,
+                selector: Selector::new(source, tag(index)),
+                size: None,
+                coll: None,
+            }));
+            events.extend((first..first + WINDOW).map(|index| Event::Arrive {
+                msg: MsgId(index as u64),
+                envelope: dpa_model::Envelope { comm, source, tag: tag(index) },
+                bytes: None,
+                coll: None,
+            }));
+        }
+        events
+    }
+}
+
+/// One run of the firmware.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Job {
+    /// Names it.
+    pub name: String,
+    /// Harts of the machine.
+    pub harts: usize,
+    /// The firmware's command line.
+    pub arguments: String,
+    /// What it reads.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// What it has to write to [`OUT`].
+    pub expected: Vec<u8>,
+}
+
+/// Where host and wire run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// On the leader's hart.
+    Leader,
+    /// On harts of their own.
+    Apart,
+}
+
+impl Ends {
+    fn argument(self) -> &'static str {
+        match self {
+            Self::Leader => "ends=leader",
+            Self::Apart => "ends=apart",
+        }
+    }
+}
+
+impl Job {
+    /// A workload: `handlers` on so many harts, `windows` of them after the warm-up. `options` are
+    /// further words of the command line.
+    pub fn workload(
+        workload: Workload,
+        (harts, handlers): (usize, usize),
+        ends: Ends,
+        windows: usize,
+        options: &str,
+    ) -> Self {
+        let arguments = format!(
+            "firmware {} {} harts={harts} handlers={handlers} windows={windows} out={OUT} {options}",
+            workload.arguments(),
+            ends.argument(),
+        );
+        Self {
+            name: workload.name().to_owned(),
+            harts: harts + if ends == Ends::Apart { 2 } else { 0 },
+            arguments: arguments.trim_end().to_owned(),
+            files: BTreeMap::new(),
+            expected: oracle(&workload.events(windows + WARM_UP)),
+        }
+    }
+
+    /// A random stream.
+    pub fn stream(
+        (profile, seed, events): (Profile, u64, u64),
+        (harts, handlers): (usize, usize),
+        ends: Ends,
+        options: &str,
+    ) -> Self {
+        let mut comms = HashMap::new();
+        let mut events: Vec<Event> = Generator::new(seed, events, profile).collect();
+        events.iter_mut().for_each(|event| renumber(event, &mut comms));
+        let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
+        let stream = operations.flat_map(operation_bytes).collect();
+        let receives = events.len() + 1;
+        let arguments = format!(
+            "firmware stream={STREAM} {} harts={harts} handlers={handlers} comms={} \
+             receives={receives} out={OUT} {options}",
+            ends.argument(),
+            comms.len().max(1),
+        );
+        Self {
+            name: format!("{profile} {seed}"),
+            harts: harts + usize::from(ends == Ends::Apart),
+            arguments: arguments.trim_end().to_owned(),
+            files: BTreeMap::from([(STREAM.to_owned(), stream)]),
+            expected: oracle(&events),
+        }
+    }
+
+    /// What differs from what the oracle says; `None`: nothing.
+    pub fn difference(&self, written: Option<&Vec<u8>>) -> Option<String> {
+        let Some(written) = written else { return Some("nothing was written".to_owned()) };
+        if *written == self.expected {
+            return None;
+        }
+        let (mine, right) = (written.chunks(OUTCOME_BYTES), self.expected.chunks(OUTCOME_BYTES));
+        let (mine_count, right_count) = (mine.len(), right.len());
+        let first = mine.zip(right).position(|(mine, right)| mine != right);
+        Some(match first {
+            Some(index) => format!("outcome {index} is not the oracle's"),
+            None => format!("{mine_count} outcomes, the oracle has {right_count}"),
+        })
+    }
+}
+
+/// Communicators get numbers from 0 on, and nothing is very long.
+fn renumber(event: &mut Event, comms: &mut HashMap<CommId, CommId>) {
+    let next = CommId(comms.len() as u32);
+    let mut rename = |comm: &mut CommId| *comm = *comms.entry(*comm).or_insert(next);
+    match event {
+        Event::Post { comm, size, .. } => {
+            rename(comm);
+            *size = size.map(|size| size.min(u64::from(BYTES_MAX)));
+        }
+        Event::Arrive { envelope, bytes, .. } => {
+            rename(&mut envelope.comm);
+            *bytes = bytes.map(|bytes| bytes.min(u64::from(BYTES_MAX)));
+        }
+        Event::Probe { comm, .. } | Event::Mprobe { comm, .. } => rename(comm),
+        Event::Cancel { .. } => {}
+    }
+}
+
+/// What the oracle says, as the firmware would write it.
+fn oracle(events: &[Event]) -> Vec<u8> {
+    let mut outcomes = Vec::new();
+    let mut sink = |outcome| {
+        outcomes.extend(outcome_words(outcome).iter().flat_map(|word| word.to_le_bytes()));
+    };
+    let run = Oracle::new().run(&mut events.iter().copied(), &mut sink);
+    run.expect("the oracle refuses nothing");
+    outcomes
+}
+
+/// An operation as the firmware reads it: what it is, name, communicator, source, tag, bytes.
+fn operation_bytes(operation: Operation) -> Vec<u8> {
+    const ANY: u64 = u64::MAX;
+    let of = |comm: CommId, selector: Selector| {
+        let source = match selector.source {
+            SourceSel::Any => ANY,
+            SourceSel::Rank(rank) => u64::from(rank.get()),
+        };
+        let tag = match selector.tag {
+            TagSel::Any => ANY,
+            TagSel::Tag(tag) => u64::from(tag.get()),
+        };
+        [u64::from(comm.0), source, tag]
+    };
+    let (kind, name, [comm, source, tag], bytes) = match operation {
+        Operation::Post { recv, comm, selector, bytes } => (0, recv.0, of(comm, selector), bytes),
+        Operation::Arrive { msg, envelope, bytes } => {
+            let selector = Selector::new(envelope.source, envelope.tag);
+            (1, msg.0, of(envelope.comm, selector), bytes)
+        }
+        Operation::Cancel { recv } => (2, recv.0, [0; 3], 0),
+        Operation::Probe { probe, comm, selector, take } => {
+            (3 + u64::from(take), probe.0, of(comm, selector), 0)
+        }
+        Operation::Create { .. } | Operation::Free { .. } => {
+            unreachable!("an event stream has no such operation")
+        }
+    };
+    let words = [kind, name, comm, source, tag, u64::from(bytes)];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}

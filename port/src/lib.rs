@@ -1,0 +1,10 @@
+//! A port to a RISC-V card, rehearsed: the firmware in the folder `firmware/` is built, run in an
+//! interpreter or in QEMU, compared with the oracle, and measured instruction by instruction.
+#![forbid(unsafe_code)]
+
+pub mod build;
+pub mod check;
+pub mod job;
+pub mod qemu;
+#[path = "../../firmware/src/record.rs"]
+mod record;

@@ -1,0 +1,80 @@
+//! The command behind `cargo xtask rv64`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use dpamatch_port::build::{Build, BuildError, root};
+use dpamatch_port::job::{Ends, Job};
+use dpamatch_port::{check, qemu};
+use dpamatch_rv64::Image;
+
+const HELP: &str = "\
+cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
+cargo xtask rv64 help            this text
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        [] | ["check"] => run_check(),
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        _ => {
+            eprintln!("rv64: no such command\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => match error.downcast_ref::<BuildError>() {
+            // A machine that cannot build it has nothing to check.
+            Some(BuildError::NoTarget) => {
+                println!("skipped: {error}");
+                ExitCode::SUCCESS
+            }
+            _ => {
+                eprintln!("rv64: {error}");
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
+
+fn run_check() -> Result {
+    let elf = Build::Plain.build()?;
+    let image = Image::from_elf(&std::fs::read(&elf)?)?;
+    let jobs = check::jobs(8, 4000, 8);
+    let folder = root().join("target/firmware/run").join(std::process::id().to_string());
+    let started = Instant::now();
+    let verdict = check::in_interpreter(&image, &jobs);
+    println!("interpreter: {verdict}, {:.1} s", started.elapsed().as_secs_f64());
+    let mut good = verdict.wrong.is_empty();
+    if qemu::is_here() {
+        let started = Instant::now();
+        let verdict = check::in_qemu(&elf, &jobs, &folder)?;
+        println!("QEMU: {verdict}, {:.1} s", started.elapsed().as_secs_f64());
+        good &= verdict.wrong.is_empty();
+        let mut differences = 0;
+        for (workload, handlers) in check::counted() {
+            let job = Job::workload(workload, (1, handlers), Ends::Leader, 8, "");
+            let [mine, theirs] = check::instructions(&elf, &image, &job, &folder)?;
+            if mine != theirs {
+                println!("{} N={handlers}: {mine} instructions, QEMU {theirs}", workload.name());
+                differences += 1;
+            }
+        }
+        println!("instructions on one hart: {} of 9 runs as in QEMU", 9 - differences);
+        good &= differences == 0;
+        std::fs::remove_dir_all(folder)?;
+    } else {
+        println!("QEMU: skipped, there is no qemu-system-riscv64 (package qemu-system-misc)");
+    }
+    Ok(good)
+}

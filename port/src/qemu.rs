@@ -1,0 +1,74 @@
+//! Runs the firmware in QEMU.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+use crate::job::{Job, OUT};
+
+const PROGRAM: &str = "qemu-system-riscv64";
+/// A run that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether QEMU is here.
+pub fn is_here() -> bool {
+    Command::new(PROGRAM).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Ran {
+    /// The outcomes, if it wrote any.
+    pub outcomes: Option<Vec<u8>>,
+    /// What it said.
+    pub console: String,
+    /// Whether it ended by itself with code 0.
+    pub is_good: bool,
+}
+
+/// Runs a job in `folder`, which has to be there. `counted`: the harts' counters of instructions
+/// count instructions; slower, and for one hart only.
+///
+/// # Errors
+/// When files cannot be written or QEMU cannot be started.
+pub fn run(elf: &Path, job: &Job, folder: &Path, counted: bool) -> io::Result<Ran> {
+    for (name, bytes) in &job.files {
+        fs::write(folder.join(name), bytes)?;
+    }
+    let out = folder.join(OUT);
+    if out.exists() {
+        fs::remove_file(&out)?;
+    }
+    let console = folder.join("console.txt");
+    let words: String =
+        job.arguments.split_whitespace().map(|word| format!(",arg={word}")).collect();
+    let mut command = Command::new(PROGRAM);
+    command.current_dir(folder).args(["-machine", "virt", "-m", "128M", "-bios", "none"]);
+    // One thread for all harts: they take turns when they wait. Otherwise dozens of spinning
+    // threads would share the processors.
+    command.args(if counted { ["-icount", "shift=0"] } else { ["-accel", "tcg,thread=single"] });
+    command.args(["-display", "none", "-serial", "none", "-monitor", "none"]);
+    command.args(["-smp", &job.harts.to_string(), "-kernel"]).arg(elf);
+    command.arg("-semihosting-config").arg(format!("enable=on,target=native{words}"));
+    let file = fs::File::create(&console)?;
+    command.stdout(file.try_clone()?).stderr(file).stdin(std::process::Stdio::null());
+    let mut child = command.spawn()?;
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break Some(status),
+            None if started.elapsed() > PATIENCE => {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            None => thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    Ok(Ran {
+        outcomes: fs::read(out).ok(),
+        console: String::from_utf8_lossy(&fs::read(console)?).into_owned(),
+        is_good: status.is_some_and(|status| status.success()),
+    })
+}

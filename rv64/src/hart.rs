@@ -1,0 +1,378 @@
+//! One hart: registers, and what each instruction does to them.
+
+use crate::Fault;
+use crate::count::{Count, PHASES};
+use crate::decode::{Instruction, Op};
+use crate::memory::{Memory, Place};
+use crate::weak::{HartOrder, Weak};
+
+/// What the machine has to do after an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Then {
+    Go,
+    /// The hart waits: another has its turn.
+    Yield,
+    Mark(u16),
+    /// An `ebreak`: perhaps a call to the host.
+    Break,
+}
+
+#[derive(Debug)]
+pub(crate) struct Hart {
+    pub(crate) number: usize,
+    pub(crate) pc: u64,
+    pub(crate) x: [u64; 32],
+    /// In weak memory: how young is what each register was computed from.
+    pub(crate) views: [u64; 32],
+    pub(crate) order: HartOrder,
+    /// Instructions done, marks included.
+    pub(crate) retired: u64,
+    pub(crate) phase: u8,
+    /// The phase is held until it is left.
+    pub(crate) held: bool,
+    pub(crate) counting: bool,
+    pub(crate) counts: [Count; PHASES],
+    /// Lowest stack pointer while counting.
+    pub(crate) lowest: u64,
+}
+
+/// What harts share.
+pub(crate) struct Shared {
+    pub(crate) memory: Memory,
+    pub(crate) weak: Option<Weak>,
+}
+
+const SP: usize = 2;
+
+fn word(value: u64) -> u64 {
+    i64::from(value as i32) as u64
+}
+
+impl Hart {
+    pub(crate) fn new(number: usize, pc: u64) -> Self {
+        Self {
+            number,
+            pc,
+            x: [0; 32],
+            views: [0; 32],
+            order: HartOrder::default(),
+            retired: 0,
+            phase: 0,
+            held: false,
+            counting: false,
+            counts: [Count::default(); PHASES],
+            lowest: u64::MAX,
+        }
+    }
+
+    fn count(&mut self) -> &mut Count {
+        &mut self.counts[self.phase as usize]
+    }
+
+    /// Does one instruction. `WEAK`: memory is weak.
+    #[inline(always)]
+    pub(crate) fn execute<const WEAK: bool>(
+        &mut self,
+        shared: &mut Shared,
+        instruction: &Instruction,
+    ) -> Result<Then, Fault> {
+        let Instruction { op, rd, rs1, rs2, length, immediate, .. } = *instruction;
+        let (rd, first, second) = (rd as usize & 31, rs1 as usize & 31, rs2 as usize & 31);
+        let (a, b) = (self.x[first], self.x[second]);
+        let constant = i64::from(immediate) as u64;
+        let pc = self.pc;
+        let mut next = pc.wrapping_add(u64::from(length));
+        let mut then = Then::Go;
+        self.retired += 1;
+        if self.counting {
+            self.count().instructions += 1;
+        }
+        let mut view = 0;
+        let result = match op {
+            Op::Illegal | Op::Ecall => return Err(Fault::Illegal { pc }),
+            Op::Lui => constant,
+            Op::Auipc => pc.wrapping_add(constant),
+            Op::Jal => {
+                let back = next;
+                next = pc.wrapping_add(constant);
+                back
+            }
+            Op::Jalr => {
+                let back = next;
+                next = a.wrapping_add(constant) & !1;
+                back
+            }
+            Op::Beq | Op::Bne | Op::Blt | Op::Bge | Op::Bltu | Op::Bgeu => {
+                let taken = match op {
+                    Op::Beq => a == b,
+                    Op::Bne => a != b,
+                    Op::Blt => (a as i64) < b as i64,
+                    Op::Bge => a as i64 >= b as i64,
+                    Op::Bltu => a < b,
+                    _ => a >= b,
+                };
+                if taken {
+                    next = pc.wrapping_add(constant);
+                }
+                0
+            }
+            Op::Lb | Op::Lh | Op::Lw | Op::Ld | Op::Lbu | Op::Lhu | Op::Lwu => {
+                let size_log = match op {
+                    Op::Lb | Op::Lbu => 0,
+                    Op::Lh | Op::Lhu => 1,
+                    Op::Lw | Op::Lwu => 2,
+                    _ => 3,
+                };
+                let place = shared.memory.place(pc, a.wrapping_add(constant), size_log)?;
+                let value;
+                (value, view) = self.load::<WEAK>(shared, place, self.views[first]);
+                match op {
+                    Op::Lb => i64::from(value as i8) as u64,
+                    Op::Lh => i64::from(value as i16) as u64,
+                    Op::Lw => word(value),
+                    _ => value,
+                }
+            }
+            Op::Sb | Op::Sh | Op::Sw | Op::Sd => {
+                let size_log = op as u32 - Op::Sb as u32;
+                let place = shared.memory.place(pc, a.wrapping_add(constant), size_log)?;
+                let view = self.views[first].max(self.views[second]);
+                self.store::<WEAK>(shared, place, b, view);
+                0
+            }
+            Op::Pause | Op::Wfi => {
+                then = Then::Yield;
+                0
+            }
+            Op::Mark => {
+                if self.counting {
+                    self.count().instructions -= 1;
+                }
+                then = Then::Mark(immediate as u16);
+                0
+            }
+            Op::Ebreak => {
+                then = Then::Break;
+                0
+            }
+            Op::Fence => {
+                self.fence::<WEAK>(shared, immediate as u32);
+                0
+            }
+            Op::CsrRead => match immediate {
+                0xf14 => self.number as u64,
+                // Retired instructions, for machine and user; cycles are the same here.
+                0xb00 | 0xb02 | 0xc00 | 0xc02 => self.retired - 1,
+                _ => return Err(Fault::Illegal { pc }),
+            },
+            // Which interrupts pend and are enabled: none is ever taken.
+            Op::CsrWrite if matches!(immediate, 0x304 | 0x344) => 0,
+            Op::CsrWrite => return Err(Fault::Illegal { pc }),
+            Op::LrW | Op::LrD | Op::ScW | Op::ScD | Op::AmoW | Op::AmoD => {
+                let value;
+                (value, view) = self.atomic::<WEAK>(shared, instruction)?;
+                value
+            }
+            _ => {
+                view = self.views[first].max(self.views[second]);
+                if self.counting && op.is_division() {
+                    self.count().divisions += 1;
+                }
+                arithmetic(op, a, b, constant)
+            }
+        };
+        self.x[rd] = result;
+        self.x[0] = 0;
+        if WEAK {
+            self.views[rd] = view;
+            self.views[0] = 0;
+            if let Some(weak) = &mut shared.weak {
+                weak.pass(&mut shared.memory, self.number, &mut self.order);
+            }
+        }
+        if rd == SP && self.counting {
+            self.lowest = self.lowest.min(result);
+        }
+        self.pc = next;
+        Ok(then)
+    }
+
+    #[inline(always)]
+    fn load<const WEAK: bool>(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        view: u64,
+    ) -> (u64, u64) {
+        if self.counting {
+            self.count().loads += 1;
+        }
+        if WEAK && let Some(weak) = &mut shared.weak {
+            return weak.load(&mut shared.memory, self.number, &mut self.order, place, view);
+        }
+        (place.of(shared.memory.get(place.doubleword)), 0)
+    }
+
+    #[inline(always)]
+    fn store<const WEAK: bool>(
+        &mut self,
+        shared: &mut Shared,
+        place: Place,
+        value: u64,
+        view: u64,
+    ) {
+        if self.counting {
+            let count = self.count();
+            count.stores += 1;
+            count.byte_stores += u64::from(place.mask == 0xff);
+        }
+        if WEAK && let Some(weak) = &mut shared.weak {
+            weak.store(&mut shared.memory, self.number, &mut self.order, place, value, view);
+            return;
+        }
+        shared.memory.store(self.number, place, value);
+    }
+
+    fn fence<const WEAK: bool>(&mut self, shared: &mut Shared, bits: u32) {
+        if self.counting {
+            self.count().fences += 1;
+        }
+        if WEAK && let Some(weak) = &mut shared.weak {
+            // Mode 8 is `fence.tso`: all but writes before reads.
+            let total = bits >> 8 & 15 != 8;
+            let sets = (bits >> 4 & 3, bits & 3, total);
+            weak.fence(&mut shared.memory, self.number, &mut self.order, sets);
+        }
+    }
+
+    fn atomic<const WEAK: bool>(
+        &mut self,
+        shared: &mut Shared,
+        instruction: &Instruction,
+    ) -> Result<(u64, u64), Fault> {
+        let Instruction { op, rs1, rs2, acquire, release, immediate, .. } = *instruction;
+        let long = matches!(op, Op::LrD | Op::ScD | Op::AmoD);
+        let address = self.x[rs1 as usize & 31];
+        let operand = self.x[rs2 as usize & 31];
+        let place = shared.memory.place(self.pc, address, if long { 3 } else { 2 })?;
+        let doubleword = place.doubleword;
+        if WEAK && let Some(weak) = &mut shared.weak {
+            let (memory, order) = (&mut shared.memory, &mut self.order);
+            weak.before_atomic(memory, self.number, order, doubleword, release);
+        }
+        let old = place.of(shared.memory.get(doubleword));
+        let (new, result) = match op {
+            Op::LrW | Op::LrD => {
+                shared.memory.reserve(self.number, Some(doubleword));
+                (None, if long { old } else { word(old) })
+            }
+            Op::ScW | Op::ScD => {
+                let holds = shared.memory.holds(self.number, doubleword);
+                shared.memory.reserve(self.number, None);
+                (holds.then_some(operand), u64::from(!holds))
+            }
+            _ => {
+                let old = if long { old } else { word(old) };
+                let operand = if long { operand } else { word(operand) };
+                (Some(combine(immediate, old, operand, long)), old)
+            }
+        };
+        let is_load = matches!(op, Op::LrW | Op::LrD);
+        if self.counting {
+            let count = self.count();
+            count.loads += u64::from(is_load);
+            count.atomics += u64::from(!is_load);
+        }
+        let mut view = 0;
+        if WEAK && let Some(weak) = &mut shared.weak {
+            view = match new {
+                Some(new) => weak.put(&mut shared.memory, self.number, place, new),
+                None => weak.current(self.number, doubleword),
+            };
+            weak.after_atomic(&mut self.order, view, acquire, new.is_some());
+        } else if let Some(new) = new {
+            shared.memory.store(self.number, place, new);
+        }
+        Ok((result, view))
+    }
+}
+
+/// The new value of a read-modify-write.
+fn combine(function: i32, old: u64, operand: u64, long: bool) -> u64 {
+    let unsigned = |value: u64| if long { value } else { value & 0xffff_ffff };
+    match function {
+        0 => old.wrapping_add(operand),
+        1 => operand,
+        4 => old ^ operand,
+        8 => old | operand,
+        12 => old & operand,
+        16 => (old as i64).min(operand as i64) as u64,
+        20 => (old as i64).max(operand as i64) as u64,
+        24 => unsigned(old).min(unsigned(operand)),
+        _ => unsigned(old).max(unsigned(operand)),
+    }
+}
+
+/// Instructions that combine registers and constants.
+#[inline(always)]
+fn arithmetic(op: Op, a: u64, b: u64, constant: u64) -> u64 {
+    let shift = constant as u32;
+    match op {
+        Op::Addi => a.wrapping_add(constant),
+        Op::Slti => u64::from((a as i64) < constant as i64),
+        Op::Sltiu => u64::from(a < constant),
+        Op::Xori => a ^ constant,
+        Op::Ori => a | constant,
+        Op::Andi => a & constant,
+        Op::Slli => a << shift,
+        Op::Srli => a >> shift,
+        Op::Srai => (a as i64 >> shift) as u64,
+        Op::Addiw => word(a.wrapping_add(constant)),
+        Op::Slliw => word(u64::from((a as u32) << shift)),
+        Op::Srliw => word(u64::from(a as u32 >> shift)),
+        Op::Sraiw => i64::from(a as i32 >> shift) as u64,
+        Op::Add => a.wrapping_add(b),
+        Op::Sub => a.wrapping_sub(b),
+        Op::Sll => a << (b & 63),
+        Op::Slt => u64::from((a as i64) < b as i64),
+        Op::Sltu => u64::from(a < b),
+        Op::Xor => a ^ b,
+        Op::Srl => a >> (b & 63),
+        Op::Sra => (a as i64 >> (b & 63)) as u64,
+        Op::Or => a | b,
+        Op::And => a & b,
+        Op::Addw => word(a.wrapping_add(b)),
+        Op::Subw => word(a.wrapping_sub(b)),
+        Op::Sllw => word(u64::from((a as u32) << (b & 31))),
+        Op::Srlw => word(u64::from(a as u32 >> (b & 31))),
+        Op::Sraw => i64::from(a as i32 >> (b & 31)) as u64,
+        _ => multiply_divide(op, a, b),
+    }
+}
+
+/// The M extension. A division by zero gives all ones, its remainder the dividend.
+fn multiply_divide(op: Op, a: u64, b: u64) -> u64 {
+    let (signed_a, signed_b) = (a as i64, b as i64);
+    let (word_a, word_b) = (a as i32, b as i32);
+    let high = |product: i128| (product >> 64) as u64;
+    match op {
+        Op::Mul => a.wrapping_mul(b),
+        Op::Mulh => high(i128::from(signed_a) * i128::from(signed_b)),
+        Op::Mulhsu => high(i128::from(signed_a) * i128::from(b)),
+        Op::Mulhu => ((u128::from(a) * u128::from(b)) >> 64) as u64,
+        Op::Div if b == 0 => u64::MAX,
+        Op::Div => signed_a.wrapping_div(signed_b) as u64,
+        Op::Divu => a.checked_div(b).unwrap_or(u64::MAX),
+        Op::Rem if b == 0 => a,
+        Op::Rem => signed_a.wrapping_rem(signed_b) as u64,
+        Op::Remu => a.checked_rem(b).unwrap_or(a),
+        Op::Mulw => word(a.wrapping_mul(b)),
+        Op::Divw if word_b == 0 => u64::MAX,
+        Op::Divw => i64::from(word_a.wrapping_div(word_b)) as u64,
+        Op::Divuw => word(u64::from((a as u32).checked_div(b as u32).unwrap_or(u32::MAX))),
+        Op::Remw if word_b == 0 => word(a),
+        Op::Remw => i64::from(word_a.wrapping_rem(word_b)) as u64,
+        Op::Remuw => word(u64::from((a as u32).checked_rem(b as u32).unwrap_or(a as u32))),
+        _ => unreachable!("not arithmetic: {op:?}"),
+    }
+}

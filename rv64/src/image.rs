@@ -1,0 +1,122 @@
+//! A program: what an ELF file puts into memory.
+
+use object::elf::FileHeader64;
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol};
+
+use crate::memory::MEMORY_BASE;
+
+/// A program for the machine.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// Where it begins.
+    pub(crate) entry: u64,
+    /// Address and contents of its parts.
+    pub(crate) parts: Vec<(u64, Vec<u8>)>,
+    /// The part that is code: address and contents.
+    pub(crate) code: (u64, Vec<u8>),
+    symbols: Vec<Symbol>,
+}
+
+/// A name in a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Symbol {
+    /// As the compiler wrote it.
+    pub name: String,
+    /// First address.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Whether it names a function.
+    pub is_function: bool,
+}
+
+/// Why a file is no program for the machine.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// No ELF file, or a damaged one.
+    #[error("not a readable ELF file: {0}")]
+    Object(#[from] object::read::Error),
+    /// For another processor.
+    #[error("not a program for RISC-V")]
+    Machine,
+    /// Without any part that can be executed.
+    #[error("no code in it")]
+    NoCode,
+    /// A part lies below the machine's memory.
+    #[error("a part at {0:#x} lies below the machine's memory")]
+    Below(u64),
+}
+
+impl Image {
+    /// A program made of machine code alone, at the beginning of memory.
+    pub fn from_code(code: &[u32]) -> Self {
+        let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Self {
+            entry: MEMORY_BASE,
+            parts: vec![(MEMORY_BASE, bytes.clone())],
+            code: (MEMORY_BASE, bytes),
+            symbols: Vec::new(),
+        }
+    }
+
+    /// Reads an ELF file of 64 bits.
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn from_elf(bytes: &[u8]) -> Result<Self, ImageError> {
+        let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
+        let (header, endian) = (file.elf_header(), file.endian());
+        if header.e_machine(endian) != object::elf::EM_RISCV {
+            return Err(ImageError::Machine);
+        }
+        let mut image = Self {
+            entry: file.entry(),
+            parts: Vec::new(),
+            code: (0, Vec::new()),
+            symbols: Vec::new(),
+        };
+        for part in header.program_headers(endian, bytes)? {
+            if part.p_type(endian) != object::elf::PT_LOAD {
+                continue;
+            }
+            let address = part.p_paddr(endian);
+            let Ok(contents) = part.data(endian, bytes) else { continue };
+            if contents.is_empty() {
+                continue;
+            }
+            if address < MEMORY_BASE {
+                return Err(ImageError::Below(address));
+            }
+            if part.p_flags(endian) & object::elf::PF_X != 0 {
+                image.code = (address, contents.to_vec());
+            }
+            image.parts.push((address, contents.to_vec()));
+        }
+        if image.code.1.is_empty() {
+            return Err(ImageError::NoCode);
+        }
+        image.symbols = file
+            .symbols()
+            .filter_map(|symbol| {
+                Some(Symbol {
+                    name: symbol.name().ok().filter(|name| !name.is_empty())?.to_owned(),
+                    address: symbol.address(),
+                    size: symbol.size(),
+                    is_function: symbol.kind() == object::SymbolKind::Text,
+                })
+            })
+            .collect();
+        Ok(image)
+    }
+
+    /// The names in it.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols
+    }
+
+    /// Its machine code and where that begins.
+    pub fn code(&self) -> (u64, &[u8]) {
+        (self.code.0, &self.code.1)
+    }
+}

@@ -1,0 +1,297 @@
+//! The machine: harts that take turns, memory, and a host to talk to.
+
+use std::collections::BTreeMap;
+
+use crate::count::{Count, MARKS, Mark, PHASES};
+use crate::decode::{Instruction, decode};
+use crate::hart::{Hart, Shared, Then};
+use crate::image::Image;
+use crate::memory::Memory;
+use crate::semihosting::Host;
+use crate::weak::{Weak, WeakOptions};
+
+/// Instructions that a hart runs before the next has its turn, unless it waits; weak memory has
+/// turns of its own.
+const TURN: u32 = 64;
+
+/// What a machine is built from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Number of harts.
+    pub harts: usize,
+    /// Bytes of memory.
+    pub memory: usize,
+    /// The command line that the program can ask for; its first word is the program's name.
+    pub arguments: String,
+    /// Files that it can read, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// What each mark does: [`MARKS`] of them, or none.
+    pub marks: Vec<Mark>,
+    /// Weak memory between [`Mark::CountFrom`] and [`Mark::CountTo`]; `None`: all loads and stores
+    /// happen at once and in order.
+    pub weak: Option<WeakOptions>,
+    /// Instructions of all harts together after which the run is given up.
+    pub limit: u64,
+}
+
+impl Default for Setup {
+    /// One hart, 64 MiB, no arguments and files, memory in order, 10^10 instructions.
+    fn default() -> Self {
+        Self {
+            harts: 1,
+            memory: 64 << 20,
+            arguments: String::new(),
+            files: BTreeMap::new(),
+            marks: Vec::new(),
+            weak: None,
+            limit: 10_000_000_000,
+        }
+    }
+}
+
+/// Why a run ended before the program said so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Fault {
+    /// An instruction that the machine does not have.
+    #[error("illegal instruction at {pc:#x}")]
+    Illegal {
+        /// Where.
+        pc: u64,
+    },
+    /// An access outside of memory.
+    #[error("access to {address:#x}, which is no memory, at {pc:#x}")]
+    Outside {
+        /// Where.
+        pc: u64,
+        /// What was accessed.
+        address: u64,
+    },
+    /// An access that is not aligned to its size.
+    #[error("unaligned access to {address:#x} at {pc:#x}")]
+    Unaligned {
+        /// Where.
+        pc: u64,
+        /// What was accessed.
+        address: u64,
+    },
+    /// A call that the host does not know.
+    #[error("unknown semihosting operation {operation:#x}")]
+    Semihosting {
+        /// Its number.
+        operation: u64,
+    },
+    /// The program ran too long.
+    #[error("no end after {instructions} instructions")]
+    Limit {
+        /// Instructions of all harts.
+        instructions: u64,
+    },
+    /// The program does not fit in memory.
+    #[error("the program does not fit in memory")]
+    Size,
+}
+
+/// What a run left.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The program's exit code, or why it has none.
+    pub end: Result<i32, Fault>,
+    /// What it wrote to the console.
+    pub console: String,
+    /// The files, also those that it wrote.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// By hart and phase: what was done while counting.
+    pub counts: Vec<[Count; PHASES]>,
+    /// By hart: instructions of the whole run, marks included.
+    pub retired: Vec<u64>,
+    /// By hart: lowest stack pointer while counting, if it moved.
+    pub lowest_stack: Vec<Option<u64>>,
+    /// Stores that waited in a buffer.
+    pub delayed: u64,
+    /// Loads that returned an old version.
+    pub stale: u64,
+}
+
+/// Runs a program to its end.
+///
+/// Deterministic: the same image and setup give the same outcome, instruction by instruction.
+pub fn run(image: &Image, setup: &Setup) -> Outcome {
+    let mut machine = Machine::new(image, setup);
+    let end = match machine.load(image) {
+        Some(()) => machine.run(setup.limit),
+        None => Err(Fault::Size),
+    };
+    machine.outcome(end)
+}
+
+struct Machine {
+    shared: Shared,
+    harts: Vec<Hart>,
+    /// Code, taken apart: an instruction for each even address from `code_start` on.
+    code: Vec<Instruction>,
+    code_start: u64,
+    host: Host,
+    marks: Vec<Mark>,
+    weak: Option<WeakOptions>,
+    totals: (u64, u64),
+}
+
+impl Machine {
+    fn new(image: &Image, setup: &Setup) -> Self {
+        let (code_start, bytes) = image.code();
+        let half = |at: usize| {
+            let pair = bytes.get(at..at + 2).map_or([0; 2], |pair| [pair[0], pair[1]]);
+            u32::from(u16::from_le_bytes(pair))
+        };
+        let code = (0..bytes.len()).step_by(2).map(|at| decode(half(at) | half(at + 2) << 16));
+        let mut marks = setup.marks.clone();
+        marks.resize(MARKS, Mark::Ignore);
+        Self {
+            shared: Shared { memory: Memory::new(setup.memory), weak: None },
+            harts: (0..setup.harts).map(|number| Hart::new(number, image.entry)).collect(),
+            code: code.collect(),
+            code_start,
+            host: Host::new(setup.arguments.clone(), setup.files.clone()),
+            marks,
+            weak: setup.weak,
+            totals: (0, 0),
+        }
+    }
+
+    fn load(&mut self, image: &Image) -> Option<()> {
+        image.parts.iter().try_for_each(|(at, bytes)| self.shared.memory.write(*at, bytes))
+    }
+
+    fn run(&mut self, limit: u64) -> Result<i32, Fault> {
+        let mut done = 0;
+        let mut hart = 0;
+        loop {
+            let turn = match &mut self.shared.weak {
+                Some(weak) => {
+                    hart = weak.random.below(self.harts.len() as u32) as usize;
+                    weak.turn()
+                }
+                None => {
+                    hart = (hart + 1) % self.harts.len();
+                    TURN
+                }
+            };
+            let before = self.harts[hart].retired;
+            let ended = if self.shared.weak.is_some() {
+                self.turn::<true>(hart, turn)?
+            } else {
+                self.turn::<false>(hart, turn)?
+            };
+            if let Some(code) = ended {
+                return Ok(code);
+            }
+            done += self.harts[hart].retired - before;
+            if done > limit {
+                return Err(Fault::Limit { instructions: done });
+            }
+        }
+    }
+
+    /// Up to so many instructions of one hart; `Some`: the program ended.
+    fn turn<const WEAK: bool>(&mut self, hart: usize, turn: u32) -> Result<Option<i32>, Fault> {
+        for _ in 0..turn {
+            let hart = &mut self.harts[hart];
+            let index = hart.pc.wrapping_sub(self.code_start) as usize >> 1;
+            let Some(instruction) = self.code.get(index) else {
+                return Err(Fault::Illegal { pc: hart.pc });
+            };
+            match hart.execute::<WEAK>(&mut self.shared, instruction)? {
+                Then::Go => {}
+                Then::Yield => return Ok(None),
+                Then::Mark(mark) => {
+                    let number = hart.number;
+                    // The kind of memory may have changed.
+                    if self.mark(number, self.marks[usize::from(mark)]) {
+                        return Ok(None);
+                    }
+                }
+                Then::Break => {
+                    let number = hart.number;
+                    return self.call(number);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Does what a mark asks for; whether all harts are concerned.
+    fn mark(&mut self, number: usize, mark: Mark) -> bool {
+        let hart = &mut self.harts[number];
+        match mark {
+            Mark::Ignore => return false,
+            Mark::Enter(_) if hart.held => return false,
+            Mark::Enter(phase) | Mark::Hold(phase) | Mark::Leave(phase) => {
+                hart.phase = phase % PHASES as u8;
+                hart.held = matches!(mark, Mark::Hold(_));
+                if hart.counting {
+                    hart.counts[usize::from(hart.phase)].entered += 1;
+                }
+                return false;
+            }
+            Mark::CountFrom => {
+                for hart in &mut self.harts {
+                    hart.counts = [Count::default(); PHASES];
+                    hart.lowest = u64::MAX;
+                    hart.counting = true;
+                }
+                self.shared.weak = self.weak.map(|options| Weak::new(options, self.harts.len()));
+            }
+            Mark::CountTo => {
+                self.harts.iter_mut().for_each(|hart| hart.counting = false);
+                if let Some(mut weak) = self.shared.weak.take() {
+                    for hart in &mut self.harts {
+                        weak.drain_all(&mut self.shared.memory, hart.number, &mut hart.order);
+                    }
+                    self.totals = (weak.delayed, weak.stale);
+                }
+            }
+        }
+        true
+    }
+
+    /// An `ebreak`, which is a call to the host if the two hints stand around it.
+    fn call(&mut self, number: usize) -> Result<Option<i32>, Fault> {
+        const BEFORE: u32 = 0x01f0_1013;
+        const AFTER: u32 = 0x4070_5013;
+        let (hart, shared) = (&mut self.harts[number], &mut self.shared);
+        let at = hart.pc.wrapping_sub(4);
+        let word = |address: u64| {
+            let bytes = shared.memory.read(address, 4)?;
+            Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        };
+        if word(at.wrapping_sub(4)) != Some(BEFORE) || word(at.wrapping_add(4)) != Some(AFTER) {
+            return Err(Fault::Illegal { pc: at });
+        }
+        if let Some(weak) = &mut shared.weak {
+            weak.synchronize(&mut shared.memory, number, &mut hart.order);
+        }
+        match self.host.call(&mut shared.memory, hart.x[10], hart.x[11]) {
+            Ok(answer) => {
+                hart.x[10] = answer;
+                Ok(None)
+            }
+            Err(end) => end.map(Some),
+        }
+    }
+
+    fn outcome(self, end: Result<i32, Fault>) -> Outcome {
+        let (delayed, stale) =
+            self.shared.weak.as_ref().map_or(self.totals, |weak| (weak.delayed, weak.stale));
+        let lowest = |hart: &Hart| (hart.lowest != u64::MAX).then_some(hart.lowest);
+        Outcome {
+            end,
+            console: self.host.console,
+            files: self.host.files,
+            counts: self.harts.iter().map(|hart| hart.counts).collect(),
+            retired: self.harts.iter().map(|hart| hart.retired).collect(),
+            lowest_stack: self.harts.iter().map(lowest).collect(),
+            delayed,
+            stale,
+        }
+    }
+}

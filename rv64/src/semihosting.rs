@@ -1,0 +1,157 @@
+//! Calls from the machine to its host: the semihosting interface, as far as firmware here uses it.
+//! Files live in memory, so that a run leaves nothing behind and many can run side by side.
+
+use std::collections::BTreeMap;
+
+use crate::Fault;
+use crate::memory::Memory;
+
+/// The answer to a call that failed.
+const FAILED: u64 = u64::MAX;
+
+/// The host that the machine talks to.
+#[derive(Debug, Default)]
+pub(crate) struct Host {
+    arguments: String,
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+    pub(crate) console: String,
+    /// By handle less one: the file's name and how far it was read or written.
+    open: Vec<Option<(String, usize)>>,
+}
+
+/// Name of the console.
+const CONSOLE: &str = ":tt";
+
+impl Host {
+    pub(crate) fn new(arguments: String, files: BTreeMap<String, Vec<u8>>) -> Self {
+        Self { arguments, files, ..Self::default() }
+    }
+
+    /// Executes a call; `Err(Ok(code))` is the end of the run.
+    pub(crate) fn call(
+        &mut self,
+        memory: &mut Memory,
+        operation: u64,
+        block: u64,
+    ) -> Result<u64, Result<i32, Fault>> {
+        let word = |index: u64| memory.doubleword(block + 8 * index).ok_or(outside(block));
+        match operation {
+            // SYS_OPEN: name, mode, length of the name.
+            0x01 => {
+                let (start, mode, length) = (word(0)?, word(1)?, word(2)?);
+                let name = text(memory, start, length)?;
+                let writes = mode >= 4;
+                if name != CONSOLE {
+                    if writes && mode < 8 {
+                        self.files.insert(name.clone(), Vec::new());
+                    } else if !self.files.contains_key(&name) {
+                        return Ok(FAILED);
+                    }
+                }
+                self.open.push(Some((name, 0)));
+                Ok(self.open.len() as u64)
+            }
+            // SYS_CLOSE
+            0x02 => {
+                let handle = word(0)?;
+                match self.open.get_mut((handle as usize).wrapping_sub(1)) {
+                    Some(open @ Some(_)) => *open = None,
+                    _ => return Ok(FAILED),
+                }
+                Ok(0)
+            }
+            // SYS_WRITEC, SYS_WRITE0: to the console.
+            0x03 => {
+                let byte = memory.byte(block).ok_or(outside(block))?;
+                self.console.push(char::from(byte));
+                Ok(0)
+            }
+            0x04 => {
+                let bytes: Option<Vec<u8>> = (block..)
+                    .map(|at| memory.byte(at))
+                    .take_while(|&byte| byte != Some(0))
+                    .collect();
+                let bytes = bytes.ok_or(outside(block))?;
+                self.console += &String::from_utf8_lossy(&bytes);
+                Ok(0)
+            }
+            // SYS_WRITE, SYS_READ: handle, memory, length; both answer how many bytes are left.
+            0x05 => {
+                let (handle, start, length) = (word(0)?, word(1)?, word(2)?);
+                let bytes = memory.read(start, length as usize).ok_or(outside(start))?;
+                let Some((name, _)) = self.opened(handle) else { return Ok(length) };
+                if name == CONSOLE {
+                    self.console += &String::from_utf8_lossy(&bytes);
+                } else {
+                    self.files.entry(name).or_default().extend(bytes);
+                }
+                Ok(0)
+            }
+            0x06 => {
+                let (handle, start, length) = (word(0)?, word(1)?, word(2)?);
+                let Some((name, at)) = self.opened(handle) else { return Ok(length) };
+                let file =
+                    self.files.get(&name).map_or(&[][..], |file| &file[at.min(file.len())..]);
+                let part = &file[..file.len().min(length as usize)];
+                memory.write(start, part).ok_or(outside(start))?;
+                let moved = part.len();
+                self.open[handle as usize - 1] = Some((name, at + moved));
+                Ok(length - moved as u64)
+            }
+            // SYS_ISTTY
+            0x09 => {
+                let handle = word(0)?;
+                Ok(self.opened(handle).map_or(0, |(name, _)| u64::from(name == CONSOLE)))
+            }
+            // SYS_SEEK
+            0x0a => {
+                let (handle, to) = (word(0)?, word(1)?);
+                match self.open.get_mut((handle as usize).wrapping_sub(1)) {
+                    Some(Some((_, at))) => *at = to as usize,
+                    _ => return Ok(FAILED),
+                }
+                Ok(0)
+            }
+            // SYS_FLEN
+            0x0c => {
+                let handle = word(0)?;
+                let length = |(name, _): (String, usize)| self.files.get(&name).map(Vec::len);
+                Ok(self.opened(handle).and_then(length).map_or(FAILED, |length| length as u64))
+            }
+            // SYS_ERRNO: no such file.
+            0x13 => Ok(2),
+            // SYS_GET_CMDLINE: memory and its length; the length of the text goes into the block.
+            0x15 => {
+                let (start, room) = (word(0)?, word(1)?);
+                let mut line = self.arguments.clone().into_bytes();
+                line.push(0);
+                if line.len() as u64 > room {
+                    return Ok(FAILED);
+                }
+                memory.write(start, &line).ok_or(outside(start))?;
+                let length = line.len() as u64 - 1;
+                memory.write(block + 8, &length.to_le_bytes()).ok_or(outside(block))?;
+                Ok(0)
+            }
+            // SYS_EXIT, SYS_EXIT_EXTENDED: reason (0x20026: the program ended) and code.
+            0x18 | 0x20 => {
+                let (reason, code) = (word(0)?, word(1)?);
+                Err(Ok(if reason == 0x2_0026 { code as i32 } else { 1 }))
+            }
+            _ => Err(Err(Fault::Semihosting { operation })),
+        }
+    }
+
+    fn opened(&self, handle: u64) -> Option<(String, usize)> {
+        self.open.get((handle as usize).wrapping_sub(1))?.clone()
+    }
+}
+
+fn outside(address: u64) -> Result<i32, Fault> {
+    Err(Fault::Outside { pc: 0, address })
+}
+
+fn text(memory: &Memory, start: u64, length: u64) -> Result<String, Result<i32, Fault>> {
+    let bytes = memory.read(start, length as usize).ok_or(outside(start))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

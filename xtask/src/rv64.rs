@@ -1,0 +1,25 @@
+//! `cargo xtask rv64`: the card's side as firmware of a RISC-V machine. The work is done by the
+//! package `dpamatch_port`; it is not part of this one, so that this one builds in a second.
+
+use std::env;
+use std::process::Command;
+
+use crate::{Failure, root};
+
+/// Runs the task: builds `dpamatch_port` and hands the arguments on.
+///
+/// # Errors
+/// [`Failure::Usage`] where it does not know the arguments, [`Failure::Task`] when it found
+/// something wrong or cannot be run.
+pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command.args(["run", "--quiet", "--release", "--package", "dpamatch_port", "--"]).args(args);
+    let status =
+        command.status().map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(2) => Err(Failure::Usage(format!("`rv64` does not take `{}`", args.join(" ")))),
+        _ => Err(Failure::Task("rv64 failed".to_owned())),
+    }
+}
