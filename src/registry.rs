@@ -147,6 +147,11 @@ impl EngineEntry {
         Self { name, summary, kind: Kind::Software(engine) }
     }
 
+    /// Whether it matches in software, and so can be called: [`engine`](Self::engine) gives one.
+    pub const fn is_software(&self) -> bool {
+        matches!(self.kind, Kind::Software(_))
+    }
+
     /// Builds one with empty queues, to run streams.
     ///
     /// # Errors

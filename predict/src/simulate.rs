@@ -56,6 +56,23 @@ impl Setup {
             charge_commands: false,
         }
     }
+
+    /// As the emulated NIC is built where nothing else is asked for, and with commands charged: for
+    /// recorded programs. Queue and bounce buffers of 512 bytes stay in the caches of the built-in
+    /// profiles.
+    pub fn shipped(profile: Profile, handlers: usize) -> Self {
+        let model::NicConfig { bins, receives, options, .. } = model::NicConfig::default();
+        Self {
+            bins,
+            receives,
+            fast_path: options.fast_path,
+            early_check: options.early_check,
+            removal: options.removal,
+            eager_limit: 512,
+            charge_commands: true,
+            ..Self::new(profile, handlers)
+        }
+    }
 }
 
 /// A run that was refused.

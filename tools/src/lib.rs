@@ -8,6 +8,7 @@
 //! - [`workload`]: known communication patterns as streams.
 //! - [`cost`]: what an application's communication costs, and how much of it is matching.
 //! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
+//! - [`offload`]: whether it pays to let a card match.
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
@@ -19,6 +20,7 @@ pub mod channels;
 pub mod compare;
 pub mod cost;
 pub mod figure;
+pub mod offload;
 mod sequence;
 pub mod soak;
 pub mod table;

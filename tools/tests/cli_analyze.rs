@@ -35,7 +35,7 @@ fn the_summary_tells_the_main_numbers() {
         "calls: 14600 point-to-point, 351 collective, 0 one-sided (97.7 / 2.3 / 0.0 %); 8299 progress, 3240 other",
         "582 unique (source, tag) of 7300 receives (7.97 %), at most 1 of one waiting at once",
         "hints: Set mpi_assert_no_any_source on communicator 2 (world): this run never violates it.",
-        "offload: Offload: everything fits, nothing falls back.",
+        "room: Everything fits, nothing falls back. Whether it pays: dpamatch offload.",
     ] {
         assert!(out.contains(line), "{line}\n{out}");
     }
@@ -98,7 +98,7 @@ fn a_nic_that_is_too_small_is_told_where_and_why() {
     ];
     let out = text(&run(&args));
     assert!(out.contains("runs out of receive descriptors"), "{out}");
-    assert!(out.contains("Offload only with a larger NIC: rank 0, call"), "{out}");
+    assert!(out.contains("It takes a larger NIC: rank 0, call"), "{out}");
     assert!(out.contains("7300      0"), "the pairs are right all the same: {out}");
 }
 
@@ -315,7 +315,7 @@ fn engines_are_compared() {
     let report = &value["traces"][0];
     let advice = report["advice"].as_array().expect("advice");
     let best = advice.iter().find(|advice| advice["topic"] == "engine").expect("advice on engines");
-    assert_eq!(best["text"], "Of the engines that were run list takes fewest steps, 4d most.");
+    assert_eq!(best["text"], "Of the engines whose steps are counted in both queues list takes fewest steps, 4d most.");
     let table = text(&run(&args[..6]));
     let (_, rows) = table.split_once("Engines\n").expect("the engines");
     let steps: Vec<Vec<&str>> =

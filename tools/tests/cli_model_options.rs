@@ -125,6 +125,23 @@ fn predict_of_a_trace() {
 }
 
 #[test]
+fn offload() {
+    each_changes_something(
+        &format!("offload {MINIFE}"),
+        &[
+            "--engine bins",
+            "--handlers 2",
+            "--receives 4",
+            "--set memory.l2_ns=99",
+            "--profile generic",
+            "--worth 90",
+            "--communicators",
+        ],
+    );
+    each_changes_something("offload $recorder/fan-in-4.dumpi.tar.xz", &["--engine bins"]);
+}
+
+#[test]
 fn channels() {
     each_changes_something("channels --only latency", &["--only thresholds"]);
     each_changes_something(

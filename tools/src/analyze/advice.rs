@@ -27,12 +27,12 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
     let traffic = &report.application.traffic;
     if traffic.all_receives() == 0 {
         return vec![Advice {
-            topic: "offload",
+            topic: "room",
             text: "Offloading brings nothing: the program posts no receives.".to_owned(),
             because: share_of_p2p(report),
         }];
     }
-    all.extend(offload(report, plan));
+    all.extend(room(report, plan));
     all.extend(bins(report));
     all.extend(engines(report));
     all.extend(chains(report));
@@ -49,8 +49,8 @@ fn share_of_p2p(report: &Report) -> String {
     )
 }
 
-/// Offload or not, and where it would fall back.
-fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
+/// Whether everything finds room on the NIC, and where it would fall back.
+fn room(report: &Report, plan: &Plan) -> Option<Advice> {
     let Needs { fallback, unexpected, descriptors, unexpected_bytes, .. } =
         report.application.needs;
     let traffic = &report.application.traffic;
@@ -67,16 +67,18 @@ fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
                 (None, _) => String::new(),
             };
             format!(
-                "Offload only with a larger NIC: rank {}{call} would be the first to fall back to software, for want of {what} ({option}).",
+                "It takes a larger NIC: rank {}{call} would be the first to fall back to software, for want of {what} ({option}).",
                 fallback.rank
             )
         }
         None if unexpected_share > 50.0 => {
-            "Offload fits, but most messages come before their receive: the NIC stores \
-             them, and what is gained is the host's time, not latency. Post receives earlier."
+            "Everything fits, but most messages come before their receive and are stored on the NIC \
+             first: post receives earlier."
                 .to_owned()
         }
-        None => "Offload: everything fits, nothing falls back.".to_owned(),
+        None => {
+            "Everything fits, nothing falls back. Whether it pays: dpamatch offload.".to_owned()
+        }
     };
     let because = format!(
         "{}; {unexpected_share:.1} % of {messages} messages unexpected; high water {descriptors} of {} descriptors, \
@@ -85,24 +87,29 @@ fn offload(report: &Report, plan: &Plan) -> Option<Advice> {
         plan.nic.receives,
         plan.nic.unexpected
     );
-    Some(Advice { topic: "offload", text, because })
+    Some(Advice { topic: "room", text, because })
+}
+
+/// Mean steps of a search with the n-th number of bins.
+fn steps_with(report: &Report, place: usize) -> f64 {
+    let bins = &report.application.bins[place];
+    let searches = (bins.prq.count + bins.umq.count).max(1);
+    (bins.prq.steps + bins.umq.steps) as f64 / searches as f64
+}
+
+/// Place of the fewest bins that come close to the best.
+fn enough_bins(report: &Report) -> Option<usize> {
+    let places = 0..report.application.bins.len();
+    let best = places.clone().map(|at| steps_with(report, at)).fold(f64::INFINITY, f64::min);
+    places.into_iter().find(|&at| steps_with(report, at) <= best * (1.0 + WORTH) + f64::EPSILON)
 }
 
 /// How many bins.
 fn bins(report: &Report) -> Option<Advice> {
-    let steps = |place: usize| {
-        let bins = &report.application.bins[place];
-        let searches = (bins.prq.count + bins.umq.count).max(1);
-        (bins.prq.steps + bins.umq.steps) as f64 / searches as f64
-    };
+    let steps = |place: usize| steps_with(report, place);
     let places: Vec<usize> = (0..report.application.bins.len()).collect();
     let &first = places.first()?;
-    let best = places.iter().map(|&place| steps(place)).fold(f64::INFINITY, f64::min);
-    // The fewest bins that come close to the best.
-    let enough = places
-        .iter()
-        .copied()
-        .find(|&place| steps(place) <= best * (1.0 + WORTH) + f64::EPSILON)?;
+    let enough = enough_bins(report)?;
     let bins = report.application.bins[enough].bins;
     let fewest = report.application.bins[first].bins;
     let worst = &report.application.bins[first];
@@ -157,10 +164,11 @@ fn engines(report: &Report) -> Option<Advice> {
         "The engines that were run take the same steps: choose the one with the least memory."
             .to_owned()
     } else {
-        format!(
-            "Of the engines that were run {} takes fewest steps, {} most.",
-            best.name, last.name
-        )
+        let whose = match report.engines.len() - ranked.len() {
+            0 => "that were run",
+            _ => "whose steps are counted in both queues",
+        };
+        format!("Of the engines {whose} {} takes fewest steps, {} most.", best.name, last.name)
     };
     let because = format!(
         "steps of a search, inner nodes included: {} {fewest:.2}{}; {} {most:.2}{}",
@@ -202,12 +210,12 @@ fn chains(report: &Report) -> Option<Advice> {
 /// Sizes of the NIC's tables.
 fn table(report: &Report, plan: &Plan) -> Advice {
     let needs = &report.application.needs;
-    let room = |most: u64| most.max(1).next_power_of_two();
-    let receives = room(needs.descriptors);
-    let unexpected = room(needs.unexpected);
-    let buffers = room(needs.unexpected_buffers).min(unexpected);
-    let bins =
-        report.application.bins.last().map_or(plan.nic.bins as u64, |bins| u64::from(bins.bins));
+    let size = |most: u64| most.max(1).next_power_of_two();
+    let receives = size(needs.descriptors);
+    let unexpected = size(needs.unexpected);
+    let buffers = size(needs.unexpected_buffers).min(unexpected);
+    let bins = enough_bins(report)
+        .map_or(plan.nic.bins as u64, |at| u64::from(report.application.bins[at].bins));
     let bytes = dpa_model::paper_bytes(bins, receives);
     let config = dpa_model::NicConfig {
         receives: receives as usize,
@@ -220,8 +228,9 @@ fn table(report: &Report, plan: &Plan) -> Advice {
     Advice {
         topic: "tables",
         text: format!(
-            "--receives {receives} --unexpected {unexpected} --unexpected-buffers {buffers} --communicators {} suffice: {} bytes of NIC memory in all, {bytes} \
-             by the paper's formula for one communicator with {bins} bins.",
+            "--receives {receives} --unexpected {unexpected} --unexpected-buffers {buffers} \
+             --communicators {} suffice: {} bytes of NIC memory in all with {bins} bins, {bytes} by the \
+             paper's formula for one communicator.",
             needs.communicators.max(1),
             Footprint::of(&config).nic_bytes()
         ),
@@ -245,6 +254,11 @@ fn handlers(report: &Report) -> Option<Advice> {
         "Messages come one by one: one handler at a time has work, the order of posts and arrivals leaves nothing to do \
          in parallel."
             .to_owned()
+    } else if most >= 0.95 * f64::from(last.handlers) {
+        format!(
+            "Blocks of {} handlers are full: more would find work, too (--sweep).",
+            last.handlers
+        )
     } else {
         format!(
             "{} handlers per block are enough: more are seldom filled.",

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::communicators::Communicators;
 use super::inbound::{Inbound, Lost, route};
-use super::order::{Causal, Guided, Interleaving, Network, Order, Stall, merged};
+use super::order::{Causal, Guided, Interleaving, Load, Network, Order, Stall, merged};
 use super::program::Program;
 use super::replay::RankView;
 use super::report::OrderChoice;
@@ -102,6 +102,11 @@ impl Run {
     /// of these times.
     pub fn causal(&self, network: Network) -> (Vec<Order>, u64, Vec<Stall>) {
         Causal::new(&self.programs, &self.comms, &self.inbound, network).run()
+    }
+
+    /// When each rank is done in the causal order if matching costs so much, in nanoseconds.
+    pub fn ends(&self, network: Network, load: Load) -> Vec<u64> {
+        Causal::new(&self.programs, &self.comms, &self.inbound, network).ends(load)
     }
 
     /// Orders as chosen, how often a rank had to be let go, and the first of these times; `network`

@@ -15,7 +15,9 @@ use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, ENGINES};
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::analyze::stats::Plan;
-use dpamatch_tools::analyze::{OrderChoice, Question, Report, Run, csv, figures, html};
+use dpamatch_tools::analyze::{
+    EngineReport, OrderChoice, Question, Report, Run, csv, figures, html,
+};
 use dpamatch_tools::figure::Figure;
 use dpamatch_tools::trace::OpenOptions;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -24,7 +26,7 @@ use super::interrupt::{Interrupt, Interrupted};
 use super::nic_args::NicArgs;
 use super::staged::{StagedFile, StagedFolder};
 use super::trace::{bad_input, open};
-use super::{BadInput, output};
+use super::{BadInput, WrongMatching, output};
 
 const EXAMPLES: &str = "\
 A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii), packed or not. The statistics come
@@ -80,7 +82,8 @@ pub(super) struct Args {
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
-    /// Check all pairs against MPI's rules; exit code 1 if one breaks them
+    /// Check all pairs against MPI's rules, and those of all engines against each other; exit code
+    /// 3 if one is wrong
     #[arg(long)]
     check: bool,
     /// Use what can be read of broken files
@@ -198,9 +201,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             Format::Table => writeln!(out, "{}\n", summary::text(&report))?,
             Format::Json => all.push(serde_json::to_value(&report)?),
         }
-        verdict(&report.name, report.checked.as_deref()).or_else(|illegal| {
+        verdict(&report).or_else(|wrong| {
             out.flush()?;
-            Err(illegal)
+            Err(wrong)
         })?;
         if args.traces.len() > 1 && args.format == Format::Table {
             all.push(summary::figure_seven(&report));
@@ -228,10 +231,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// # Errors
-/// Something was found that no matching may do.
-fn verdict(name: &str, checked: Option<&[(u32, String)]>) -> anyhow::Result<()> {
-    anyhow::ensure!(checked.is_none_or(<[_]>::is_empty), "{name}: the matching breaks MPI's rules");
-    Ok(())
+/// A check was asked for, and something was found that no matching may do, or an engine gave other
+/// pairs.
+fn verdict(report: &Report) -> anyhow::Result<()> {
+    let Some(checked) = &report.checked else { return Ok(()) };
+    let name = &report.name;
+    if !checked.is_empty() {
+        return Err(WrongMatching(format!("{name}: the matching breaks MPI's rules")).into());
+    }
+    let other = |engine: &&EngineReport| !engine.differs_at.is_empty();
+    match report.engines.iter().find(other) {
+        None => Ok(()),
+        Some(engine) => {
+            let (engine, ranks) = (engine.name, engine.differs_at.len());
+            let what = format!("{name}: engine {engine} gives other pairs at {ranks} ranks");
+            Err(WrongMatching(what).into())
+        }
+    }
 }
 
 /// The name of a trace in reports: that of its folder or file without endings.
@@ -244,7 +260,7 @@ pub(super) fn name_of(path: &Path) -> String {
     endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(&name).to_owned())
 }
 
-fn bar(count: u64, what: &'static str) -> ProgressBar {
+pub(super) fn bar(count: u64, what: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(count).with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
         bar.set_style(style);
@@ -348,13 +364,44 @@ fn write_figures(
 
 #[cfg(test)]
 mod tests {
+    use dpa_model::NicConfig;
+    use dpamatch::registry::EngineOptions;
+    use dpamatch_tools::analyze::Agreement;
+
     use super::*;
 
+    fn report(checked: Option<Vec<(u32, String)>>, differs_at: Vec<u32>) -> Report {
+        let engine = EngineReport {
+            name: "list",
+            agreement: Agreement::default(),
+            differs_at,
+            counters: Vec::new(),
+        };
+        let run = Run::new(Vec::new(), Some(1));
+        let question = Question {
+            name: "run".to_owned(),
+            order: OrderChoice::Causal,
+            network: Network::default(),
+            plan: Plan { bins: Vec::new(), handlers: Vec::new(), nic: NicConfig::default() },
+            check: false,
+            engines: Vec::new(),
+            options: EngineOptions::default(),
+        };
+        let report = Report::make(&run, &question, |_| ()).expect("a report of nothing");
+        Report { checked, engines: vec![engine], ..report }
+    }
+
     #[test]
-    fn an_illegal_matching_is_an_error() {
-        let illegal = [(3, "receive 1 does not accept message 2".to_owned())];
-        assert!(verdict("run", None).is_ok() && verdict("run", Some(&[])).is_ok());
-        let error = verdict("run", Some(&illegal)).expect_err("it is illegal");
-        assert_eq!(error.to_string(), "run: the matching breaks MPI's rules");
+    fn a_wrong_matching_is_an_error_where_it_is_checked() {
+        let illegal = vec![(3, "receive 1 does not accept message 2".to_owned())];
+        let said = |checked, differs| {
+            verdict(&report(checked, differs)).expect_err("it is wrong").to_string()
+        };
+        assert!(verdict(&report(None, vec![2])).is_ok(), "nobody asked");
+        assert!(verdict(&report(Some(Vec::new()), Vec::new())).is_ok());
+        let rules = "run: the matching breaks MPI's rules";
+        assert_eq!(said(Some(illegal), Vec::new()), rules);
+        let other = "run: engine list gives other pairs at 2 ranks";
+        assert_eq!(said(Some(Vec::new()), vec![2, 5]), other);
     }
 }

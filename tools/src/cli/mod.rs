@@ -2,7 +2,7 @@
 //!
 //! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1
 //! something failed (input that cannot be read, an engine that cannot go on), 2 the arguments or
-//! the input are wrong, 3 an explored schedule broke the rules, 130 the user wanted to stop while
+//! the input are wrong, 3 a matching is wrong (an explored schedule, a checked trace), 130 the user wanted to stop while
 //! something was being written.
 
 mod analyze;
@@ -18,6 +18,7 @@ mod generate;
 mod interrupt;
 mod matching;
 mod nic_args;
+mod offload;
 mod output;
 mod predict;
 mod staged;
@@ -37,6 +38,7 @@ Examples:
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch cost                                  what communication costs, and how much of it is matching
   dpamatch analyze traces/lulesh-27              what the matching of a recorded program looks like
+  dpamatch offload traces/lulesh-27              does it pay to let a card match?
   dpamatch channels                              policies for polling several channels
   dpamatch engines                               list the engines
   dpamatch compare --all --out DIR               the papers' experiments on all engines
@@ -67,6 +69,7 @@ enum Command {
     Engines(engines::Args),
     Footprint(footprint::Args),
     Gen(generate::Args),
+    Offload(offload::Args),
     Predict(predict::Args),
     Trace(trace::Args),
 }
@@ -81,6 +84,11 @@ struct BadInput(String);
 #[derive(Debug, thiserror::Error)]
 #[error("a schedule gave another result than the oracle")]
 struct Violated;
+
+/// Pairs that break MPI's rules, or engines that do not agree: exit code 3.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct WrongMatching(String);
 
 /// Runs the command and says how the process ends.
 pub(crate) fn main() -> ExitCode {
@@ -97,6 +105,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Engines(args)) => engines::run(&args),
         Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
+        Some(Command::Offload(args)) => offload::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),
         Some(Command::Trace(args)) => trace::run(&args),
     };
@@ -114,7 +123,7 @@ pub(crate) fn main() -> ExitCode {
 fn exit_code(error: &anyhow::Error) -> u8 {
     match () {
         () if error.is::<BadInput>() => 2,
-        () if error.is::<Violated>() => 3,
+        () if error.is::<Violated>() || error.is::<WrongMatching>() => 3,
         () if error.is::<interrupt::Interrupted>() => 130,
         () => 1,
     }
@@ -142,6 +151,7 @@ mod tests {
         for (error, code) in [
             (BadInput("a line".to_owned()).into(), 2),
             (Violated.into(), 3),
+            (WrongMatching("pairs".to_owned()).into(), 3),
             (interrupt::Interrupted.into(), 130),
             (illegal.into(), 1),
             (anyhow::anyhow!("anything else"), 1),

@@ -8,7 +8,7 @@ mod causal;
 mod guided;
 mod merged;
 
-pub use causal::{Causal, Network, Stall};
+pub use causal::{Causal, Load, Network, Stall};
 pub use guided::{Guided, Interleaving};
 pub use merged::merged;
 

@@ -24,7 +24,7 @@ mod deliver;
 mod network;
 mod steps;
 
-pub use network::{Network, Stall};
+pub use network::{Load, Network, Stall};
 
 /// What a rank waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +73,7 @@ pub struct Causal<'a> {
     comms: &'a Communicators,
     inbound: &'a [Vec<Inbound>],
     network: Network,
+    load: Load,
     /// Receiver and number there of each program's sends, in the order of its transfers.
     outbound: Vec<Vec<(u32, u32)>>,
     ranks: Vec<RankState>,
@@ -146,6 +147,7 @@ impl<'a> Causal<'a> {
             comms,
             inbound,
             network,
+            load: Load::default(),
             outbound,
             ranks,
             engine: BinEngine::new(BinCount::new(16_384).unwrap_or_default()),
@@ -168,6 +170,21 @@ impl<'a> Causal<'a> {
     /// # Complexity
     /// A few hash and heap operations for each step and message.
     pub fn run(mut self) -> (Vec<Order>, u64, Vec<Stall>) {
+        self.run_all();
+        (self.ranks.into_iter().map(|rank| rank.order).collect(), self.stalls, self.first_stalls)
+    }
+
+    /// Runs to the end with what matching costs: when each rank is done, in nanoseconds.
+    ///
+    /// # Complexity
+    /// As [`run`](Self::run).
+    pub fn ends(mut self, load: Load) -> Vec<u64> {
+        self.load = load;
+        self.run_all();
+        self.ranks.into_iter().map(|rank| rank.now_ns).collect()
+    }
+
+    fn run_all(&mut self) {
         self.place_assumed();
         loop {
             while let Some(Reverse((time_ns, _, rank, message))) = self.due.pop() {
@@ -183,7 +200,6 @@ impl<'a> Causal<'a> {
                 break;
             }
         }
-        (self.ranks.into_iter().map(|rank| rank.order).collect(), self.stalls, self.first_stalls)
     }
 
     fn push_due(&mut self, time_ns: u64, rank: u32, message: u32) {

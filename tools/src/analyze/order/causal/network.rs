@@ -31,6 +31,24 @@ impl Default for Network {
     }
 }
 
+/// What matching costs, where that is asked; nothing by default.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Load {
+    /// Nanoseconds that a receive costs its rank when it is posted, by program.
+    pub receive_ns: Vec<u64>,
+    /// Nanoseconds that every message comes later.
+    pub delay_ns: u64,
+    /// Only receives and messages of this communicator; `None`: all.
+    pub comm: Option<u32>,
+}
+
+impl Load {
+    /// Whether this communicator's count.
+    pub(super) fn counts(&self, comm: u32) -> bool {
+        self.comm.is_none_or(|only| only == comm)
+    }
+}
+
 /// A rank that waited for what nobody would bring.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Stall {

@@ -83,9 +83,13 @@ impl Causal<'_> {
                         }
                     }
                     Kind::Recv => {
-                        let comm = self.comms.global(rank as usize, transfer.comm);
-                        let comm = self.engine_comm(rank, comm);
+                        let global = self.comms.global(rank as usize, transfer.comm);
+                        let comm = self.engine_comm(rank, global);
                         self.ranks[rank as usize].order.push_at(Happening::Post(at), now);
+                        if self.load.counts(global) {
+                            let cost = self.load.receive_ns.get(rank as usize);
+                            self.ranks[rank as usize].now_ns += cost.copied().unwrap_or(0);
+                        }
                         let id = RecvId(u64::from(rank) << 32 | u64::from(at));
                         if let Some(message) = self.engine.post(id, comm, transfer.selector()) {
                             self.matched(rank, at, message.0 as u32, now);
@@ -188,7 +192,9 @@ impl Causal<'_> {
         let last =
             self.last_arrival.entry(u64::from(rank) << 32 | u64::from(receiver)).or_default();
         *last = arrives.max(*last);
-        let arrives = *last;
+        let comm = self.inbound[receiver as usize][number as usize].comm;
+        let delay = if self.load.counts(comm) { self.load.delay_ns } else { 0 };
+        let arrives = *last + delay;
         self.push_due(arrives, receiver, number);
     }
 

@@ -1,0 +1,265 @@
+//! `dpamatch offload`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::builder::PossibleValuesParser;
+use dpamatch::registry::{self, ENGINES, EngineOptions};
+use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
+use dpamatch_tools::analyze::Run;
+use dpamatch_tools::analyze::order::Network;
+use dpamatch_tools::offload::{
+    Advised, Answer, BUILT_IN, Card, Host, OffloadError, Question, Range, Report,
+};
+use dpamatch_tools::table::{Cell, Table};
+use dpamatch_tools::trace::OpenOptions;
+
+use super::analyze::{bar, name_of};
+use super::interrupt::Interrupt;
+use super::table::{Format, write};
+use super::trace::{bad_input, open};
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+The host's time for matching is counted and priced: posts, messages, entries that the engine passes, bytes copied. The card's
+time for the same order comes from virtual time (see dpamatch predict). Then the ranks run through a simple network, once with
+the host's costs and once with the card's: the gain is how much earlier the run ends. Prices are ranges (dpamatch offload
+--print-host shows them with their sources), and the verdict is yes or no only if it holds for all of them.
+
+  freed_us   processor time of all ranks that no longer goes into matching, likely
+  later_us   how much later a message is there, likely
+  gain_%     how much earlier the run ends, in per cent: at worst, likely, at best
+
+Examples:
+  dpamatch offload traces/lulesh-27
+  dpamatch offload traces/amg-8 traces/minife-16 --handlers 16
+  dpamatch offload traces/amg-8 --ranks --communicators
+  dpamatch offload traces/amg-8 --host my-host.toml --set memory.l2_ns=50
+  dpamatch offload --print-host > my-host.toml";
+
+/// Say whether it pays to let a card match: yes, no or indifferent.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Traces, one after the other
+    #[arg(value_name = "TRACE", required_unless_present = "print_host")]
+    traces: Vec<PathBuf>,
+    /// A row for every rank
+    #[arg(long)]
+    ranks: bool,
+    /// A row for every communicator, as if it alone were offloaded
+    #[arg(long)]
+    communicators: bool,
+    /// Engine that matches on the host now
+    #[arg(long, value_name = "NAME", default_value = "list", value_parser = engine_names())]
+    engine: String,
+    /// What the host's work costs: a built-in host (commodity) or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "commodity")]
+    host: String,
+    /// Print the host's costs and their sources, and end
+    #[arg(long)]
+    print_host: bool,
+    /// Card: a built-in profile (bluefield3, generic) or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "bluefield3")]
+    profile: String,
+    /// Another value for one parameter of the card; may be given several times
+    #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Handlers on the card, each on an execution unit of its own
+    #[arg(long, value_name = "N", default_value_t = 32,
+          value_parser = clap::value_parser!(u16).range(1..=HANDLERS_MAX as i64))]
+    handlers: u16,
+    /// Receives that fit on the card; more fall back to the host
+    #[arg(long, value_name = "R", default_value_t = 8192,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    receives: u64,
+    /// Difference that counts, in per cent of the run's time
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
+    worth: f64,
+    /// Use what can be read of broken files
+    #[arg(long)]
+    salvage: bool,
+    /// Form of the results
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("a number from 0 to 100 is needed".to_owned()),
+    }
+}
+
+/// The engines that match on a host.
+fn engine_names() -> PossibleValuesParser {
+    let software = ENGINES.iter().filter(|entry| entry.is_software());
+    software.map(|entry| entry.name).collect::<Vec<_>>().into()
+}
+
+/// A text that comes with the program, or a file.
+fn text_of(name: &str, built_in: Option<&str>) -> anyhow::Result<String> {
+    match built_in {
+        Some(text) => Ok(text.to_owned()),
+        None => fs::read_to_string(name).with_context(|| name.to_owned()),
+    }
+}
+
+impl Args {
+    fn host(&self) -> anyhow::Result<(String, Host)> {
+        let built_in = BUILT_IN.iter().find(|(name, _)| *name == self.host).map(|&(_, text)| text);
+        let text = text_of(&self.host, built_in)?;
+        let host =
+            Host::parse(&text).map_err(|error| BadInput(format!("{}: {error}", self.host)))?;
+        Ok((text, host))
+    }
+
+    fn question(&self) -> anyhow::Result<Question> {
+        let text = text_of(&self.profile, Profile::text(&self.profile).ok())?;
+        let profile = Profile::read(&text, &self.overrides)
+            .map_err(|error| BadInput(format!("{}: {error}", self.profile)))?;
+        let handlers = usize::from(self.handlers);
+        if handlers > profile.eus.usable {
+            let usable = profile.eus.usable;
+            let what = format!("--handlers {handlers}: the card has {usable} execution units");
+            return Err(BadInput(what).into());
+        }
+        let engine = registry::find(&self.engine)
+            .ok_or_else(|| BadInput(format!("no engine {}", self.engine)))?;
+        Ok(Question {
+            network: Network::default(),
+            engine,
+            options: EngineOptions::default(),
+            host: self.host()?.1,
+            card: Card {
+                setup: Setup {
+                    receives: self.receives as usize,
+                    ..Setup::shipped(profile, handlers)
+                },
+            },
+            worth: self.worth / 100.0,
+            communicators: self.communicators,
+        })
+    }
+
+    fn report(&self, path: &Path, question: &Question) -> anyhow::Result<Report> {
+        let options = OpenOptions { salvage: self.salvage, ..OpenOptions::default() };
+        let source = open(path, options, &Interrupt::catch()?)?;
+        let progress = bar(source.ranks().len() as u64, "ranks read");
+        let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
+        progress.finish_and_clear();
+        let progress = bar(run.programs.len() as u64, "ranks weighed");
+        let report = Report::make(&run, question, |_| progress.inc(1));
+        progress.finish_and_clear();
+        report.map_err(|error| match error {
+            OffloadError::Card { .. } => BadInput(format!("{}: {error}", path.display())).into(),
+            other => other.into(),
+        })
+    }
+}
+
+const COLUMNS: [&str; 9] =
+    ["part", "messages", "steps", "freed_us", "later_us", "worst_%", "gain_%", "best_%", "verdict"];
+
+fn row(part: String, advised: &Advised) -> Vec<Cell> {
+    let Advised { demand, costs, gain, verdict, .. } = advised;
+    let Range { low, likely, high } = gain.share;
+    vec![
+        part.into(),
+        demand.messages.into(),
+        demand.steps_per_message().into(),
+        costs.freed_us().likely.into(),
+        costs.delay_us.likely.into(),
+        (100.0 * low).into(),
+        (100.0 * likely).into(),
+        (100.0 * high).into(),
+        verdict.answer.name().into(),
+    ]
+}
+
+/// The verdict in a sentence or two.
+fn sentence(name: &str, advised: &Advised) -> String {
+    let Advised { gain, verdict, .. } = advised;
+    let what = match verdict.answer {
+        Answer::Yes => "yes, offload",
+        Answer::No => "no, do not offload",
+        Answer::Indifferent => "indifferent",
+    };
+    let Range { low, likely, high } = gain.share;
+    let [low, likely, high] = [low, likely, high].map(moved);
+    format!("{name}: {what}: {}. The run ends {likely} ({low} to {high}).", verdict.reason)
+}
+
+fn moved(share: f64) -> String {
+    format!("{:.2} % {}", 100.0 * share.abs(), if share < 0.0 { "later" } else { "earlier" })
+}
+
+fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table {
+    let mut table = Table::new("offload", sentence(name, &report.application), COLUMNS);
+    table.push(row(name.to_owned(), &report.application));
+    if args.communicators {
+        for advised in &report.communicators {
+            table.push(row(format!("communicator {}", advised.number.unwrap_or(0)), advised));
+        }
+    }
+    if args.ranks {
+        for advised in &report.ranks {
+            table.push(row(format!("rank {}", advised.number.unwrap_or(0)), advised));
+        }
+    }
+    let Advised { service, break_even: even, .. } = &report.application;
+    let setup = &question.card.setup;
+    let range =
+        |range: Range| format!("{:.0} ({:.0} to {:.0})", range.likely, range.low, range.high);
+    table
+        .note(format!(
+            "now: engine {} on {}; card: {} version {}, {} handlers, fast path {:?}, removal {:?}",
+            question.engine.name,
+            question.host.name,
+            setup.profile.name,
+            setup.profile.version,
+            setup.handlers,
+            setup.fast_path,
+            setup.removal
+        ))
+        .note(format!(
+            "the card: {:.3} M messages/s as fast as it can, {:.2} us for a message at the recorded \
+             times, {:.2} us at most, {} sent on to software",
+            even.card_rate, service.latency_us, service.longest_us, service.sent_on
+        ))
+        .note(format!(
+            "less work for the host from {} steps a message on; no later messages from {} on",
+            range(even.host_steps),
+            range(even.delay_steps)
+        ))
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let mut out = output::stdout();
+    if args.print_host {
+        write!(out, "{}", args.host()?.0)?;
+        return Ok(out.flush()?);
+    }
+    let question = args.question()?;
+    let mut reports = Vec::new();
+    for path in &args.traces {
+        reports.push((name_of(path), args.report(path, &question)?));
+    }
+    match args.format {
+        Format::Json => {
+            let traces: Vec<_> = reports
+                .iter()
+                .map(|(name, report)| serde_json::json!({ "name": name, "report": report }))
+                .collect();
+            writeln!(out, "{:#}", serde_json::json!({ "traces": traces }))?;
+        }
+        format => {
+            let tables: Vec<_> =
+                reports.iter().map(|(name, it)| table(name, args, &question, it)).collect();
+            write(&mut *out, &tables, format)?;
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,78 @@
+//! What the card needs for a sequence, in virtual time.
+
+use dpamatch_predict::{Sequence, Setup, SimulateError, simulate};
+
+use super::demand::Part;
+use crate::sequence;
+
+/// A card and how its handlers match.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Card {
+    /// Profile, handlers and options.
+    pub setup: Setup,
+}
+
+/// What the card came to.
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
+pub struct Service {
+    /// Time for all messages if they come as fast as the wire brings them, in microseconds.
+    pub busy_us: f64,
+    /// From a message's arrival to the end of its handler, mean, at the recorded times.
+    pub latency_us: f64,
+    /// The longest of these.
+    pub longest_us: f64,
+    /// Receives and messages that the card had no room for: software matches them.
+    pub sent_on: u64,
+}
+
+/// Why the card cannot run a sequence.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CardError {
+    /// The set-up is impossible.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+    /// An event that virtual time does not know.
+    #[error("{0}")]
+    Event(String),
+    /// The order has no times.
+    #[error("the order has no times; causal and time have")]
+    NoTimes,
+}
+
+/// Communicators for which the card has tables; those after them go to software.
+const COMMUNICATORS_MAX: u32 = 256;
+
+impl Card {
+    /// Lets the card match, once as fast as it can and once at the recorded times.
+    ///
+    /// # Errors
+    /// [`CardError`].
+    pub(super) fn serve(&self, part: Part<'_>) -> Result<Service, CardError> {
+        let (events, times): (Vec<_>, Vec<_>) = part.events().unzip();
+        let times: Vec<u64> = times.into_iter().collect::<Option<_>>().ok_or(CardError::NoTimes)?;
+        let fast = sequence(events).map_err(|event| CardError::Event(event.to_string()))?;
+        if fast.messages() == 0 {
+            return Ok(Service::default());
+        }
+        if fast.comms() > COMMUNICATORS_MAX {
+            let what = format!("more than {COMMUNICATORS_MAX} communicators at one rank");
+            return Err(CardError::Event(what));
+        }
+        let recorded = fast.clone().at(times);
+        let run = |sequence: Sequence| {
+            let mut parts = simulate(&self.setup, &[sequence], 0)?;
+            Ok::<_, CardError>(parts.pop().expect("a part for each sequence"))
+        };
+        let busy_us = run(fast)?.time as f64 / 1e6;
+        let part = run(recorded)?;
+        let latency: u64 = part.outcome.eus.iter().map(|eu| eu.latency).sum();
+        let longest = part.outcome.eus.iter().map(|eu| eu.latency_max).max().unwrap_or(0);
+        Ok(Service {
+            busy_us,
+            latency_us: latency as f64 / 1e6 / part.messages.max(1) as f64,
+            longest_us: longest as f64 / 1e6,
+            sent_on: part.count("arrivals_forwarded") + part.count("posts_forwarded"),
+        })
+    }
+}

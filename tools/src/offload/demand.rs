@@ -1,0 +1,120 @@
+//! What one process asks of its matching, in an order of posts and arrivals.
+
+use dpamatch::engine::Engine;
+use dpamatch::registry::{EngineEntry, EngineOptions};
+use dpamatch::stream::{Event, RunError, StreamMatcher};
+use dpamatch_vocabulary::CommId;
+
+use crate::analyze::RankView;
+use crate::analyze::order::{Happening, Order};
+use crate::cost::steps::counted_steps;
+
+/// Counts of one rank, of one communicator at a rank, or of all ranks together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Demand {
+    /// Receives posted.
+    pub posts: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of those that are eager.
+    pub eager_bytes: u64,
+    /// Those that are too long to be eager.
+    pub rendezvous: u64,
+    /// Entries passed by the host's engine, in both queues.
+    pub steps: u64,
+}
+
+impl Demand {
+    /// Adds another's.
+    pub fn add(&mut self, other: &Self) {
+        self.posts += other.posts;
+        self.messages += other.messages;
+        self.eager_bytes += other.eager_bytes;
+        self.rendezvous += other.rendezvous;
+        self.steps += other.steps;
+    }
+
+    /// Mean entries passed for a message: by its own search and by that of its receive.
+    pub fn steps_per_message(&self) -> f64 {
+        self.steps as f64 / self.messages.max(1) as f64
+    }
+}
+
+/// The part of a rank's order that belongs to one communicator, or all of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'a> {
+    pub(super) view: RankView<'a>,
+    pub(super) order: &'a Order,
+    pub(super) comm: Option<u32>,
+}
+
+impl<'a> Part<'a> {
+    /// Its events, each with its time in nanoseconds, if the order has times.
+    pub(super) fn events(self) -> impl Iterator<Item = (Event, Option<u64>)> + 'a {
+        let Self { view, order, comm } = self;
+        let comm_of = move |happening: Happening| match happening {
+            Happening::Post(at) | Happening::Cancel(at) | Happening::Probe(at) => view.comm(at),
+            Happening::Arrive(message) => view.inbound[message as usize].comm,
+        };
+        let times = (0..order.len()).map(|place| order.time_ns(place));
+        view.events(order)
+            .zip(order.iter())
+            .zip(times)
+            .filter(move |&((_, happening), _)| comm.is_none_or(|comm| comm_of(happening) == comm))
+            .map(|((event, _), time)| (event, time))
+    }
+
+    /// Its communicators.
+    pub(super) fn comms(self) -> std::collections::BTreeSet<u32> {
+        let posts = self.order.iter().filter_map(|happening| match happening {
+            Happening::Post(at) => Some(self.view.comm(at)),
+            Happening::Arrive(message) => Some(self.view.inbound[message as usize].comm),
+            _ => None,
+        });
+        posts.collect()
+    }
+
+    /// Counts it, and lets the host's engine match it.
+    ///
+    /// # Errors
+    /// The engine cannot go on.
+    ///
+    /// # Panics
+    /// `entry` is not a software engine.
+    pub(super) fn demand(
+        self,
+        entry: &EngineEntry,
+        options: &EngineOptions,
+        eager_limit: u64,
+    ) -> Result<Demand, RunError> {
+        let mut engine = entry.engine(options).expect("a software engine");
+        self.tell_sizes(engine.as_mut());
+        let mut matcher = Box::new(engine);
+        matcher.run(&mut self.events().map(|(event, _)| event), &mut |_| ())?;
+        let steps = counted_steps(&StreamMatcher::counters(&*matcher)).unwrap_or(0);
+        let mut demand = Demand { steps, ..Demand::default() };
+        for (event, _) in self.events() {
+            match event {
+                Event::Post { .. } => demand.posts += 1,
+                Event::Arrive { bytes, .. } => {
+                    demand.messages += 1;
+                    let bytes = bytes.unwrap_or(0);
+                    if bytes <= eager_limit {
+                        demand.eager_bytes += bytes;
+                    } else {
+                        demand.rendezvous += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(demand)
+    }
+
+    fn tell_sizes(self, engine: &mut dyn Engine) {
+        for comm in self.comms() {
+            let size = self.view.comms.all[comm as usize].members.len() as u32;
+            engine.set_comm_size(CommId(comm), size);
+        }
+    }
+}

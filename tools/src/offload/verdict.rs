@@ -1,0 +1,345 @@
+//! Is more freed than added?
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Demand, Host, Range, Service};
+
+/// What a verdict is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The run ends earlier, whatever value in its range each cost has.
+    Yes,
+    /// It ends later, likewise.
+    No,
+    /// It makes no difference worth having, or the ranges do not decide.
+    Indifferent,
+}
+
+impl Answer {
+    /// The word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Indifferent => "indifferent",
+        }
+    }
+}
+
+/// The strongest reason for a verdict.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case", tag = "name")]
+pub enum Reason {
+    /// No receives are posted.
+    NothingToMatch,
+    /// Whatever happens is too small a part of the run.
+    TooLittle {
+        /// The largest gain or loss, in per cent of the run.
+        percent: f64,
+    },
+    /// Ranks wait for messages, and the card's way is long.
+    Delay {
+        /// How much later a message is there, likely, in microseconds.
+        each_us: f64,
+        /// How much later the run ends for that alone, in per cent of the run.
+        percent: f64,
+    },
+    /// Searches on the host are long.
+    LongSearches {
+        /// Entries passed for a message, mean.
+        steps: f64,
+    },
+    /// The host copies much.
+    Copies {
+        /// Bytes copied for a message, mean.
+        bytes: f64,
+    },
+    /// Posts, completions and requests cost more, or less, than with a card.
+    Calls,
+    /// The lowest and the highest value say different things.
+    Uncertain,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NothingToMatch => f.write_str("there is nothing to match"),
+            Self::TooLittle { percent } => {
+                write!(f, "it moves the run's end by {percent:.2} % at most")
+            }
+            Self::Delay { each_us, percent } => write!(
+                f,
+                "a message is there {each_us:.2} us later, which alone makes the run \
+                 {percent:.2} % longer"
+            ),
+            Self::LongSearches { steps } => {
+                write!(f, "the host passes {steps:.1} entries for a message")
+            }
+            Self::Copies { bytes } => {
+                write!(f, "the host copies {bytes:.0} bytes for a message")
+            }
+            Self::Calls => f.write_str("posts and completions weigh most"),
+            Self::Uncertain => {
+                f.write_str("the costs are not known well enough to tell gain from loss")
+            }
+        }
+    }
+}
+
+/// What matching costs. Times in microseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Costs {
+    /// The host's time without a card.
+    pub now_us: Range,
+    /// And with one.
+    pub after_us: Range,
+    /// How much later a message is there with a card.
+    pub delay_us: Range,
+}
+
+impl Costs {
+    /// Of a part of a run.
+    pub fn of(demand: &Demand, service: &Service, host: &Host) -> Self {
+        let (now, after) = (&host.matching, &host.offloaded);
+        let (posts, messages) = (demand.posts as f64, demand.messages as f64);
+        let now_us = (now.post_ns * posts
+            + now.message_ns * messages
+            + now.step_ns * demand.steps as f64
+            + now.copy_ns_per_byte * demand.eager_bytes as f64
+            + now.rendezvous_ns * demand.rendezvous as f64)
+            * (1.0 / NS);
+        // What the card has no room for costs both.
+        let sent_on = service.sent_on as f64 / (posts + messages).max(1.0);
+        let after_us = (after.post_ns * posts + after.completion_ns * messages) * (1.0 / NS)
+            + now_us * sent_on;
+        let delay_us = Range::exact(service.latency_us) + after.handover_ns * (1.0 / NS);
+        Self { now_us, after_us, delay_us }
+    }
+
+    /// What the host no longer spends.
+    pub fn freed_us(&self) -> Range {
+        self.now_us - self.after_us
+    }
+
+    /// Adds another part's time; the delay is the mean by messages: so many here, so many there.
+    pub fn add(&mut self, other: &Self, mine: u64, theirs: u64) {
+        let share = |part: u64| part as f64 / (mine + theirs).max(1) as f64;
+        self.now_us = self.now_us + other.now_us;
+        self.after_us = self.after_us + other.after_us;
+        self.delay_us = self.delay_us * share(mine) + other.delay_us * share(theirs);
+    }
+}
+
+/// Nanoseconds in a microsecond.
+const NS: f64 = 1e3;
+
+/// When the run ends, without and with a card.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Gain {
+    /// The run's end without a card, likely, in microseconds.
+    pub run_us: f64,
+    /// How much earlier it ends with a card, as a part of the run without one.
+    pub share: Range,
+    /// The likely one, if messages were not later.
+    pub share_without_delay: f64,
+}
+
+/// From where on it pays.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct BreakEven {
+    /// Entries passed for a message from which on the host has less work with a card.
+    pub host_steps: Range,
+    /// Entries passed for a message from which on it is there no later than with the host.
+    pub delay_steps: Range,
+    /// Messages per microsecond up to which the card keeps up.
+    pub card_rate: f64,
+}
+
+impl BreakEven {
+    /// Of a part of a run.
+    pub fn of(demand: &Demand, service: &Service, host: &Host) -> Self {
+        let (now, after) = (&host.matching, &host.offloaded);
+        let messages = demand.messages.max(1) as f64;
+        let own = now.post_ns
+            + now.message_ns
+            + now.copy_ns_per_byte * (demand.eager_bytes as f64 / messages)
+            + now.rendezvous_ns * (demand.rendezvous as f64 / messages);
+        let steps = |difference: Range| {
+            let divided = |ns: f64, step: f64| (ns / step.max(1e-3)).max(0.0);
+            let step = now.step_ns;
+            Range::new(
+                divided(difference.low, step.high),
+                divided(difference.likely, step.likely),
+                divided(difference.high, step.low),
+            )
+        };
+        let way = Range::exact(service.latency_us * NS) + after.handover_ns + after.completion_ns;
+        Self {
+            host_steps: steps(after.post_ns + after.completion_ns - own),
+            delay_steps: steps(way - now.message_ns),
+            card_rate: demand.messages as f64 / service.busy_us.max(1e-9),
+        }
+    }
+}
+
+/// A verdict, and what it is made of.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Verdict {
+    /// Yes, no or indifferent.
+    pub answer: Answer,
+    /// Why.
+    pub reason: Reason,
+}
+
+impl Verdict {
+    /// Judges a gain. A gain or loss below `worth` (a part of the run's time) is none.
+    pub fn of(demand: &Demand, host: &Host, costs: &Costs, gain: &Gain, worth: f64) -> Self {
+        let Range { low, likely, high } = gain.share;
+        let largest = low.abs().max(high.abs());
+        let answer = match () {
+            () if low > worth => Answer::Yes,
+            () if high < -worth => Answer::No,
+            () => Answer::Indifferent,
+        };
+        let reason = match answer {
+            _ if demand.posts == 0 => Reason::NothingToMatch,
+            Answer::Yes => gained(demand, host),
+            Answer::No => lost(costs, gain),
+            Answer::Indifferent if largest <= worth => {
+                Reason::TooLittle { percent: 100.0 * largest }
+            }
+            // Most of the range says loss: what it would be for.
+            Answer::Indifferent if likely < -worth => lost(costs, gain),
+            Answer::Indifferent => Reason::Uncertain,
+        };
+        Self { answer, reason }
+    }
+}
+
+/// The largest part of what the host spends now.
+fn gained(demand: &Demand, host: &Host) -> Reason {
+    let now = &host.matching;
+    let searches = now.step_ns.likely * demand.steps as f64;
+    let copies = now.copy_ns_per_byte.likely * demand.eager_bytes as f64;
+    let messages = demand.messages.max(1) as f64;
+    let calls = now.post_ns.likely * demand.posts as f64 + now.message_ns.likely * messages;
+    match () {
+        () if searches >= copies && searches >= calls => {
+            Reason::LongSearches { steps: demand.steps_per_message() }
+        }
+        () if copies >= calls => Reason::Copies { bytes: demand.eager_bytes as f64 / messages },
+        () => Reason::Calls,
+    }
+}
+
+/// The larger part of what the card adds.
+fn lost(costs: &Costs, gain: &Gain) -> Reason {
+    let late = gain.share_without_delay - gain.share.likely;
+    if late >= -gain.share_without_delay {
+        return Reason::Delay { each_us: costs.delay_us.likely, percent: 100.0 * late };
+    }
+    Reason::Calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offload::BUILT_IN;
+
+    /// A host whose numbers are known: 100 ns a message, 10 a step, 50 a command, 900 on the way.
+    fn host() -> Host {
+        let mut host = Host::parse(BUILT_IN[0].1).expect("a host");
+        host.matching.post_ns = Range::exact(0.0);
+        host.matching.message_ns = Range::exact(100.0);
+        host.matching.step_ns = Range::exact(10.0);
+        host.matching.copy_ns_per_byte = Range::exact(0.1);
+        host.matching.rendezvous_ns = Range::exact(500.0);
+        host.offloaded.post_ns = Range::exact(50.0);
+        host.offloaded.completion_ns = Range::exact(100.0);
+        host.offloaded.handover_ns = Range::exact(900.0);
+        host
+    }
+
+    const CARD: Service = Service { busy_us: 200.0, latency_us: 2.0, longest_us: 9.0, sent_on: 0 };
+    const DEEP: Demand =
+        Demand { posts: 100, messages: 100, eager_bytes: 800, rendezvous: 2, steps: 100_000 };
+
+    fn judged(demand: Demand, share: [f64; 3], share_without_delay: f64) -> Verdict {
+        let gain = Gain { run_us: 1000.0, share: Range::from(share), share_without_delay };
+        let costs = Costs::of(&demand, &CARD, &host());
+        Verdict::of(&demand, &host(), &costs, &gain, 0.001)
+    }
+
+    #[test]
+    fn all_that_the_host_does_has_its_price() {
+        let costs = Costs::of(&DEEP, &CARD, &host());
+        let near = |range: Range, value: f64| {
+            assert!((range.likely - value).abs() < 1e-9 && range.low == range.high, "{range:?}");
+        };
+        // 100 x 100 + 100,000 x 10 + 800 x 0.1 + 2 x 500 ns now; 100 x (50 + 100) with the card.
+        near(costs.now_us, 1011.08);
+        near(costs.after_us, 15.0);
+        near(costs.freed_us(), 996.08);
+        near(costs.delay_us, 2.9);
+        // Half of what is asked has no room.
+        let half = Costs::of(&DEEP, &Service { sent_on: 100, ..CARD }, &host());
+        near(half.after_us, 15.0 + 1011.08 / 2.0);
+    }
+
+    #[test]
+    fn costs_of_two_parts_are_added_and_delays_averaged() {
+        let mut sum = Costs::of(&DEEP, &CARD, &host());
+        let other = Costs { delay_us: Range::exact(1.9), ..sum };
+        sum.add(&other, 300, 100);
+        assert!((sum.now_us.likely - 2022.16).abs() < 1e-9);
+        assert!((sum.delay_us.likely - 2.65).abs() < 1e-9);
+    }
+
+    #[test]
+    fn break_even_is_where_both_sides_cost_the_same() {
+        let demand = Demand { posts: 100, messages: 100, steps: 100, ..Demand::default() };
+        let even = BreakEven::of(&demand, &CARD, &host());
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{even:?}");
+        // 50 + 100 - 100 ns of commands over 10 a step; 2,000 + 900 + 100 - 100 on the way.
+        near(even.host_steps.likely, 5.0);
+        near(even.delay_steps.likely, 290.0);
+        near(even.card_rate, 0.5);
+    }
+
+    #[test]
+    fn a_verdict_holds_for_the_whole_range() {
+        let deep = judged(DEEP, [0.002, 0.05, 0.09], 0.06);
+        assert_eq!(deep.answer, Answer::Yes);
+        assert_eq!(deep.reason, Reason::LongSearches { steps: 1000.0 });
+        assert_eq!(judged(DEEP, [-0.002, 0.05, 0.09], 0.06).reason, Reason::Uncertain);
+        // A thousandth counts, less does not.
+        assert_eq!(judged(DEEP, [0.0005, 0.05, 0.09], 0.0).answer, Answer::Indifferent);
+        let little = judged(DEEP, [-0.0005, 0.0001, 0.00075], 0.0);
+        assert_eq!(little.answer, Answer::Indifferent);
+        assert_eq!(little.reason, Reason::TooLittle { percent: 0.075 });
+    }
+
+    #[test]
+    fn a_loss_names_delay_or_calls() {
+        let slow = judged(DEEP, [-0.5, -0.25, -0.002], 0.25);
+        assert_eq!(slow.answer, Answer::No);
+        assert_eq!(slow.reason, Reason::Delay { each_us: 2.9, percent: 50.0 });
+        let calls = judged(DEEP, [-0.5, -0.25, -0.002], -0.2);
+        assert_eq!(calls.reason, Reason::Calls);
+        let unsure = judged(DEEP, [-0.5, -0.25, 0.002], 0.25);
+        assert_eq!((unsure.answer, unsure.reason), (Answer::Indifferent, slow.reason));
+    }
+
+    #[test]
+    fn the_largest_part_of_the_host_s_work_is_named() {
+        let copies = Demand { eager_bytes: 1_000_000, steps: 100, ..DEEP };
+        assert_eq!(gained(&copies, &host()), Reason::Copies { bytes: 10_000.0 });
+        let calls = Demand { eager_bytes: 0, steps: 100, ..DEEP };
+        assert_eq!(gained(&calls, &host()), Reason::Calls);
+        let nothing = Demand::default();
+        assert_eq!(judged(nothing, [0.0; 3], 0.0).reason, Reason::NothingToMatch);
+    }
+}
