@@ -99,7 +99,7 @@ fn a_message_without_room_is_told_by_its_sender() {
     let report = small(&run(&sends, &receives), OrderChoice::ArrivalsFirst, 8, 2);
     let first = report.application.needs.fallback.expect("no room");
     assert_eq!((first.rank, first.sender, first.call), (1, Some(0), Some(12)));
-    let advice = report.advice.iter().find(|advice| advice.topic == "offload").expect("advice");
+    let advice = report.advice.iter().find(|advice| advice.topic == "room").expect("advice");
     assert!(advice.text.contains("rank 1, at the message of rank 0, call 12"), "{}", advice.text);
 }
 
