@@ -8,7 +8,9 @@ mod watchdog;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dpa_model::{FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal};
+use dpa_model::{
+    Barrier, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal,
+};
 use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::{EngineOptions, Fallback, find};
 use dpamatch::stream::{Event, Generator, Outcome, Profile, StreamMatcher};
@@ -99,6 +101,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
             fast_path: pick(random, &fast_path),
             early_check: random.random(),
             removal: pick(random, &[Removal::Lazy, Removal::Eager, Removal::Deferred]),
+            barrier: pick(random, &[Barrier::Lanes, Barrier::Bitmap]),
             inline_hashes: pick(random, &hashes),
             always_shared: random.random(),
             ..Options::default()

@@ -7,22 +7,23 @@
 //! **State.** `published`: bits 0..16 the number of slices, bits 16.. the block's number; written by
 //! the leader (worker 0) to start a block that it shares with other workers. `progress[w]` (see
 //! progress.rs): the block and phase that worker w has passed; phase 1 = all handlers of slice w
-//! have booked and published their claims, 2 = all are matched, 3 = all protocol work is done. Only
-//! worker w writes it, and it only grows, so it never has to be reset and no read-modify-write is
-//! needed.
+//! have booked and published their candidates, 2 = all are matched, 3 = all protocol work is done.
+//! Only worker w writes it, and it only grows, so it never has to be reset and no read-modify-write
+//! is needed. `bitmap`: where the options ask for it, phase 1 is told there in its place (see
+//! bitmap.rs).
 //!
-//! **Invariants.** K1: a handler's claim is constant from phase 1 of its slice to the end of the
-//! block. K2: a worker reads claims only of lower slices, after it saw their phase 1 (partial
-//! barrier: nobody waits for a higher one, O12). K3: the leader starts the next block only after
-//! phase 3 of every slice (block fence, S1); so `info`, claims and what was taken are never written while
-//! somebody reads them.
+//! **Invariants.** K1: a handler's candidate is constant from phase 1 of its slice to the end of
+//! the block. K2: a worker reads candidates only of lower slices, after it saw their phase 1
+//! (partial barrier: nobody waits for a higher one, O12). K3: the leader starts the next block only
+//! after phase 3 of every slice (block fence, S1); so `info`, candidates and what was taken are
+//! never written while somebody reads them.
 //!
 //! **Orderings.**
 //!
 //! | writer | reader | publishes |
 //! |---|---|---|
 //! | `publish`: published, Release | `published`: Acquire | `info`, everything the boundary wrote (receives, chains, views), the entries |
-//! | `reach(BOOKED)`: progress, Release | `wait_for(BOOKED)`: Acquire | claims, bookings |
+//! | `reach(BOOKED)`: progress, Release | `wait_for(BOOKED)`: Acquire | candidates, bookings |
 //! | `reach(MATCHED)`: progress, Release | `wait_for(MATCHED)`: Acquire | consumption by lower handlers (S13) |
 //! | `reach(FINISHED)`: progress, Release | leader's `wait_for(FINISHED)`: Acquire | what was taken, unlinked chains, the end of all reads |
 //!
@@ -30,9 +31,12 @@
 //! unfinished handler never waits, so there is no deadlock however few processors there are (S19).
 
 use alloc::boxed::Box;
+use core::ops::Range;
 
 use crossbeam_utils::CachePadded;
 
+use crate::Barrier;
+use crate::bitmap::Bitmap;
 use crate::descriptor::NIL;
 use crate::progress::Progress;
 pub(crate) use crate::progress::phase;
@@ -56,15 +60,15 @@ pub(crate) struct BlockInfo {
 
 impl BlockInfo {
     /// The handlers of slice `slice`.
-    pub(crate) fn slice(&self, slice: usize) -> core::ops::Range<usize> {
+    pub(crate) fn slice(&self, slice: usize) -> Range<usize> {
         slice * self.count / self.slices..(slice + 1) * self.count / self.slices
     }
 }
 
-/// What a handler publishes before the barrier (S3).
+/// What the others have to know of a handler that booked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
-    /// The booked receive, or `NIL`.
+    /// Its candidate, or `NIL`.
     pub(crate) receive: u32,
     /// [`Posted::sequence`](crate::descriptor::Posted::sequence).
     pub(crate) sequence: u64,
@@ -90,35 +94,36 @@ pub enum Path {
 }
 
 #[derive(Debug)]
-struct Lane {
-    claim: PlainCell<Claim>,
-    /// The receive that the handler took; `NIL`: unexpected, or for the host.
-    taken: PlainCell<u32>,
-}
-
-#[derive(Debug)]
 pub(crate) struct Block {
     published: CachePadded<AtomicU64>,
     info: PlainCell<BlockInfo>,
-    lanes: Box<[Lane]>,
+    /// The candidate of each handler, or `NIL`: all that a handler publishes (S3). Four bytes each,
+    /// so that detection reads few lines.
+    candidates: Box<[PlainCell<u32>]>,
+    /// The receive that each handler took; `NIL`: unexpected, or for the host.
+    taken: Box<[PlainCell<u32>]>,
     progress: Box<[CachePadded<Progress>]>,
+    bitmap: Option<Bitmap>,
     /// 1: a worker died of a panic, so waits may never end.
     broken: AtomicU64,
 }
 
 impl Block {
-    pub(crate) fn new(handlers: usize, workers: usize) -> Self {
-        let lane = || Lane { claim: PlainCell::new(Claim::NONE), taken: PlainCell::new(NIL) };
+    pub(crate) fn new(handlers: usize, workers: usize, barrier: Barrier) -> Self {
+        let receives = || (0..handlers).map(|_| PlainCell::new(NIL)).collect();
         Self {
             published: CachePadded::new(AtomicU64::new(0)),
             info: PlainCell::new(BlockInfo::default()),
-            lanes: (0..handlers).map(|_| lane()).collect(),
+            candidates: receives(),
+            taken: receives(),
             progress: (0..workers).map(|_| CachePadded::new(Progress::new())).collect(),
+            bitmap: (barrier == Barrier::Bitmap).then(Bitmap::new),
             broken: AtomicU64::new(0),
         }
     }
 
-    pub(crate) const LANE_BYTES: usize = size_of::<Lane>();
+    /// Bytes that each handler takes.
+    pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<PlainCell<u32>>();
 
     /// Starts a block with the other workers; leader only, after the last block's end (K3).
     pub(crate) fn publish(&self, info: BlockInfo) {
@@ -152,18 +157,41 @@ impl Block {
             phase::MATCHED => weak!(ReachMatchedRelaxed, Release),
             _ => weak!(ReachFinishedRelaxed, Release),
         };
+        step!(ProgressWritten { worker });
         self.progress[worker].reach(block, phase, release);
+    }
+
+    /// The partial barrier (O12): says that all handlers of this worker's slice have booked, and
+    /// waits until those of the workers `awaited` have; returns the failed polls.
+    pub(crate) fn pass_barrier(&self, worker: usize, block: u64, awaited: Range<usize>) -> u64 {
+        let Some(bitmap) = &self.bitmap else {
+            self.reach(worker, block, phase::BOOKED);
+            return self.wait_for_each(awaited, block, phase::BOOKED);
+        };
+        if bitmap.set(block, worker, awaited.clone()) {
+            return 0;
+        }
+        self.wait_until(|| bitmap.are_set(block, awaited.clone()))
+    }
+
+    /// Waits until these workers have reached `phase` of the block; returns the failed polls.
+    pub(crate) fn wait_for_each(&self, workers: Range<usize>, block: u64, phase: u64) -> u64 {
+        workers.map(|worker| self.wait_for(worker, block, phase)).sum()
     }
 
     /// Waits until worker `worker` has reached `phase` of the block; returns the failed polls.
     #[inline]
-    pub(crate) fn wait_for(&self, worker: usize, block: u64, phase: u64) -> u32 {
+    pub(crate) fn wait_for(&self, worker: usize, block: u64, phase: u64) -> u64 {
+        self.wait_until(|| {
+            step!(ProgressRead { worker });
+            self.progress[worker].has_reached(block, phase, weak!(WaitRelaxed, Acquire))
+        })
+    }
+
+    #[inline(always)]
+    fn wait_until(&self, reached: impl Fn() -> bool) -> u64 {
         let mut wait = Wait::new();
-        loop {
-            step!(ProgressRead { worker, block });
-            if self.progress[worker].has_reached(block, phase, weak!(WaitRelaxed, Acquire)) {
-                break;
-            }
+        while !reached() {
             wait.pause();
             if wait.failed_polls() % 1024 == 1023 {
                 assert!(
@@ -172,7 +200,7 @@ impl Block {
                 );
             }
         }
-        wait.failed_polls()
+        u64::from(wait.failed_polls())
     }
 
     /// Says that a worker has died inside a block: whoever waits for it panics, too, instead of
@@ -182,25 +210,25 @@ impl Block {
         self.broken.store(1, Release);
     }
 
-    /// Publishes handler `handler`'s claim.
+    /// Publishes the candidate of a handler.
     ///
     /// # Safety
     /// The caller runs this handler and has not reached phase 1.
     #[inline(always)]
-    pub(crate) unsafe fn set_claim(&self, handler: usize, claim: Claim) {
+    pub(crate) unsafe fn set_candidate(&self, handler: usize, receive: u32) {
         // SAFETY: K2: others read it only after phase 1; the readers of the last block are done
         // (K3).
-        unsafe { self.lanes[handler].claim.write(|slot| *slot = claim) };
+        unsafe { self.candidates[handler].write(|slot| *slot = receive) };
     }
 
-    /// The claim of a lower handler.
+    /// The candidate of a lower handler.
     ///
     /// # Safety
     /// The caller saw phase 1 of the slice that runs it.
     #[inline(always)]
-    pub(crate) unsafe fn claim(&self, handler: usize) -> Claim {
+    pub(crate) unsafe fn candidate(&self, handler: usize) -> u32 {
         // SAFETY: K1.
-        unsafe { self.lanes[handler].claim.read(|claim| *claim) }
+        unsafe { self.candidates[handler].read(|receive| *receive) }
     }
 
     /// Notes which receive a handler took.
@@ -210,7 +238,7 @@ impl Block {
     #[inline(always)]
     pub(crate) unsafe fn set_taken(&self, handler: usize, receive: u32) {
         // SAFETY: the leader reads it only after phase 3.
-        unsafe { self.lanes[handler].taken.write(|slot| *slot = receive) };
+        unsafe { self.taken[handler].write(|slot| *slot = receive) };
     }
 
     /// Which receive a handler took; `NIL` if none.
@@ -220,6 +248,6 @@ impl Block {
     #[inline(always)]
     pub(crate) unsafe fn taken(&self, handler: usize) -> u32 {
         // SAFETY: see `set_taken`.
-        unsafe { self.lanes[handler].taken.read(|taken| *taken) }
+        unsafe { self.taken[handler].read(|taken| *taken) }
     }
 }

@@ -153,6 +153,12 @@ impl HandlerSet {
         self.0[handler / 64] & bit(handler) != 0
     }
 
+    /// The members of `word * 64..(word + 1) * 64`, a bit each.
+    #[inline(always)]
+    pub(crate) fn word(&self, word: usize) -> u64 {
+        self.0[word]
+    }
+
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::NONE

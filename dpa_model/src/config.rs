@@ -47,6 +47,17 @@ pub enum Removal {
     Deferred,
 }
 
+/// How a worker that shares a block tells that its slice has booked (O12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Barrier {
+    /// A word for each worker, written by it alone: no read-modify-write, and a look for each lower
+    /// worker.
+    #[default]
+    Lanes,
+    /// One bitmap for all, as in the paper: a read-modify-write, and one look for all lower workers.
+    Bitmap,
+}
+
 /// What the NIC does with the hashes in a message's header (O26, S29).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum InlineHashes {
@@ -95,12 +106,14 @@ pub struct Options {
     pub early_check: bool,
     /// Removal of consumed receives.
     pub removal: Removal,
+    /// The partial barrier of blocks that several workers share.
+    pub barrier: Barrier,
     /// Use of the header's hashes.
     pub inline_hashes: InlineHashes,
     /// Policy when unexpected memory is exhausted.
     pub unexpected_full: UnexpectedFull,
-    /// Run every block as one of several workers would: bookings by read-modify-write, claims and
-    /// barrier, removal as above. Otherwise a worker that runs a block alone does without them and
+    /// Run every block as one of several workers would: bookings by read-modify-write, candidates
+    /// and barrier, removal as above. Otherwise a worker that runs a block alone does without them and
     /// takes receives out of their chains at once.
     pub always_shared: bool,
     /// Who gives the order.

@@ -53,7 +53,6 @@ pub(crate) struct Candidate {
     pub(crate) receive: u32,
     /// The one before it in its chain, or `NIL`.
     pub(crate) before: u32,
-    pub(crate) sequence: u64,
     pub(crate) label: u64,
 }
 
@@ -168,7 +167,7 @@ impl Indexes<'_> {
             && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
             && (skip_below == 0 || !self.bookings.any_below(receive, skip_below))
         {
-            Ok(Candidate { receive, before, sequence: posted.sequence(), label: posted.label })
+            Ok(Candidate { receive, before, label: posted.label })
         } else {
             Err(descriptor.next.load(Relaxed))
         }

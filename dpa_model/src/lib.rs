@@ -56,6 +56,7 @@ pub mod step;
 
 mod arrivals;
 mod bin;
+mod bitmap;
 mod block;
 mod booking;
 mod boundary;
@@ -83,8 +84,8 @@ pub use bin::BIN_BYTES;
 pub use block::Path;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
-    BINS_MAX, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath, HANDLERS_MAX,
-    InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
+    BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath,
+    HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;

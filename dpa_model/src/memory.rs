@@ -2,7 +2,9 @@
 
 use core::fmt;
 
+use crate::Barrier;
 use crate::bin::BIN_BYTES;
+use crate::bitmap::Bitmap;
 use crate::block::Block;
 use crate::booking::FarBits;
 use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
@@ -37,7 +39,7 @@ impl FootprintLine {
 /// The memory of a configuration, table by table. `Display` prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    lines: [FootprintLine; 17],
+    lines: [FootprintLine; 18],
     bins: u64,
     receives: u64,
     limit: u64,
@@ -66,6 +68,7 @@ impl Footprint {
         let host = |what, count, bytes| FootprintLine { on_nic: false, ..nic(what, count, bytes) };
         let bins = config.total_index_bins();
         let far_bits = FarBits::places(config.receives, config.handlers);
+        let bitmaps = usize::from(config.options.barrier == Barrier::Bitmap);
         Self {
             lines: [
                 nic("receive descriptors", config.receives, DESCRIPTOR_BYTES),
@@ -84,11 +87,12 @@ impl Footprint {
                 nic("bounce buffers", config.bounce_buffers, config.eager_limit),
                 nic("command queue", config.command_queue, Ring::<Command>::SLOT_BYTES),
                 nic(
-                    "block lanes and counters",
+                    "block and counters, per handler",
                     config.handlers,
-                    Block::LANE_BYTES + size_of::<HandlerCounters>(),
+                    Block::HANDLER_BYTES + size_of::<HandlerCounters>(),
                 ),
                 nic("worker progress", config.workers, 128),
+                nic("barrier's bitmap", bitmaps, Bitmap::BYTES),
                 host("completion ring", config.completion_ring, Ring::<Completion>::SLOT_BYTES),
                 host("staging buffers", config.completion_ring, config.eager_limit),
                 host(

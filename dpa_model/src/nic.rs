@@ -164,7 +164,7 @@ impl Nic {
             far_bits: FarBits::table(config.receives, config.handlers),
             bins: (0..config.total_index_bins()).map(|_| Bin::empty()).collect(),
             views: (0..config.communicators).map(|_| PlainCell::new(CommView::default())).collect(),
-            block: Block::new(config.handlers, config.workers),
+            block: Block::new(config.handlers, config.workers, config.options.barrier),
             regions: Regions::new(config.regions),
             dropped: Dropped::new(config.unexpected),
             life: Life::new(),

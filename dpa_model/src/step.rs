@@ -50,10 +50,6 @@ pub enum Step {
         first: u64,
         count: usize,
     },
-    /// The leader looks whether a worker has finished.
-    FenceRead {
-        worker: usize,
-    },
     /// A worker begins with its slice of a block.
     SliceBegins {
         worker: usize,
@@ -84,18 +80,30 @@ pub enum Step {
         receive: u32,
         alone: bool,
     },
-    /// It publishes its claim.
-    Claimed {
+    /// It publishes its candidate.
+    Published {
         handler: usize,
     },
     /// All handlers of the slice have booked.
-    SliceBooked {
+    SliceBooked,
+    /// A worker says how far it is.
+    ProgressWritten {
         worker: usize,
-        block: u64,
     },
     /// A worker looks how far another one is.
     ProgressRead {
         worker: usize,
+    },
+    /// A worker sets its bit in the bitmap of the barrier.
+    BitSet {
+        block: u64,
+    },
+    /// A worker looks at a word of that bitmap.
+    BitsRead {
+        block: u64,
+    },
+    /// The bits of the block before are cleared for the next one.
+    BitsCleared {
         block: u64,
     },
     /// The handlers from `first` to `end` have passed the barrier, and know of the first handler in
@@ -104,6 +112,12 @@ pub enum Step {
         first: usize,
         end: usize,
         conflict: Option<usize>,
+    },
+    /// Somebody has to know more of a handler's candidate: the handler's message, where its
+    /// communicator is not known, and the receive.
+    ClaimRead {
+        message: Option<u64>,
+        receive: Option<u32>,
     },
     /// In conflict or forced: the handler asks whether it may take the fast path.
     FastPathTried,
@@ -128,6 +142,10 @@ pub enum Step {
         handler: usize,
         receive: u32,
         path: Path,
+    },
+    /// It notes for the leader which receive it has taken, if any.
+    Noted {
+        handler: usize,
     },
     /// There is no receive for its message.
     Unmatched {

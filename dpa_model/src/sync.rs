@@ -14,7 +14,7 @@ pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
 pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64};
 
-pub(crate) use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+pub(crate) use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
 /// Memory that several threads reach without atomics, ordered by a release/acquire pair which the
 /// caller names.

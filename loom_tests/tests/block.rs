@@ -5,7 +5,7 @@
 //! (S8).
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{FastPath, Hints, NicConfig, Operation, Options, Removal};
+use dpa_model::{Barrier, FastPath, Hints, NicConfig, Operation, Options, Removal};
 use loom_tests::model::{Extent, alone, shared, stream};
 use loom_tests::stream::{Stream, post, post_in, send, send_in, tiny};
 
@@ -21,6 +21,22 @@ const FOUR_REMOVING: Extent = Extent::bounded(1, 2);
 
 fn with(fast_path: FastPath) -> Options {
     Options { fast_path, ..Options::default() }
+}
+
+/// The partial barrier as one bitmap, and removal left to the boundary: the barrier is the matter.
+fn bitmap(fast_path: FastPath) -> Options {
+    Options { barrier: Barrier::Bitmap, removal: Removal::Deferred, ..with(fast_path) }
+}
+
+/// A scenario of workers that meet at a bitmap; a leader alone meets nobody.
+fn meeting(
+    name: &str,
+    stream: Stream,
+    extent: Extent,
+    expected: &[&'static str],
+    never: &[&'static str],
+) {
+    shared(&format!("{name}, bitmap"), stream, extent, expected, never);
 }
 
 fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {
@@ -74,6 +90,20 @@ fn clean_two() {
 }
 
 #[test]
+fn clean_two_bitmap() {
+    let steps = [post(0, 7), post(0, 8), send(0, 7), send(0, 8)];
+    let stream = of(2, bitmap(FastPath::Sequence), &steps);
+    meeting("block/clean two", stream, TWO, &["clean"], &["fast", "slow"]);
+}
+
+#[test]
+fn clean_three_bitmap() {
+    let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 9), send(0, 8), send(0, 7)];
+    let stream = of(3, bitmap(FastPath::Sequence), &steps);
+    meeting("block/clean three", stream, THREE, &["clean"], &["fast", "slow"]);
+}
+
+#[test]
 fn clean_three() {
     let steps = [post(0, 7), post(0, 8), post(0, 9), send(0, 9), send(0, 8), send(0, 7)];
     three("block/clean three", Options::default(), &steps, &["clean"], &["fast", "slow"]);
@@ -95,6 +125,15 @@ fn form_c_two() {
         &["clean", "fast"],
         &["slow"],
     );
+}
+
+#[test]
+fn form_c_bitmap() {
+    for (handlers, extent) in [(2, TWO), (3, THREE), (4, FOUR)] {
+        let stream = of(handlers, bitmap(FastPath::Sequence), &equal(handlers));
+        let name = format!("block/form c, {handlers}");
+        meeting(&name, stream, extent, &["clean", "fast"], &["slow"]);
+    }
 }
 
 #[test]
@@ -175,6 +214,15 @@ fn slow_two() {
 }
 
 #[test]
+fn slow_bitmap() {
+    for (handlers, extent) in [(2, TWO), (3, THREE), (4, FOUR)] {
+        let stream = of(handlers, bitmap(FastPath::Off), &equal(handlers));
+        let name = format!("block/slow, {handlers}");
+        meeting(&name, stream, extent, &["clean", "slow"], &["fast"]);
+    }
+}
+
+#[test]
 fn slow_chain_three() {
     three("block/slow chain, three", with(FastPath::Off), &equal(3), &["clean", "slow"], &["fast"]);
 }
@@ -204,6 +252,14 @@ fn a_conflict_with_another_than_the_neighbour() {
     let steps = [post(0, 7), post(1, 9), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
     let expected = ["clean", "slow", "refused_mixed"];
     three("block/conflict over a neighbour", Options::default(), &steps, &expected, &["fast"]);
+}
+
+#[test]
+fn a_conflict_with_another_than_the_neighbour_bitmap() {
+    let steps = [post(0, 7), post(1, 9), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
+    let stream = of(3, bitmap(FastPath::Sequence), &steps);
+    let expected = ["clean", "slow", "refused_mixed"];
+    meeting("block/conflict over a neighbour", stream, THREE, &expected, &["fast"]);
 }
 
 #[test]
@@ -287,6 +343,14 @@ fn x5_forcing_rule() {
     let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(1, 7)];
     let expected = ["clean", "slow", "unexpected"];
     three("block/X5 forcing rule", Options::default(), &steps, &expected, &["fast"]);
+}
+
+#[test]
+fn x5_forcing_rule_bitmap() {
+    let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7), send(1, 7)];
+    let stream = of(3, bitmap(FastPath::Sequence), &steps);
+    let expected = ["clean", "slow", "unexpected"];
+    meeting("block/X5 forcing rule", stream, THREE, &expected, &["fast"]);
 }
 
 #[test]

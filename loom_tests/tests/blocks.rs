@@ -2,7 +2,7 @@
 //! changes in between.
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{NicConfig, Operation, Options};
+use dpa_model::{Barrier, NicConfig, Operation, Options};
 use loom_tests::model::{Extent, shared, stream};
 use loom_tests::stream::{Stream, cancel, post, send, tiny};
 
@@ -17,6 +17,39 @@ fn of(handlers: usize, receives: usize, steps: &[Operation]) -> Stream {
 fn equal_keys_over_two_blocks() {
     let steps = [vec![post(0, 7); 4], vec![send(0, 7); 4]].concat();
     stream("blocks/two, equal keys", of(2, 4, &steps), TWO, &["clean", "fast"], &["slow"]);
+}
+
+/// The same workers meet at a bitmap.
+fn on_bitmap(stream: Stream) -> Stream {
+    let options = Options { barrier: Barrier::Bitmap, ..stream.config.options };
+    Stream { config: NicConfig { options, ..stream.config }, ..stream }
+}
+
+#[test]
+fn both_bitmaps_take_turns() {
+    let steps = [vec![post(0, 7); 4], vec![send(0, 7); 4]].concat();
+    let stream = on_bitmap(of(2, 4, &steps));
+    shared("blocks/two, equal keys, bitmap", stream, TWO, &["clean", "fast"], &["slow"]);
+    let steps = [vec![post(0, 7); 6], vec![send(0, 7); 6]].concat();
+    let stream = on_bitmap(of(3, 8, &steps));
+    shared("blocks/two of three, bitmap", stream, THREE, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn a_bitmap_comes_back() {
+    // The third block uses the bits of the first again.
+    let block = [vec![post(0, 7); 2], vec![send(0, 7); 2]].concat();
+    let stream = on_bitmap(of(2, 2, &block.repeat(3)));
+    let extent = Extent::bounded(2, 4);
+    shared("blocks/three, bitmap", stream, extent, &["clean", "fast"], &["slow"]);
+}
+
+#[test]
+fn a_bitmap_comes_back_after_a_block_alone() {
+    // Two shared blocks with one alone between: they do not use the same bits.
+    let steps = [vec![post(0, 7); 6], vec![send(0, 7); 6]].concat();
+    let stream = Stream { switching: true, ..on_bitmap(of(2, 6, &steps)) };
+    shared("blocks/switching, bitmap", stream, TWO, &["shared_blocks", "clean", "fast"], &[]);
 }
 
 #[test]

@@ -18,8 +18,8 @@ pub use dpamatch_machine::{Accesses, Eu, Kind, Level, Outcome, Phase, Picos, Spa
 pub use limits::{Gain, Limit, limits};
 pub use predict::{Offer, Prediction, predict, series};
 pub use profile::{
-    Arrival, Barrier, Boundary, Driver, Eus, Fence, Host, Memory, Overlap, Placement, Profile,
-    ProfileError, Rules, Word, Work, override_text,
+    Arrival, Barrier, Driver, Eus, Host, Memory, Nic, Overlap, Placement, Profile, ProfileError,
+    Rules, Word, Work, override_text,
 };
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};

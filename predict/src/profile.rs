@@ -148,13 +148,13 @@ section! {
 
 /// Names of choices in a profile.
 macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+    ($(#[$doc:meta])* $name:ident in $of:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
-        impl From<$name> for machine::$name {
+        impl From<$name> for $of::$name {
             fn from(choice: $name) -> Self {
                 match choice { $($name::$variant => Self::$variant,)* }
             }
@@ -164,7 +164,7 @@ macro_rules! choice {
 
 choice! {
     /// Which EUs.
-    Placement {
+    Placement in machine {
         /// Core after core.
         Packed,
         /// One per core in turn.
@@ -172,17 +172,8 @@ choice! {
     }
 }
 choice! {
-    /// When the next block begins (S1).
-    Fence {
-        /// After the block before.
-        Block,
-        /// At once.
-        Pipelined,
-    }
-}
-choice! {
     /// Whose protocol stage overlaps.
-    Overlap {
+    Overlap in machine {
         /// That of handlers without conflict.
         Clean,
         /// Everybody's.
@@ -192,21 +183,19 @@ choice! {
     }
 }
 choice! {
-    /// How the barrier is made.
-    Barrier {
-        /// One word.
-        Word,
-        /// A word per handler.
+    /// How the partial barrier is made.
+    Barrier in dpa_model_predict {
+        /// One bitmap for all.
+        Bitmap,
+        /// A word for each handler.
         Lanes,
     }
 }
-choice! {
-    /// Who works between blocks.
-    Boundary {
-        /// Each handler.
-        Handlers,
-        /// Handler 0.
-        Leader,
+section! {
+    /// Options of the NIC: see its `Options`.
+    Nic {
+        /// How the partial barrier is made.
+        barrier: Barrier,
     }
 }
 section! {
@@ -214,16 +203,8 @@ section! {
     Rules {
         /// Which EUs.
         placement: Placement,
-        /// When the next block begins.
-        fence: Fence,
         /// What overlaps it.
         overlap: Overlap,
-        /// How the barrier is made.
-        barrier: Barrier,
-        /// Who recycles.
-        boundary: Boundary,
-        /// Bytes of a published claim.
-        claim_bytes: u32,
     }
 }
 section! {
@@ -254,6 +235,8 @@ section! {
         arrival: Arrival,
         /// Instruction work.
         work: Work,
+        /// Options of the NIC.
+        nic: Nic,
         /// Choices.
         rules: Rules,
         /// Messages.
@@ -329,7 +312,6 @@ impl Profile {
             ("memory.l1_bytes", self.memory.l1_bytes / 64, 1 << 16),
             ("memory.l2_bytes", self.memory.l2_bytes / 64, 1 << 32),
             ("memory.l3_bytes", self.memory.l3_bytes / 64, 1 << 32),
-            ("rules.claim_bytes", self.rules.claim_bytes as usize, 64),
         ];
         for (name, value, most) in counts {
             if value == 0 || value > most {
@@ -382,7 +364,7 @@ impl Profile {
 
     /// The machine's costs.
     pub fn costs(&self) -> machine::Costs {
-        let Self { eus, memory, host, word, arrival, work, rules, .. } = self;
+        let Self { eus, memory, host, word, arrival, work, .. } = self;
         machine::Costs {
             cycle: picos(1.0 / eus.clock_ghz),
             level: [memory.l1_ns, memory.l2_ns, memory.l3_ns, memory.dram_ns].map(picos),
@@ -400,7 +382,6 @@ impl Profile {
             activation: picos(arrival.activation_ns),
             issue_demand: eus.issue_demand,
             issue_slots: eus.issue_slots,
-            claim_bytes: rules.claim_bytes,
             landing_bytes: memory.landing_bytes,
             work: machine::Work {
                 poll: picos(work.poll_ns),
@@ -421,15 +402,8 @@ impl Profile {
 
     /// The machine's choices. `post_on_clock`: commands take time of handler 0's EU.
     pub fn machine_rules(&self, post_on_clock: bool) -> machine::Rules {
-        let Rules { placement, fence, overlap, barrier, boundary, .. } = self.rules;
-        machine::Rules {
-            placement: placement.into(),
-            fence: fence.into(),
-            overlap: overlap.into(),
-            barrier: barrier.into(),
-            boundary: boundary.into(),
-            post_on_clock,
-        }
+        let Rules { placement, overlap } = self.rules;
+        machine::Rules { placement: placement.into(), overlap: overlap.into(), post_on_clock }
     }
 }
 

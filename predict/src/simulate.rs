@@ -268,6 +268,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
             fast_path: setup.fast_path,
             early_check: setup.early_check,
             removal: setup.removal,
+            barrier: setup.profile.nic.barrier.into(),
             inline_hashes: if setup.inline_hashes {
                 model::InlineHashes::Trust
             } else {

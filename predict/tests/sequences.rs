@@ -157,9 +157,7 @@ fn full_tables_are_told() {
 
 #[test]
 fn every_access_is_of_a_kind() {
-    for rules in
-        [&[][..], &["rules.barrier=lanes"], &["rules.boundary=leader"], &["rules.fence=pipelined"]]
-    {
+    for rules in [&[][..], &["nic.barrier=lanes"], &["rules.overlap=never"]] {
         let overrides: Vec<String> = rules.iter().map(|&rule| rule.to_owned()).collect();
         let text = Profile::text("bluefield3").expect("built in");
         let mut setup = Setup::new(Profile::read(text, &overrides).expect("a good profile"), 8);
@@ -186,7 +184,7 @@ fn every_access_is_of_a_kind() {
         };
         assert!(
             sum(Kind::Entry) >= 300,
-            "{rules:?}: an entry each, and again where the leader cuts blocks"
+            "{rules:?}: an entry each, and again where others have to know it"
         );
         assert_eq!(sum(Kind::Bounce), 300, "{rules:?}: 40 bytes are a line of a bounce buffer");
         assert_eq!(sum(Kind::Booking), parts[0].count("bookings"), "{rules:?}");

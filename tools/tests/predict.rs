@@ -239,9 +239,7 @@ fn what_if_asks_all_questions() {
         ("fast path", 4),
         ("bins", 4),
         ("placement", 2),
-        ("blocks", 2),
         ("barrier", 2),
-        ("boundary", 2),
         ("overlap", 3),
     ] {
         let rows = output.lines().filter(|line| line.split(',').next() == Some(question)).count();

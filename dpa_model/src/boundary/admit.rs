@@ -398,6 +398,7 @@ impl Boundary {
         // SAFETY: the boundary (D1).
         let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
         if descriptor.state.load(Relaxed) == state::CONSUMED {
+            step!(Unlinking { bin, receive, alone: true });
             nic.bins[bin as usize].unlink(&nic.receives, receive, NIL);
         }
         self.free_receives.give(receive);

@@ -138,7 +138,6 @@ impl Leader {
                 let end = if fault!(FenceMatchedOnly) { phase::MATCHED } else { phase::FINISHED };
                 if !fault!(FenceMissing) {
                     nic.block.wait_for(worker, block.number, end);
-                    step!(FenceRead { worker });
                 }
             }
             self.in_block = false;
@@ -192,8 +191,8 @@ impl Leader {
 fn check_bookings(nic: &Shared, block: &BlockInfo) {
     for handler in 0..block.count {
         // SAFETY: every slice of the block has reached phase 3.
-        let claim = unsafe { nic.block.claim(handler) };
-        let receive = nic.receives.get(claim.receive as usize);
+        let candidate = unsafe { nic.block.candidate(handler) };
+        let receive = nic.receives.get(candidate as usize);
         let left = receive.is_some_and(|receive| receive.is_posted());
         assert!(!left, "a booked receive survived its block (S7)");
     }

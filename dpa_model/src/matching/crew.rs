@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | handlers | all of the block | a contiguous slice |
 //! | book | load and store | read-modify-write |
-//! | claims | from the tables | published to higher slices |
+//! | candidates | in the worker's scratch | published to higher slices |
 //! | partial barrier, slow path | nothing to wait for | lower slices |
 //! | consume | out of the chain at once | mark, then the bin's lock |
 //! | deliver | with the match | when the whole slice is matched |
@@ -22,9 +22,9 @@ use core::ops::Range;
 
 use super::scratch::Scratch;
 use crate::bin::Bin;
-use crate::block::{BlockInfo, Claim, phase};
+use crate::block::{BlockInfo, phase};
 use crate::booking::Bookings;
-use crate::descriptor::{Descriptor, NIL, Posted, state};
+use crate::descriptor::{Descriptor, Posted, state};
 use crate::nic::Shared;
 use crate::sync::Relaxed;
 use crate::{Path, Removal};
@@ -59,12 +59,8 @@ pub(crate) trait Crew: Copy {
     /// Sets the handler's booking bit (O10). Not 0: a lower handler has booked the same receive.
     fn book(self, bookings: Bookings<'_>, receive: u32, handler: usize) -> u64;
 
-    /// Shows the others what a handler booked (S3).
-    fn publish(self, handler: usize, claim: Claim);
-
-    /// The claim of a handler of this or a lower slice, whose candidate is `candidate`; after the
-    /// barrier. `comm`: its communicator, if it is known.
-    fn claim(self, handler: usize, comm: Option<u32>, candidate: u32, scratch: &Scratch) -> Claim;
+    /// Shows the others what a handler booked, or `NIL` (S3).
+    fn publish(self, handler: usize, candidate: u32);
 
     /// The partial barrier (O12): returns when all lower handlers have booked, with their
     /// candidates in `scratch`, and whether two may have booked the same.
@@ -115,27 +111,12 @@ impl Crew for Alone<'_> {
     }
 
     #[inline(always)]
-    fn publish(self, handler: usize, claim: Claim) {
+    fn publish(self, handler: usize, candidate: u32) {
         // Nobody needs it but the check at the block's end (S7).
         if cfg!(debug_assertions) {
             // SAFETY: this worker runs the handler, and there is no other.
-            unsafe { self.nic.block.set_claim(handler, claim) };
+            unsafe { self.nic.block.set_candidate(handler, candidate) };
         }
-    }
-
-    #[inline(always)]
-    fn claim(self, handler: usize, comm: Option<u32>, candidate: u32, _: &Scratch) -> Claim {
-        let position = self.block.first + handler as u64;
-        let comm = comm.unwrap_or_else(|| {
-            // SAFETY: the leader saw the block's entries ready.
-            unsafe { self.nic.arrivals.ring.peek(position) }.envelope.comm.0
-        });
-        if candidate == NIL {
-            return Claim { comm, ..Claim::NONE };
-        }
-        // SAFETY: inside a block (D1).
-        let posted = unsafe { self.nic.receives[candidate as usize].posted.peek() };
-        Claim { receive: candidate, sequence: posted.sequence(), comm, label: posted.label }
     }
 
     #[inline(always)]
@@ -175,8 +156,8 @@ pub(crate) struct Slice<'a> {
 }
 
 impl Slice<'_> {
-    /// Waits for every lower slice, never for a higher one (O12); returns the failed polls.
-    fn wait_for(self, reached: u64) -> u64 {
+    /// Whom a handler of this slice waits for: every lower slice, never a higher one (O12).
+    fn awaited(self, reached: u64) -> Range<usize> {
         let worker = self.worker;
         let first = match reached {
             phase::BOOKED if fault!(BarrierPreviousOnly) => worker.saturating_sub(1),
@@ -185,8 +166,7 @@ impl Slice<'_> {
         };
         let short = reached == phase::BOOKED && fault!(BarrierShort);
         let end = if short { worker.saturating_sub(1) } else { worker };
-        let wait = |lower| self.nic.block.wait_for(lower, self.block.number, reached);
-        (first..end).map(|lower| u64::from(wait(lower))).sum()
+        first..end
     }
 }
 
@@ -209,39 +189,29 @@ impl Crew for Slice<'_> {
     }
 
     #[inline(always)]
-    fn publish(self, handler: usize, claim: Claim) {
-        step!(Claimed { handler });
+    fn publish(self, handler: usize, candidate: u32) {
+        step!(Published { handler });
         // SAFETY: this worker runs the handler and has not reached phase 1.
-        unsafe { self.nic.block.set_claim(handler, claim) };
-    }
-
-    fn claim(self, handler: usize, _: Option<u32>, _: u32, scratch: &Scratch) -> Claim {
-        if handler < self.handlers().start {
-            return scratch.claims[handler];
-        }
-        // SAFETY: this worker runs the handler.
-        unsafe { self.nic.block.claim(handler) }
+        unsafe { self.nic.block.set_candidate(handler, candidate) };
     }
 
     fn pass_barrier(self, scratch: &mut Scratch) {
-        step!(SliceBooked { worker: self.worker, block: self.block.number });
-        self.nic.block.reach(self.worker, self.block.number, phase::BOOKED);
+        step!(SliceBooked);
+        let awaited = if fault!(BarrierMissing) { 0..0 } else { self.awaited(phase::BOOKED) };
         let handlers = self.handlers();
-        if !fault!(BarrierMissing) {
-            let polls = self.wait_for(phase::BOOKED);
-            self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
-        }
+        let polls = self.nic.block.pass_barrier(self.worker, self.block.number, awaited);
+        self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
         // Bookings of other slices could not be seen while booking.
         scratch.contested = true;
         for handler in 0..handlers.start {
             // SAFETY: phase 1 of every lower slice was just seen.
-            scratch.claims[handler] = unsafe { self.nic.block.claim(handler) };
-            scratch.receives[handler] = scratch.claims[handler].receive;
+            scratch.receives[handler] = unsafe { self.nic.block.candidate(handler) };
         }
     }
 
     fn wait_for_lower(self) {
-        let polls = self.wait_for(phase::MATCHED);
+        let awaited = self.awaited(phase::MATCHED);
+        let polls = self.nic.block.wait_for_each(awaited, self.block.number, phase::MATCHED);
         self.nic.handler_counters[self.handlers().start].slow_polls.add(polls);
     }
 
@@ -266,6 +236,7 @@ impl Crew for Slice<'_> {
 
     #[inline(always)]
     fn note_taken(self, handler: usize, receive: u32) {
+        step!(Noted { handler });
         // SAFETY: this worker runs the handler and has not reached phase 3.
         unsafe { self.nic.block.set_taken(handler, receive) };
     }

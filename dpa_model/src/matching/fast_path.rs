@@ -60,6 +60,18 @@ impl Group {
         }
     }
 
+    /// Whether that is the candidate of the lowest handler, so of this communicator and sequence.
+    #[inline(always)]
+    pub(crate) fn is_led_by(&self, candidate: u32) -> bool {
+        candidate == self.receive && candidate != NIL
+    }
+
+    /// Adds a handler with that candidate.
+    #[inline(always)]
+    pub(crate) fn add_alike(&mut self) {
+        self.count += 1;
+    }
+
     /// Adds the next handler of this communicator.
     #[inline(always)]
     pub(crate) fn add(&mut self, claim: &Claim) {
@@ -176,7 +188,7 @@ fn take_row_if<C: Crew>(
         if candidate == common {
             own.count += 1;
         } else {
-            let claim = block.crew.claim(handler, None, candidate, scratch);
+            let claim = block.claim(handler, None, candidate);
             let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
             if candidate == NIL || other || !must_resolve(conflict, handler, candidate, tables) {
                 row.next = handler;

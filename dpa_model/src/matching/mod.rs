@@ -23,7 +23,8 @@ pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::detect::NO_CONFLICT;
-use crate::block::BlockInfo;
+use crate::block::{BlockInfo, Claim};
+use crate::descriptor::NIL;
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::ring::Run;
@@ -44,6 +45,23 @@ impl<'a, C> BlockRun<'a, C> {
     fn entry(&self, handler: usize) -> Peek<'a, Entry> {
         // SAFETY: the leader saw the block's entries ready, and releases them only after its end.
         unsafe { self.entries.peek(handler) }
+    }
+
+    /// What is to be known of a handler of this or a lower slice, whose candidate is `candidate`;
+    /// after the barrier. `comm`: its communicator, if it is known.
+    #[inline(always)]
+    fn claim(&self, handler: usize, comm: Option<u32>, candidate: u32) -> Claim {
+        step!(ClaimRead {
+            message: comm.is_none().then(|| self.entries.position(handler)),
+            receive: (candidate != NIL).then_some(candidate),
+        });
+        let comm = comm.unwrap_or_else(|| self.entry(handler).envelope.comm.0);
+        if candidate == NIL {
+            return Claim { comm, ..Claim::NONE };
+        }
+        // SAFETY: inside a block (D1).
+        let posted = unsafe { self.nic.receives[candidate as usize].posted.peek() };
+        Claim { receive: candidate, sequence: posted.sequence(), comm, label: posted.label }
     }
 }
 

@@ -48,8 +48,11 @@ pub(super) fn resolve<C: Crew>(
             (from, handler) = (handler + 1, handler + 1);
             continue;
         }
-        let claim = if grouped {
-            let claim = block.crew.claim(handler, comm, candidate, scratch);
+        let alike = group.is_led_by(candidate);
+        let claim = if grouped && !alike {
+            // `comm` is that of this slice's handlers.
+            let comm = comm.filter(|_| handler >= handlers.start);
+            let claim = block.claim(handler, comm, candidate);
             scratch.groups.enter(&mut group, &claim);
             Some(claim)
         } else {
@@ -59,7 +62,9 @@ pub(super) fn resolve<C: Crew>(
             || candidate == NIL
             || !must_resolve(conflict, handler, candidate, nic.bookings())
         {
-            if let Some(claim) = claim {
+            if alike {
+                group.add_alike();
+            } else if let Some(claim) = claim {
                 group.add(&claim);
             }
             handler += 1;

@@ -3,7 +3,6 @@
 use alloc::boxed::Box;
 
 use super::fast_path::Groups;
-use crate::block::Claim;
 use crate::booking::HandlerSet;
 use crate::descriptor::NIL;
 
@@ -15,8 +14,6 @@ pub(crate) struct Scratch {
     pub(super) receives: Box<[u32]>,
     /// What stood before the candidates in their chains.
     pub(super) before: Box<[u32]>,
-    /// Claims of lower slices.
-    pub(super) claims: Box<[Claim]>,
     /// Some receive may have been booked by two handlers.
     pub(super) contested: bool,
     /// Handlers whose communicator allows overtaking.
@@ -29,7 +26,6 @@ impl Scratch {
         Self {
             receives: (0..handlers).map(|_| NIL).collect(),
             before: (0..handlers).map(|_| NIL).collect(),
-            claims: (0..handlers).map(|_| Claim::NONE).collect(),
             contested: false,
             overtaken: HandlerSet::NONE,
             groups: Groups::new(handlers),

@@ -5,7 +5,6 @@ use core::ops::Range;
 use super::BlockRun;
 use super::crew::Crew;
 use super::scratch::Scratch;
-use crate::block::Claim;
 use crate::booking::HandlerSet;
 use crate::descriptor::{NIL, state};
 use crate::index::{Candidate, CommView, Indexes, Key};
@@ -133,24 +132,23 @@ fn search_each<C: Crew>(
             Err(taken) => {
                 scratch.overtaken.insert(handler);
                 *place = taken;
-                crew.publish(handler, Claim { comm, ..Claim::NONE });
+                crew.publish(handler, NIL);
                 continue;
             }
         };
         step!(Searched { handler, found: found.map(|found| found.receive) });
-        let claim = match found {
-            Some(Candidate { receive, before: neighbour, sequence, label }) => {
+        *place = match found {
+            Some(Candidate { receive, before: neighbour, .. }) => {
                 contested |= crew.book(bookings, receive, handler);
                 *before = neighbour;
-                Claim { receive, sequence, comm, label }
+                receive
             }
             None => {
                 counters.no_candidate.add(1);
-                Claim { comm, ..Claim::NONE }
+                NIL
             }
         };
-        *place = claim.receive;
-        crew.publish(handler, claim);
+        crew.publish(handler, *place);
     }
     scratch.contested |= contested != 0;
     end

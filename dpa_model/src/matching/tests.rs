@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use crate::descriptor::{NIL, state};
 use crate::sync::Relaxed;
 use crate::{
-    CommId, Counts, Envelope, Event, FastPath, HANDLERS_MAX, Hints, InlineHashes, Nic, NicConfig,
-    Options, Rank, Removal, Round, Selector, SourceSel, Tag, TagSel, UnexpectedFull,
+    Barrier, CommId, Counts, Envelope, Event, FastPath, HANDLERS_MAX, Hints, InlineHashes, Nic,
+    NicConfig, Options, Rank, Removal, Round, Selector, SourceSel, Tag, TagSel, UnexpectedFull,
 };
 
 /// Numbers from a seed (xorshift).
@@ -107,6 +107,7 @@ fn alone_and_shared_blocks_agree() {
             ]),
             early_check: random.below(3) == 0,
             removal: random.pick(&[Removal::Lazy, Removal::Eager, Removal::Deferred]),
+            barrier: random.pick(&[Barrier::Lanes, Barrier::Bitmap]),
             inline_hashes: random.pick(&[
                 InlineHashes::Trust,
                 InlineHashes::Trust,

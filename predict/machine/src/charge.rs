@@ -4,11 +4,11 @@
 
 use crate::memory::Place;
 use crate::tasks::with_machine;
-use crate::{Boundary, Kind, Phase};
+use crate::{Kind, Phase};
 
 /// A handler begins its part of a block.
-pub fn slice_begins(worker: usize, block: u64) {
-    with_machine(|machine| machine.begin_slice(worker, block));
+pub fn slice_begins(worker: usize) {
+    with_machine(|machine| machine.begin_slice(worker));
 }
 
 /// It has told everybody that it has done its part.
@@ -63,27 +63,56 @@ pub fn book(receive: u32, alone: bool) {
     });
 }
 
-/// The handler publishes its claim.
-pub fn claim(handler: usize) {
-    with_machine(|machine| machine.write(Place::Claim(handler)));
+/// The handler publishes its candidate.
+pub fn publish(handler: usize) {
+    with_machine(|machine| machine.write(Place::Candidate(handler)));
 }
 
-/// The handler says that it has booked.
-pub fn booked(worker: usize, block: u64) {
+/// The handler comes to the barrier.
+pub fn barrier() {
+    with_machine(|machine| machine.enter(Phase::Barrier));
+}
+
+/// It sets its bit in the barrier's bitmap.
+pub fn set_bit(block: u64) {
+    with_machine(|machine| machine.modify(Place::bits(block)));
+}
+
+/// It looks at that bitmap.
+pub fn look_at_bits(block: u64) {
+    with_machine(|machine| machine.look(Place::bits(block)));
+}
+
+/// The bits of the block before are cleared.
+pub fn clear_bits(block: u64) {
+    with_machine(|machine| machine.write(Place::bits(block + 1)));
+}
+
+/// The handler writes its own progress.
+pub fn progress(worker: usize) {
+    with_machine(|machine| machine.write(Place::Progress(worker)));
+}
+
+/// It looks at the progress of another.
+pub fn look_at_progress(worker: usize) {
+    with_machine(|machine| machine.look(Place::Progress(worker)));
+}
+
+/// The handler has passed the barrier, and detects conflicts among the candidates of `handlers`.
+pub fn detect(handlers: usize) {
     with_machine(|machine| {
-        machine.enter(Phase::Barrier);
-        machine.booked(worker, block);
+        Place::candidates(handlers).for_each(|line| machine.read(line));
+        machine.work(machine.costs().work.detect);
     });
 }
 
-/// The handler looks at the progress of another.
-pub fn look(worker: usize, block: u64) {
-    with_machine(|machine| machine.look(worker, block));
-}
-
-/// The handler has passed the barrier, and detects conflicts among the claims of `handlers`.
-pub fn detect(handlers: usize) {
-    with_machine(|machine| machine.passed(handlers));
+/// The handler has to know more of another's candidate: the message where that is not known, and
+/// the receive.
+pub fn claim(message: Option<u64>, receive: Option<u32>) {
+    with_machine(|machine| {
+        let places = [message.map(Place::Entry), receive.map(Place::Descriptor)];
+        places.into_iter().flatten().for_each(|place| machine.read(place));
+    });
 }
 
 /// The handler has a conflict to resolve, and tries the fast path.
@@ -101,10 +130,7 @@ pub fn slow() {
 
 /// It has waited for all lower handlers.
 pub fn waited() {
-    with_machine(|machine| {
-        machine.waited();
-        machine.work(machine.costs().work.slow);
-    });
+    with_machine(|machine| machine.work(machine.costs().work.slow));
 }
 
 /// A receive's state is read.
@@ -136,14 +162,14 @@ pub fn remove(bin: u32, receive: u32, alone: bool) {
     });
 }
 
+/// A handler notes for the leader which receive it has taken.
+pub fn note(handler: usize) {
+    with_machine(|machine| machine.write(Place::Taken(handler)));
+}
+
 /// A receive's link is read.
 pub fn link(receive: u32) {
     with_machine(|machine| machine.read(Place::Descriptor(receive)));
-}
-
-/// The handler has matched.
-pub fn matched() {
-    with_machine(|machine| machine.matched());
 }
 
 /// The protocol stage begins; `in_conflict`: this handler resolved a conflict.
@@ -236,28 +262,5 @@ pub fn post(bin: u32, receive: u32) {
         machine.write(Place::Descriptor(receive));
         machine.write(Place::Bin(bin));
         machine.work(machine.costs().work.post);
-    });
-}
-
-/// The boundary looks at `entries` completion entries to cut a block.
-pub fn cut(first: u64, entries: usize) {
-    with_machine(|machine| {
-        if machine.rules().boundary == Boundary::Leader {
-            machine.begin_boundary(None);
-            (first..first + entries as u64)
-                .for_each(|position| machine.read(Place::Entry(position)));
-            machine.end_boundary();
-        }
-    });
-}
-
-/// The leader looks whether a handler has ended.
-pub fn fence(worker: usize) {
-    with_machine(|machine| {
-        if machine.rules().boundary == Boundary::Leader {
-            machine.begin_boundary(None);
-            machine.read(Place::Progress(worker));
-            machine.end_boundary();
-        }
     });
 }

@@ -90,8 +90,6 @@ pub struct Costs {
     pub issue_demand: f64,
     /// Issue slots of a core.
     pub issue_slots: u32,
-    /// Bytes of a published claim.
-    pub claim_bytes: u32,
     /// Bytes of completion ring and bounce buffers up to which incoming data lands in the caches.
     pub landing_bytes: u64,
     /// Instruction work.
@@ -108,17 +106,6 @@ pub enum Placement {
     Spread,
 }
 
-/// When the next block may begin (S1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Fence {
-    /// When every handler of the block before has matched.
-    #[default]
-    Block,
-    /// At once: a handler goes on to its next message, and waits in the barrier for the earlier
-    /// messages.
-    Pipelined,
-}
-
 /// Whose protocol stage overlaps the next block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Overlap {
@@ -131,39 +118,13 @@ pub enum Overlap {
     Never,
 }
 
-/// How the partial barrier is charged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Barrier {
-    /// One word for all, set by read-modify-write, as the paper has it (O12).
-    #[default]
-    Word,
-    /// A word for each handler, as this project has it: plain stores, but a load per lower handler.
-    Lanes,
-}
-
-/// Who does the work between two blocks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Boundary {
-    /// Each handler recycles its own receive and reposts its own buffer, after its protocol stage.
-    #[default]
-    Handlers,
-    /// Handler 0 does it for all, as this project's leader does on a PC.
-    Leader,
-}
-
 /// The named choices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// Which EUs.
     pub placement: Placement,
-    /// When the next block begins.
-    pub fence: Fence,
     /// What overlaps it.
     pub overlap: Overlap,
-    /// How the barrier is made.
-    pub barrier: Barrier,
-    /// Who recycles.
-    pub boundary: Boundary,
     /// Commands take time of handler 0's EU.
     pub post_on_clock: bool,
 }

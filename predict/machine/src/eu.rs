@@ -60,10 +60,14 @@ pub enum Kind {
     Booking,
     /// A bin's lock.
     Lock,
-    /// A word of the partial barrier.
+    /// The bitmap of the partial barrier.
     Barrier,
-    /// A handler's published claim.
-    Claim,
+    /// A handler's progress word.
+    Progress,
+    /// A handler's published candidate.
+    Candidate,
+    /// The receive that a handler notes for the leader.
+    Taken,
     /// A line of a bounce buffer.
     Bounce,
     /// An entry of the unexpected store.
@@ -80,14 +84,16 @@ pub enum Kind {
 
 impl Kind {
     /// All.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Entry,
         Self::Bin,
         Self::Receive,
         Self::Booking,
         Self::Lock,
         Self::Barrier,
-        Self::Claim,
+        Self::Progress,
+        Self::Candidate,
+        Self::Taken,
         Self::Bounce,
         Self::Unexpected,
         Self::Window,
@@ -104,8 +110,10 @@ impl Kind {
             "receive",
             "booking word",
             "bin lock",
-            "barrier word",
-            "claim",
+            "barrier's bitmap",
+            "progress word",
+            "candidates",
+            "taken receives",
             "bounce buffer",
             "unexpected message",
             "host window",

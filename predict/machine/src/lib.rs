@@ -22,7 +22,7 @@ mod memory;
 mod tasks;
 
 pub use contention::stretch;
-pub use costs::{Barrier, Boundary, Costs, Fence, Layout, Level, Overlap, Placement, Rules, Work};
+pub use costs::{Costs, Layout, Level, Overlap, Placement, Rules, Work};
 pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
 pub use machine::{Machine, Outcome, Schedule};
 pub use tasks::{Stop, off_clock, pause, run};

@@ -2,9 +2,7 @@
 
 use crate::contention::stretch;
 use crate::memory::{Memory, Place};
-use crate::{
-    Boundary, Costs, Eu, Fence, Kind, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos,
-};
+use crate::{Costs, Eu, Kind, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos};
 
 /// Where charges go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,20 +27,11 @@ pub(crate) struct Task {
     phase_begun: Picos,
     /// Arrival number of its message.
     message: u64,
-    block: u64,
     in_slice: bool,
     /// Address of the last atomic that it read; only compared.
     pub(crate) looked_at: usize,
     /// Waiters that its last wake-up woke together.
     pub(crate) woken_among: u32,
-}
-
-/// Waits of handlers in pipelined blocks: the latest times of the block before.
-#[derive(Clone, Copy, Debug, Default)]
-struct Earlier {
-    block: u64,
-    booked: [Picos; 2],
-    done: [Picos; 2],
 }
 
 /// When messages arrive and commands come, since the beginning of a window. What is left out is as
@@ -74,7 +63,6 @@ pub struct Machine {
     schedule: Schedule,
     /// Commands since `epoch`.
     commands: usize,
-    earlier: Earlier,
 }
 
 /// What a run came to.
@@ -108,13 +96,12 @@ impl Machine {
             phase: Phase::Poll,
             phase_begun: 0,
             message: 0,
-            block: 0,
             in_slice: false,
             looked_at: 0,
             woken_among: 0,
         };
         Self {
-            memory: Memory::new(&costs, layout, rules.barrier),
+            memory: Memory::new(&costs, layout),
             tasks: vec![task; layout.handlers],
             costs,
             rules,
@@ -127,7 +114,6 @@ impl Machine {
             eager_bytes: layout.eager_bytes,
             schedule: Schedule::default(),
             commands: 0,
-            earlier: Earlier::default(),
         }
     }
 
@@ -319,21 +305,14 @@ impl Machine {
         }
     }
 
-    /// A handler begins its part of block `block`.
-    pub(crate) fn begin_slice(&mut self, worker: usize, block: u64) {
+    /// A handler begins its part of a block.
+    pub(crate) fn begin_slice(&mut self, worker: usize) {
         let free_at = self.eus[worker].free_at;
         let activation = self.costs.activation;
-        if self.earlier.block != block {
-            self.earlier.block = block;
-            let (booked, done) = (&mut self.earlier.booked, &mut self.earlier.done);
-            (booked[0], done[0]) = (booked[1], done[1]);
-        }
-        let pipelined = self.rules.fence == Fence::Pipelined;
         let task = self.task();
-        let begin = if pipelined { free_at } else { task.clock.max(free_at) };
+        let begin = task.clock.max(free_at);
         (task.clock, task.sink, task.eu) = (begin + activation, Sink::Clock, worker);
-        (task.phase, task.phase_begun) = (Phase::Poll, task.clock);
-        (task.block, task.in_slice) = (block, true);
+        (task.phase, task.phase_begun, task.in_slice) = (Phase::Poll, task.clock, true);
         let eu = &mut self.eus[worker];
         eu.time.fence += begin - free_at;
         eu.executions += 1;
@@ -358,68 +337,20 @@ impl Machine {
         self.work(work);
     }
 
-    /// The handler says that it has booked.
-    pub(crate) fn booked(&mut self, worker: usize, block: u64) {
-        if self.sink_off() {
-            return;
-        }
-        let word = self.memory.barrier_word(worker, block);
-        match self.rules.barrier {
-            crate::Barrier::Word => self.modify(word),
-            crate::Barrier::Lanes => self.write(word),
-        }
-    }
-
     /// The handler looks whether another has booked or matched.
-    pub(crate) fn look(&mut self, worker: usize, block: u64) {
+    pub(crate) fn look(&mut self, place: Place) {
         if self.sink_off() {
             return;
         }
         let woken_among = std::mem::take(&mut self.task().woken_among);
-        if self.rules.barrier == crate::Barrier::Word && woken_among == 0 {
-            // Its own read-modify-write has told it.
-            return;
-        }
         let in_chain = self.tasks[self.current].phase == Phase::Slow && woken_among > 0;
-        self.read(self.memory.barrier_word(worker, block));
+        self.read(place);
         let others = Picos::from(woken_among.saturating_sub(1));
         let seen = if in_chain { self.costs.handover } else { 0 };
         let extra = seen + self.costs.waiter * others / 2;
         let eu = self.tasks[self.current].eu;
         self.eus[eu].time.handover += extra;
         self.set_now(self.now() + extra);
-    }
-
-    /// The handler has passed the barrier, and reads the claims of `lower` handlers.
-    pub(crate) fn passed(&mut self, lower: usize) {
-        if self.sink_off() {
-            return;
-        }
-        if self.rules.fence == Fence::Pipelined {
-            let earlier = self.earlier.booked[0];
-            self.wait_until(earlier);
-        }
-        for line in self.memory.claim_lines(lower) {
-            self.read(line);
-        }
-        self.work(self.costs.work.detect);
-        self.earlier.booked[1] = self.earlier.booked[1].max(self.now());
-    }
-
-    /// All lower handlers have matched; with pipelined blocks those of the block before, too.
-    pub(crate) fn waited(&mut self) {
-        if !self.sink_off() && self.rules.fence == Fence::Pipelined {
-            let earlier = self.earlier.done[0];
-            self.wait_until(earlier);
-        }
-    }
-
-    fn wait_until(&mut self, time: Picos) {
-        let now = self.now();
-        if time > now {
-            self.count_wait(time - now);
-            self.set_now(time);
-        }
     }
 
     /// The running task slept for `time`.
@@ -433,13 +364,6 @@ impl Machine {
         match phase {
             Phase::Slow => eu.time.chain += time,
             _ => eu.time.barrier += time,
-        }
-    }
-
-    /// The handler has matched.
-    pub(crate) fn matched(&mut self) {
-        if !self.sink_off() {
-            self.earlier.done[1] = self.earlier.done[1].max(self.now());
         }
     }
 
@@ -479,15 +403,14 @@ impl Machine {
         (task.sink, task.in_slice) = (Sink::Off, false);
     }
 
-    /// From here on, until `end_boundary`, the boundary works for handler `handler`; in its own
-    /// name if `None`.
+    /// From here on, until `end_boundary`, the boundary works for handler `handler`, whose EU the
+    /// time is counted to; in its own name if `None`.
     pub(crate) fn begin_boundary(&mut self, handler: Option<usize>) {
-        let leads = self.rules.boundary == Boundary::Leader;
         let free_at = self.eus[0].free_at;
         let task = self.task();
         match handler {
-            Some(handler) if !leads => (task.eu, task.sink) = (handler, Sink::After),
-            _ => (task.eu, task.sink, task.clock) = (0, Sink::Clock, task.clock.max(free_at)),
+            Some(handler) => (task.eu, task.sink) = (handler, Sink::After),
+            None => (task.eu, task.sink, task.clock) = (0, Sink::Clock, task.clock.max(free_at)),
         }
         let now = self.now();
         let task = self.task();
@@ -523,10 +446,6 @@ impl Machine {
     /// Distance of two looks of a polling loop.
     pub(crate) fn poll_miss(&self) -> Picos {
         self.costs.poll_miss.max(1)
-    }
-
-    pub(crate) fn rules(&self) -> &Rules {
-        &self.rules
     }
 
     pub(crate) fn costs(&self) -> &Costs {

@@ -7,7 +7,7 @@
 //! after the other; one that finds the word fresh in another EU's first level costs a hand-over.
 
 use crate::costs::{Costs, Layout, Level};
-use crate::{Barrier, Kind, Picos};
+use crate::{Kind, Picos};
 
 /// A place that costs, with its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,25 +18,44 @@ pub(crate) enum Place {
     Bin(u32),
     /// Receive descriptor; its booking word lies in it.
     Descriptor(u32),
-    /// The barrier's word, or one handler's.
+    /// A handler's progress word.
     Progress(usize),
-    /// A handler's published claim.
-    Claim(usize),
+    /// One of the two sets of bits of the barrier's bitmap.
+    Bits(usize),
+    /// A handler's published candidate.
+    Candidate(usize),
+    /// The receive that a handler notes for the leader.
+    Taken(usize),
     /// A line of a bounce buffer.
     Bounce(usize, usize),
     /// Entry of the unexpected store.
     Unexpected(u32),
 }
 
+/// Numbers of receives in a line: four bytes each.
+const NUMBERS: usize = LINE_BYTES / 4;
+
 impl Place {
+    /// The set of bits that a block uses: two take turns.
+    pub(crate) fn bits(block: u64) -> Self {
+        Self::Bits((block & 1) as usize)
+    }
+
+    /// Lines of the candidates of handlers `0..handlers`.
+    pub(crate) fn candidates(handlers: usize) -> impl Iterator<Item = Self> {
+        (0..handlers).step_by(NUMBERS).map(Self::Candidate)
+    }
+
     /// Its kind, for loads and stores.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Entry(_) => Kind::Entry,
             Self::Bin(_) => Kind::Bin,
             Self::Descriptor(_) => Kind::Receive,
-            Self::Progress(_) => Kind::Barrier,
-            Self::Claim(_) => Kind::Claim,
+            Self::Progress(_) => Kind::Progress,
+            Self::Bits(_) => Kind::Barrier,
+            Self::Candidate(_) => Kind::Candidate,
+            Self::Taken(_) => Kind::Taken,
             Self::Bounce(..) => Kind::Bounce,
             Self::Unexpected(_) => Kind::Unexpected,
         }
@@ -112,8 +131,6 @@ pub(crate) struct Memory {
     inserted_l2: u64,
     inserted_l3: u64,
     bases: Bases,
-    claims_per_line: usize,
-    barrier: Barrier,
     entries: u64,
     bounce_lines: usize,
     landing: Level,
@@ -125,7 +142,9 @@ struct Bases {
     bins: usize,
     descriptors: usize,
     progress: usize,
-    claims: usize,
+    bits: usize,
+    candidates: usize,
+    taken: usize,
     bounce: usize,
     unexpected: usize,
 }
@@ -134,8 +153,7 @@ const LINE_BYTES: usize = 64;
 const BIN_BYTES: usize = 20;
 
 impl Memory {
-    pub(crate) fn new(costs: &Costs, layout: &Layout, barrier: Barrier) -> Self {
-        let claims_per_line = (LINE_BYTES / costs.claim_bytes.clamp(1, 64) as usize).max(1);
+    pub(crate) fn new(costs: &Costs, layout: &Layout) -> Self {
         let bounce_lines = layout.bounce_bytes.div_ceil(LINE_BYTES);
         let mut end = layout.entries;
         let mut table = |lines: usize| {
@@ -145,8 +163,10 @@ impl Memory {
         let bases = Bases {
             bins: table((layout.bins * BIN_BYTES).div_ceil(LINE_BYTES) + 1),
             descriptors: table(layout.receives),
-            progress: table(layout.handlers.max(2)),
-            claims: table(layout.handlers.div_ceil(claims_per_line)),
+            progress: table(layout.handlers),
+            bits: table(2),
+            candidates: table(layout.handlers.div_ceil(NUMBERS)),
+            taken: table(layout.handlers.div_ceil(NUMBERS)),
             bounce: table(layout.bounce_buffers * bounce_lines),
             unexpected: table(layout.unexpected),
         };
@@ -159,8 +179,6 @@ impl Memory {
             inserted_l2: 0,
             inserted_l3: 0,
             bases,
-            claims_per_line,
-            barrier,
             entries: layout.entries as u64,
             bounce_lines,
             landing: if ring_bytes <= costs.landing_bytes { Level::L2 } else { Level::Dram },
@@ -173,24 +191,12 @@ impl Memory {
             Place::Bin(bin) => self.bases.bins + bin as usize * BIN_BYTES / LINE_BYTES,
             Place::Descriptor(receive) => self.bases.descriptors + receive as usize,
             Place::Progress(word) => self.bases.progress + word,
-            Place::Claim(handler) => self.bases.claims + handler / self.claims_per_line,
+            Place::Bits(set) => self.bases.bits + set,
+            Place::Candidate(handler) => self.bases.candidates + handler / NUMBERS,
+            Place::Taken(handler) => self.bases.taken + handler / NUMBERS,
             Place::Bounce(buffer, line) => self.bases.bounce + buffer * self.bounce_lines + line,
             Place::Unexpected(entry) => self.bases.unexpected + entry as usize,
         }
-    }
-
-    /// The word that a handler's bit of the barrier stands in. Two words take turns, so that the
-    /// bits of one block are cleared while the next uses the other.
-    pub(crate) fn barrier_word(&self, worker: usize, block: u64) -> Place {
-        match self.barrier {
-            Barrier::Word => Place::Progress((block & 1) as usize),
-            Barrier::Lanes => Place::Progress(worker),
-        }
-    }
-
-    /// Lines that the claims of handlers `0..handlers` take.
-    pub(crate) fn claim_lines(&self, handlers: usize) -> impl Iterator<Item = Place> + use<> {
-        (0..handlers).step_by(self.claims_per_line).map(Place::Claim)
     }
 
     /// A message has been written by the NIC: its line is where landing data goes.
@@ -303,13 +309,12 @@ mod tests {
             activation: 0,
             issue_demand: 0.0,
             issue_slots: 1,
-            claim_bytes: 4,
             landing_bytes: 1 << 20,
             work: Work::default(),
         }
     }
 
-    fn memory(costs: &Costs, barrier: Barrier) -> Memory {
+    fn memory(costs: &Costs) -> Memory {
         let layout = Layout {
             handlers: 20,
             bins: 10,
@@ -322,13 +327,13 @@ mod tests {
             cores: 16,
             eus_per_core: 16,
         };
-        Memory::new(costs, &layout, barrier)
+        Memory::new(costs, &layout)
     }
 
     #[test]
     fn a_line_is_found_where_its_age_says() {
         let costs = costs();
-        let mut memory = memory(&costs, Barrier::Word);
+        let mut memory = memory(&costs);
         let mut read = |receive| memory.read(&costs, 0, Place::Descriptor(receive));
         assert_eq!(read(0), Level::Dram, "never seen");
         assert_eq!(read(0), Level::L1);
@@ -347,7 +352,7 @@ mod tests {
     #[test]
     fn a_store_makes_copies_stale() {
         let costs = costs();
-        let mut memory = memory(&costs, Barrier::Word);
+        let mut memory = memory(&costs);
         memory.read(&costs, 0, Place::Bin(0));
         assert_eq!(
             memory.read(&costs, 0, Place::Bin(2)),
@@ -366,10 +371,9 @@ mod tests {
     #[test]
     fn modifications_wait_for_each_other() {
         let costs = costs();
-        let mut memory = memory(&costs, Barrier::Word);
-        let word = memory.barrier_word(3, 2);
-        assert_eq!(word, memory.barrier_word(9, 2), "one word for all");
-        assert_ne!(word, memory.barrier_word(3, 3), "two words take turns");
+        let mut memory = memory(&costs);
+        let word = Place::bits(2);
+        assert_ne!(word, Place::bits(3), "two sets take turns");
         let first = memory.modify(&costs, 0, word, 0);
         assert_eq!((first.end, first.fresh), (400 * NS, false));
         let second = memory.modify(&costs, 1, word, 390 * NS);
@@ -381,27 +385,29 @@ mod tests {
     }
 
     #[test]
-    fn claims_share_lines_as_their_size_says() {
-        let mut costs = costs();
-        assert_eq!(memory(&costs, Barrier::Word).claim_lines(17).count(), 2);
-        costs.claim_bytes = 32;
-        assert_eq!(memory(&costs, Barrier::Word).claim_lines(17).count(), 9);
+    fn sixteen_candidates_share_a_line() {
+        assert_eq!(Place::candidates(0).count(), 0);
+        assert_eq!(Place::candidates(16).count(), 1);
+        assert_eq!(Place::candidates(17).count(), 2);
+        let memory = memory(&costs());
+        let line = |handler| memory.line(Place::Candidate(handler));
+        assert_eq!(line(0), line(15));
+        assert_ne!(line(15), line(16));
     }
 
     #[test]
     fn large_rings_land_in_memory() {
         let mut costs = costs();
-        let mut small = memory(&costs, Barrier::Lanes);
+        let mut small = memory(&costs);
         small.land(Place::Entry(5));
         assert_eq!(small.read(&costs, 0, Place::Entry(5)), Level::L2);
         costs.landing_bytes = 1024;
-        let mut large = memory(&costs, Barrier::Lanes);
+        let mut large = memory(&costs);
         large.land(Place::Entry(5));
         assert_eq!(
             large.read(&costs, 0, Place::Entry(21)),
             Level::Dram,
             "16 entries: 5 and 21 are one slot"
         );
-        assert_ne!(large.barrier_word(1, 0), large.barrier_word(2, 0), "a word each");
     }
 }

@@ -284,7 +284,6 @@ mod tests {
             activation: 0,
             issue_demand: 0.0,
             issue_slots: 1,
-            claim_bytes: 4,
             landing_bytes: 1 << 20,
             work: Work { hash: 7000, ..Work::default() },
         };
@@ -304,7 +303,7 @@ mod tests {
     }
 
     fn busy(task: usize, hashes: usize) {
-        charge::slice_begins(task, 1);
+        charge::slice_begins(task);
         (0..hashes).for_each(|_| charge::hash());
     }
 

@@ -51,21 +51,11 @@ const VARIANTS: &[Variant] = &[
     variant("placement", "spread", |setup| {
         setup.profile.rules.placement = dpamatch_predict::Placement::Spread
     }),
-    variant("blocks", "fence", |setup| setup.profile.rules.fence = dpamatch_predict::Fence::Block),
-    variant("blocks", "pipelined", |setup| {
-        setup.profile.rules.fence = dpamatch_predict::Fence::Pipelined
-    }),
-    variant("barrier", "one word", |setup| {
-        setup.profile.rules.barrier = dpamatch_predict::Barrier::Word
+    variant("barrier", "one bitmap", |setup| {
+        setup.profile.nic.barrier = dpamatch_predict::Barrier::Bitmap
     }),
     variant("barrier", "a word per handler", |setup| {
-        setup.profile.rules.barrier = dpamatch_predict::Barrier::Lanes;
-    }),
-    variant("boundary", "handlers", |setup| {
-        setup.profile.rules.boundary = dpamatch_predict::Boundary::Handlers;
-    }),
-    variant("boundary", "leader", |setup| {
-        setup.profile.rules.boundary = dpamatch_predict::Boundary::Leader
+        setup.profile.nic.barrier = dpamatch_predict::Barrier::Lanes;
     }),
     variant("overlap", "clean handlers", |setup| {
         setup.profile.rules.overlap = dpamatch_predict::Overlap::Clean;

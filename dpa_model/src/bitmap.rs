@@ -1,0 +1,123 @@
+//! The partial barrier as one bitmap for all workers, as the paper has it (O12): a worker sets its
+//! bit when its slice has booked, and waits until the bits of all lower workers are set.
+//!
+//! An option of every build ([`Barrier::Bitmap`](crate::Barrier)). The other way, a progress word
+//! for each worker (see progress.rs), needs no read-modify-write; this one needs one look for all
+//! lower workers.
+//!
+//! **State.** Two sets of bits. Shared blocks take them in turn, by their number.
+//!
+//! **Invariants.** B1: when a block is published, all bits of its set are clear. B2: in a block only
+//! bits of its own set are set, each by its worker, once. B3: worker 0 clears the other set, after
+//! it has set its own bit. Nobody reads that set then: the block that used it has ended (K3), and
+//! the block that will use it is published by worker 0 later.
+//!
+//! **Orderings.**
+//!
+//! | writer | reader | publishes |
+//! |---|---|---|
+//! | `set`: fetch_or, Release | `set`: the word before, Acquire; `are_set`: Acquire | candidates, bookings |
+//! | `clear_other`: Relaxed | the next block's readers, by `Block::publish` | nothing else |
+//!
+//! A read-modify-write carries on what the ones before it released, so a word that shows the bits
+//! of several workers publishes what all of them wrote.
+//!
+//! **Cost.** One read-modify-write of a word that all workers share. It tells a worker of the first
+//! 64 whether it has to wait at all.
+
+use core::ops::Range;
+
+use crossbeam_utils::CachePadded;
+
+use crate::booking::{HANDLERS_MAX, HandlerSet};
+use crate::sync::{AcqRel, Acquire, AtomicU64, Relaxed};
+
+/// Workers of one word.
+const WORD: usize = 64;
+
+type Set = [AtomicU64; HANDLERS_MAX / WORD];
+
+/// Who has booked, in this block and in the one before or after it.
+#[derive(Debug)]
+pub(crate) struct Bitmap([CachePadded<Set>; 2]);
+
+impl Bitmap {
+    pub(crate) const BYTES: usize = size_of::<Self>();
+
+    pub(crate) fn new() -> Self {
+        let set = || CachePadded::new(core::array::from_fn(|_| AtomicU64::new(0)));
+        Self([set(), set()])
+    }
+
+    fn set_of(&self, block: u64) -> &Set {
+        &self.0[block as usize % self.0.len()]
+    }
+
+    /// Sets the worker's bit, and clears the set of the block before if it is worker 0. `true`: the
+    /// bits of the workers `awaited` are known to be set.
+    pub(crate) fn set(&self, block: u64, worker: usize, awaited: Range<usize>) -> bool {
+        step!(BitSet { block });
+        let (word, bit) = (worker / WORD, 1 << (worker % WORD));
+        let before = self.set_of(block)[word].fetch_or(bit, weak!(BitSetRelaxed, AcqRel));
+        if worker == 0 {
+            self.clear_other(block);
+        }
+        let wanted = members(&awaited, word);
+        word == 0 && before & wanted == wanted
+    }
+
+    /// Whether the bits of the workers `awaited` are set.
+    pub(crate) fn are_set(&self, block: u64, awaited: Range<usize>) -> bool {
+        let set = self.set_of(block);
+        (awaited.start / WORD..awaited.end.div_ceil(WORD)).all(|word| {
+            step!(BitsRead { block });
+            let wanted = members(&awaited, word);
+            set[word].load(weak!(BitsReadRelaxed, Acquire)) & wanted == wanted
+        })
+    }
+
+    fn clear_other(&self, block: u64) {
+        if !fault!(BitsKept) {
+            step!(BitsCleared { block });
+            self.set_of(block + 1).iter().for_each(|word| word.store(0, Relaxed));
+        }
+    }
+}
+
+/// The bits of these workers in a word.
+fn members(workers: &Range<usize>, word: usize) -> u64 {
+    HandlerSet::below(workers.end).word(word) & !HandlerSet::below(workers.start).word(word)
+}
+
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_lower_bits_are_waited_for() {
+        for worker in [0, 1, 63, 64, 65, 128, HANDLERS_MAX - 1] {
+            let bitmap = Bitmap::new();
+            for missing in 0..worker {
+                assert!(!bitmap.are_set(7, 0..worker), "{missing} of {worker}");
+                bitmap.set(7, missing, 0..missing);
+            }
+            assert!(bitmap.are_set(7, 0..worker));
+            let knows = bitmap.set(7, worker, 0..worker);
+            assert_eq!(knows, worker < WORD, "the word of {worker} tells of its lower bits");
+        }
+    }
+
+    #[test]
+    fn a_set_comes_back_clear() {
+        let bitmap = Bitmap::new();
+        for block in 1..6 {
+            assert!(!bitmap.are_set(block, 1..2), "block {block}");
+            assert!(!bitmap.are_set(block, HANDLERS_MAX - 1..HANDLERS_MAX), "block {block}");
+            for worker in [2, 0, HANDLERS_MAX - 1, 1] {
+                bitmap.set(block, worker, 0..worker);
+            }
+            assert!(bitmap.are_set(block, 0..3));
+            assert!(!bitmap.are_set(block, 0..4));
+        }
+    }
+}
