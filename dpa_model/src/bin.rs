@@ -96,6 +96,7 @@ impl Bin {
             return self.unlink_up_to(receives, receive);
         }
         descriptor.state.store(state::FREE, Relaxed);
+        step!(Unlinked { receive });
     }
 
     /// Takes a receive out behind `before`. `false`: it does not stand there. A receive that is
@@ -171,6 +172,7 @@ impl Bin {
                 }
                 // `descriptor.next` stays: a searcher may stand here (B2).
                 descriptor.state.store(state::FREE, Relaxed);
+                step!(Unlinked { receive: current });
                 unlinked += 1;
             } else {
                 before = current;

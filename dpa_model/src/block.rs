@@ -80,19 +80,6 @@ impl Claim {
     pub(crate) const NONE: Self = Self { receive: NIL, sequence: 0, comm: NIL, label: 0 };
 }
 
-/// How a handler found its result, for the statistics (S28).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Path {
-    /// No conflict at or below this handler.
-    Clean,
-    /// Took the receive its number further in the sequence.
-    Fast,
-    /// Waited for all lower handlers.
-    Slow,
-    /// Claimed at once, order being dropped by the hint `mpi_assert_allow_overtaking`.
-    Overtaking,
-}
-
 #[derive(Debug)]
 pub(crate) struct Block {
     published: CachePadded<AtomicU64>,

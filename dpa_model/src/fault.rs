@@ -186,20 +186,33 @@ faults! {
     StoppedRelaxed,
 }
 
+/// 0: the environment was not asked yet; 1: none; from 2 on a place in `Fault::ALL`.
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-static CHOSEN: std::sync::OnceLock<Option<Fault>> = std::sync::OnceLock::new();
+static CHOSEN: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub(crate) fn chosen(fault: Fault) -> bool {
-    *CHOSEN.get_or_init(|| {
-        let name = std::env::var("DPAMATCH_FAULT").ok()?;
-        let known = Fault::ALL.iter().find(|fault| std::format!("{fault:?}") == name);
-        Some(*known.unwrap_or_else(|| panic!("DPAMATCH_FAULT={name}: no such fault")))
-    }) == Some(fault)
+    let chosen = match CHOSEN.load(core::sync::atomic::Ordering::Relaxed) {
+        0 => {
+            choose(asked());
+            CHOSEN.load(core::sync::atomic::Ordering::Relaxed)
+        }
+        chosen => chosen,
+    };
+    chosen == 2 + fault as usize
 }
 
-/// Chooses a fault for the whole process; `false` if one was chosen, or asked for, before.
+/// The fault that the environment names.
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-pub fn choose(fault: Fault) -> bool {
-    CHOSEN.set(Some(fault)).is_ok()
+fn asked() -> Option<Fault> {
+    let name = std::env::var("DPAMATCH_FAULT").ok()?;
+    let known = Fault::ALL.iter().find(|fault| std::format!("{fault:?}") == name);
+    Some(*known.unwrap_or_else(|| panic!("DPAMATCH_FAULT={name}: no such fault")))
+}
+
+/// Chooses a fault, or none, for the whole process, in place of the one before.
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+pub fn choose(fault: Option<Fault>) {
+    let place = fault.map_or(1, |fault| 2 + fault as usize);
+    CHOSEN.store(place, core::sync::atomic::Ordering::Relaxed);
 }

@@ -81,7 +81,6 @@ mod sync;
 mod unexpected;
 
 pub use bin::BIN_BYTES;
-pub use block::Path;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
     BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath,
@@ -90,8 +89,8 @@ pub use config::{
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;
 pub use dpamatch_vocabulary::{
-    ClassSet, CommId, Envelope, Hints, MsgId, Operation, OutOfRange, Outcome, ProbeId, RANK_MAX,
-    Rank, RecvId, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
+    ClassSet, CommId, Envelope, Hints, MsgId, Operation, OutOfRange, Outcome, Path, ProbeId,
+    RANK_MAX, Rank, RecvId, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
 };
 #[cfg(feature = "std")]
 pub use ends::Pool;

@@ -1,106 +1,99 @@
-//! Running a stream under many schedules.
+//! Running a stream under one schedule after the other.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, Once};
 
 use dpa_model_explore as model;
+use dpamatch_story::{Cast, Story, Told};
 use dpamatch_vocabulary::{
     CommId, Hints, Operation, Outcome, ProbeId, RecvId, Selector, SourceSel, TagSel,
 };
 use shuttle::{Config, MaxSteps, Runner};
 
-use crate::schedule::Seeded;
-use crate::story::{self, Step};
-use crate::{Ending, Setup};
+use crate::schedule::{Chooser, Chosen, Policy, Turns, locked};
+use crate::{Ending, Setup, told};
 
 /// One schedule's result.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The seed that fixes the schedule.
-    pub seed: u64,
+    /// The schedule.
+    pub turns: Turns,
     /// What the stream came to.
-    pub result: Ending,
-    /// What the handlers did, in order; receives by the caller's names.
-    pub steps: Vec<Step>,
+    pub result: Result<Ending, Stuck>,
+    /// What the handlers told, in order.
+    pub told: Vec<Told>,
+    /// What the NIC says of its bins when the stream has ended.
+    pub bins: model::BinUse,
+    /// The caller's name of each request.
+    names: BTreeMap<u64, u64>,
 }
 
-/// A schedule that broke a rule.
-#[derive(Clone, Debug)]
-pub struct Violation {
-    /// The seed that fixes the schedule.
-    pub seed: u64,
-    /// What it came to; `None` if it never ended, or broke an assertion of the handlers.
-    pub run: Option<Run>,
-    /// What went wrong, in words.
-    pub what: String,
+/// Why a schedule came to no end, in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stuck(pub String);
+
+impl Run {
+    /// The run step by step, with the state after each.
+    pub fn story(&self, setup: &Setup) -> Story {
+        let requests: BTreeMap<u64, u64> =
+            self.names.iter().map(|(&request, &name)| (name, request)).collect();
+        Story::new(&Cast::of(&setup.operations, |name| requests.get(&name).copied()), &self.told)
+    }
 }
 
-/// What many schedules showed.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// Schedules run.
-    pub schedules: u64,
-    /// For each combination of paths, handler by handler, how many schedules took it.
-    pub paths: BTreeMap<String, u64>,
-    /// Schedules with a wrong result.
-    pub violations: u64,
-    /// The first of them.
-    pub first_violation: Option<Violation>,
-    /// The last schedule run that ended.
-    pub last: Option<Run>,
-}
-
-/// Steps after which a schedule counts as one that never ends.
+/// Steps after which a schedule counts as one that never ends; for each operation as many again
+/// as `STEPS_OF_ONE`.
 const STEPS_MAX: usize = 200_000;
+const STEPS_OF_ONE: usize = 1000;
 
-/// Runs `count` schedules with the seeds from `first` on and compares each result with `expected`.
-/// Stops at the first violation if asked to.
-pub fn explore(
+/// Runs the stream once for each schedule of the policy, until `each` wants no more. `each` is told
+/// the policy as it was for the run.
+pub(crate) fn drive<P: Policy + 'static>(
     setup: &Setup,
-    expected: &Ending,
-    first: u64,
-    count: u64,
-    stop_at_violation: bool,
-) -> Report {
-    let current = Arc::new(AtomicU64::new(first));
-    let shared = Arc::new(Mutex::new(Report::default()));
-    let mut next = first;
-    let end = first.saturating_add(count);
-    while next < end {
-        let (setup, expected) = (setup.clone(), expected.clone());
-        let (report, seed) = (shared.clone(), current.clone());
+    policy: P,
+    each: impl FnMut(&P, Run) -> bool + Send + 'static,
+) {
+    let shared = Arc::new(Mutex::new(Chosen { policy, turns: Turns::default(), stopped: false }));
+    let each = Arc::new(Mutex::new(each));
+    loop {
+        let (setup, chosen, note) = (setup.clone(), shared.clone(), each.clone());
         let mut config = Config::new();
-        config.max_steps = MaxSteps::FailAfter(STEPS_MAX);
+        let steps = STEPS_MAX + STEPS_OF_ONE * setup.operations.len();
+        config.max_steps = MaxSteps::FailAfter(steps);
         config.silence_warnings = true;
         config.failure_persistence = shuttle::FailurePersistence::None;
-        let runner = Runner::new(Seeded::new(next, end - next, current.clone()), config);
-        let ended = catch_unwind(AssertUnwindSafe(|| {
-            runner.run(move || {
-                if stop_at_violation && locked(&report).violations > 0 {
-                    return;
-                }
-                let run = once(&setup, seed.load(Relaxed));
-                note(&mut locked(&report), run, &expected);
-            })
-        }));
+        let runner = Runner::new(Chooser::new(shared.clone(), setup.handlers), config);
+        let ended = quietly(|| {
+            catch_unwind(AssertUnwindSafe(|| {
+                runner.run(move || {
+                    let (result, bins) = once(&setup);
+                    report(&chosen, &note, Ok(result), bins);
+                })
+            }))
+        });
         let Err(panic) = ended else { break };
         // The handlers' own assertions, or no end: the schedule under way is the culprit, the ones
         // after it still run.
-        let seed = current.load(Relaxed);
-        let mut report = locked(&shared);
-        report.schedules += 1;
-        report.violations += 1;
-        let what = panic_text(panic.as_ref());
-        let run = None;
-        report.first_violation.get_or_insert(Violation { seed, run, what });
-        if stop_at_violation {
-            break;
-        }
-        next = seed + 1;
+        let stuck = Stuck(panic_text(panic.as_ref()));
+        report(&shared, &each, Err(stuck), model::BinUse::default());
     }
-    std::mem::take(&mut *locked(&shared))
+}
+
+fn report<P>(
+    chosen: &Mutex<Chosen<P>>,
+    each: &Mutex<impl FnMut(&P, Run) -> bool>,
+    result: Result<Ending, Stuck>,
+    bins: model::BinUse,
+) {
+    let (told, names) = told::end();
+    let mut chosen = locked(chosen);
+    let turns = std::mem::take(&mut chosen.turns);
+    let run = Run { turns, result, told, bins, names };
+    let goes_on = (locked(each))(&chosen.policy, run);
+    chosen.stopped |= !goes_on;
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -109,35 +102,45 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         .map(String::as_str)
         .or(panic.downcast_ref::<&str>().copied());
     match text {
-        Some(text) if text.contains("max_steps") => {
-            format!("the schedule had not ended after {STEPS_MAX} steps")
-        }
-        Some(text) => format!("an assertion of the handlers failed: {text}"),
+        Some(text) if text.contains("max_steps") => "the schedule came to no end".to_owned(),
+        Some(text) => format!("an assertion of the handlers failed: {}", message(text)),
         None => "an assertion of the handlers failed".to_owned(),
     }
 }
 
-fn locked(report: &Mutex<Report>) -> std::sync::MutexGuard<'_, Report> {
-    // A panic in between leaves a report that is only short of one schedule.
-    report.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+/// What an assertion says, without what compares the two sides and without the ID in the end.
+fn message(text: &str) -> &str {
+    let first = text.lines().next().unwrap_or(text);
+    let said = first.strip_prefix("assertion `left == right` failed: ").unwrap_or(first);
+    said.rsplit_once(" (").map_or(said, |(said, _)| said)
 }
 
-fn note(report: &mut Report, run: Run, expected: &Ending) {
-    report.schedules += 1;
-    *report.paths.entry(story::paths(&run.steps)).or_default() += 1;
-    if run.result != *expected {
-        report.violations += 1;
-        if report.first_violation.is_none() {
-            let what = story::difference(expected, &run.result);
-            report.first_violation =
-                Some(Violation { seed: run.seed, run: Some(run.clone()), what });
-        }
-    }
-    report.last = Some(run);
+thread_local! {
+    /// Whether a panic of this thread is a result, which nobody needs to be told twice.
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `act`, in which panics are results. Those of all other threads are told as ever.
+fn quietly<R>(act: impl FnOnce() -> R) -> R {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        // Its first run puts shuttle's own hook in place, which must be below ours.
+        shuttle::check_dfs(|| {}, Some(1));
+        let others = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !EXPECTED.get() {
+                others(panic);
+            }
+        }));
+    });
+    let before = EXPECTED.replace(true);
+    let result = act();
+    EXPECTED.set(before);
+    result
 }
 
 /// One schedule: the stream from its first event to its last.
-fn once(setup: &Setup, seed: u64) -> Run {
+fn once(setup: &Setup) -> (Ending, model::BinUse) {
     let depth = (setup.operations.len() + 8).max(setup.handlers).next_power_of_two();
     let comms = setup.operations.iter().filter_map(Operation::comm);
     let comms = 1 + comms.map(|comm| comm.0).max().unwrap_or(0);
@@ -169,7 +172,6 @@ fn once(setup: &Setup, seed: u64) -> Run {
         leader: nic.leader,
         workers: nic.workers,
         feeder: model::Feeder::new(nic.host, nic.sender),
-        names: BTreeMap::new(),
         result: Ending::default(),
     };
     let bins = setup.bins as u32;
@@ -177,13 +179,13 @@ fn once(setup: &Setup, seed: u64) -> Run {
         stage.issue(&Operation::Create { comm, bins, hints: Hints::default() });
         stage.settle();
     }
-    story::listen();
+    told::listen(setup.handlers);
     // A run of arrivals between two other operations is what blocks are cut from.
     for run in setup.operations.chunk_by(|a, b| a.is_arrival() == b.is_arrival()) {
         run.iter().for_each(|operation| stage.issue(operation));
         if run[0].is_arrival() { stage.match_all(run.len()) } else { stage.settle() }
     }
-    stage.end(seed, comms)
+    stage.end(comms)
 }
 
 /// A NIC and what came of its stream so far.
@@ -191,8 +193,6 @@ struct Stage {
     leader: model::Leader,
     workers: Vec<model::Worker>,
     feeder: model::Feeder,
-    /// Every request's name.
-    names: BTreeMap<u64, u64>,
     result: Ending,
 }
 
@@ -204,7 +204,7 @@ impl Stage {
         if let Operation::Post { recv, .. } = *operation
             && let Some(request) = self.feeder.request(recv)
         {
-            self.names.insert(request.as_u64(), recv.0);
+            told::name(request.as_u64(), recv.0);
         }
     }
 
@@ -235,6 +235,7 @@ impl Stage {
         let threads: Vec<_> = workers.into_iter().map(serve).collect();
         for _ in 0..blocks {
             self.leader.round(awake);
+            told::rest();
         }
         stop.store(true, Relaxed);
         self.workers = threads
@@ -264,14 +265,15 @@ impl Stage {
         taken
     }
 
-    /// What is left, as the NIC itself tells, and the story in the caller's names.
-    fn end(mut self, seed: u64, comms: u32) -> Run {
-        let steps = story::steps(&self.names);
+    /// What the stream came to, as the NIC itself tells.
+    fn end(mut self, comms: u32) -> (Ending, model::BinUse) {
+        told::pause();
+        let bins = self.leader.monitor().bin_use();
         self.result.unexpected = self.unexpected(comms);
         self.result.posted = self.feeder.posted().into_iter().map(|RecvId(name)| name).collect();
         self.result.matches.sort_unstable();
         self.result.posted.sort_unstable();
-        Run { seed, result: self.result, steps }
+        (self.result, bins)
     }
 
     /// Takes the unexpected messages out of the NIC one by one, communicator by communicator.
@@ -292,57 +294,5 @@ impl Stage {
         // What the NIC lost.
         left.extend(self.feeder.unexpected().map(|_| u64::MAX));
         left
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use dpamatch_vocabulary::{Envelope, MsgId, Rank, Tag};
-
-    use super::*;
-
-    #[test]
-    fn a_result_is_told_in_the_callers_names() {
-        let tag = |tag| Tag::new(tag).expect("a tag");
-        let post = |recv, comm, number| Operation::Post {
-            recv: RecvId(recv),
-            comm: CommId(comm),
-            selector: Selector::new(SourceSel::Any, tag(number)),
-            bytes: 7000,
-        };
-        let arrive = |msg, comm, number| Operation::Arrive {
-            msg: MsgId(msg),
-            envelope: Envelope { comm: CommId(comm), source: Rank::default(), tag: tag(number) },
-            bytes: 7000,
-        };
-        let cancel = |recv| Operation::Cancel { recv: RecvId(recv) };
-        let setup = Setup {
-            operations: vec![
-                post(10, 0, 1),
-                post(11, 1, 1),
-                cancel(11),
-                cancel(11),
-                arrive(20, 0, 1),
-                arrive(21, 1, 1),
-                arrive(22, 1, 1),
-                arrive(23, 0, 9),
-                post(12, 1, 1),
-                post(13, 0, 5),
-            ],
-            handlers: 2,
-            bins: 1,
-            fast_path: model::FastPath::default(),
-            early_check: false,
-            eager_removal: false,
-        };
-        let right = Ending {
-            matches: vec![(10, 20), (12, 21)],
-            posted: vec![13],
-            unexpected: vec![23, 22],
-        };
-        let report = explore(&setup, &right, 0, 20, false);
-        assert_eq!((report.schedules, report.violations), (20, 0), "{:?}", report.first_violation);
-        let wrong = Ending { posted: vec![], ..right };
-        assert_eq!(explore(&setup, &wrong, 0, 20, false).violations, 20);
     }
 }

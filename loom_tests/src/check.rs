@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::model::Builder;
 
+use crate::story;
+
 /// Operations at which loom may switch threads, in one execution: above it loom takes a wait for
 /// endless and panics. Ten times loom's default, since a block's way through four indexes is long.
 const BRANCHES_MAX: usize = 10_000;
@@ -53,9 +55,11 @@ pub fn explore(
     builder.max_permutations = None;
     builder.max_duration = None;
     builder.max_branches = BRANCHES_MAX;
-    builder.check(move || {
-        counter.fetch_add(1, Ordering::Relaxed);
-        model();
+    story::told(name, || {
+        builder.check(move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            model();
+        });
     });
 
     let executions = executions.load(Ordering::Relaxed);

@@ -32,6 +32,8 @@ pub mod race;
 #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
 pub mod schedules;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+mod story;
+#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub mod stream;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub mod threads;

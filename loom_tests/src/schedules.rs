@@ -13,6 +13,7 @@ use shuttle::{Config, Runner};
 use crate::paths::Paths;
 use dpa_model::Operation;
 
+use crate::story;
 use crate::stream::{Crew, Stream, cancel, post, send};
 
 /// Stack of a thread: a worker's scratch is for 64 handlers here.
@@ -86,6 +87,7 @@ pub fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: 
         (_, Choice::Random) => run(RandomScheduler::new_from_seed(seed, count), model),
         (_, Choice::Pct(depth)) => run(PctScheduler::new_from_seed(seed, depth, count), model),
     };
+    let run = || story::told(&format!("random stream {seed}"), run);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         eprintln!(
             "replay with DPAMATCH_SHUTTLE_SEED={seed} DPAMATCH_SHUTTLE_REPLAY=<the schedule above>"

@@ -13,6 +13,7 @@ use dpa_model::{
 };
 
 use crate::oracle::Oracle;
+use crate::story;
 use crate::threads;
 
 /// A receive of communicator 0; `None` is a wildcard.
@@ -173,6 +174,7 @@ impl Stream {
             assert_eq!(leader.round(1), Round::Worked);
             assert!(matches!(feeder.host.poll(), Some(Event::Created { offloaded: true, .. })));
         }
+        story::begin(&self.steps);
         let steps = self.steps.clone();
         let feed = move || {
             steps.iter().for_each(|step| issue(&mut feeder, step));
@@ -371,6 +373,9 @@ pub fn payload(arrival: u64, length: usize) -> Vec<u8> {
 /// Hands an operation to the NIC, which has room for it.
 fn issue(feeder: &mut Feeder, operation: &Operation) {
     assert_eq!(feeder.try_issue(operation), Ok(true), "{operation:?}");
+    if let Operation::Post { recv, .. } = *operation {
+        story::posted(feeder.request(recv).map(|request| request.as_u64()));
+    }
 }
 
 /// Reads all completions and notes what became of the receives.

@@ -1,6 +1,6 @@
 //! Threads of the tool that runs the model.
 
 #[cfg(dpamatch_loom)]
-pub use loom::thread::{JoinHandle, spawn};
+pub use loom::thread::{JoinHandle, ThreadId, current, spawn};
 #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
-pub use shuttle::thread::{JoinHandle, spawn};
+pub use shuttle::thread::{JoinHandle, ThreadId, current, spawn};

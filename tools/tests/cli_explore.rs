@@ -88,9 +88,52 @@ fn a_missing_rule_is_noticed() {
         let output = explore(&["--example", example, "--fault", rule, "--schedules", "20000"]);
         let shown = text(&output.stdout);
         assert_eq!(output.status.code(), Some(3), "{rule}: {shown}");
-        assert!(shown.contains("broke the rules; the first, schedule"), "{rule}: {shown}");
+        assert!(shown.contains("broke the rules; the shortest, turns"), "{rule}: {shown}");
     }
     let unknown = explore(&["--example", "x1", "--fault", "sunshine"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("no rule sunshine"));
+}
+
+/// A schedule of few turns, as text, as a test and as a page beside the one with the rule.
+#[test]
+fn a_broken_rule_is_shown_in_short() {
+    let page = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore_x5.html");
+    let file = page.to_str().expect("a path that is text");
+    let fault = ["--example", "x5", "--fault", "forcing-ignored"];
+    let output = explore(&[&fault[..], &["--html", file, "--test"]].concat());
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{shown}");
+    assert!(text(&output.stderr).lines().count() == 1, "{}", text(&output.stderr));
+    let turns = shown.lines().find_map(|line| line.split_once("the shortest, turns "));
+    let turns = turns.expect("turns").1.trim_end_matches(':');
+    assert!(turns.split(' ').count() < 8, "{turns}");
+    assert!(shown.contains("assert_ne!(run.result, Ok(expected)"), "{shown}");
+    let html = std::fs::read_to_string(&page).expect("the page");
+    assert!(html.contains("Without the rule: forcing-ignored"));
+    assert!(html.contains("The same turns with the rule"));
+    // The same turns, from their text: broken without the rule, right with it.
+    let again = explore(&[&fault[..], &["--turns", turns]].concat());
+    assert_eq!(again.status.code(), Some(3), "{}", text(&again.stdout));
+    let kept = explore(&["--example", "x5", "--turns", turns]);
+    assert_eq!(kept.status.code(), Some(0), "{}", text(&kept.stdout));
+    assert!(text(&kept.stdout).contains("the schedule gave the oracle's result"));
+}
+
+#[test]
+fn every_schedule_is_counted() {
+    let all = ["--example", "x5", "--exhaustive", "--handlers", "3"];
+    let output = explore(&[&all[..], &["--bound", "1"]].concat());
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("         2  with at most 0 preemptions: all there are"), "{shown}");
+    assert!(shown.contains("with at most 1 preemptions: all there are"), "{shown}");
+    let cut = explore(&[&all[..], &["--bound", "1", "--schedules", "5"]].concat());
+    assert!(text(&cut.stdout).contains("more were left out"), "{}", text(&cut.stdout));
+    let many = explore(&["--example", "x5", "--exhaustive", "--handlers", "5"]);
+    assert_eq!(many.status.code(), Some(2));
+    assert!(text(&many.stderr).contains("--exhaustive goes with 2 to 4 handlers"));
+    let turns = explore(&["--example", "x5", "--turns", "1x2 y"]);
+    assert_eq!(turns.status.code(), Some(2));
+    assert!(text(&turns.stderr).contains("--turns: `y` is no turn"), "{}", text(&turns.stderr));
 }

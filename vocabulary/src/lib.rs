@@ -15,11 +15,13 @@
 
 mod operation;
 mod outcome;
+mod step;
 
 use core::fmt;
 
 pub use operation::{Hints, MsgId, Operation, ProbeId, RecvId};
 pub use outcome::Outcome;
+pub use step::{Path, Step};
 
 /// Largest source rank and largest tag: MPI's `int` without its sign.
 pub const RANK_MAX: u32 = i32::MAX as u32;

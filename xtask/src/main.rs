@@ -6,6 +6,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod algorithm;
 mod instructions;
 mod mutants;
 mod process;
@@ -47,6 +48,15 @@ const TASKS: &[Task] = &[
             ("cargo xtask mutants SlowNoWait", "one fault, by its name"),
         ],
         run: mutants::run,
+    },
+    Task {
+        name: "algorithm",
+        about: "judge a change of the concurrent algorithm: tests, schedules, models, faults, prediction, comparison",
+        examples: &[
+            ("cargo xtask algorithm", "all steps, half an hour or more; docs/change-the-algorithm.md"),
+            ("cargo xtask algorithm tests schedules", "some of them, by name"),
+        ],
+        run: algorithm::run,
     },
     Task {
         name: "instructions",

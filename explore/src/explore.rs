@@ -1,0 +1,184 @@
+//! Many schedules of a stream, and what they showed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use crate::run::{Run, Stuck, drive};
+use crate::schedule::{Every, Guided, Seeded, Turns, locked};
+use crate::{Ending, Setup, told};
+
+/// A schedule that broke a rule.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// What it did.
+    pub run: Run,
+    /// The seed that gave it, if one did.
+    pub seed: Option<u64>,
+    /// What went wrong, in words.
+    pub what: String,
+}
+
+/// What many schedules showed.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Schedules run.
+    pub schedules: u64,
+    /// For each combination of paths, handler by handler, how many schedules took it.
+    pub paths: BTreeMap<String, u64>,
+    /// Schedules with a wrong result.
+    pub violations: u64,
+    /// The first of them; of all schedules with as many preemptions the shortest.
+    pub violation: Option<Violation>,
+    /// The last schedule run that gave the right result.
+    pub last: Option<Run>,
+    /// Of [`every`]: how many schedules there are with at most 0, 1, 2, ... preemptions.
+    pub bounds: Vec<u64>,
+    /// Not all schedules asked for were run.
+    pub cut_short: bool,
+}
+
+impl Report {
+    fn note(&mut self, run: Run, seed: Option<u64>, expected: &Ending) {
+        self.schedules += 1;
+        *self.paths.entry(crate::paths::paths(&run.told)).or_default() += 1;
+        let Some(what) = fault(&run, expected) else {
+            self.last = Some(run);
+            return;
+        };
+        self.violations += 1;
+        if self.violation.as_ref().is_none_or(|held| length(&run) < length(&held.run)) {
+            self.violation = Some(Violation { run, seed, what });
+        }
+    }
+}
+
+/// Short schedules have few turns, then few steps.
+fn length(run: &Run) -> (usize, usize) {
+    (run.turns.len(), run.told.len())
+}
+
+/// What is wrong with a run, in words.
+pub fn fault(run: &Run, expected: &Ending) -> Option<String> {
+    match &run.result {
+        Err(Stuck(why)) => Some(why.clone()),
+        Ok(result) if result == expected => None,
+        Ok(result) => Some(crate::paths::difference(expected, result)),
+    }
+}
+
+/// Runs `count` schedules with the seeds from `first` on and compares each result with `expected`.
+/// Stops at the first violation if asked to.
+pub fn explore(
+    setup: &Setup,
+    expected: &Ending,
+    first: u64,
+    count: u64,
+    stop_at_violation: bool,
+) -> Report {
+    gather(
+        setup,
+        expected,
+        Seeded::new(first, count),
+        |policy| Some(policy.seed()),
+        move |report| !(stop_at_violation && report.violations > 0),
+    )
+}
+
+/// Runs every schedule with at most `bound` preemptions inside the blocks, those with fewer first,
+/// but no more than `most`. Ends with the number of preemptions at which the first violation was
+/// found. The violation in the report has the fewest preemptions of all schedules, and of those
+/// the fewest turns.
+pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Report {
+    let mut report = Report::default();
+    for bound in 0..=bound {
+        let left = most.saturating_sub(report.schedules);
+        let mut found = gather(
+            setup,
+            expected,
+            Every::new(bound, told::busy),
+            |_| None,
+            move |report| report.schedules < left,
+        );
+        found.bounds = std::mem::take(&mut report.bounds);
+        found.bounds.push(found.schedules);
+        found.cut_short = found.schedules >= left;
+        report = found;
+        if report.cut_short || report.violations > 0 {
+            break;
+        }
+    }
+    report
+}
+
+fn gather<P: crate::schedule::Policy + 'static>(
+    setup: &Setup,
+    expected: &Ending,
+    policy: P,
+    seed: impl Fn(&P) -> Option<u64> + Send + 'static,
+    goes_on: impl Fn(&Report) -> bool + Send + 'static,
+) -> Report {
+    let shared = Arc::new(Mutex::new(Report::default()));
+    let (report, expected) = (shared.clone(), expected.clone());
+    drive(setup, policy, move |policy, run| {
+        let mut report = locked(&report);
+        report.note(run, seed(policy), &expected);
+        goes_on(&report)
+    });
+    std::mem::take(&mut *locked(&shared))
+}
+
+/// Runs the stream under one schedule, see [`Turns`].
+///
+/// # Examples
+/// A test that was printed by `dpamatch explore --test`, with a schedule of three turns:
+/// ```
+/// use dpamatch_explore::{Ending, FastPath, Setup, arrive, post, replay};
+/// let setup = Setup {
+///     operations: vec![post(0, 0, 0, 7), post(1, 0, None, 7), arrive(0, 0, 3, 7)],
+///     handlers: 2,
+///     bins: 4,
+///     fast_path: FastPath::Sequence,
+///     early_check: false,
+///     eager_removal: false,
+/// };
+/// let run = replay(&setup, &"0x9 1x4 0x2".parse()?);
+/// let expected = Ending { matches: vec![(1, 0)], posted: vec![0], unexpected: vec![] };
+/// assert_eq!(run.result, Ok(expected));
+/// # Ok::<(), dpamatch_explore::BadTurns>(())
+/// ```
+pub fn replay(setup: &Setup, turns: &Turns) -> Run {
+    let shared = Arc::new(Mutex::new(None));
+    let kept = shared.clone();
+    drive(setup, Guided::new(turns), move |_, run| {
+        *locked(&kept) = Some(run);
+        true
+    });
+    let mut run: Run = locked(&shared).take().expect("a schedule was run");
+    run.turns = turns.clone();
+    run
+}
+
+/// Strikes out turns of a schedule that breaks a rule as long as what is left breaks one, too: no
+/// turn of the result can be left out.
+pub fn shorten(setup: &Setup, expected: &Ending, violation: &Violation) -> Violation {
+    let broken = |turns: &Turns| {
+        let run = replay(setup, turns);
+        fault(&run, expected).map(|what| Violation { run, seed: None, what })
+    };
+    let mut best = violation.clone();
+    let mut size = best.run.turns.len().div_ceil(2);
+    while size > 0 {
+        let mut from = 0;
+        let mut shorter = false;
+        while from < best.run.turns.len() {
+            let end = (from + size).min(best.run.turns.len());
+            match broken(&best.run.turns.without(from..end)) {
+                Some(found) => (best, shorter) = (found, true),
+                None => from += size,
+            }
+        }
+        // A turn that was needed may no longer be when others are gone.
+        size = if shorter { size.min(best.run.turns.len()) } else { size / 2 };
+    }
+    best
+}

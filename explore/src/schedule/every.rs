@@ -1,0 +1,183 @@
+//! Every schedule with at most so many preemptions, one after the other.
+//!
+//! The choices of an execution are a path in a tree; the next execution takes the last choice that
+//! has an alternative left (depth first). Only choices inside a block count: at a point where
+//! handlers of a block can move, each of them is tried. Between blocks, and for a worker that has
+//! finished its slice, the usual choice is the only one.
+//!
+//! A switch away from a worker that could go on is a preemption (Musuvathi and Qadeer, "Iterative
+//! Context Bounding", PLDI 2007). A switch at a wait costs none, so two workers that wait for a
+//! third would alternate for ever; therefore a worker that waits comes after all that it could be
+//! waiting for, by the rule of the same authors' fair scheduler ("Fair Stateless Model Checking",
+//! PLDI 2008): after a wait it comes after those that did not move since its last wait, and until
+//! they have.
+
+use super::{Point, Policy};
+
+/// At most so many workers.
+const WORKERS: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Every {
+    bound: usize,
+    /// The workers that have work in a block, a bit for each.
+    busy: fn() -> u64,
+    /// The path: which alternative is taken at each choice, of how many.
+    path: Vec<(u32, u32)>,
+    /// How far down the path the execution under way is.
+    depth: usize,
+    begun: bool,
+    preemptions: usize,
+    last: usize,
+    /// Bit u of `after[t]`: t moves only when u cannot.
+    after: [u64; WORKERS],
+    /// Who moved since t waited last.
+    moved: [u64; WORKERS],
+}
+
+impl Every {
+    pub(crate) fn new(bound: usize, busy: fn() -> u64) -> Self {
+        Self {
+            bound,
+            busy,
+            path: Vec::new(),
+            depth: 0,
+            begun: false,
+            preemptions: 0,
+            last: 0,
+            after: [0; WORKERS],
+            moved: [u64::MAX; WORKERS],
+        }
+    }
+
+    /// The one of `choices` that the path asks for here.
+    fn branch(&mut self, choices: &[usize]) -> usize {
+        if self.depth == self.path.len() {
+            self.path.push((0, choices.len() as u32));
+        }
+        let (chosen, _) = self.path[self.depth];
+        self.depth += 1;
+        choices[chosen as usize]
+    }
+
+    /// A worker waits: it comes after all of `able` that did not move since it waited last.
+    fn waits(&mut self, worker: usize, able: u64) {
+        self.after[worker] |= able & !self.moved[worker] & !bit(worker);
+        self.moved[worker] = 0;
+    }
+
+    /// A worker moves: nobody comes after it any more.
+    fn moves(&mut self, worker: usize) {
+        for (after, moved) in self.after.iter_mut().zip(&mut self.moved) {
+            *after &= !bit(worker);
+            *moved |= bit(worker);
+        }
+        self.last = worker;
+    }
+}
+
+fn bit(worker: usize) -> u64 {
+    1 << (worker % WORKERS)
+}
+
+impl Policy for Every {
+    fn begin(&mut self) -> bool {
+        if self.begun {
+            while self.path.last().is_some_and(|&(taken, of)| taken + 1 == of) {
+                self.path.pop();
+            }
+            let Some((taken, _)) = self.path.last_mut() else { return false };
+            *taken += 1;
+        }
+        self.begun = true;
+        (self.depth, self.preemptions, self.last) = (0, 0, 0);
+        self.after = [0; WORKERS];
+        self.moved = [u64::MAX; WORKERS];
+        true
+    }
+
+    fn choose(&mut self, point: Point<'_>) -> usize {
+        let busy = (self.busy)();
+        let mut choices: Vec<usize> =
+            point.able.iter().copied().filter(|&worker| busy & bit(worker) != 0).collect();
+        let able = choices.iter().fold(0, |set, &worker| set | bit(worker));
+        let waiting = point.current.filter(|_| point.yielding);
+        if let Some(waiting) = waiting {
+            self.waits(waiting, able);
+        }
+        choices.retain(|&worker| self.after[worker] & able == 0 && Some(worker) != waiting);
+        let current = point.current.filter(|current| choices.contains(current));
+        if let Some(current) = current {
+            // To go on is the first choice; it costs nothing.
+            choices.retain(|&worker| worker != current);
+            choices.insert(0, current);
+            if self.preemptions == self.bound {
+                choices.truncate(1);
+            }
+        }
+        let worker =
+            if choices.is_empty() { point.usual(self.last) } else { self.branch(&choices) };
+        self.preemptions += usize::from(current.is_some_and(|current| current != worker));
+        self.moves(worker);
+        worker
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Workers with so many moves each; those of `waiters` wait until worker 0 has made its moves.
+    /// Returns the schedules, which must all be different.
+    fn schedules(moves: &[usize], waiters: &[usize], bound: usize) -> BTreeSet<Vec<usize>> {
+        let mut every = Every::new(bound, || u64::MAX);
+        let mut all = BTreeSet::new();
+        while every.begin() {
+            let mut left = moves.to_vec();
+            let mut schedule = Vec::new();
+            let (mut current, mut yielding) = (None, false);
+            loop {
+                let able: Vec<usize> = (0..left.len()).filter(|&worker| left[worker] > 0).collect();
+                let worker = match able[..] {
+                    [] => break,
+                    [only] => only,
+                    _ => {
+                        let current = current.filter(|worker| able.contains(worker));
+                        every.choose(Point { able: &able, current, yielding })
+                    }
+                };
+                assert!(schedule.len() < 100, "a wait without end: {schedule:?}");
+                yielding = waiters.contains(&worker) && left[0] > 0;
+                left[worker] -= usize::from(!yielding);
+                schedule.push(worker);
+                current = Some(worker);
+            }
+            assert!(all.insert(schedule), "a schedule was run twice");
+        }
+        all
+    }
+
+    #[test]
+    fn no_schedule_is_left_out() {
+        // Two workers of n moves interleave in (2n)! / n! n! ways, three of two in 6! / 2! 2! 2!.
+        assert_eq!(schedules(&[4, 4], &[], 100).len(), 70);
+        assert_eq!(schedules(&[2, 2, 2], &[], 100).len(), 90);
+        // Nobody is interrupted; one of two is, after one to three of its four moves.
+        assert_eq!(schedules(&[4, 4], &[], 0).len(), 2);
+        assert_eq!(schedules(&[4, 4], &[], 1).len(), 2 + 2 * 3);
+        assert_eq!(schedules(&[4, 4, 4], &[], 0).len(), 6);
+    }
+
+    #[test]
+    fn who_waits_lets_the_others_go_first() {
+        // Both waiters look in vain, in either order, and then worker 0 must move.
+        let all = schedules(&[3, 1, 1], &[1, 2], 0);
+        assert!(all.contains(&vec![0, 0, 0, 1, 2]) && all.contains(&vec![2, 1, 0, 0, 0, 2, 1]));
+        // Worker 0 interrupted after each of its moves.
+        let more = schedules(&[3, 1, 1], &[1, 2], 1);
+        assert!(more.is_superset(&all));
+        assert!(more.contains(&vec![0, 1, 0, 0, 1, 2]) && more.contains(&vec![0, 0, 1, 0, 1, 2]));
+    }
+}

@@ -1,0 +1,130 @@
+//! A schedule as a text: who moves, and how often in a row.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Point, Policy};
+
+/// The turns of a schedule, in order: a worker, and at how many points in a row it is chosen.
+/// Points at which only one worker can move are not counted. As a text: `0x12 1x3 0x4`. Behind the
+/// last turn everybody goes on until it must wait.
+///
+/// # Examples
+/// ```
+/// use dpamatch_explore::Turns;
+/// let turns: Turns = "0x12 1x3 0".parse()?;
+/// assert_eq!(turns.to_string(), "0x12 1x3 0x1");
+/// assert!("0x12 1y3".parse::<Turns>().is_err());
+/// # Ok::<(), dpamatch_explore::BadTurns>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Turns(pub(crate) Vec<(usize, u32)>);
+
+impl Turns {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A worker is chosen once more.
+    pub(crate) fn push(&mut self, worker: usize) {
+        match self.0.last_mut() {
+            Some((last, count)) if *last == worker => *count += 1,
+            _ => self.0.push((worker, 1)),
+        }
+    }
+
+    /// The same without the turns in `range`; turns of one worker that meet become one.
+    pub(crate) fn without(&self, range: std::ops::Range<usize>) -> Self {
+        let mut turns: Vec<(usize, u32)> = Vec::with_capacity(self.len());
+        let kept = self.0.iter().enumerate().filter(|(place, _)| !range.contains(place));
+        for (_, &(worker, count)) in kept {
+            match turns.last_mut() {
+                Some((last, before)) if *last == worker => *before += count,
+                _ => turns.push((worker, count)),
+            }
+        }
+        Self(turns)
+    }
+}
+
+impl fmt::Display for Turns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (worker, count)) in self.0.iter().enumerate() {
+            write!(f, "{}{worker}x{count}", if place == 0 { "" } else { " " })?;
+        }
+        Ok(())
+    }
+}
+
+/// A text that is no schedule: the word that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadTurns(String);
+
+impl fmt::Display for BadTurns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no turn; a turn is WORKERxTIMES, such as 1x12", self.0)
+    }
+}
+
+impl std::error::Error for BadTurns {}
+
+impl FromStr for Turns {
+    type Err = BadTurns;
+
+    fn from_str(text: &str) -> Result<Self, BadTurns> {
+        let turn = |word: &str| {
+            let (worker, count) = word.split_once('x').unwrap_or((word, "1"));
+            match (worker.parse(), count.parse()) {
+                (Ok(worker), Ok(count)) if count > 0 => Ok((worker, count)),
+                _ => Err(BadTurns(word.to_owned())),
+            }
+        };
+        text.split_whitespace().map(turn).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// One execution that follows turns. A turn ends early where its worker cannot move or must wait,
+/// so a list from which a turn was struck out is a schedule, too.
+#[derive(Debug)]
+pub(crate) struct Guided {
+    turns: Vec<(usize, u32)>,
+    /// The turn under way, and how much of it is used.
+    at: (usize, u32),
+    last: usize,
+    begun: bool,
+}
+
+impl Guided {
+    pub(crate) fn new(turns: &Turns) -> Self {
+        Self { turns: turns.0.clone(), at: (0, 0), last: 0, begun: false }
+    }
+}
+
+impl Policy for Guided {
+    fn begin(&mut self) -> bool {
+        !std::mem::replace(&mut self.begun, true)
+    }
+
+    fn choose(&mut self, point: Point<'_>) -> usize {
+        self.last = loop {
+            let (turn, used) = self.at;
+            let Some(&(worker, count)) = self.turns.get(turn) else {
+                break point.usual(self.last);
+            };
+            let waits = point.yielding && point.current == Some(worker) && used > 0;
+            if used == count || waits || !point.able.contains(&worker) {
+                self.at = (turn + 1, 0);
+                continue;
+            }
+            self.at = (turn, used + 1);
+            break worker;
+        };
+        self.last
+    }
+}

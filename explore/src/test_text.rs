@@ -1,0 +1,77 @@
+//! A schedule as the text of a test.
+
+use std::fmt::Write;
+
+use dpamatch_vocabulary::{Envelope, Operation, SourceSel, TagSel};
+
+use crate::{Ending, Setup, Turns};
+
+/// The text of a test that runs the schedule again. With all rules kept it demands the expected
+/// result. Where a rule was taken out it demands that the result is another one; such a test must
+/// stand alone in its file, because the rule is then gone for the whole process.
+pub fn test_text(setup: &Setup, expected: &Ending, turns: &Turns, rule: Option<&str>) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = test(&mut text, setup, expected, turns, rule);
+    text
+}
+
+fn test(
+    out: &mut String,
+    setup: &Setup,
+    expected: &Ending,
+    turns: &Turns,
+    rule: Option<&str>,
+) -> std::fmt::Result {
+    let name = match rule {
+        Some(rule) => format!("{}_is_noticed", rule.replace('-', "_")),
+        None => "this_schedule_gives_the_oracles_result".to_owned(),
+    };
+    writeln!(out, "#[test]\nfn {name}() {{")?;
+    writeln!(out, "    use dpamatch_explore::*;")?;
+    if let Some(rule) = rule {
+        writeln!(out, "    assert!(break_rule({rule:?}));")?;
+    }
+    writeln!(out, "    let setup = Setup {{\n        operations: vec![")?;
+    for operation in &setup.operations {
+        writeln!(out, "            {},", call(operation))?;
+    }
+    let Setup { handlers, bins, fast_path, early_check, eager_removal, .. } = setup;
+    writeln!(out, "        ],\n        handlers: {handlers},\n        bins: {bins},")?;
+    writeln!(out, "        fast_path: FastPath::{fast_path:?},")?;
+    writeln!(out, "        early_check: {early_check},\n        eager_removal: {eager_removal},")?;
+    let Ending { matches, posted, unexpected } = expected;
+    writeln!(out, "    }};\n    let expected = Ending {{\n        matches: vec!{matches:?},")?;
+    writeln!(
+        out,
+        "        posted: vec!{posted:?},\n        unexpected: vec!{unexpected:?},\n    }};"
+    )?;
+    writeln!(out, "    let turns = {:?};", turns.to_string())?;
+    writeln!(out, "    let run = replay(&setup, &turns.parse().expect(\"a schedule\"));")?;
+    let compares = if rule.is_some() { "assert_ne" } else { "assert_eq" };
+    writeln!(
+        out,
+        "    {compares}!(run.result, Ok(expected), \"{{}}\", tell(&run.story(&setup)));\n}}"
+    )
+}
+
+fn call(operation: &Operation) -> String {
+    match *operation {
+        Operation::Post { recv, comm, selector, .. } => {
+            let source = match selector.source {
+                SourceSel::Any => "None".to_owned(),
+                SourceSel::Rank(rank) => rank.get().to_string(),
+            };
+            let tag = match selector.tag {
+                TagSel::Any => "None".to_owned(),
+                TagSel::Tag(tag) => tag.get().to_string(),
+            };
+            format!("post({}, {}, {source}, {tag})", recv.0, comm.0)
+        }
+        Operation::Arrive { msg, envelope: Envelope { comm, source, tag }, .. } => {
+            format!("arrive({}, {}, {}, {})", msg.0, comm.0, source.get(), tag.get())
+        }
+        Operation::Cancel { recv } => format!("cancel({})", recv.0),
+        ref other => unreachable!("{other:?} is not explored"),
+    }
+}

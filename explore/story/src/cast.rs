@@ -1,0 +1,91 @@
+//! The receives and messages of a story, by the caller's names.
+
+use std::collections::BTreeMap;
+
+use dpamatch_vocabulary::{CommId, Envelope, Operation, Selector, SourceSel, TagSel};
+use serde::Serialize;
+
+/// A receive that a story can speak of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Receive {
+    /// The caller's name.
+    pub name: u64,
+    /// What it accepts, in words.
+    pub accepts: String,
+    /// The index that holds it, in words.
+    pub index: &'static str,
+}
+
+/// A message that a story can speak of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Message {
+    /// The caller's name.
+    pub name: u64,
+    /// What it carries, in words.
+    pub carries: String,
+}
+
+/// Who takes part.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cast {
+    /// The receives, in the order of their posts.
+    pub receives: Vec<Receive>,
+    /// The messages, in the order of their arrival.
+    pub messages: Vec<Message>,
+    /// Which receive each request is: its place in `receives`.
+    pub requests: BTreeMap<u64, usize>,
+}
+
+impl Cast {
+    /// Those of a stream. `request` gives the card's number of a receive's request, by the
+    /// receive's name; a receive without one is never spoken of.
+    pub fn of(operations: &[Operation], request: impl Fn(u64) -> Option<u64>) -> Self {
+        let comms = operations.iter().filter_map(Operation::comm).collect::<Vec<_>>();
+        let several = comms.windows(2).any(|pair| pair[0] != pair[1]);
+        let mut cast = Self::default();
+        for operation in operations {
+            match *operation {
+                Operation::Post { recv, comm, selector, .. } => {
+                    if let Some(request) = request(recv.0) {
+                        cast.requests.insert(request, cast.receives.len());
+                    }
+                    let accepts = format!("{}{}", within(comm, several), accepts(selector));
+                    let index = index(selector);
+                    cast.receives.push(Receive { name: recv.0, accepts, index });
+                }
+                Operation::Arrive { msg, envelope, .. } => {
+                    let Envelope { comm, source, tag } = envelope;
+                    let comm = within(comm, several);
+                    let carries = format!("{comm}source {}, tag {}", source.get(), tag.get());
+                    cast.messages.push(Message { name: msg.0, carries });
+                }
+                _ => {}
+            }
+        }
+        cast
+    }
+}
+
+fn within(comm: CommId, several: bool) -> String {
+    if several { format!("communicator {}, ", comm.0) } else { String::new() }
+}
+
+fn accepts(Selector { source, tag }: Selector) -> String {
+    let source = match source {
+        SourceSel::Any => "any source".to_owned(),
+        SourceSel::Rank(rank) => format!("source {}", rank.get()),
+    };
+    match tag {
+        TagSel::Any => format!("{source}, any tag"),
+        TagSel::Tag(tag) => format!("{source}, tag {}", tag.get()),
+    }
+}
+
+fn index(Selector { source, tag }: Selector) -> &'static str {
+    match (source, tag) {
+        (SourceSel::Rank(_), TagSel::Tag(_)) => "exact",
+        (SourceSel::Any, TagSel::Tag(_)) => "any source",
+        (SourceSel::Rank(_), TagSel::Any) => "any tag",
+        (SourceSel::Any, TagSel::Any) => "any source and tag",
+    }
+}

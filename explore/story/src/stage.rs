@@ -1,0 +1,234 @@
+//! The reducer: the state after a step out of the state before it.
+//!
+//! Descriptors and entries of the unexpected store are used again, so what a number means changes
+//! from step to step. Here every number becomes a receive or a message of the story.
+
+use std::collections::BTreeMap;
+
+use dpamatch_vocabulary::{Path, Step};
+
+use crate::scene::{Chain, Lane, Link, Phase, Scene, Way};
+use crate::{Cast, Told};
+
+/// The state and what is needed to go on from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage<'a> {
+    pub(crate) cast: &'a Cast,
+    pub(crate) scene: Scene,
+    /// Arrival number of the first message of the block.
+    pub(crate) first: u64,
+    /// Which receive each descriptor holds.
+    descriptors: BTreeMap<u32, usize>,
+    /// Which message each entry of the unexpected store holds.
+    entries: BTreeMap<u32, usize>,
+    /// Handler that each actor works for now.
+    working_for: BTreeMap<usize, usize>,
+    /// What the boundary is doing, if anything, and who is it.
+    boundary: Option<(usize, Work)>,
+}
+
+/// What the boundary works at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Work {
+    /// A post or cancel.
+    Command,
+    /// The end of a block: the message of this handler.
+    Handler(usize),
+}
+
+impl<'a> Stage<'a> {
+    pub(crate) fn new(cast: &'a Cast) -> Self {
+        Self {
+            cast,
+            scene: Scene::default(),
+            first: 0,
+            descriptors: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            working_for: BTreeMap::new(),
+            boundary: None,
+        }
+    }
+
+    /// The receive in a descriptor.
+    pub(crate) fn receive(&self, descriptor: u32) -> Option<usize> {
+        self.descriptors.get(&descriptor).copied()
+    }
+
+    /// The message in an entry of the unexpected store.
+    pub(crate) fn stored(&self, entry: u32) -> Option<usize> {
+        self.entries.get(&entry).copied()
+    }
+
+    /// The message of a handler of this block.
+    pub(crate) fn message(&self, handler: usize) -> Option<usize> {
+        let place = self.first as usize + handler;
+        (place < self.cast.messages.len()).then_some(place)
+    }
+
+    /// What the boundary works at, if `actor` is the boundary.
+    pub(crate) fn work_of(&self, actor: usize) -> Option<Work> {
+        self.boundary.filter(|&(boundary, _)| boundary == actor).map(|(_, work)| work)
+    }
+
+    /// The handler that an actor works for.
+    pub(crate) fn handler_of(&self, actor: usize) -> Option<usize> {
+        self.working_for.get(&actor).copied()
+    }
+
+    fn lane(&mut self, handler: usize) -> Option<&mut Lane> {
+        self.scene.lanes.get_mut(handler)
+    }
+
+    fn link(&mut self, receive: Option<usize>) -> Option<&mut Link> {
+        let mut links = self.scene.bins.iter_mut().flat_map(|chain| &mut chain.links);
+        links.find(|link| Some(link.receive) == receive)
+    }
+
+    fn link_mut_of(&mut self, descriptor: u32) -> Option<&mut Link> {
+        let receive = self.receive(descriptor);
+        self.link(receive)
+    }
+
+    fn set_phase(&mut self, handler: usize, phase: Phase) {
+        self.lane(handler).into_iter().for_each(|lane| lane.phase = phase);
+    }
+
+    fn forget_walk(&mut self, handler: usize) {
+        self.lane(handler).into_iter().for_each(|lane| lane.walked.clear());
+    }
+
+    /// Goes on by one step.
+    pub(crate) fn apply(&mut self, Told { actor, step, .. }: Told) {
+        match step {
+            Step::CommandBegins => self.boundary = Some((actor, Work::Command)),
+            Step::BoundaryBegins { handler } => {
+                self.boundary = Some((actor, Work::Handler(handler)));
+            }
+            Step::BoundaryEnds => self.boundary = None,
+            Step::Posted { request, bin, receive } => self.post(request, bin, receive),
+            Step::Unlinked { receive } => self.unlink(receive),
+            Step::Stored { entry } => {
+                if let Some(Work::Handler(handler)) = self.work_of(actor)
+                    && let Some(message) = self.message(handler)
+                {
+                    self.entries.insert(entry, message);
+                    self.scene.unexpected.push(message);
+                }
+            }
+            Step::TakenLate { entry } => {
+                if let Some(message) = self.entries.remove(&entry) {
+                    self.scene.unexpected.retain(|&held| held != message);
+                }
+            }
+            Step::BlockCut { first, count } => {
+                self.first = first;
+                self.working_for.clear();
+                let lane = |handler| Lane { message: self.message(handler), ..Lane::default() };
+                self.scene.lanes = (0..count).map(lane).collect();
+            }
+            Step::EntryRead { position } => {
+                let handler = position.saturating_sub(self.first) as usize;
+                self.working_for.insert(actor, handler);
+                self.set_phase(handler, Phase::Searching);
+                self.forget_walk(handler);
+            }
+            Step::Visited { receive } => {
+                let receive = self.receive(receive);
+                if self.work_of(actor).is_none()
+                    && let Some(handler) = self.handler_of(actor)
+                    && let (Some(lane), Some(receive)) = (self.lane(handler), receive)
+                    && !lane.walked.contains(&receive)
+                {
+                    lane.walked.push(receive);
+                }
+            }
+            Step::Searched { handler, found } => {
+                let found = found.and_then(|found| self.receive(found));
+                self.set_phase(handler, Phase::Booked);
+                self.lane(handler).into_iter().for_each(|lane| lane.candidate = found);
+            }
+            Step::Booked { handler, receive, .. } => {
+                self.forget_walk(handler);
+                if let Some(link) = self.link_mut_of(receive)
+                    && let Err(place) = link.booked_by.binary_search(&handler)
+                {
+                    link.booked_by.insert(place, handler);
+                }
+            }
+            Step::SliceBooked { .. } => {
+                // All handlers of the slice, of which this actor runs the last one now.
+                let Some(last) = self.handler_of(actor) else { return };
+                for lane in self.scene.lanes.iter_mut().take(last + 1) {
+                    if lane.phase == Phase::Booked {
+                        lane.phase = Phase::AtBarrier;
+                        lane.walked.clear();
+                    }
+                }
+            }
+            Step::BarrierPassed { first, end, conflict } => {
+                for handler in first..end {
+                    self.set_phase(handler, Phase::Past);
+                    let known = conflict.filter(|&at| at <= handler);
+                    self.lane(handler).into_iter().for_each(|lane| lane.conflict = known);
+                }
+                self.working_for.insert(actor, first);
+            }
+            Step::SlowWaits { handler } => {
+                self.working_for.insert(actor, handler);
+                self.set_phase(handler, Phase::Waiting);
+                self.forget_walk(handler);
+            }
+            Step::SlowFound { handler, own, .. } => {
+                self.set_phase(handler, Phase::Past);
+                let way = if own { Way::Forced } else { Way::Slow };
+                self.lane(handler).into_iter().for_each(|lane| lane.way = Some(way));
+            }
+            Step::Taken { handler, receive, path } => {
+                self.working_for.insert(actor, handler);
+                let taken = self.receive(receive);
+                self.link(taken).into_iter().for_each(|link| link.taken_by = Some(handler));
+                self.forget_walk(handler);
+                if let Some(lane) = self.lane(handler) {
+                    (lane.took, lane.phase) = (taken, Phase::Done);
+                    let slow = lane.way.unwrap_or(Way::Slow);
+                    lane.way = Some(match path {
+                        Path::Clean => Way::Clean,
+                        Path::Fast => Way::Fast,
+                        Path::Slow => slow,
+                        Path::Overtaking => Way::Overtaking,
+                    });
+                }
+            }
+            Step::Unmatched { handler } => {
+                self.working_for.insert(actor, handler);
+                self.forget_walk(handler);
+                if let Some(lane) = self.lane(handler) {
+                    (lane.phase, lane.way) = (Phase::Done, Some(Way::Unexpected));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A receive comes to the end of a chain.
+    fn post(&mut self, request: u64, bin: u32, descriptor: u32) {
+        let Some(&receive) = self.cast.requests.get(&request) else { return };
+        self.descriptors.insert(descriptor, receive);
+        let link = Link { receive, taken_by: None, booked_by: Vec::new() };
+        let index = self.cast.receives[receive].index;
+        match self.scene.bins.binary_search_by_key(&bin, |chain| chain.bin) {
+            Ok(place) => self.scene.bins[place].links.push(link),
+            Err(place) => {
+                self.scene.bins.insert(place, Chain { bin, index, links: vec![link] });
+            }
+        }
+    }
+
+    /// A receive leaves its chain.
+    fn unlink(&mut self, descriptor: u32) {
+        let Some(receive) = self.receive(descriptor) else { return };
+        for chain in &mut self.scene.bins {
+            chain.links.retain(|link| link.receive != receive);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A step in words.
+
+use dpamatch_vocabulary::{Path, Step};
+
+use crate::stage::{Stage, Work};
+use crate::story::Kind;
+use crate::{Told, scene};
+
+/// What is said of a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Said {
+    /// Of a block or a handler: its kind, its handler, and the words.
+    Moment(Kind, Option<usize>, String),
+    /// Of the boundary between two blocks.
+    Between(Fact),
+}
+
+/// What became of a receive or message between two blocks: the noun, its name, and the rest of the
+/// sentence for one and for several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fact {
+    noun: &'static str,
+    name: u64,
+    rest: [&'static str; 2],
+}
+
+/// Facts as one sentence; alike ones that follow each other are told together.
+pub(crate) fn sentence(facts: &[Fact]) -> String {
+    let alike = |a: &Fact, b: &Fact| (a.noun, a.rest) == (b.noun, b.rest);
+    let clause = |run: &[Fact]| {
+        let Fact { noun, name, rest } = run[0];
+        let in_a_row = run.windows(2).all(|pair| pair[0].name.checked_add(1) == Some(pair[1].name));
+        match run {
+            [_] => format!("{noun} {name} {}", rest[0]),
+            [_, _, .., last] if in_a_row && run.len() > 2 => format!("{noun}s {name} to {} {}", last.name, rest[1]),
+            [.., last] if run.len() <= 6 => {
+                let names: Vec<_> =
+                    run[..run.len() - 1].iter().map(|fact| fact.name.to_string()).collect();
+                format!("{noun}s {} and {} {}", names.join(", "), last.name, rest[1])
+            }
+            _ => format!("{} {noun}s {}", run.len(), rest[1]),
+        }
+    };
+    facts.chunk_by(alike).map(clause).collect::<Vec<_>>().join("; ")
+}
+
+/// What a step did, said before it is applied. `None` for steps that are no part of a story.
+pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
+    let Told { actor, step, .. } = told;
+    let receive = |descriptor: u32| match stage.receive(descriptor) {
+        Some(place) => format!("receive {}", stage.cast.receives[place].name),
+        None => "an unknown receive".to_owned(),
+    };
+    let message = |place: Option<usize>| match place {
+        Some(place) => format!("message {}", stage.cast.messages[place].name),
+        None => "an unknown message".to_owned(),
+    };
+    let of_receive = |place: usize, rest| {
+        let name = stage.cast.receives[place].name;
+        Some(Said::Between(Fact { noun: "receive", name, rest }))
+    };
+    let of_message = |noun, place: usize, rest| {
+        let name = stage.cast.messages[place].name;
+        Some(Said::Between(Fact { noun, name, rest }))
+    };
+    let did = |kind, handler, text: String| Some(Said::Moment(kind, Some(handler), text));
+    match step {
+        Step::Posted { request, .. } => {
+            of_receive(*stage.cast.requests.get(&request)?, ["is posted", "are posted"])
+        }
+        Step::Stored { .. } => {
+            let Work::Handler(handler) = stage.work_of(actor)? else { return None };
+            let rest = ["is stored as unexpected", "are stored as unexpected"];
+            of_message("message", stage.message(handler)?, rest)
+        }
+        Step::TakenLate { entry } => {
+            let rest = ["is taken by a new receive", "are taken by new receives"];
+            of_message("unexpected message", stage.stored(entry)?, rest)
+        }
+        Step::Unlinked { receive: gone } => match stage.work_of(actor) {
+            Some(Work::Command) => {
+                of_receive(stage.receive(gone)?, ["is cancelled", "are cancelled"])
+            }
+            Some(Work::Handler(_)) => {
+                let rest = ["leaves its chain", "leave their chains"];
+                of_receive(stage.receive(gone)?, rest)
+            }
+            None => {
+                let handler = stage.handler_of(actor)?;
+                let text = format!("handler {handler} takes {} out of its chain", receive(gone));
+                did(Kind::Unlink, handler, text)
+            }
+        },
+        Step::BlockCut { first, count } => {
+            let name = |at: u64| {
+                let place = stage.cast.messages.get(at as usize);
+                place.map_or(at, |message| message.name)
+            };
+            let text = match count {
+                1 => format!("block: message {}", name(first)),
+                _ => {
+                    format!("block: messages {} to {}", name(first), name(first + count as u64 - 1))
+                }
+            };
+            Some(Said::Moment(Kind::Block, None, text))
+        }
+        Step::Searched { handler, found: Some(found) } => did(
+            Kind::Search,
+            handler,
+            format!("handler {handler} searches and finds {}", receive(found)),
+        ),
+        Step::Searched { handler, found: None } => {
+            did(Kind::Search, handler, format!("handler {handler} searches and finds nothing"))
+        }
+        Step::Booked { handler, receive: booked, .. } => {
+            did(Kind::Book, handler, format!("handler {handler} books {}", receive(booked)))
+        }
+        Step::SliceBooked { .. } => {
+            let last = stage.handler_of(actor)?;
+            let booked = stage.scene.lanes[..last + 1].iter().rev();
+            let count = booked.take_while(|lane| lane.phase == scene::Phase::Booked).count();
+            let first = (last + 1).saturating_sub(count);
+            let text = if first >= last {
+                format!("handler {last} is at the barrier")
+            } else {
+                format!("handlers {first} to {last} are at the barrier")
+            };
+            did(Kind::Arrive, last, text)
+        }
+        Step::BarrierPassed { first, end, conflict } => {
+            let handler = match end - first {
+                1 => format!("handler {first} passes"),
+                _ => format!("handlers {first} to {} pass", end - 1),
+            };
+            let text = match conflict {
+                None => format!("{handler} the barrier: no conflict up to here"),
+                Some(at) if at >= first => format!(
+                    "{handler} the barrier: a lower handler booked the same receive as handler {at}"
+                ),
+                Some(at) => {
+                    format!("{handler} the barrier: forced, because handler {at} is in conflict")
+                }
+            };
+            did(Kind::Pass, first, text)
+        }
+        Step::SlowWaits { handler } => did(
+            Kind::Wait,
+            handler,
+            format!("handler {handler} takes the slow path and waits for all lower handlers"),
+        ),
+        Step::SlowFound { handler, found, own } => {
+            let text = match found {
+                Some(_) if own => format!("handler {handler} finds its own choice still free"),
+                Some(found) => format!(
+                    "handler {handler} lost its choice, searches again and finds {}",
+                    receive(found)
+                ),
+                None => {
+                    format!("handler {handler} lost its choice, searches again and finds nothing")
+                }
+            };
+            did(Kind::Search, handler, text)
+        }
+        Step::Taken { handler, receive: taken, path } => {
+            let taken = receive(taken);
+            let text = match path {
+                Path::Clean => format!("handler {handler} is clean and takes {taken}"),
+                Path::Fast => format!("handler {handler} takes {taken} on the fast path"),
+                Path::Slow => format!("handler {handler} takes {taken}"),
+                Path::Overtaking => format!("handler {handler} takes {taken} at once"),
+            };
+            did(Kind::Take, handler, text)
+        }
+        Step::Unmatched { handler } => did(
+            Kind::Take,
+            handler,
+            format!(
+                "handler {handler} has no receive: {} is unexpected",
+                message(stage.message(handler))
+            ),
+        ),
+        Step::LockMissed { handler } => did(
+            Kind::Unlink,
+            handler,
+            format!(
+                "handler {handler} leaves the receive in its chain: another handler holds the bin's lock"
+            ),
+        ),
+        _ => None,
+    }
+}

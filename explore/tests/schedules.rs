@@ -1,0 +1,211 @@
+//! Schedules: results in the caller's names, schedules that come again, all of them, short ones.
+
+use dpamatch_explore::{
+    Ending, FastPath, Run, Setup, Turns, arrive, cancel, every, explore, fault, post, replay,
+    shorten, test_text,
+};
+use dpamatch_vocabulary::Operation;
+
+fn setup(operations: Vec<Operation>, handlers: usize) -> Setup {
+    Setup {
+        operations,
+        handlers,
+        bins: 1,
+        fast_path: FastPath::Sequence,
+        early_check: false,
+        eager_removal: false,
+    }
+}
+
+/// The worked example with the forced handler that loses its receive.
+fn x5() -> (Setup, Ending) {
+    let operations = vec![
+        post(0, 0, 0, 7),
+        post(1, 0, None, 7),
+        arrive(0, 0, 0, 7),
+        arrive(1, 0, 0, 7),
+        arrive(2, 0, 1, 7),
+    ];
+    let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };
+    (setup(operations, 4), expected)
+}
+
+#[test]
+fn a_result_is_told_in_the_callers_names() {
+    let operations = vec![
+        post(10, 0, None, 1),
+        post(11, 1, None, 1),
+        cancel(11),
+        cancel(11),
+        arrive(20, 0, 0, 1),
+        arrive(21, 1, 0, 1),
+        arrive(22, 1, 0, 1),
+        arrive(23, 0, 0, 9),
+        post(12, 1, None, 1),
+        post(13, 0, None, 5),
+    ];
+    let setup = setup(operations, 2);
+    let right =
+        Ending { matches: vec![(10, 20), (12, 21)], posted: vec![13], unexpected: vec![23, 22] };
+    let report = explore(&setup, &right, 0, 20, false);
+    assert_eq!((report.schedules, report.violations), (20, 0), "{:?}", report.violation);
+    let wrong = Ending { posted: vec![], ..right };
+    assert_eq!(explore(&setup, &wrong, 0, 20, false).violations, 20);
+}
+
+#[test]
+fn a_schedule_comes_again_from_its_text() {
+    let (setup, expected) = x5();
+    for seed in 1..30 {
+        let report = explore(&setup, &expected, seed, 1, false);
+        let run = report.last.expect("a right result");
+        let turns: Turns = run.turns.to_string().parse().expect("what was printed");
+        assert_eq!(turns, run.turns);
+        let again = replay(&setup, &turns);
+        assert_eq!((again.told, again.result), (run.told, run.result), "seed {seed}: {turns}");
+    }
+}
+
+/// Handler 0 never waits, so without a preemption only the order of the other two is open.
+#[test]
+fn every_schedule_is_run_once() {
+    let (mut setup, expected) = x5();
+    setup.handlers = 3;
+    let report = every(&setup, &expected, 1, u64::MAX);
+    assert_eq!(report.violations, 0, "{:?}", report.violation);
+    assert_eq!(report.bounds.len(), 2);
+    assert_eq!(report.bounds[0], 2);
+    assert!(report.bounds[1] > 20 * report.bounds[0], "{:?}", report.bounds);
+    assert_eq!(report.schedules, report.bounds[1]);
+    assert!(!report.cut_short);
+    // What random schedules of so few preemptions find is among them.
+    assert!(report.paths.contains_key("clean clean slow-none"), "{:?}", report.paths);
+    assert!(report.paths.contains_key("clean slow slow-none"), "{:?}", report.paths);
+    let cut = every(&setup, &expected, 1, 10);
+    assert!(cut.cut_short && cut.schedules <= 10, "{cut:?}");
+}
+
+/// A result that no schedule gives: every schedule is a violation, and the shortest has no turn.
+#[test]
+fn what_always_fails_needs_no_turns() {
+    let (setup, right) = x5();
+    let wrong = Ending { unexpected: vec![], ..right };
+    let found = explore(&setup, &wrong, 1, 1, true).violation.expect("every schedule is wrong");
+    assert!(!found.run.turns.is_empty());
+    let short = shorten(&setup, &wrong, &found);
+    assert!(short.run.turns.is_empty(), "{}", short.run.turns);
+    assert_eq!(short.what, found.what);
+}
+
+/// Splitmix64.
+fn random(state: &mut u64, end: u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (mixed ^ (mixed >> 31)) % end
+}
+
+fn random_stream(seed: u64) -> Vec<Operation> {
+    let mut state = seed;
+    let mut draw = |end| random(&mut state, end);
+    let (mut posts, mut sends) = (0, 0);
+    let mut operations = Vec::new();
+    for _ in 0..3 {
+        for _ in 0..draw(8) {
+            let source = (draw(3) > 0).then(|| draw(2) as u32);
+            let tag = (draw(3) > 0).then(|| draw(2) as u32);
+            operations.push(post(posts, draw(2) as u32, source, tag));
+            posts += 1;
+        }
+        if posts > 0 && draw(2) == 0 {
+            operations.push(cancel(draw(posts)));
+        }
+        for _ in 0..draw(7) {
+            operations.push(arrive(sends, draw(2) as u32, draw(2) as u32, draw(2) as u32));
+            sends += 1;
+        }
+    }
+    operations
+}
+
+/// The states of a story are kept from the steps alone. At the end they must be the NIC's own
+/// tables, and the results that the host was told.
+fn ends_as_the_nic(setup: &Setup, run: &Run, context: &str) {
+    let story = run.story(setup);
+    let result = run.result.as_ref().expect("a result");
+    assert_eq!(story.moments.len(), story.scenes.len());
+    let Some(scene) = story.scenes.last() else { return };
+    let links = || scene.bins.iter().flat_map(|chain| &chain.links);
+    let mut posted: Vec<u64> = links().map(|link| story.receives[link.receive].name).collect();
+    posted.sort_unstable();
+    assert_eq!(posted, result.posted, "{context}");
+    assert!(links().all(|link| link.taken_by.is_none()), "{context}");
+    let mut unexpected: Vec<u64> =
+        scene.unexpected.iter().map(|&at| story.messages[at].name).collect();
+    let mut expected = result.unexpected.clone();
+    unexpected.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(unexpected, expected, "{context}");
+    assert_eq!(scene.bins.len() as u64, run.bins.used, "{context}");
+    let lengths = || scene.bins.iter().map(|chain| chain.links.len() as u64);
+    assert_eq!(lengths().filter(|&length| length > 0).count() as u64, run.bins.occupied);
+    assert_eq!(lengths().max().unwrap_or(0), run.bins.longest, "{context}");
+    // Each receive was taken by the handler whose message it got.
+    let mut matches: Vec<(u64, u64)> = story
+        .scenes
+        .iter()
+        .flat_map(|scene| &scene.lanes)
+        .filter_map(|lane| {
+            Some((story.receives[lane.took?].name, story.messages[lane.message?].name))
+        })
+        .collect();
+    matches.sort_unstable();
+    matches.dedup();
+    assert!(matches.iter().all(|pair| result.matches.contains(pair)), "{context}");
+    for scene in &story.scenes {
+        for chain in &scene.bins {
+            assert!(chain.links.is_sorted_by_key(|link| link.receive), "posting order, {context}");
+        }
+    }
+}
+
+#[test]
+fn the_last_state_of_a_story_is_the_nics() {
+    let mut taken_out = 0;
+    for seed in 0..150 {
+        let mut setup = setup(random_stream(seed), 2 + (seed as usize % 4));
+        setup.bins = 1 + (seed as usize % 3);
+        setup.eager_removal = seed % 2 == 0;
+        let none = Ending::default();
+        for schedule in 0..4 {
+            let report = explore(&setup, &none, schedule, 1, false);
+            let run = report.last.or(report.violation.map(|found| found.run)).expect("a run");
+            ends_as_the_nic(&setup, &run, &format!("stream {seed}, schedule {schedule}"));
+            let story = run.story(&setup);
+            taken_out += story
+                .scenes
+                .iter()
+                .filter(|scene| {
+                    scene
+                        .bins
+                        .iter()
+                        .flat_map(|chain| &chain.links)
+                        .any(|link| link.taken_by.is_some())
+                })
+                .count();
+        }
+    }
+    assert!(taken_out > 1000, "receives that are taken and still in their chain: {taken_out}");
+}
+
+/// The text of a test is the very test in `pasted.rs`, which is compiled and run.
+#[test]
+fn the_pasted_test_is_what_is_printed() {
+    let (setup, expected) = x5();
+    let turns: Turns = "1x40 0x3".parse().expect("turns");
+    let text = test_text(&setup, &expected, &turns, None);
+    // Whoever pastes it formats it.
+    let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || c == ',', "");
+    assert!(bare(include_str!("pasted.rs")).ends_with(&bare(&text)), "{text}");
+    assert_eq!(fault(&replay(&setup, &turns), &expected), None);
+}

@@ -1,0 +1,289 @@
+//! What is explored: a stream, a worked example, or a block of a recorded trace.
+
+use std::collections::HashMap;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use dpamatch::Rank;
+use dpamatch::engine::Oracle;
+use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
+use dpamatch_explore::Ending;
+use dpamatch_tools::analyze::Run;
+use dpamatch_tools::analyze::order::Network;
+use dpamatch_tools::trace::OpenOptions;
+use dpamatch_vocabulary::{CommId, Operation};
+
+use super::super::BadInput;
+use super::super::analyze::{Order, name_of};
+use super::super::interrupt::Interrupt;
+use super::super::trace::{bad_input, open};
+
+/// Where the stream is from.
+#[derive(Debug, clap::Args)]
+pub(super) struct InputArgs {
+    /// A worked example in place of a stream
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with = "file")]
+    example: Option<Example>,
+    /// The stream; - or nothing for standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+    /// A trace of MPI calls in place of a stream: one block of one rank
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["file", "example"])]
+    trace: Option<PathBuf>,
+    /// The rank [default: the one that gets most messages]
+    #[arg(long, value_name = "R", requires = "trace")]
+    rank: Option<u32>,
+    /// Which of its blocks, counted from 0; a block is up to N messages with no post between them
+    /// [default: the first of the widest]
+    #[arg(long, value_name = "B", requires = "trace")]
+    block: Option<usize>,
+    /// In which order posts and arrivals come, as for `dpamatch analyze`
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal, requires = "trace")]
+    order: Order,
+    /// Use what can be read of broken files
+    #[arg(long, requires = "trace")]
+    salvage: bool,
+}
+
+/// A stream to explore.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    /// What it is, in words.
+    pub(super) name: String,
+    /// Posts, arrivals and cancels.
+    pub(super) operations: Vec<Operation>,
+    /// Blocks before the one that was asked for.
+    pub(super) skip: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Example {
+    /// Four equal messages, four equal receives
+    X1,
+    /// The same with a wildcard receive among them
+    X2,
+    /// Four equal messages, two receives
+    X3,
+    /// A forced handler that keeps its receive
+    X4,
+    /// A forced handler that loses its receive
+    X5,
+}
+
+impl Example {
+    fn stream(self) -> &'static str {
+        match self {
+            Self::X1 => {
+                "post,0,0,0,7\npost,1,0,0,7\npost,2,0,0,7\npost,3,0,0,7\n\
+                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,0,7\narrive,3,0,0,7\n"
+            }
+            Self::X2 => {
+                "post,0,0,0,7\npost,1,0,0,7\npost,2,0,*,7\npost,3,0,0,7\n\
+                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,0,7\narrive,3,0,0,7\n"
+            }
+            Self::X3 => {
+                "post,0,0,0,7\npost,1,0,0,7\n\
+                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,0,7\narrive,3,0,0,7\n"
+            }
+            Self::X4 => {
+                "post,0,0,0,7\npost,1,0,1,9\npost,2,0,*,*\n\
+                 arrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,9\narrive,3,0,0,7\n"
+            }
+            Self::X5 => {
+                "post,0,0,0,7\npost,1,0,*,7\narrive,0,0,0,7\narrive,1,0,0,7\narrive,2,0,1,7\n"
+            }
+        }
+    }
+}
+
+/// Streams of this many events are explored at most: more would not be read by anyone.
+const EVENTS_MAX: usize = 10_000;
+
+impl InputArgs {
+    pub(super) fn load(&self, handlers: usize) -> anyhow::Result<Input> {
+        if let Some(trace) = &self.trace {
+            return self.block_of(trace, handlers);
+        }
+        let (name, events) = if let Some(example) = self.example {
+            let text = example.stream();
+            let name = example.to_possible_value().map(|value| value.get_name().to_owned());
+            let name = format!("example {}", name.unwrap_or_default());
+            let events = read(&name, text.as_bytes())?;
+            (name, events)
+        } else if self.file == Path::new("-") {
+            ("standard input".to_owned(), read("<stdin>", io::stdin().lock())?)
+        } else {
+            let name = self.file.display().to_string();
+            let file = std::fs::File::open(&self.file).with_context(|| name.clone())?;
+            let events = read(&name, BufReader::new(file))?;
+            (name, events)
+        };
+        let operations = events.iter().map(operation).collect::<Result<_, _>>()?;
+        Ok(Input { name, operations, skip: 0 })
+    }
+
+    fn block_of(&self, path: &Path, handlers: usize) -> anyhow::Result<Input> {
+        let bad = |what: String| BadInput(format!("{}: {what}", path.display()));
+        let rank = self.rank.map(Rank::new).transpose();
+        let rank = rank.map_err(|error| BadInput(format!("--rank: {error}")))?;
+        let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
+        let source = open(path, options, &Interrupt::catch()?)?;
+        let run = Run::load(source.as_ref(), |_| {}).map_err(bad_input)?;
+        let places = 0..run.programs.len();
+        let at = match self.rank {
+            Some(rank) => places.into_iter().find(|&place| run.programs[place].rank == rank),
+            None => places.max_by_key(|&at| (run.inbound[at].len(), usize::MAX - at)),
+        };
+        let at = at.ok_or_else(|| bad("no trace of this rank".to_owned()))?;
+        let (orders, ..) =
+            run.orders(self.order.choice(1), Network::default()).ok_or_else(|| {
+                bad("--order time: not all ranks of the trace have wall times".to_owned())
+            })?;
+        let events: Vec<Event> = run.view(at).events(&orders[at]).collect();
+        let blocks = blocks(&events, handlers);
+        let widest = || (0..blocks.len()).max_by_key(|&at| (blocks[at].len(), usize::MAX - at));
+        let Some(number) = self.block.or_else(widest) else {
+            return Err(bad("no messages arrive".to_owned()).into());
+        };
+        let Some(block) = blocks.get(number) else {
+            let last = blocks.len().saturating_sub(1);
+            return Err(BadInput(format!("--block {number}: the last block is {last}")).into());
+        };
+        let rank = run.programs[at].rank;
+        let name =
+            format!("block {number} of {} of rank {rank} of {}", blocks.len(), name_of(path));
+        Ok(Input::of_block(name, &events, block.clone(), handlers)?)
+    }
+}
+
+/// The blocks of a rank: up to so many messages in a row.
+fn blocks(events: &[Event], handlers: usize) -> Vec<std::ops::Range<usize>> {
+    let arrives = |event: &Event| matches!(event, Event::Arrive { .. });
+    let mut blocks = Vec::new();
+    let mut from = 0;
+    for run in events.chunk_by(|a, b| arrives(a) && arrives(b)) {
+        let end = from + run.len();
+        if arrives(&run[0]) {
+            blocks.extend((from..end).step_by(handlers).map(|at| at..(at + handlers).min(end)));
+        }
+        from = end;
+    }
+    blocks
+}
+
+impl Input {
+    /// The messages of a block, with the receives and the unexpected messages that there are when
+    /// it begins.
+    fn of_block(
+        name: String,
+        events: &[Event],
+        block: std::ops::Range<usize>,
+        handlers: usize,
+    ) -> Result<Self, BadInput> {
+        let before = &events[..block.start];
+        let mut left = Vec::new();
+        let left_over = Oracle::new().run(&mut before.iter().copied(), &mut |outcome| {
+            if matches!(outcome, Outcome::Posted { .. } | Outcome::Unexpected { .. }) {
+                left.push(outcome);
+            }
+        });
+        left_over.map_err(|error| BadInput(error.to_string()))?;
+        let held: std::collections::HashSet<Outcome> = left.into_iter().collect();
+        let is_held = |event: &&Event| match **event {
+            Event::Arrive { msg, .. } => held.contains(&Outcome::Unexpected { msg }),
+            Event::Post { recv, .. } => held.contains(&Outcome::Posted { recv }),
+            _ => false,
+        };
+        // No receive that waits accepts a message that waits, so all messages may come first.
+        let (messages, receives): (Vec<&Event>, Vec<&Event>) =
+            before.iter().filter(is_held).partition(|event| matches!(event, Event::Arrive { .. }));
+        let skip = messages.len().div_ceil(handlers);
+        let all = messages.into_iter().chain(receives).chain(&events[block]);
+        let mut operations = all.map(operation).collect::<Result<Vec<_>, _>>()?;
+        if operations.len() > EVENTS_MAX {
+            return Err(BadInput(format!(
+                "{name}: more than {EVENTS_MAX} receives and messages wait when it begins"
+            )));
+        }
+        let mut numbers = HashMap::new();
+        for comm in operations.iter_mut().filter_map(Operation::comm_mut) {
+            let next = CommId(numbers.len() as u32);
+            *comm = *numbers.entry(*comm).or_insert(next);
+        }
+        Ok(Self { name, operations, skip })
+    }
+
+    /// What the oracle makes of the stream.
+    pub(super) fn expected(&self) -> anyhow::Result<Ending> {
+        let mut ending = Ending::default();
+        let comms: HashMap<_, _> = self
+            .operations
+            .iter()
+            .filter_map(|operation| match operation {
+                Operation::Arrive { msg, envelope, .. } => Some((*msg, envelope.comm)),
+                _ => None,
+            })
+            .collect();
+        let mut unexpected = Vec::new();
+        let mut events = self.operations.iter().filter_map(event);
+        Oracle::new().run(&mut events, &mut |outcome| match outcome {
+            Outcome::Matched { recv, msg } => ending.matches.push((recv.0, msg.0)),
+            Outcome::Posted { recv } => ending.posted.push(recv.0),
+            Outcome::Unexpected { msg } => unexpected.push((comms.get(&msg).copied(), msg.0)),
+            _ => {}
+        })?;
+        // Arrival order within a communicator.
+        unexpected.sort_by_key(|&(comm, _)| comm);
+        ending.unexpected = unexpected.into_iter().map(|(_, msg)| msg).collect();
+        ending.matches.sort_unstable();
+        ending.posted.sort_unstable();
+        Ok(ending)
+    }
+}
+
+fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
+    let mut events = Vec::new();
+    for event in Reader::new(input) {
+        match event {
+            Ok(event) => events.push(event),
+            Err(ReadError::Line(at)) => {
+                return Err(BadInput(format!(
+                    "{name}:{line}: {error}",
+                    line = at.line,
+                    error = at.error
+                ))
+                .into());
+            }
+            Err(error) => return Err(error).context(name.to_owned()),
+        }
+        if events.len() > EVENTS_MAX {
+            return Err(BadInput(format!("{name}: more than {EVENTS_MAX} events")).into());
+        }
+    }
+    Ok(events)
+}
+
+fn operation(event: &Event) -> Result<Operation, BadInput> {
+    match event.operation(0, 0) {
+        Operation::Probe { .. } => Err(BadInput(format!(
+            "{event}: probes are not explored, only posts, arrivals and cancels"
+        ))),
+        other => Ok(other),
+    }
+}
+
+/// The same for the oracle.
+fn event(operation: &Operation) -> Option<Event> {
+    Some(match *operation {
+        Operation::Post { recv, comm, selector, .. } => {
+            Event::Post { recv, comm, selector, size: None, coll: None }
+        }
+        Operation::Arrive { msg, envelope, .. } => {
+            Event::Arrive { msg, envelope, bytes: None, coll: None }
+        }
+        Operation::Cancel { recv } => Event::Cancel { recv },
+        _ => return None,
+    })
+}

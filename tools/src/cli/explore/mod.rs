@@ -1,0 +1,339 @@
+//! `dpamatch explore`.
+
+mod input;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use dpamatch_explore::{
+    BadTurns, Ending, FastPath, Page, Report, Run, Setup, Story, Turns, Violation, break_rule,
+    every, explore, fault, faults, keep_rules, replay, shorten, tell, test_text,
+};
+
+use super::{BadInput, output};
+use input::{Input, InputArgs};
+
+const EXAMPLES: &str = "\
+The handlers are the NIC's real ones, each on a worker of its own; a scheduler decides at every access to shared state who
+moves next. Each schedule's result is compared with the oracle's. Seed S is schedule S: it can be shown again, and so can the turns
+of any schedule: `1x12` lets worker 1 be chosen 12 times in a row.
+
+A path is what each handler did: clean (took its first choice), fast (its number further in the sequence), slow (waited and searched
+again), -none (its message is unexpected).
+
+Rules taken out with --fault break a result here if they are about search, barrier, conflicts, fast or slow path and the stream lets them
+matter: try x1 to x5. Memory orderings (names that end in -relaxed) never do, since here all accesses have one order; rules of queues and
+fallback seldom do, since the stream's order is fixed. Those are for the models, see loom_tests/README.md.
+
+A schedule that breaks a rule is shortened: turns are left out as long as it still breaks one. With --exhaustive it has the fewest
+preemptions that any such schedule has.
+
+Exit code: 0 if every schedule gave the oracle's result, 3 if one did not, 2 if the input is wrong.
+
+Examples:
+  dpamatch explore --example x5                      many schedules of the example x5: which paths occur
+  dpamatch explore --example x5 --story 7            schedule 7, step by step
+  dpamatch explore --example x5 --story 7 --html x5.html   the same as a page for a browser
+  dpamatch explore --example x5 --fault forcing-ignored   a schedule that goes wrong without the forcing rule
+  dpamatch explore --example x5 --fault forcing-ignored --html x5.html   that schedule beside the same one with the rule
+  dpamatch explore --example x5 --exhaustive --handlers 3 --bound 2   every schedule with at most two preemptions
+  dpamatch explore --example x5 --fault forcing-ignored --test   the schedule as a Rust test
+  dpamatch explore --trace traces/lulesh-27 --rank 3 --html block.html   the widest block of a recorded rank
+  dpamatch explore --fault list                      the rules, each with what is then broken
+  dpamatch explore --handlers 4 events.txt           a stream of your own: lines post,ID,COMM,SOURCE,TAG (* is a wildcard),
+                                                     arrive,ID,COMM,SOURCE,TAG and cancel,ID
+  printf 'post,0,0,*,7\\narrive,0,0,3,7\\n' | dpamatch explore";
+
+/// Run schedules of the real handlers on a stream, and show what they did.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Schedules to run; with --exhaustive at most [default: 5000, with --exhaustive 2000000]
+    #[arg(long, value_name = "COUNT")]
+    schedules: Option<u64>,
+    /// First seed
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Tell the schedule of this seed step by step
+    #[arg(long, value_name = "S", conflicts_with_all = ["schedules", "turns", "exhaustive"])]
+    story: Option<u64>,
+    /// Tell the schedule of these turns step by step
+    #[arg(long, value_name = "TURNS", conflicts_with_all = ["schedules", "exhaustive"])]
+    turns: Option<String>,
+    /// Run every schedule with at most --bound preemptions; for 2 to 4 handlers
+    #[arg(long)]
+    exhaustive: bool,
+    /// Preemptions: how often a handler that could go on is interrupted inside a block
+    #[arg(long, value_name = "K", default_value_t = 2, requires = "exhaustive")]
+    bound: usize,
+    /// Write the last schedule, or the one that broke a rule, into this file as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print that schedule as a Rust test
+    #[arg(long)]
+    test: bool,
+    /// Handlers of a block, 1 to 64
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=64))]
+    handlers: u64,
+    /// Bins of each hash table
+    #[arg(long, value_name = "B", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    bins: u64,
+    /// Entry rule of the fast path
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = Form::Sequence)]
+    fast_path: Form,
+    /// Skip receives that a lower handler booked
+    #[arg(long)]
+    early_check: bool,
+    /// Remove consumed receives at once, waiting for the bin's lock
+    #[arg(long)]
+    eager_removal: bool,
+    /// Take a rule out of the handlers first; stops at the first schedule that breaks the order of matching.
+    /// `list` names the rules and what each is about
+    #[arg(long, value_name = "RULE")]
+    fault: Option<String>,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Form {
+    /// Never
+    Off,
+    /// All N handlers booked the same receive
+    Literal,
+    /// This and all lower handlers chose the same receive
+    Prefix,
+    /// This and all lower handlers chose receives of one sequence
+    Sequence,
+}
+
+/// Schedules that are run when nothing else is asked for.
+const SCHEDULES: u64 = 5000;
+/// The same of all that there are.
+const SCHEDULES_OF_ALL: u64 = 2_000_000;
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    match args.fault.as_deref() {
+        Some("list") => return list(),
+        Some(rule) if !break_rule(rule) => {
+            return Err(BadInput(format!("no rule {rule}; --fault list names them")).into());
+        }
+        _ => {}
+    }
+    if args.exhaustive && !(2..=4).contains(&args.handlers) {
+        return Err(BadInput("--exhaustive goes with 2 to 4 handlers".to_owned()).into());
+    }
+    let turns = args.turns.as_deref().map(str::parse::<Turns>).transpose();
+    let turns = turns.map_err(|error: BadTurns| BadInput(format!("--turns: {error}")))?;
+    let input = args.input.load(args.handlers as usize)?;
+    let asked = Asked { args, expected: input.expected()?, setup: args.setup(&input), input };
+    let mut out = output::stdout();
+    let begun = Instant::now();
+    let report = asked.report(turns);
+    if args.story.is_some() || args.turns.is_some() {
+        if let Some(run) = report.last.as_ref().filter(|_| report.violation.is_none()) {
+            match args.story {
+                Some(seed) => writeln!(out, "schedule {seed}, turns {}:", run.turns)?,
+                None => writeln!(out, "turns {}:", run.turns)?,
+            }
+            write!(out, "{}", tell(&asked.story(run)))?;
+        }
+    } else {
+        summary(&report, begun.elapsed().as_secs_f64(), &mut *out)?;
+    }
+    out.flush()?;
+    asked.judge(report, &mut *out)
+}
+
+/// What was asked for, and what must come of it.
+struct Asked<'a> {
+    args: &'a Args,
+    input: Input,
+    setup: Setup,
+    expected: Ending,
+}
+
+impl Args {
+    fn setup(&self, input: &Input) -> Setup {
+        Setup {
+            operations: input.operations.clone(),
+            handlers: self.handlers as usize,
+            bins: self.bins as usize,
+            fast_path: match self.fast_path {
+                Form::Off => FastPath::Off,
+                Form::Literal => FastPath::Literal,
+                Form::Prefix => FastPath::Prefix,
+                Form::Sequence => FastPath::Sequence,
+            },
+            early_check: self.early_check,
+            eager_removal: self.eager_removal,
+        }
+    }
+}
+
+impl Asked<'_> {
+    /// Runs the schedules.
+    fn report(&self, turns: Option<Turns>) -> Report {
+        let Self { args, setup, expected, .. } = self;
+        if let Some(turns) = turns {
+            let run = replay(setup, &turns);
+            let mut report = Report { schedules: 1, ..Report::default() };
+            match fault(&run, expected) {
+                None => report.last = Some(run),
+                Some(what) => {
+                    report.violations = 1;
+                    report.violation = Some(Violation { run, seed: None, what });
+                }
+            }
+            return report;
+        }
+        if args.exhaustive {
+            let most = args.schedules.unwrap_or(SCHEDULES_OF_ALL);
+            return every(setup, expected, args.bound, most);
+        }
+        match args.story {
+            Some(seed) => explore(setup, expected, seed, 1, false),
+            None => {
+                let count = args.schedules.unwrap_or(SCHEDULES);
+                explore(setup, expected, args.seed, count, args.fault.is_some())
+            }
+        }
+    }
+
+    fn story(&self, run: &Run) -> Story {
+        run.story(&self.setup).from_block(self.input.skip)
+    }
+
+    /// Says whether the oracle's result came out, shows the schedule that was asked for, and fails
+    /// with exit code 3 if one broke the rules.
+    fn judge(&self, report: Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Some(found) = &report.violation else {
+            match report.schedules {
+                1 => writeln!(out, "the schedule gave the oracle's result")?,
+                _ => writeln!(out, "every schedule gave the oracle's result")?,
+            }
+            if let Some(run) = &report.last {
+                self.show(vec![self.right("One schedule".to_owned(), run)], &run.turns, out)?;
+            }
+            return Ok(out.flush()?);
+        };
+        // A schedule that was asked for is shown as it is.
+        let as_asked = self.args.story.is_some() || self.args.turns.is_some();
+        let short = match as_asked {
+            true => found.clone(),
+            false => shorten(&self.setup, &self.expected, found),
+        };
+        let turns = &short.run.turns;
+        writeln!(
+            out,
+            "{} of {} schedules broke the rules; the shortest, turns {}:",
+            report.violations,
+            report.schedules,
+            if turns.is_empty() { "none".to_owned() } else { turns.to_string() }
+        )?;
+        write!(out, "{}", tell(&self.story(&short.run)))?;
+        writeln!(out, "{}", short.what)?;
+        out.flush()?;
+        let mut stories = vec![self.broken(&short)];
+        if self.args.fault.is_some() {
+            keep_rules();
+            let run = replay(&self.setup, turns);
+            stories.push(self.right("The same turns with the rule".to_owned(), &run));
+        } else if let Some(run) = &report.last {
+            stories.push(self.right("Another schedule".to_owned(), run));
+        }
+        self.show(stories, turns, out)?;
+        out.flush()?;
+        Err(super::Violated.into())
+    }
+
+    fn broken(&self, violation: &Violation) -> Story {
+        let title = match &self.args.fault {
+            Some(rule) => format!("Without the rule: {rule}"),
+            None => "A schedule that breaks a rule".to_owned(),
+        };
+        let turns = violation.run.turns.to_string();
+        let mut story = self.story(&violation.run).titled(title, violation.what.clone(), true);
+        story.turns = turns;
+        story
+    }
+
+    fn right(&self, title: String, run: &Run) -> Story {
+        let what = fault(run, &self.expected);
+        let broken = what.is_some();
+        let verdict = what.unwrap_or_else(|| "This is the oracle's result.".to_owned());
+        let mut story = self.story(run).titled(title, verdict, broken);
+        story.turns = run.turns.to_string();
+        story
+    }
+
+    /// Writes the page and the test, if they are wanted.
+    fn show(
+        &self,
+        mut stories: Vec<Story>,
+        turns: &Turns,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let text = test_text(&self.setup, &self.expected, turns, self.args.fault.as_deref());
+        if self.args.test {
+            writeln!(out, "\n{text}")?;
+        }
+        let Some(path) = &self.args.html else { return Ok(()) };
+        if let Some(first) = stories.first_mut() {
+            first.test = text;
+        }
+        let source = std::env::args().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
+        let page = Page {
+            title: format!("A block, step by step: {}", self.input.name),
+            source: format!("dpamatch {source}"),
+            stories,
+        };
+        std::fs::write(path, page.html()).with_context(|| path.display().to_string())?;
+        writeln!(out, "{} is written", path.display())?;
+        Ok(())
+    }
+}
+
+/// An argument as a shell would want it.
+fn quoted(argument: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument;
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
+}
+
+fn list() -> anyhow::Result<()> {
+    let mut out = output::stdout();
+    faults().try_for_each(|(name, about)| writeln!(out, "{name:<30}{about}"))?;
+    Ok(out.flush()?)
+}
+
+fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()> {
+    let rate = report.schedules as f64 / seconds;
+    writeln!(out, "{} schedules in {seconds:.1} s ({rate:.0} per second)", report.schedules)?;
+    for (bound, count) in report.bounds.iter().enumerate() {
+        let ended = bound + 1 == report.bounds.len();
+        match ended && report.cut_short {
+            false => writeln!(out, "{count:>10}  with at most {bound} preemptions: all there are")?,
+            true => {
+                writeln!(out, "{count:>10}  with at most {bound} preemptions: more were left out")?
+            }
+        }
+    }
+    writeln!(out, "paths, handler by handler; blocks are separated by |")?;
+    let mut paths: Vec<_> = report.paths.iter().collect();
+    paths.sort_by_key(|&(path, &count)| (std::cmp::Reverse(count), path));
+    const SHOWN: usize = 20;
+    for (path, count) in paths.iter().take(SHOWN) {
+        let share = **count as f64 * 100.0 / report.schedules as f64;
+        writeln!(out, "{count:>10}  {share:>5.1} %  {path}")?;
+    }
+    if let Some(more) = paths.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+        writeln!(out, "            and {more} more combinations")?;
+    }
+    Ok(())
+}

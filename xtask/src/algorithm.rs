@@ -1,0 +1,124 @@
+//! `cargo xtask algorithm`: everything that speaks for or against a change of the concurrent
+//! algorithm, one after the other, up to the first that fails. What each step says is in
+//! docs/change-the-algorithm.md.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::{Failure, mutants, root};
+
+/// A command line of cargo.
+type Line = &'static [&'static str];
+
+/// What a step runs.
+enum Work {
+    /// Cargo, as it is.
+    Cargo(Line),
+    /// The command `dpamatch` with each of these arguments in place of `{}`.
+    Dpamatch(Line, &'static [&'static str]),
+    /// Cargo for the models: the flag that chooses the arm of `sync`, and the folder of its build.
+    Model { cfg: &'static str, folder: &'static str, line: Line },
+    /// The seeded faults.
+    Mutants,
+}
+
+struct Step {
+    name: &'static str,
+    work: Work,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "tests", work: Work::Cargo(&["test", "-p", "dpa_model"]) },
+    Step {
+        name: "schedules",
+        work: Work::Dpamatch(
+            &["explore", "--example", "{}", "--exhaustive", "--handlers", "3", "--bound", "1"],
+            &["x1", "x2", "x3", "x4", "x5"],
+        ),
+    },
+    Step {
+        name: "streams",
+        work: Work::Cargo(&["test", "-p", "dpamatch", "--release", "--test", "random_streams"]),
+    },
+    Step {
+        name: "loom",
+        work: Work::Model {
+            cfg: "dpamatch_loom",
+            folder: "loom",
+            line: &["--tests", "--", "--nocapture", "--test-threads=2"],
+        },
+    },
+    Step {
+        name: "shuttle",
+        work: Work::Model {
+            cfg: "dpamatch_shuttle",
+            folder: "shuttle",
+            line: &["--test", "schedules", "--", "--nocapture"],
+        },
+    },
+    Step { name: "faults", work: Work::Mutants },
+    Step { name: "prediction", work: Work::Dpamatch(&["predict"], &[""]) },
+    Step {
+        name: "comparison",
+        work: Work::Dpamatch(&["compare", "depth", "--engine", "optimistic,bins"], &[""]),
+    },
+];
+
+/// Runs the task with what follows `algorithm` on the command line: names of steps, or nothing for
+/// all.
+///
+/// # Errors
+/// [`Failure::Usage`] for a step that there is not, [`Failure::Task`] for one that failed.
+pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
+    if let Some(unknown) = args.iter().find(|&name| STEPS.iter().all(|step| step.name != name)) {
+        let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        return Err(Failure::Usage(format!("no step `{unknown}`; steps: {}", names.join(", "))));
+    }
+    let root = root();
+    let begun = Instant::now();
+    let asked = |step: &&Step| args.is_empty() || args.iter().any(|name| name == step.name);
+    for step in STEPS.iter().filter(asked) {
+        println!("== {}", step.name);
+        step.work.run(&root).map_err(|failure| match failure {
+            Failure::Task(why) => Failure::Task(format!("{}: {why}", step.name)),
+            usage => usage,
+        })?;
+    }
+    println!("all steps passed in {:.0} s", begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+impl Work {
+    fn run(&self, root: &Path) -> Result<(), Failure> {
+        match *self {
+            Self::Cargo(line) => cargo(root, |cargo| cargo.args(line)),
+            Self::Dpamatch(line, each) => each.iter().try_for_each(|value| {
+                let line = line.iter().map(|&word| if word == "{}" { value } else { word });
+                cargo(root, |cargo| {
+                    cargo.args(["run", "--release", "-q", "-p", "dpamatch_tools", "--"]).args(line)
+                })
+            }),
+            Self::Model { cfg, folder, line } => cargo(root, |cargo| {
+                let target = root.join("target").join(folder);
+                cargo
+                    .env("RUSTFLAGS", format!("--cfg {cfg} -C debug-assertions"))
+                    .env_remove("CARGO_ENCODED_RUSTFLAGS")
+                    .args(["test", "-p", "loom_tests", "--release", "--target-dir"])
+                    .arg(target)
+                    .args(line)
+            }),
+            Self::Mutants => mutants::run(&[]),
+        }
+    }
+}
+
+fn cargo(root: &Path, line: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), Failure> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let command = line(command.current_dir(root));
+    let status = command
+        .status()
+        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    if status.success() { Ok(()) } else { Err(Failure::Task(format!("{command:?}: {status}"))) }
+}
