@@ -43,9 +43,7 @@ pub(crate) fn difference(expected: &Ending, got: &Ending) -> String {
                     format!("message {message} must get receive {receive}, which was taken twice")
                 }
                 Some((wrong, _)) => {
-                    format!(
-                        "message {message} must get receive {receive} but got {wrong}"
-                    )
+                    format!("message {message} must get receive {receive} but got {wrong}")
                 }
                 None => format!("message {message} must get receive {receive} but got none"),
             });

@@ -2,19 +2,20 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, Once};
 
 use dpa_model_explore as model;
-use dpamatch_story::{Cast, Story, Told};
+use dpamatch_story::{Cast, Story};
 use dpamatch_vocabulary::{
     CommId, Hints, Operation, Outcome, ProbeId, RecvId, Selector, SourceSel, TagSel,
 };
 use shuttle::{Config, MaxSteps, Runner};
 
-use crate::schedule::{Chooser, Chosen, Policy, Turns, locked};
-use crate::{Ending, Setup, told};
+use crate::schedule::{Chooser, Chosen, Policy, Turns};
+use crate::told::{self, Told};
+use crate::{Ending, Setup};
 
 /// One schedule's result.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ pub struct Run {
     /// What the stream came to.
     pub result: Result<Ending, Stuck>,
     /// What the handlers told, in order.
-    pub told: Vec<Told>,
+    pub told: Vec<dpamatch_story::Told>,
     /// What the NIC says of its bins when the stream has ended.
     pub bins: model::BinUse,
     /// The caller's name of each request.
@@ -54,46 +55,57 @@ const STEPS_OF_ONE: usize = 1000;
 pub(crate) fn drive<P: Policy + 'static>(
     setup: &Setup,
     policy: P,
-    each: impl FnMut(&P, Run) -> bool + Send + 'static,
+    mut each: impl FnMut(&P, Run) -> bool + Send + 'static,
 ) {
-    let shared = Arc::new(Mutex::new(Chosen { policy, turns: Turns::default(), stopped: false }));
-    let each = Arc::new(Mutex::new(each));
-    loop {
-        let (setup, chosen, note) = (setup.clone(), shared.clone(), each.clone());
+    let after = move |policy: &P, turns| match told::end() {
+        Some(Told { outcome, told, names }) => {
+            let (result, bins) = match outcome {
+                Ok((result, bins)) => (Ok(result), bins),
+                Err(stuck) => (Err(stuck), model::BinUse::default()),
+            };
+            each(policy, Run { turns, result, told, bins, names })
+        }
+        None => true,
+    };
+    let shared = Arc::new(Mutex::new(Chosen::new(policy, Box::new(after))));
+    let setup = Arc::new(setup.clone());
+    let mut ended = false;
+    while !ended {
+        let setup = setup.clone();
         let mut config = Config::new();
         let steps = STEPS_MAX + STEPS_OF_ONE * setup.operations.len();
         config.max_steps = MaxSteps::FailAfter(steps);
         config.silence_warnings = true;
         config.failure_persistence = shuttle::FailurePersistence::None;
         let runner = Runner::new(Chooser::new(shared.clone(), setup.handlers), config);
-        let ended = quietly(|| {
-            catch_unwind(AssertUnwindSafe(|| {
-                runner.run(move || {
-                    let (result, bins) = once(&setup);
-                    report(&chosen, &note, Ok(result), bins);
-                })
-            }))
-        });
-        let Err(panic) = ended else { break };
-        // The handlers' own assertions, or no end: the schedule under way is the culprit, the ones
-        // after it still run.
-        let stuck = Stuck(panic_text(panic.as_ref()));
-        report(&shared, &each, Err(stuck), model::BinUse::default());
+        let run = || {
+            runner.run(move || {
+                if let Some(outcome) = guarded(|| once(&setup)) {
+                    told::finish(Ok(outcome));
+                }
+            })
+        };
+        let result = quietly(|| catch_unwind(AssertUnwindSafe(run)));
+        ended = result.is_ok();
+        if let Err(panic) = result {
+            // It came to no end, or the tool itself gave up; the schedules after it still run.
+            told::finish(Err(Stuck(panic_text(panic.as_ref()))));
+        }
     }
 }
 
-fn report<P>(
-    chosen: &Mutex<Chosen<P>>,
-    each: &Mutex<impl FnMut(&P, Run) -> bool>,
-    result: Result<Ending, Stuck>,
-    bins: model::BinUse,
-) {
-    let (told, names) = told::end();
-    let mut chosen = locked(chosen);
-    let turns = std::mem::take(&mut chosen.turns);
-    let run = Run { turns, result, told, bins, names };
-    let goes_on = (locked(each))(&chosen.policy, run);
-    chosen.stopped |= !goes_on;
+/// Runs `act` on a thread of a schedule. When an assertion fails in it the schedule is over, which
+/// is its result: `None`.
+fn guarded<R>(act: impl FnOnce() -> R) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(act)) {
+        Ok(result) => Some(result),
+        // shuttle takes down the threads of a schedule that is over in its own way.
+        Err(panic) if !panic.is::<String>() && !panic.is::<&str>() => resume_unwind(panic),
+        Err(panic) => {
+            told::finish(Err(Stuck(panic_text(panic.as_ref()))));
+            None
+        }
+    }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -224,12 +236,14 @@ impl Stage {
         let serve = |mut worker: model::Worker| {
             let stop = stop.clone();
             shuttle::thread::spawn(move || {
-                while !stop.load(Relaxed) {
-                    if !worker.round() {
-                        shuttle::thread::yield_now();
+                guarded(|| {
+                    while !stop.load(Relaxed) {
+                        if !worker.round() {
+                            shuttle::thread::yield_now();
+                        }
                     }
-                }
-                worker
+                    worker
+                })
             })
         };
         let threads: Vec<_> = workers.into_iter().map(serve).collect();
@@ -238,10 +252,9 @@ impl Stage {
             told::rest();
         }
         stop.store(true, Relaxed);
-        self.workers = threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no worker panics alone"))
-            .collect();
+        let workers = threads.into_iter().map(|thread| thread.join().ok().flatten());
+        self.workers =
+            workers.collect::<Option<_>>().expect("no schedule goes on without a worker");
         self.collect();
     }
 

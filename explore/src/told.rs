@@ -3,13 +3,30 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use dpamatch_story::{Step, Told};
+use dpa_model_explore::BinUse;
+use dpamatch_story::{Step, Told as ToldStep};
 
+use crate::Ending;
+use crate::run::Stuck;
 use crate::schedule::worker_of;
+
+/// How an execution ended: the stream's result and the NIC's bins, or why there is none.
+pub(crate) type Outcome = Result<(Ending, BinUse), Stuck>;
+
+/// What was told in an execution.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) outcome: Outcome,
+    /// The steps that belong to a story.
+    pub(crate) told: Vec<ToldStep>,
+    /// The caller's name of each request.
+    pub(crate) names: BTreeMap<u64, u64>,
+}
 
 #[derive(Debug, Default)]
 struct Notes {
-    told: Vec<Told>,
+    outcome: Option<Outcome>,
+    told: Vec<ToldStep>,
     /// The caller's name of each request.
     names: BTreeMap<u64, u64>,
     /// Bit w: worker w has work in the block under way.
@@ -32,12 +49,23 @@ pub(crate) fn pause() {
     dpa_model_explore::step::listen(None);
 }
 
-/// Ends the noting. Returns the steps that belong to a story, and the caller's name of each
-/// request.
-pub(crate) fn end() -> (Vec<Told>, BTreeMap<u64, u64>) {
+/// The execution has ended; what is told later is no part of it. The first outcome counts.
+pub(crate) fn finish(outcome: Outcome) {
     pause();
-    let notes = NOTES.take();
-    (notes.told, notes.names)
+    NOTES.with_borrow_mut(|notes| {
+        notes.outcome.get_or_insert(outcome);
+    });
+}
+
+/// Whether an assertion has failed in the execution under way.
+pub(crate) fn has_failed() -> bool {
+    NOTES.with_borrow(|notes| matches!(notes.outcome, Some(Err(_))))
+}
+
+/// What was told in the execution that has ended, if one has.
+pub(crate) fn end() -> Option<Told> {
+    let Notes { outcome, told, names, .. } = NOTES.take();
+    outcome.map(|outcome| Told { outcome, told, names })
 }
 
 /// A request has this name.
@@ -66,7 +94,7 @@ fn note(step: Step) {
             _ => {}
         }
         if dpamatch_story::is_told(&step) {
-            notes.told.push(Told { actor, step, at: None });
+            notes.told.push(ToldStep { actor, step, at: None });
         }
     });
 }

@@ -42,8 +42,7 @@ fn a_broken_rule_beside_the_kept_one() {
     keep_rules();
     let kept = replay(&setup, &short.run.turns);
     assert_eq!(kept.result, Ok(expected.clone()));
-    let mut kept =
-        kept.story(&setup).titled("With".to_owned(), "</script><b>&".to_owned(), false);
+    let mut kept = kept.story(&setup).titled("With".to_owned(), "</script><b>&".to_owned(), false);
     kept.test = test_text(&setup, &expected, &short.run.turns, Some("forcing-ignored"));
     assert!(kept.test.contains("assert!(break_rule(\"forcing-ignored\"));"), "{}", kept.test);
     let told = [tell(&broken), tell(&kept)];

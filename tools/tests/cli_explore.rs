@@ -137,3 +137,22 @@ fn every_schedule_is_counted() {
     assert_eq!(turns.status.code(), Some(2));
     assert!(text(&turns.stderr).contains("--turns: `y` is no turn"), "{}", text(&turns.stderr));
 }
+
+/// A block of a recorded rank: its receives come from the trace, and its numbers are checked.
+#[test]
+fn a_block_of_a_trace_is_explored() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/traces/minife-16");
+    let trace = format!("{data}/minife-16.dumpi.tar.xz");
+    let page = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore_trace.html");
+    let file = page.to_str().expect("a path that is text");
+    let block = ["--trace", &trace, "--rank", "3", "--handlers", "8", "--schedules", "50"];
+    let output = explore(&[&block[..], &["--html", file]].concat());
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}{}", text(&output.stderr));
+    let html = std::fs::read_to_string(&page).expect("the page");
+    assert!(html.contains("of rank 3 of minife-16"), "the title");
+    assert_eq!(html.matches("\"kind\":\"block\"").count(), 1, "one block is shown");
+    let far = explore(&[&block[..], &["--block", "999999"]].concat());
+    assert_eq!(far.status.code(), Some(2));
+    assert!(text(&far.stderr).contains("the last block is"), "{}", text(&far.stderr));
+}

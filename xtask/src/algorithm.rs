@@ -117,8 +117,7 @@ impl Work {
 fn cargo(root: &Path, line: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), Failure> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let command = line(command.current_dir(root));
-    let status = command
-        .status()
-        .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+    let status =
+        command.status().map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     if status.success() { Ok(()) } else { Err(Failure::Task(format!("{command:?}: {status}"))) }
 }

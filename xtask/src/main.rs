@@ -53,7 +53,10 @@ const TASKS: &[Task] = &[
         name: "algorithm",
         about: "judge a change of the concurrent algorithm: tests, schedules, models, faults, prediction, comparison",
         examples: &[
-            ("cargo xtask algorithm", "all steps, half an hour or more; docs/change-the-algorithm.md"),
+            (
+                "cargo xtask algorithm",
+                "all steps, half an hour or more; docs/change-the-algorithm.md",
+            ),
             ("cargo xtask algorithm tests schedules", "some of them, by name"),
         ],
         run: algorithm::run,

@@ -17,6 +17,8 @@ pub(crate) use seeded::Seeded;
 pub(crate) use turns::Guided;
 pub use turns::{BadTurns, Turns};
 
+use crate::told;
+
 /// A point at which somebody must be chosen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point<'a> {
@@ -51,17 +53,24 @@ pub(crate) trait Policy: Send {
     fn choose(&mut self, point: Point<'_>) -> usize;
 }
 
+/// What is told of an execution that has ended: the policy as it was, and the turns. `false`: no
+/// further one.
+pub(crate) type After<P> = Box<dyn FnMut(&P, Turns) -> bool + Send>;
+
 /// A policy and what it has chosen in the execution under way.
-#[derive(Debug)]
 pub(crate) struct Chosen<P> {
-    pub(crate) policy: P,
-    pub(crate) turns: Turns,
-    /// No further execution.
-    pub(crate) stopped: bool,
+    policy: P,
+    turns: Turns,
+    after: After<P>,
+}
+
+impl<P> Chosen<P> {
+    pub(crate) fn new(policy: P, after: After<P>) -> Self {
+        Self { policy, turns: Turns::default(), after }
+    }
 }
 
 /// shuttle's view of a policy.
-#[derive(Debug)]
 pub(crate) struct Chooser<P> {
     shared: Arc<Mutex<Chosen<P>>>,
     workers: usize,
@@ -90,11 +99,9 @@ pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<P: Policy> Scheduler for Chooser<P> {
     fn new_execution(&mut self) -> Option<Schedule> {
         let mut chosen = locked(&self.shared);
-        if chosen.stopped || !chosen.policy.begin() {
-            return None;
-        }
-        chosen.turns = Turns::default();
-        Some(Schedule::new(0))
+        let Chosen { policy, turns, after } = &mut *chosen;
+        let goes_on = after(policy, std::mem::take(turns));
+        (goes_on && policy.begin()).then(|| Schedule::new(0))
     }
 
     fn next_task(
@@ -103,6 +110,9 @@ impl<P: Policy> Scheduler for Chooser<P> {
         current: Option<TaskId>,
         yielding: bool,
     ) -> Option<TaskId> {
+        if told::has_failed() {
+            return None;
+        }
         if let [only] = runnable {
             return Some(only.id());
         }

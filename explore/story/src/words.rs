@@ -32,7 +32,9 @@ pub(crate) fn sentence(facts: &[Fact]) -> String {
         let in_a_row = run.windows(2).all(|pair| pair[0].name.checked_add(1) == Some(pair[1].name));
         match run {
             [_] => format!("{noun} {name} {}", rest[0]),
-            [_, _, .., last] if in_a_row && run.len() > 2 => format!("{noun}s {name} to {} {}", last.name, rest[1]),
+            [_, _, .., last] if in_a_row && run.len() > 2 => {
+                format!("{noun}s {name} to {} {}", last.name, rest[1])
+            }
             [.., last] if run.len() <= 6 => {
                 let names: Vec<_> =
                     run[..run.len() - 1].iter().map(|fact| fact.name.to_string()).collect();
