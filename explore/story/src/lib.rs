@@ -47,7 +47,7 @@ pub fn is_told(step: &Step) -> bool {
             | Step::Visited { .. }
             | Step::Searched { .. }
             | Step::Booked { .. }
-            | Step::SliceBooked { .. }
+            | Step::SliceBooked
             | Step::BarrierPassed { .. }
             | Step::SlowWaits { .. }
             | Step::SlowFound { .. }

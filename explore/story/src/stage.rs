@@ -155,7 +155,7 @@ impl<'a> Stage<'a> {
                     link.booked_by.insert(place, handler);
                 }
             }
-            Step::SliceBooked { .. } => {
+            Step::SliceBooked => {
                 // All handlers of the slice, of which this actor runs the last one now.
                 let Some(last) = self.handler_of(actor) else { return };
                 for lane in self.scene.lanes.iter_mut().take(last + 1) {

@@ -117,7 +117,7 @@ pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
         Step::Booked { handler, receive: booked, .. } => {
             did(Kind::Book, handler, format!("handler {handler} books {}", receive(booked)))
         }
-        Step::SliceBooked { .. } => {
+        Step::SliceBooked => {
             let last = stage.handler_of(actor)?;
             let booked = stage.scene.lanes[..last + 1].iter().rev();
             let count = booked.take_while(|lane| lane.phase == scene::Phase::Booked).count();
