@@ -288,6 +288,13 @@ impl HostPort {
         (self.shared.arrivals.claimed(), self.shared.arrivals.ring.head())
     }
 
+    /// Whether the NIC has dealt with every command and message there was, so that all that came of
+    /// them can be polled.
+    pub fn is_settled(&self) -> bool {
+        let (sent, dealt_with) = self.arrivals();
+        dealt_with == sent && self.shared.commands.head() == self.commands_tail
+    }
+
     /// Ends a request that was sent on to the host, and gives its buffer back.
     ///
     /// # Panics

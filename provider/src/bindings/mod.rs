@@ -1,0 +1,22 @@
+//! libfabric's C interface as far as it is used, written by hand: the binary interface of version
+//! 1.17, of which 2.x is an extension.
+//!
+//! No field that is newer than 1.17 is named, so none is read or written. Fields whose type is a C
+//! enumeration are plain numbers here: what another library wrote there may be none of the values
+//! that are known, and an `enum` of Rust must not hold such a number. Sizes and offsets are checked
+//! by the tests against `layout.txt`, and that file against the C headers where they are installed.
+
+mod entries;
+#[cfg(test)]
+mod layout;
+mod info;
+mod numbers;
+mod objects;
+
+pub(crate) use entries::*;
+pub(crate) use info::*;
+pub(crate) use numbers::*;
+pub(crate) use objects::*;
+
+/// Index of an address in an address vector.
+pub(crate) type FiAddr = u64;

@@ -1,0 +1,75 @@
+//! The libfabric that loaded this provider. It is not linked: a program may bring its own, of any
+//! version, and the functions must be that one's.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use crate::bindings::Info;
+
+/// Functions of the loaded library.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CoreLibrary {
+    dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
+    freeinfo: unsafe extern "C" fn(*mut Info),
+    version: unsafe extern "C" fn() -> u32,
+}
+
+fn symbol(name: &CStr) -> *mut c_void {
+    // SAFETY: a lookup by name in a library that is already loaded, or in all of them.
+    unsafe {
+        let library =
+            libc::dlopen(c"libfabric.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW);
+        let found = match library.is_null() {
+            true => std::ptr::null_mut(),
+            false => libc::dlsym(library, name.as_ptr()),
+        };
+        if found.is_null() { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } else { found }
+    }
+}
+
+impl CoreLibrary {
+    /// `None`: there is no libfabric in this process.
+    pub(crate) fn find() -> Option<Self> {
+        let [dupinfo, freeinfo, version] =
+            [c"fi_dupinfo", c"fi_freeinfo", c"fi_version"].map(symbol);
+        if dupinfo.is_null() || freeinfo.is_null() || version.is_null() {
+            return None;
+        }
+        // SAFETY: libfabric's functions of these names have these types in every version.
+        unsafe {
+            Some(Self {
+                dupinfo: std::mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn(*const Info) -> *mut Info,
+                >(dupinfo),
+                freeinfo: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut Info)>(
+                    freeinfo,
+                ),
+                version: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> u32>(version),
+            })
+        }
+    }
+
+    pub(crate) fn version(&self) -> u32 {
+        // SAFETY: a function without conditions.
+        unsafe { (self.version)() }
+    }
+
+    /// An empty `fi_info` with all its attributes, as large as this version has them.
+    pub(crate) fn new_info(&self) -> *mut Info {
+        // SAFETY: null asks for a new one.
+        unsafe { (self.dupinfo)(std::ptr::null()) }
+    }
+
+    /// # Safety
+    /// `info` is one that [`new_info`](Self::new_info) gave, and nobody uses it any more.
+    pub(crate) unsafe fn free_info(&self, info: *mut Info) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.freeinfo)(info) };
+    }
+}
+
+/// A copy of a string that libfabric may free.
+pub(crate) fn c_copy(text: &CStr) -> *mut c_char {
+    // SAFETY: a string that ends; the copy comes from C's heap, which is what libfabric frees to.
+    unsafe { libc::strdup(text.as_ptr()) }
+}

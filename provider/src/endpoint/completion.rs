@@ -1,0 +1,62 @@
+//! Completion queues and counters as the domain keeps them.
+
+use std::collections::VecDeque;
+use std::ffi::c_void;
+
+use crate::bindings::{CqTaggedEntry, FI_ADDR_UNSPEC};
+
+/// One completion; `err` 0 is a good one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Completion {
+    pub(crate) entry: CqTaggedEntry,
+    /// Bytes that did not fit.
+    pub(crate) olen: usize,
+    pub(crate) err: i32,
+    pub(crate) from: u64,
+}
+
+// SAFETY: the pointers in it are the program's own, handed through.
+unsafe impl Send for Completion {}
+
+impl Completion {
+    /// A good one without data.
+    pub(crate) fn new(context: *mut c_void, flags: u64) -> Self {
+        let entry = CqTaggedEntry {
+            op_context: context,
+            flags,
+            len: 0,
+            buf: std::ptr::null_mut(),
+            data: 0,
+            tag: 0,
+        };
+        Self { entry, olen: 0, err: 0, from: FI_ADDR_UNSPEC }
+    }
+
+    pub(crate) fn failed(self, err: i32) -> Self {
+        Self { err, ..self }
+    }
+}
+
+/// A completion queue.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(crate) ready: VecDeque<Completion>,
+    /// Bytes of an entry in the format that was asked for.
+    pub(crate) entry_bytes: usize,
+    /// The endpoints that it makes progress for.
+    pub(crate) endpoints: Vec<usize>,
+    /// A program may sleep on it.
+    pub(crate) sleeps: bool,
+    /// Somebody called `fi_cq_signal`.
+    pub(crate) signalled: bool,
+    /// What it can be waited for with, if it sleeps.
+    pub(crate) wait: Option<std::os::fd::OwnedFd>,
+}
+
+/// A counter.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    pub(crate) value: u64,
+    pub(crate) errors: u64,
+    pub(crate) endpoints: Vec<usize>,
+}

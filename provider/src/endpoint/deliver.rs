@@ -1,0 +1,163 @@
+//! From a match to the program's buffer.
+
+use super::tables::{Arrived, Body, Receipt, Target, Transfer};
+use super::{Common, Completion, Endpoint};
+use crate::bindings::{
+    FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED,
+};
+use crate::wire::{Kind, Record, copy_from_peer};
+
+impl Endpoint {
+    /// Moves a message's data into a receive, or begins to.
+    pub(super) fn deliver(&mut self, common: &mut Common, recv: usize, message: Arrived) {
+        let post = &mut self.posts[recv];
+        let at = post.used;
+        let length = message.length.min(post.capacity - at);
+        post.used += length;
+        if post.multi && post.capacity - post.used < self.min_multi {
+            post.waiting = false;
+        }
+        let receipt = Receipt {
+            peer: message.peer,
+            tag: message.carried.bits,
+            data: message.data,
+            length: message.length,
+        };
+        if let Body::Remote { address } = message.body {
+            return self.fetch(common, recv, at, length, receipt, &message, address);
+        }
+        // SAFETY: the receive's buffers are the program's until it completes, and hold its capacity;
+        // `length` is no more than the message's.
+        unsafe { message.copy_to(post.buffers.as_slice(), at, length) };
+        if let Some(cookie) = message.cookie {
+            self.tell(message.connection, Record { cookie, ..Record::new(Kind::Fin) });
+        }
+        self.complete(common, recv, at, length, receipt);
+    }
+
+    /// Data that stay at the sender: reads them, or asks for them in pieces.
+    #[expect(clippy::too_many_arguments, reason = "all of one message's way")]
+    fn fetch(
+        &mut self,
+        common: &mut Common,
+        recv: usize,
+        at: usize,
+        length: usize,
+        receipt: Receipt,
+        message: &Arrived,
+        address: u64,
+    ) {
+        let connection = message.connection;
+        let cookie = message.cookie.unwrap_or(0);
+        let link = self.connections[connection].link.as_ref();
+        let pid = link.and_then(|link| link.pid()).filter(|_| common.options.read_peers);
+        let post = &mut self.posts[recv];
+        // SAFETY: the receive's buffers are the program's until it completes, and hold its capacity.
+        let read = length == 0
+            || pid.is_some_and(|pid| unsafe {
+                copy_from_peer(pid, address, post.buffers.as_slice(), at, length)
+            });
+        if read {
+            self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
+            return self.complete(common, recv, at, length, receipt);
+        }
+        if pid.is_some() {
+            // It is the kernel's rule for all processes of this user: do not ask again.
+            common.options.read_peers = false;
+        }
+        post.transfers += 1;
+        self.pull(Transfer {
+            connection,
+            cookie,
+            wanted: length,
+            got: 0,
+            target: Target::Receive { recv, at, receipt },
+        });
+        if self.connections[connection].link.is_none() {
+            self.lose_transfers(common, connection);
+        }
+    }
+
+    /// Asks a sender for its data in pieces.
+    pub(super) fn pull(&mut self, transfer: Transfer) {
+        self.totals.pulled += 1;
+        let (connection, cookie, wanted) = (transfer.connection, transfer.cookie, transfer.wanted);
+        let token = self.transfers.insert(transfer) as u64;
+        let body = [token, wanted as u64, 0];
+        self.tell(connection, Record { cookie, body, ..Record::new(Kind::Pull) });
+    }
+
+    /// Tells the program that a message is in its buffer.
+    pub(super) fn complete(
+        &mut self,
+        common: &mut Common,
+        recv: usize,
+        at: usize,
+        length: usize,
+        receipt: Receipt,
+    ) {
+        let mut completion = self.receipt(common, recv, at, length, receipt);
+        if length < receipt.length {
+            completion.olen = receipt.length - length;
+            completion = completion.failed(FI_ETRUNC);
+        }
+        self.totals.received += 1;
+        self.totals.received_bytes += length as u64;
+        self.finish_receive(common, recv, completion);
+    }
+
+    pub(super) fn receipt(
+        &self,
+        common: &Common,
+        recv: usize,
+        at: usize,
+        length: usize,
+        receipt: Receipt,
+    ) -> Completion {
+        let post = &self.posts[recv];
+        let kind = if post.tagged { FI_TAGGED } else { FI_MSG };
+        let mut completion = Completion::new(post.context, FI_RECV | kind);
+        completion.entry.len = length;
+        completion.entry.buf = post.buffers.address(at);
+        if post.tagged {
+            completion.entry.tag = receipt.tag;
+        }
+        if let Some(data) = receipt.data {
+            completion.entry.data = data;
+            completion.entry.flags |= FI_REMOTE_CQ_DATA;
+        }
+        completion.from = self.row(common, receipt.peer);
+        completion
+    }
+
+    /// One message of a receive is dealt with; the receive itself, too, unless it takes more.
+    pub(super) fn finish_receive(
+        &mut self,
+        common: &mut Common,
+        recv: usize,
+        mut completion: Completion,
+    ) {
+        let post = &self.posts[recv];
+        let completes = post.completes;
+        if !post.waiting && post.transfers == 0 {
+            if post.multi {
+                completion.entry.flags |= FI_MULTI_RECV;
+            }
+            self.posts.remove(recv);
+        }
+        self.received(common, completion, completes);
+    }
+
+    /// Counts a receive that is over, and tells it if the program wants to know.
+    pub(super) fn received(&self, common: &mut Common, completion: Completion, tell: bool) {
+        if let Some(counter) = self.rx.counter.and_then(|counter| common.counters.get_mut(counter))
+        {
+            counter.value += u64::from(completion.err == 0);
+            counter.errors += u64::from(completion.err != 0);
+        }
+        let queue = self.rx.queue.and_then(|queue| common.queues.get_mut(queue));
+        if let (true, Some(queue)) = (tell || completion.err != 0, queue) {
+            queue.ready.push_back(completion);
+        }
+    }
+}

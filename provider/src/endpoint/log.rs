@@ -1,0 +1,140 @@
+//! The order log of an endpoint: what its matcher did, in order, and what came of it.
+//!
+//! `NAME.events` is an event stream as the command `match` reads it, `NAME.results` are the results
+//! beside it; the results of the oracle for the same stream must be the same lines. When the rule for
+//! match bits changes, a log ends and the next begins, with what stood in the queues.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use dpamatch::stream::{Event, Outcome, ProbeId};
+use dpamatch_vocabulary::{MsgId, RecvId};
+
+use crate::matcher::{Asked, Carried};
+use crate::wire::Address;
+
+/// Two files that grow.
+#[derive(Debug)]
+pub(super) struct Log {
+    folder: PathBuf,
+    name: String,
+    segment: u32,
+    files: Option<(BufWriter<File>, BufWriter<File>)>,
+    probes: u64,
+}
+
+/// What was decided; numbers are those of the receive and the message.
+pub(super) enum Entry<'a> {
+    Posted { recv: u64, asked: &'a Asked, size: usize, matched: Option<u64> },
+    Arrived { msg: u64, carried: &'a Carried, bytes: usize, matched: Option<u64> },
+    Cancel { recv: u64, cancelled: bool },
+    Probe { asked: &'a Asked, take: bool, found: Option<u64> },
+}
+
+impl Log {
+    /// # Errors
+    /// When the files cannot be made.
+    pub(super) fn open(folder: &Path, address: &Address) -> Result<Self, String> {
+        let name = file_name(address);
+        let mut log = Self { folder: folder.into(), name, segment: 0, files: None, probes: 0 };
+        log.open_segment().map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(log)
+    }
+
+    fn open_segment(&mut self) -> std::io::Result<()> {
+        std::fs::create_dir_all(&self.folder)?;
+        let file = |kind: &str| {
+            let name = format!("{}.{}.{kind}", self.name, self.segment);
+            File::create(self.folder.join(name)).map(BufWriter::new)
+        };
+        self.files = Some((file("events")?, file("results")?));
+        Ok(())
+    }
+
+    pub(super) fn write(&mut self, entry: Entry<'_>) {
+        let (event, outcome) = match entry {
+            Entry::Posted { recv, asked, size, matched } => {
+                let recv = RecvId(recv);
+                let outcome = matched.map(|msg| Outcome::Matched { recv, msg: MsgId(msg) });
+                let (comm, selector) = (asked.comm, asked.selector);
+                (Event::Post { recv, comm, selector, size: Some(size as u64), coll: None }, outcome)
+            }
+            Entry::Arrived { msg, carried, bytes, matched } => {
+                let msg = MsgId(msg);
+                let outcome = matched.map(|recv| Outcome::Matched { recv: RecvId(recv), msg });
+                let bytes = Some(bytes as u64);
+                (Event::Arrive { msg, envelope: carried.envelope, bytes, coll: None }, outcome)
+            }
+            Entry::Cancel { recv, cancelled } => {
+                let recv = RecvId(recv);
+                let outcome = match cancelled {
+                    true => Outcome::Cancelled { recv },
+                    false => Outcome::TooLate { recv },
+                };
+                (Event::Cancel { recv }, Some(outcome))
+            }
+            Entry::Probe { asked, take, found } => {
+                let probe = ProbeId(self.probes);
+                self.probes += 1;
+                let (comm, selector, msg) = (asked.comm, asked.selector, found.map(MsgId));
+                match take {
+                    true => (
+                        Event::Mprobe { probe, comm, selector },
+                        Some(Outcome::Mprobed { probe, msg }),
+                    ),
+                    false => (
+                        Event::Probe { probe, comm, selector },
+                        Some(Outcome::Probed { probe, msg }),
+                    ),
+                }
+            }
+        };
+        let Some((events, results)) = &mut self.files else { return };
+        let written = writeln!(events, "{event}")
+            .and_then(|()| outcome.map_or(Ok(()), |outcome| writeln!(results, "{outcome}")));
+        if let Err(error) = written {
+            crate::report(&format!("the order log {} ends: {error}", self.name));
+            self.files = None;
+        }
+    }
+
+    /// Ends the files with what is left in the queues, and begins the next pair.
+    pub(super) fn end_segment(
+        &mut self,
+        contexts: (u64, &[u64]),
+        posts: impl Iterator<Item = u64>,
+        messages: impl Iterator<Item = u64>,
+    ) {
+        let Some((mut events, mut results)) = self.files.take() else { return };
+        let end = || -> std::io::Result<()> {
+            for recv in posts {
+                writeln!(results, "{}", Outcome::Posted { recv: RecvId(recv) })?;
+            }
+            for msg in messages {
+                writeln!(results, "{}", Outcome::Unexpected { msg: MsgId(msg) })?;
+            }
+            writeln!(events, "# protocol bits {:016x}", contexts.0)?;
+            for (comm, context) in contexts.1.iter().enumerate() {
+                writeln!(events, "# communicator {comm}: high bits {context:09x}")?;
+            }
+            events.flush()?;
+            results.flush()
+        };
+        self.segment += 1;
+        if let Err(error) = end().and_then(|()| self.open_segment()) {
+            crate::report(&format!("the order log {} ends: {error}", self.name));
+        }
+    }
+}
+
+/// The beginning of the names of an endpoint's files: its rank, if the launcher tells it, and part
+/// of its identity.
+pub(super) fn file_name(address: &Address) -> String {
+    let rank = ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
+    let who = rank
+        .map_or_else(|| format!("process-{}", std::process::id()), |rank| format!("rank-{rank}"));
+    format!("{who}-{:08x}", address.identity as u32)
+}

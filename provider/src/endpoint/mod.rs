@@ -1,0 +1,375 @@
+//! An endpoint: sends, receives, and the progress that brings them together.
+//!
+//! Progress is made when the program reads a completion queue or a counter, or peeks. One round of it
+//! - reads what the links have, up to a bound, and gives each message's envelope to the matcher;
+//! - settles the matcher, and moves the data of what it brought together: from the link's memory
+//!   straight to the program's buffer where the receive was there first;
+//! - copies what stays unexpected out of the link's memory, and gives that back to the senders.
+//!
+//! So one round matches many messages at a time, as the NIC's blocks want it.
+
+mod completion;
+mod deliver;
+mod log;
+mod progress;
+mod receive;
+mod region;
+mod send;
+mod stats;
+mod tables;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use slab::Slab;
+
+pub(crate) use completion::{Completion, Counter, Queue};
+pub(crate) use receive::Receive;
+pub(crate) use region::{Region, Remote};
+pub(crate) use send::SendRequest;
+
+use crate::bindings::FI_ADDR_UNSPEC;
+use crate::matcher::{Generic, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
+use crate::options::ProviderOptions;
+use crate::wire::{Address, Link, Listener, Newcomer, PeerId, Peers, Record};
+use log::Log;
+use tables::{Arrived, Post, Push, Sending, Transfer};
+
+/// How long an endpoint that is closed waits for its peers to take what it has for them.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// An address vector: each entry names a peer.
+#[derive(Debug, Default)]
+pub(crate) struct Vector {
+    pub(crate) rows: Vec<Option<PeerId>>,
+    /// Where insertions are told.
+    pub(crate) events: Option<std::sync::Arc<crate::objects::Events>>,
+    /// The first entry of each peer, by its number.
+    of_peer: Vec<u64>,
+}
+
+impl Vector {
+    pub(crate) fn insert(&mut self, peer: PeerId) -> u64 {
+        let row = self.rows.len() as u64;
+        self.rows.push(Some(peer));
+        if peer.index() >= self.of_peer.len() {
+            self.of_peer.resize(peer.index() + 1, FI_ADDR_UNSPEC);
+        }
+        if self.of_peer[peer.index()] == FI_ADDR_UNSPEC {
+            self.of_peer[peer.index()] = row;
+        }
+        row
+    }
+
+    pub(crate) fn remove(&mut self, row: u64) -> bool {
+        let slot = usize::try_from(row).ok().and_then(|row| self.rows.get_mut(row));
+        let Some(peer) = slot.and_then(Option::take) else { return false };
+        let next = self.rows.iter().position(|&other| other == Some(peer));
+        self.of_peer[peer.index()] = next.map_or(FI_ADDR_UNSPEC, |row| row as u64);
+        true
+    }
+
+    pub(crate) fn peer(&self, row: u64) -> Option<PeerId> {
+        self.rows.get(usize::try_from(row).ok()?).copied().flatten()
+    }
+
+    pub(crate) fn row(&self, peer: PeerId) -> u64 {
+        self.of_peer.get(peer.index()).copied().unwrap_or(FI_ADDR_UNSPEC)
+    }
+}
+
+/// What the endpoints of a domain share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub(crate) options: ProviderOptions,
+    pub(crate) queues: Slab<Queue>,
+    pub(crate) counters: Slab<Counter>,
+    pub(crate) vectors: Slab<Vector>,
+    pub(crate) regions: HashMap<u64, Region>,
+    pub(crate) next_key: u64,
+    /// How the program names registered memory: `FI_MR_...`.
+    pub(crate) mr_mode: i32,
+    pub(crate) peers: Peers,
+}
+
+/// All of a domain.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) common: Common,
+    pub(crate) endpoints: Slab<Endpoint>,
+}
+
+impl State {
+    pub(crate) fn new(options: ProviderOptions) -> Self {
+        let common = Common {
+            options,
+            queues: Slab::new(),
+            counters: Slab::new(),
+            vectors: Slab::new(),
+            regions: HashMap::new(),
+            next_key: 1,
+            mr_mode: 0,
+            peers: Peers::default(),
+        };
+        Self { common, endpoints: Slab::new() }
+    }
+
+    /// One round of progress for these endpoints.
+    pub(crate) fn progress(&mut self, endpoints: &[usize]) {
+        for &index in endpoints {
+            if let Some(endpoint) = self.endpoints.get_mut(index) {
+                endpoint.progress(&mut self.common);
+            }
+        }
+    }
+}
+
+/// A connection; its place in the list is its name for the endpoint's life.
+#[derive(Debug)]
+struct Connection {
+    peer: PeerId,
+    /// `None`: over.
+    link: Option<Link>,
+    /// Records that found no room.
+    outbox: VecDeque<Record>,
+}
+
+/// One side of an endpoint's completions.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Side {
+    pub(crate) queue: Option<usize>,
+    /// Only operations that ask for it get an entry.
+    pub(crate) selective: bool,
+    pub(crate) counter: Option<usize>,
+    pub(crate) op_flags: u64,
+}
+
+/// What was done, for the statistics.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Totals {
+    pub(crate) sent: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) rendezvous: u64,
+    pub(crate) received: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) late: u64,
+    pub(crate) peeks: u64,
+    pub(crate) empty_peeks: u64,
+    pub(crate) cancels: u64,
+    pub(crate) untagged: u64,
+    pub(crate) pulled: u64,
+    pub(crate) posted_high: u64,
+    pub(crate) unexpected_high: u64,
+    pub(crate) refused_peers: u64,
+    pub(crate) lost_peers: u64,
+    pub(crate) rebuilds: u64,
+    pub(crate) generic: u64,
+}
+
+/// An endpoint.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) address: Address,
+    listener: Option<Listener>,
+    epoll: std::os::fd::OwnedFd,
+    newcomers: Slab<Newcomer>,
+    connections: Vec<Connection>,
+    /// The connection to send over, by peer.
+    routes: HashMap<PeerId, usize>,
+    pub(crate) vector: Option<usize>,
+    pub(crate) tx: Side,
+    pub(crate) rx: Side,
+    pub(crate) rma_counter: Option<usize>,
+    pub(crate) min_multi: usize,
+
+    matcher: Box<dyn Matcher>,
+    rule: Rule,
+    generic: bool,
+    posts: Slab<Post>,
+    messages: Slab<Arrived>,
+    untagged_posts: VecDeque<usize>,
+    untagged_messages: VecDeque<usize>,
+    /// Messages that a program peeked at and claimed, by its context.
+    claimed: HashMap<usize, usize>,
+    sendings: Slab<Sending>,
+    transfers: Slab<Transfer>,
+    pushes: VecDeque<Push>,
+
+    /// Messages read in this round of progress.
+    batch: Vec<usize>,
+    verdicts: Vec<Verdict>,
+    posted_now: u64,
+    unexpected_now: u64,
+    posts_ever: u64,
+    messages_ever: u64,
+    /// The matcher was asked something since it was last settled.
+    asked: bool,
+    asleep: bool,
+    polls: u32,
+    fruitless: u32,
+    log: Option<Log>,
+    pub(crate) totals: Totals,
+}
+
+impl Endpoint {
+    /// An endpoint that does not listen yet.
+    ///
+    /// # Errors
+    /// What stands in the way, in words.
+    pub(crate) fn new(common: &Common) -> Result<Self, String> {
+        let options = &common.options;
+        let matcher = new_matcher(options)?;
+        let address = Address::fresh().map_err(|error| format!("no random numbers: {error}"))?;
+        let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC)
+            .map_err(|error| format!("no epoll descriptor: {error}"))?;
+        let log = match &options.log {
+            Some(folder) => Some(Log::open(folder, &address)?),
+            None => None,
+        };
+        Ok(Self {
+            address,
+            listener: None,
+            epoll,
+            newcomers: Slab::new(),
+            connections: Vec::new(),
+            routes: HashMap::new(),
+            vector: None,
+            tx: Side::default(),
+            rx: Side::default(),
+            rma_counter: None,
+            min_multi: 64,
+            matcher,
+            rule: Rule::default(),
+            generic: false,
+            posts: Slab::new(),
+            messages: Slab::new(),
+            untagged_posts: VecDeque::new(),
+            untagged_messages: VecDeque::new(),
+            claimed: HashMap::new(),
+            sendings: Slab::new(),
+            transfers: Slab::new(),
+            pushes: VecDeque::new(),
+            batch: Vec::new(),
+            verdicts: Vec::new(),
+            posted_now: 0,
+            unexpected_now: 0,
+            posts_ever: 0,
+            messages_ever: 0,
+            asked: false,
+            asleep: false,
+            polls: 0,
+            fruitless: 0,
+            log,
+            totals: Totals::default(),
+        })
+    }
+
+    /// The last words: what still waits to go to a peer gets a while to do so.
+    pub(crate) fn close(&mut self, common: &Common) {
+        let end = Instant::now() + LINGER;
+        while !self.flush() && Instant::now() < end {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        self.write_out(common);
+    }
+
+    fn flush(&mut self) -> bool {
+        let mut all = true;
+        for index in 0..self.connections.len() {
+            self.flush_outbox(index);
+            let connection = &mut self.connections[index];
+            let flushed = connection.link.as_mut().is_none_or(crate::wire::Link::flush);
+            all &= flushed && connection.outbox.is_empty();
+        }
+        all
+    }
+
+    /// The program is about to sleep until [`wait_fd`](Self::wait_fd) tells something. `false`:
+    /// something is there already.
+    pub(crate) fn fall_asleep(&mut self) -> bool {
+        let links = self.connections.iter_mut().filter_map(|connection| connection.link.as_mut());
+        let quiet = links.fold(true, |quiet, link| link.fall_asleep() && quiet);
+        self.asleep = true;
+        quiet && self.pushes.is_empty() && !self.asked
+    }
+
+    fn row(&self, common: &Common, peer: PeerId) -> u64 {
+        let vector = self.vector.and_then(|vector| common.vectors.get(vector));
+        vector.map_or(FI_ADDR_UNSPEC, |vector| vector.row(peer))
+    }
+}
+
+/// The matcher that the options ask for.
+fn new_matcher(options: &ProviderOptions) -> Result<Box<dyn Matcher>, String> {
+    match options.engine {
+        None => {
+            let matcher = NicMatcher::new(&options.matching, options.matching.fallback);
+            Ok(Box::new(matcher.map_err(|error| error.to_string())?))
+        }
+        Some(entry) => match entry.engine(&options.matching) {
+            Some(engine) => Ok(Box::new(SoftwareMatcher::new(engine))),
+            None => Err(format!("engine {} cannot be called", entry.name)),
+        },
+    }
+}
+
+impl Endpoint {
+    /// Starts matching anew under another rule, with everything that has no partner: in the order
+    /// in which it came, so that no pair can match that did not before.
+    fn rebuild(&mut self, common: &mut Common, rule: Option<Rule>) {
+        self.settle(common);
+        self.totals.rebuilds += 1;
+        self.end_log();
+        match rule {
+            Some(rule) => {
+                self.rule = rule;
+                // It was built from the same options before.
+                if let Ok(matcher) = new_matcher(&common.options) {
+                    self.matcher = matcher;
+                }
+            }
+            None => {
+                self.generic = true;
+                self.totals.generic += 1;
+                self.matcher = Box::new(Generic::default());
+                self.log = None;
+            }
+        }
+        let mut posts: Vec<_> = self.waiting_posts();
+        let mut messages: Vec<_> = self.waiting_messages();
+        posts.sort_unstable();
+        messages.sort_unstable();
+        (self.posted_now, self.unexpected_now) = (0, 0);
+        for (_, key) in posts {
+            self.post_to_matcher(common, key);
+        }
+        for (_, key) in messages {
+            self.arrive_at_matcher(common, key);
+        }
+        self.settle(common);
+    }
+
+    fn waiting_posts(&self) -> Vec<(u64, usize)> {
+        let posts = self.posts.iter().filter(|(_, post)| post.tagged && post.waiting);
+        posts.map(|(key, post)| (post.number, key)).collect()
+    }
+
+    fn waiting_messages(&self) -> Vec<(u64, usize)> {
+        let messages = self.messages.iter().filter(|(_, message)| message.tagged && message.waiting);
+        messages.map(|(key, message)| (message.number, key)).collect()
+    }
+
+    fn end_log(&mut self) {
+        let mut posts = self.waiting_posts();
+        let mut messages = self.waiting_messages();
+        posts.sort_unstable();
+        messages.sort_unstable();
+        if let Some(log) = &mut self.log {
+            log.end_segment(
+                self.rule.contexts(),
+                posts.iter().map(|&(number, _)| number),
+                messages.iter().map(|&(number, _)| number),
+            );
+        }
+    }
+}

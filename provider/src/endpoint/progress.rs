@@ -1,0 +1,452 @@
+//! Progress: reading the links, settling the matcher, pushing data out.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::event::epoll;
+
+use super::receive::carried;
+use super::tables::{Arrived, Body, Push, Source, Target};
+use super::{Common, Completion, Endpoint};
+use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
+use crate::wire::{
+    Bytes, EAGER_MAX, INLINE, Kind, LinkError, Listener, Record, flag, scatter,
+};
+
+/// Polls between two looks at the sockets: a look is a system call.
+const LOOK_EVERY: u32 = 64;
+/// Records read from one link in one round.
+const RECORDS_MAX: usize = 64;
+
+/// What an event of the kernel is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Watched {
+    Listener,
+    Newcomer(usize),
+    Connection(usize),
+}
+
+impl Watched {
+    fn to_data(self) -> epoll::EventData {
+        epoll::EventData::new_u64(match self {
+            Self::Listener => 0,
+            Self::Newcomer(index) => 1 << 62 | index as u64,
+            Self::Connection(index) => 2 << 62 | index as u64,
+        })
+    }
+
+    fn of_data(data: epoll::EventData) -> Self {
+        let number = data.u64();
+        let index = (number & !(3 << 62)) as usize;
+        match number >> 62 {
+            0 => Self::Listener,
+            1 => Self::Newcomer(index),
+            _ => Self::Connection(index),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// What stands in the way, in words.
+    pub(crate) fn enable(&mut self, common: &Common) -> Result<(), String> {
+        if self.listener.is_some() {
+            return Ok(());
+        }
+        let sleeps = |queue: Option<usize>| {
+            queue.and_then(|queue| common.queues.get(queue)).is_some_and(|queue| queue.sleeps)
+        };
+        self.address.sleeps = sleeps(self.rx.queue) || sleeps(self.tx.queue);
+        let listener = Listener::open(&mut self.address, common.options.tcp)
+            .map_err(|error| format!("cannot listen: {error}"))?;
+        for socket in std::iter::once(&listener.unix).chain(&listener.tcp) {
+            self.watch(socket.as_fd(), Watched::Listener);
+        }
+        self.listener = Some(listener);
+        Ok(())
+    }
+
+    /// The descriptor that becomes readable when a peer wakes this endpoint.
+    pub(crate) fn wait_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    pub(super) fn watch(&self, socket: BorrowedFd<'_>, what: Watched) {
+        // Without it the socket is not looked at, and the peer waits: as if it were out of reach.
+        let _ = epoll::add(&self.epoll, socket, what.to_data(), epoll::EventFlags::IN);
+    }
+
+    /// One round.
+    pub(crate) fn progress(&mut self, common: &mut Common) {
+        self.polls = self.polls.wrapping_add(1);
+        if self.asleep || self.polls.is_multiple_of(LOOK_EVERY) {
+            self.wake_up();
+            self.look_at_sockets(common);
+        }
+        let mut any = false;
+        for index in 0..self.connections.len() {
+            any |= self.read(common, index);
+        }
+        any |= self.asked;
+        self.settle(common);
+        if any {
+            self.hold_batch();
+            for connection in &mut self.connections {
+                if let Some(link) = &mut connection.link {
+                    link.release();
+                }
+            }
+        }
+        self.push(common);
+        self.rest(common, any);
+    }
+
+    fn wake_up(&mut self) {
+        if std::mem::take(&mut self.asleep) {
+            for connection in &mut self.connections {
+                if let Some(link) = &mut connection.link {
+                    link.wake();
+                }
+            }
+        }
+    }
+
+    /// Gives the processor to others when there was nothing to do for a while.
+    fn rest(&mut self, common: &Common, any: bool) {
+        if any {
+            self.fruitless = 0;
+            return;
+        }
+        self.fruitless += 1;
+        let after = common.options.yield_after;
+        if after > 0 && self.fruitless >= after {
+            self.fruitless = 0;
+            std::thread::yield_now();
+        }
+    }
+
+    /// Reads what a link has, up to a bound.
+    fn read(&mut self, common: &mut Common, index: usize) -> bool {
+        let mut any = false;
+        for _ in 0..RECORDS_MAX {
+            let connection = &mut self.connections[index];
+            let Some(link) = &mut connection.link else { return any };
+            match link.next() {
+                Ok(None) => break,
+                Ok(Some((record, bytes))) => {
+                    any = true;
+                    if self.handle(common, index, record, bytes).is_none() {
+                        self.lose(common, index, LinkError::Broken);
+                        return any;
+                    }
+                }
+                Err(error) => {
+                    self.lose(common, index, error);
+                    return any;
+                }
+            }
+        }
+        if !self.connections[index].outbox.is_empty() {
+            self.flush_outbox(index);
+        }
+        any
+    }
+
+    /// Deals with one record. `None`: it breaks the rules.
+    fn handle(
+        &mut self,
+        common: &mut Common,
+        connection: usize,
+        record: Record,
+        bytes: Bytes,
+    ) -> Option<()> {
+        match record.kind {
+            Kind::Eager | Kind::Rendezvous => self.arrive(common, connection, record, bytes)?,
+            Kind::Fin => self.finished(common, connection, &record)?,
+            Kind::Pull => {
+                let sending = usize::try_from(record.cookie).ok()?;
+                let known = self.sendings.get(sending)?;
+                if known.connection != connection {
+                    return None;
+                }
+                let [token, wanted, _] = record.body;
+                let length = known.length.min(usize::try_from(wanted).ok()?);
+                let source = Source::Sending { sending };
+                self.pushes.push_back(Push { connection, token, source, sent: 0, length });
+            }
+            Kind::Data => self.piece(common, connection, record, bytes)?,
+            Kind::Write | Kind::WriteLong | Kind::Read => {
+                self.remote(common, connection, record, bytes)?;
+            }
+            // Read by the link.
+            Kind::Wrap => return None,
+        }
+        Some(())
+    }
+
+    fn arrive(
+        &mut self,
+        common: &mut Common,
+        connection: usize,
+        record: Record,
+        bytes: Bytes,
+    ) -> Option<()> {
+        let peer = self.connections[connection].peer;
+        let (length, body) = if record.kind == Kind::Rendezvous {
+            let [length, address, _] = record.body;
+            (usize::try_from(length).ok()?, Body::Remote { address })
+        } else if record.bytes as usize <= INLINE {
+            (record.bytes as usize, Body::Inline(record.body))
+        } else {
+            (record.bytes as usize, Body::InLink(bytes))
+        };
+        let waits = record.flags & flag::ACK != 0;
+        if matches!(body, Body::Remote { .. }) && !waits {
+            return None;
+        }
+        let tagged = record.flags & flag::TAGGED != 0;
+        let message = Arrived {
+            connection,
+            peer,
+            tagged,
+            carried: carried(record.tag, peer),
+            data: (record.flags & flag::DATA != 0).then_some(record.data),
+            length,
+            body,
+            cookie: waits.then_some(record.cookie),
+            number: self.messages_ever,
+            waiting: true,
+        };
+        self.messages_ever += 1;
+        let key = self.messages.insert(message);
+        self.batch.push(key);
+        if tagged {
+            self.arrive_at_matcher(common, key);
+        } else {
+            self.arrive_untagged(common, key);
+        }
+        Some(())
+    }
+
+    /// The peer is done with a send, write or read of this side.
+    fn finished(&mut self, common: &mut Common, connection: usize, record: &Record) -> Option<()> {
+        let key = usize::try_from(record.cookie).ok()?;
+        if self.sendings.get(key)?.connection != connection {
+            return None;
+        }
+        let sending = self.sendings.remove(key);
+        self.pushes.retain(
+            |push| !matches!(push.source, Source::Sending { sending } if sending == key),
+        );
+        if sending.flags & FI_READ != 0 {
+            // Refused: no data will come.
+            self.transfers.retain(
+                |_, transfer| !matches!(transfer.target, Target::Read { sending } if sending == key),
+            );
+        }
+        let mut completion = Completion::new(sending.context, sending.flags);
+        if record.body[0] != 0 {
+            completion = completion.failed(i32::try_from(record.body[0]).unwrap_or(FI_EIO));
+        }
+        self.end_sending(common, completion, sending.completes);
+        Some(())
+    }
+
+    /// A piece of data that this side asked for.
+    fn piece(
+        &mut self,
+        common: &mut Common,
+        connection: usize,
+        record: Record,
+        bytes: Bytes,
+    ) -> Option<()> {
+        let key = usize::try_from(record.cookie).ok()?;
+        let transfer = self.transfers.get_mut(key)?;
+        let fits = bytes.length <= transfer.wanted - transfer.got;
+        if transfer.connection != connection || !fits || bytes.length == 0 {
+            return None;
+        }
+        let got = transfer.got;
+        transfer.got += bytes.length;
+        let region;
+        let (iov, skip) = match transfer.target {
+            Target::Receive { recv, at, .. } => (self.posts[recv].buffers.as_slice(), at + got),
+            Target::Read { sending } => (self.sendings.get(sending)?.buffers.as_slice(), got),
+            Target::Region { key: region_key, address, .. } => {
+                if !common.regions.contains_key(&region_key) {
+                    // The program closed it in the middle.
+                    let cookie = self.transfers.remove(key).cookie;
+                    self.answer(connection, cookie, FI_EACCES);
+                    return Some(());
+                }
+                region = [IoVec { iov_base: address as *mut _, iov_len: transfer.wanted }];
+                (&region[..], got)
+            }
+        };
+        // SAFETY: the target holds what was asked for: a receive reserved it, a read has its
+        // buffers, and a region's range was checked when the transfer began and is still registered.
+        unsafe { scatter(iov, skip, bytes.start, bytes.length) };
+        if transfer.got < transfer.wanted {
+            return Some(());
+        }
+        let transfer = self.transfers.remove(key);
+        self.end_transfer(common, transfer);
+        Some(())
+    }
+
+    /// Sends data that peers asked for, as far as the links have room.
+    fn push(&mut self, common: &Common) {
+        for _ in 0..self.pushes.len() {
+            let Some(mut push) = self.pushes.pop_front() else { return };
+            let region;
+            let iov = match push.source {
+                Source::Sending { sending } => match self.sendings.get(sending) {
+                    Some(sending) => sending.buffers.as_slice(),
+                    None => continue,
+                },
+                Source::Region { key, cookie, address } => {
+                    if !common.regions.contains_key(&key) {
+                        self.answer(push.connection, cookie, FI_EACCES);
+                        continue;
+                    }
+                    region = [IoVec { iov_base: address as *mut _, iov_len: push.length }];
+                    &region[..]
+                }
+            };
+            let connection = &mut self.connections[push.connection];
+            let Some(link) = &mut connection.link else { continue };
+            let mut over = false;
+            while push.sent < push.length {
+                let bytes = (push.length - push.sent).min(EAGER_MAX);
+                let record =
+                    Record { bytes: bytes as u32, cookie: push.token, ..Record::new(Kind::Data) };
+                // SAFETY: the send's buffers are the program's until it completes; a region's range
+                // was checked.
+                match unsafe { link.put(record, iov, push.sent) } {
+                    Ok(true) => push.sent += bytes,
+                    Ok(false) => break,
+                    Err(_) => {
+                        over = true;
+                        break;
+                    }
+                }
+            }
+            if !over && push.sent < push.length {
+                self.pushes.push_back(push);
+            }
+        }
+    }
+
+    /// What the kernel has: peers that call, that said hello, that are gone; bytes of streams.
+    fn look_at_sockets(&mut self, common: &mut Common) {
+        let mut events: [epoll::Event; 32] =
+            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+                32];
+        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let Ok(count) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else { return };
+        for event in &events[..count] {
+            match Watched::of_data(event.data) {
+                Watched::Listener => self.accept(),
+                Watched::Newcomer(index) => self.greet(common, index),
+                Watched::Connection(index) => {
+                    if let Some(link) = self.connections.get_mut(index).and_then(|c| c.link.as_mut())
+                    {
+                        link.on_readable();
+                    }
+                }
+            }
+        }
+        for connection in &mut self.connections {
+            if let Some(link) = &mut connection.link {
+                link.flush();
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        while let Some(newcomer) = self.listener.as_ref().and_then(Listener::accept) {
+            let entry = self.newcomers.vacant_entry();
+            let index = entry.key();
+            let newcomer = entry.insert(newcomer);
+            let what = Watched::Newcomer(index);
+            let _ = epoll::add(
+                &self.epoll,
+                newcomer.socket(),
+                what.to_data(),
+                epoll::EventFlags::IN,
+            );
+        }
+    }
+
+    fn greet(&mut self, common: &mut Common, index: usize) {
+        let Some(listener) = &self.listener else { return };
+        let Some(newcomer) = self.newcomers.get_mut(index) else { return };
+        let hello = match newcomer.read(listener) {
+            Ok(None) => return,
+            Ok(Some(hello)) => hello,
+            Err(_) => {
+                self.totals.refused_peers += 1;
+                self.newcomers.remove(index);
+                return;
+            }
+        };
+        let newcomer = self.newcomers.remove(index);
+        // The descriptor stays open in the link, under another name in the epoll set.
+        let _ = epoll::delete(&self.epoll, newcomer.socket());
+        match newcomer.enter(&hello) {
+            Ok(link) => {
+                let peer = common.peers.number(&hello.from);
+                self.add_connection(peer, link);
+            }
+            Err(_) => self.totals.refused_peers += 1,
+        }
+    }
+
+    /// A connection is over: what waits for its peer fails.
+    fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
+        // Payload that lies in the link's memory would go with it.
+        self.settle(common);
+        self.hold_batch();
+        let connection = &mut self.connections[index];
+        connection.link = None;
+        connection.outbox.clear();
+        let peer = connection.peer;
+        self.totals.lost_peers += 1;
+        if error == LinkError::Broken {
+            crate::report(&format!("peer {} broke the rules of the wire and is cut off", peer.0));
+        }
+        self.pushes.retain(|push| push.connection != index);
+        let mine: Vec<_> = self
+            .sendings
+            .iter()
+            .filter(|(_, sending)| sending.connection == index)
+            .map(|(key, _)| key)
+            .collect();
+        for key in mine {
+            let sending = self.sendings.remove(key);
+            let completion = Completion::new(sending.context, sending.flags).failed(FI_ECONNRESET);
+            self.end_sending(common, completion, sending.completes);
+        }
+        self.lose_transfers(common, index);
+    }
+
+    /// Transfers from a peer that is gone fail.
+    pub(super) fn lose_transfers(&mut self, common: &mut Common, index: usize) {
+        let lost: Vec<_> = self
+            .transfers
+            .iter()
+            .filter(|(_, transfer)| transfer.connection == index)
+            .map(|(key, _)| key)
+            .collect();
+        for key in lost {
+            let transfer = self.transfers.remove(key);
+            if let Target::Receive { recv, at, receipt } = transfer.target {
+                let post = &mut self.posts[recv];
+                post.transfers -= 1;
+                let completion = self.receipt(common, recv, at, transfer.got, receipt);
+                self.finish_receive(common, recv, completion.failed(FI_ECONNRESET));
+            }
+        }
+    }
+}

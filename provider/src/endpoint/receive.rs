@@ -1,0 +1,417 @@
+//! Receiving: posts, peeks, claims, cancels.
+
+use std::ffi::c_void;
+
+use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel, TagSel};
+
+use super::log::Entry;
+use super::tables::{Body, Buffers, Post};
+use super::{Common, Completion, Endpoint};
+use crate::bindings::{
+    FI_ADDR_UNSPEC, FI_CLAIM, FI_DISCARD, FI_ECANCELED, FI_EINVAL, FI_ENOENT, FI_ENOMSG, FI_MSG,
+    FI_MULTI_RECV, FI_PEEK, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED, IoVec,
+};
+use crate::matcher::{Asked, Carried, MsgKey, RecvKey, Rule, RuleError, Verdict, Wanted};
+use crate::wire::{Kind, PeerId, Record};
+
+/// A receive as the program asks for it.
+#[derive(Debug)]
+pub(crate) struct Receive<'a> {
+    pub(crate) iov: &'a [IoVec],
+    pub(crate) from: u64,
+    pub(crate) tagged: bool,
+    pub(crate) tag: u64,
+    pub(crate) ignore: u64,
+    pub(crate) context: *mut c_void,
+    pub(crate) flags: u64,
+    /// It gets a completion.
+    pub(crate) completes: bool,
+}
+
+impl Endpoint {
+    /// Posts a receive, peeks or claims, as the flags say. `Err`: a negative error number.
+    ///
+    /// # Safety
+    /// The buffers can be written until the receive completes.
+    pub(crate) unsafe fn receive(
+        &mut self,
+        common: &mut Common,
+        receive: &Receive<'_>,
+    ) -> Result<(), isize> {
+        let flags = receive.flags;
+        if flags & FI_CLAIM != 0 && flags & FI_PEEK == 0 {
+            return self.claim(common, receive);
+        }
+        let source = match receive.from {
+            FI_ADDR_UNSPEC => None,
+            from => Some(self.peer(common, from)?),
+        };
+        if flags & FI_PEEK != 0 {
+            self.peek(common, receive, source);
+            return Ok(());
+        }
+        let asked = match receive.tagged {
+            true => self.asked(common, receive.tag, receive.ignore, source),
+            false => anything(source),
+        };
+        let post = self.new_post(receive, source, asked);
+        let tagged = post.tagged;
+        let key = self.posts.insert(post);
+        self.posts_ever += 1;
+        if tagged {
+            self.post_to_matcher(common, key);
+        } else {
+            self.post_untagged(common, key);
+        }
+        Ok(())
+    }
+
+    fn new_post(&self, receive: &Receive<'_>, source: Option<PeerId>, asked: Asked) -> Post {
+        let buffers = Buffers::new(receive.iov);
+        Post {
+            context: receive.context,
+            capacity: buffers.length(),
+            buffers,
+            used: 0,
+            tagged: receive.tagged,
+            multi: !receive.tagged && receive.flags & FI_MULTI_RECV != 0,
+            completes: receive.completes,
+            source,
+            asked,
+            number: self.posts_ever,
+            waiting: true,
+            transfers: 0,
+        }
+    }
+
+    /// What bits and mask ask for by the rule. The rule may change for it.
+    fn asked(
+        &mut self,
+        common: &mut Common,
+        bits: u64,
+        ignore: u64,
+        source: Option<PeerId>,
+    ) -> Asked {
+        if !self.generic && self.rule.learns(ignore) {
+            self.rebuild(common, Some(Rule::taught(ignore)));
+        }
+        let wanted = match self.generic {
+            true => Err(RuleError::Mask),
+            false => self.rule.receive(bits, ignore),
+        };
+        if wanted.is_err() && !self.generic {
+            self.rebuild(common, None);
+        }
+        let wanted = wanted.unwrap_or(Wanted { comm: CommId(0), tag: TagSel::Any });
+        let selector = Selector { source: source_of(source), tag: wanted.tag };
+        Asked { bits, ignore, comm: wanted.comm, selector }
+    }
+
+    /// Gives a receive to the matcher; again, if the rule has changed since it was posted.
+    pub(super) fn post_to_matcher(&mut self, common: &mut Common, key: usize) {
+        let post = &self.posts[key];
+        let (bits, ignore, source) = (post.asked.bits, post.asked.ignore, post.source);
+        if self.asked_under_another_rule(key) {
+            let asked = self.asked(common, bits, ignore, source);
+            self.posts[key].asked = asked;
+        }
+        let asked = self.posts[key].asked;
+        self.matcher.post(RecvKey(key as u32), &asked);
+        self.asked = true;
+        self.posted_now += 1;
+        self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
+    }
+
+    fn asked_under_another_rule(&mut self, key: usize) -> bool {
+        let asked = &self.posts[key].asked;
+        let (bits, ignore, comm) = (asked.bits, asked.ignore, asked.comm);
+        !self.generic && self.rule.receive(bits, ignore).map(|wanted| wanted.comm) != Ok(comm)
+    }
+
+    /// Gives a message to the matcher.
+    pub(super) fn arrive_at_matcher(&mut self, common: &mut Common, key: usize) {
+        let bits = self.messages[key].carried.bits;
+        if !self.generic {
+            match self.rule.message(bits) {
+                Ok((comm, tag)) => {
+                    let envelope = &mut self.messages[key].carried.envelope;
+                    (envelope.comm, envelope.tag) = (comm, tag);
+                }
+                Err(_) => {
+                    // The rebuild takes this message along.
+                    return self.rebuild(common, None);
+                }
+            }
+        }
+        let carried = self.messages[key].carried;
+        self.matcher.arrive(MsgKey(key as u32), &carried);
+        self.asked = true;
+        self.unexpected_now += 1;
+    }
+
+    /// Lets the matcher decide, and does what it decided.
+    pub(super) fn settle(&mut self, common: &mut Common) -> Option<usize> {
+        if !self.asked {
+            return None;
+        }
+        self.asked = false;
+        let mut verdicts = std::mem::take(&mut self.verdicts);
+        self.matcher.settle(&mut verdicts);
+        let mut probed = None;
+        for verdict in verdicts.drain(..) {
+            match verdict {
+                Verdict::Matched { recv, msg, late } => {
+                    self.matched(common, recv.0 as usize, msg.0 as usize, late);
+                }
+                Verdict::Cancelled(recv) => self.cancelled(common, recv.0 as usize),
+                Verdict::TooLate(recv) => {
+                    self.log_cancel(recv.0 as usize, false);
+                }
+                Verdict::Probed { found } => probed = found.map(|msg| msg.0 as usize),
+                Verdict::Posted(recv) => self.log_posted(recv.0 as usize, None),
+                Verdict::Unexpected(msg) => self.log_arrived(msg.0 as usize, None),
+            }
+        }
+        self.verdicts = verdicts;
+        self.totals.unexpected_high = self.totals.unexpected_high.max(self.unexpected_now);
+        probed
+    }
+
+    fn matched(&mut self, common: &mut Common, recv: usize, msg: usize, late: bool) {
+        if self.log.is_some() {
+            let (recv_number, msg_number) = (self.posts[recv].number, self.messages[msg].number);
+            match late {
+                true => self.log_posted(recv, Some(msg_number)),
+                false => self.log_arrived(msg, Some(recv_number)),
+            }
+        }
+        self.posted_now -= 1;
+        self.unexpected_now -= 1;
+        self.totals.late += u64::from(late);
+        self.posts[recv].waiting = false;
+        let message = self.messages.remove(msg);
+        self.deliver(common, recv, message);
+    }
+
+    fn log_posted(&mut self, recv: usize, matched: Option<u64>) {
+        if let (Some(log), Some(post)) = (&mut self.log, self.posts.get(recv)) {
+            let (recv, asked, size) = (post.number, &post.asked, post.capacity);
+            log.write(Entry::Posted { recv, asked, size, matched });
+        }
+    }
+
+    fn log_arrived(&mut self, msg: usize, matched: Option<u64>) {
+        if let (Some(log), Some(message)) = (&mut self.log, self.messages.get(msg)) {
+            let (msg, carried, bytes) = (message.number, &message.carried, message.length);
+            log.write(Entry::Arrived { msg, carried, bytes, matched });
+        }
+    }
+
+    fn log_cancel(&mut self, recv: usize, cancelled: bool) {
+        if let (Some(log), Some(post)) = (&mut self.log, self.posts.get(recv)) {
+            log.write(Entry::Cancel { recv: post.number, cancelled });
+        }
+    }
+
+    fn cancelled(&mut self, common: &mut Common, recv: usize) {
+        self.log_cancel(recv, true);
+        self.posted_now -= 1;
+        self.end_cancelled(common, recv);
+    }
+
+    fn end_cancelled(&mut self, common: &mut Common, recv: usize) {
+        let post = self.posts.remove(recv);
+        let kind = if post.tagged { FI_TAGGED } else { FI_MSG };
+        let mut completion = Completion::new(post.context, FI_RECV | kind).failed(FI_ECANCELED);
+        completion.entry.tag = post.asked.bits;
+        self.totals.cancels += 1;
+        self.received(common, completion, true);
+    }
+
+    /// Cancels the receive with this context.
+    pub(crate) fn cancel(&mut self, common: &mut Common, context: *mut c_void) -> Result<(), isize> {
+        self.settle(common);
+        let oldest = self
+            .posts
+            .iter()
+            .filter(|(_, post)| post.waiting && post.context == context)
+            .min_by_key(|(_, post)| post.number);
+        let Some((key, post)) = oldest else { return Err(-(FI_ENOENT as isize)) };
+        if post.tagged {
+            self.matcher.cancel(RecvKey(key as u32));
+            self.asked = true;
+            self.settle(common);
+        } else if post.transfers == 0 {
+            self.untagged_posts.retain(|&other| other != key);
+            self.end_cancelled(common, key);
+        }
+        Ok(())
+    }
+
+    /// Looks for an unexpected message. The answer is a completion.
+    fn peek(&mut self, common: &mut Common, receive: &Receive<'_>, source: Option<PeerId>) {
+        self.totals.peeks += 1;
+        self.progress(common);
+        let take = receive.flags & (FI_CLAIM | FI_DISCARD) != 0;
+        let found = if receive.tagged {
+            self.peek_tagged(common, receive, source, take)
+        } else {
+            let at = self.untagged_messages.iter().position(|&key| {
+                source.is_none_or(|source| self.messages[key].peer == source)
+            });
+            match at {
+                Some(at) if take => self.untagged_messages.remove(at),
+                at => at.map(|at| self.untagged_messages[at]),
+            }
+        };
+        let kind = if receive.tagged { FI_TAGGED } else { FI_MSG };
+        let mut completion = Completion::new(receive.context, FI_RECV | kind);
+        let Some(key) = found else {
+            self.totals.empty_peeks += 1;
+            completion.entry.tag = receive.tag;
+            return self.received(common, completion.failed(FI_ENOMSG), true);
+        };
+        let message = &self.messages[key];
+        completion.entry.len = message.length;
+        completion.entry.tag = message.carried.bits;
+        if let Some(data) = message.data {
+            completion.entry.data = data;
+            completion.entry.flags |= FI_REMOTE_CQ_DATA;
+        }
+        completion.from = self.row(common, message.peer);
+        if receive.flags & FI_CLAIM != 0 {
+            self.messages[key].waiting = false;
+            self.claimed.insert(receive.context as usize, key);
+        } else if receive.flags & FI_DISCARD != 0 {
+            self.discard(key);
+        }
+        self.received(common, completion, true);
+    }
+
+    fn peek_tagged(
+        &mut self,
+        common: &mut Common,
+        receive: &Receive<'_>,
+        source: Option<PeerId>,
+        take: bool,
+    ) -> Option<usize> {
+        if self.unexpected_now == 0 {
+            // By far the commonest: programs poll.
+            return None;
+        }
+        let asked = self.asked(common, receive.tag, receive.ignore, source);
+        self.matcher.probe(&asked, take);
+        self.asked = true;
+        let found = self.settle(common);
+        if let Some(log) = &mut self.log {
+            let found = found.map(|key| self.messages[key].number);
+            log.write(Entry::Probe { asked: &asked, take, found });
+        }
+        if take && found.is_some() {
+            self.unexpected_now -= 1;
+        }
+        found
+    }
+
+    /// Receives or drops a message that was peeked at and claimed.
+    fn claim(&mut self, common: &mut Common, receive: &Receive<'_>) -> Result<(), isize> {
+        let key = self
+            .claimed
+            .remove(&(receive.context as usize))
+            .ok_or(-(FI_EINVAL as isize))?;
+        if receive.flags & FI_DISCARD != 0 {
+            let message = &self.messages[key];
+            let kind = if receive.tagged { FI_TAGGED } else { FI_MSG };
+            let mut completion = Completion::new(receive.context, FI_RECV | kind);
+            completion.entry.tag = message.carried.bits;
+            self.discard(key);
+            self.received(common, completion, receive.completes);
+            return Ok(());
+        }
+        let message = self.messages.remove(key);
+        let post = self.new_post(receive, None, anything(None));
+        let recv = self.posts.insert(Post { waiting: false, multi: false, ..post });
+        self.posts_ever += 1;
+        self.deliver(common, recv, message);
+        Ok(())
+    }
+
+    /// Drops a message that is in no queue any more.
+    fn discard(&mut self, key: usize) {
+        let message = self.messages.remove(key);
+        if let Some(cookie) = message.cookie {
+            self.tell(message.connection, Record { cookie, ..Record::new(Kind::Fin) });
+        }
+    }
+
+    /// An untagged receive: takes what waits for it, or waits itself.
+    fn post_untagged(&mut self, common: &mut Common, key: usize) {
+        let source = self.posts[key].source;
+        while let Some(at) = self
+            .untagged_messages
+            .iter()
+            .position(|&message| source.is_none_or(|source| self.messages[message].peer == source))
+        {
+            let Some(message) = self.untagged_messages.remove(at) else { break };
+            let multi = self.posts[key].multi;
+            self.posts[key].waiting = multi;
+            let message = self.messages.remove(message);
+            self.deliver(common, key, message);
+            if !self.posts.get(key).is_some_and(|post| post.waiting) {
+                return;
+            }
+        }
+        self.untagged_posts.push_back(key);
+    }
+
+    /// An untagged message: goes to the oldest receive that accepts it, or waits.
+    pub(super) fn arrive_untagged(&mut self, common: &mut Common, key: usize) {
+        self.totals.untagged += 1;
+        let peer = self.messages[key].peer;
+        let at = self
+            .untagged_posts
+            .iter()
+            .position(|&post| self.posts[post].source.is_none_or(|source| source == peer));
+        let Some(at) = at else { return self.untagged_messages.push_back(key) };
+        let recv = self.untagged_posts[at];
+        let message = self.messages.remove(key);
+        let multi = self.posts[recv].multi;
+        self.posts[recv].waiting = multi;
+        self.deliver(common, recv, message);
+        if !self.posts.get(recv).is_some_and(|post| post.waiting) {
+            self.untagged_posts.remove(at);
+        }
+    }
+
+    /// Copies the messages of this round that nobody received out of the links' memory.
+    pub(super) fn hold_batch(&mut self) {
+        for key in self.batch.drain(..) {
+            if let Some(message) = self.messages.get_mut(key)
+                && matches!(message.body, Body::InLink(_))
+            {
+                message.hold();
+            }
+        }
+    }
+}
+
+fn source_of(source: Option<PeerId>) -> SourceSel {
+    source.map_or(SourceSel::Any, |peer| SourceSel::Rank(rank_of(peer)))
+}
+
+/// A peer's number as a rank. There are never so many that it is none.
+pub(super) fn rank_of(peer: PeerId) -> Rank {
+    Rank::new(peer.0).unwrap_or_default()
+}
+
+/// What an untagged receive or a claim asks for; matching does not look at it.
+fn anything(source: Option<PeerId>) -> Asked {
+    let selector = Selector { source: source_of(source), tag: TagSel::Any };
+    Asked { bits: 0, ignore: u64::MAX, comm: CommId(0), selector }
+}
+
+/// What a message carries before the rule is asked.
+pub(super) fn carried(bits: u64, peer: PeerId) -> Carried {
+    let envelope = dpamatch_vocabulary::Envelope { source: rank_of(peer), ..Default::default() };
+    Carried { bits, envelope }
+}

@@ -1,0 +1,217 @@
+//! Sending: short messages at once, long ones by an announcement after which the receiver fetches
+//! the data.
+
+use std::ffi::c_void;
+
+use super::tables::{Buffers, Sending};
+use super::{Common, Completion, Connection, Endpoint};
+use crate::bindings::{
+    FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EHOSTUNREACH, FI_EINVAL, FI_EMSGSIZE,
+    FI_EOPBADSTATE, FI_INJECT, FI_MSG, FI_SEND, FI_TAGGED, IoVec,
+};
+use crate::wire::{EAGER_MAX, INLINE, Kind, Link, PeerId, Record, connect, flag, gather};
+
+/// A send as the program asks for it.
+#[derive(Debug)]
+pub(crate) struct SendRequest<'a> {
+    pub(crate) iov: &'a [IoVec],
+    pub(crate) to: u64,
+    /// `None`: not tagged.
+    pub(crate) tag: Option<u64>,
+    pub(crate) data: Option<u64>,
+    pub(crate) context: *mut c_void,
+    pub(crate) flags: u64,
+    /// It gets a completion.
+    pub(crate) completes: bool,
+}
+
+impl Endpoint {
+    /// Sends. `Err`: a negative error number for the program.
+    ///
+    /// # Safety
+    /// The buffers can be read until the send completes; with `FI_INJECT`, until this returns.
+    pub(crate) unsafe fn send(
+        &mut self,
+        common: &mut Common,
+        send: &SendRequest<'_>,
+    ) -> Result<(), isize> {
+        let peer = self.peer(common, send.to)?;
+        let connection = self.route(common, peer)?;
+        let length: usize = send.iov.iter().map(|part| part.iov_len).sum();
+        let flags = FI_SEND | if send.tag.is_some() { FI_TAGGED } else { FI_MSG };
+        let mut record = Record {
+            tag: send.tag.unwrap_or(0),
+            data: send.data.unwrap_or(0),
+            flags: if send.tag.is_some() { flag::TAGGED } else { 0 }
+                | if send.data.is_some() { flag::DATA } else { 0 },
+            ..Record::new(Kind::Eager)
+        };
+        let eager = length <= EAGER_MAX;
+        let waits = send.completes && send.flags & FI_DELIVERY_COMPLETE != 0;
+        let mut copy = None;
+        let mut sending = None;
+        if eager {
+            record.bytes = length as u32;
+            if length <= INLINE {
+                // SAFETY: the body has room for `INLINE` bytes, the list holds `length`.
+                unsafe { gather(send.iov, 0, record.body.as_mut_ptr().cast(), length) };
+            }
+        } else {
+            if send.flags & FI_INJECT != 0 {
+                return Err(-(FI_EMSGSIZE as isize));
+            }
+            record.kind = Kind::Rendezvous;
+            let address = match send.iov {
+                [one] => one.iov_base as u64,
+                many => {
+                    let bytes = copy.insert(gathered(many, length));
+                    bytes.as_ptr() as u64
+                }
+            };
+            record.body = [length as u64, address, 0];
+        }
+        if !eager || waits {
+            let buffers = match &copy {
+                None => Buffers::new(send.iov),
+                Some(bytes) => Buffers::One(IoVec {
+                    iov_base: bytes.as_ptr().cast_mut().cast(),
+                    iov_len: length,
+                }),
+            };
+            let entry = Sending {
+                connection,
+                context: send.context,
+                flags,
+                completes: send.completes,
+                buffers,
+                _copy: copy,
+                length,
+            };
+            let key = self.sendings.insert(entry);
+            sending = Some(key);
+            record.flags |= flag::ACK;
+            record.cookie = key as u64;
+        }
+        // SAFETY: the list holds `length` bytes, and no more than that are outside the head.
+        let put = unsafe { self.put(connection, record, send.iov) };
+        if let Err(error) = put {
+            if let Some(key) = sending {
+                self.sendings.remove(key);
+            }
+            return Err(error);
+        }
+        self.totals.sent += 1;
+        self.totals.sent_bytes += length as u64;
+        self.totals.rendezvous += u64::from(!eager);
+        if sending.is_none() {
+            self.sent(common, Completion::new(send.context, flags), send.completes);
+        }
+        Ok(())
+    }
+
+    /// Counts a send that is over, and tells it if the program wants to know.
+    pub(super) fn sent(&self, common: &mut Common, completion: Completion, tell: bool) {
+        if let Some(counter) = self.tx.counter.and_then(|counter| common.counters.get_mut(counter))
+        {
+            counter.value += u64::from(completion.err == 0);
+            counter.errors += u64::from(completion.err != 0);
+        }
+        let queue = self.tx.queue.and_then(|queue| common.queues.get_mut(queue));
+        if let (true, Some(queue)) = (tell || completion.err != 0, queue) {
+            queue.ready.push_back(completion);
+        }
+    }
+
+    pub(super) fn peer(&self, common: &Common, to: u64) -> Result<PeerId, isize> {
+        let vector = self.vector.and_then(|vector| common.vectors.get(vector));
+        vector.and_then(|vector| vector.peer(to)).ok_or(-(FI_EINVAL as isize))
+    }
+
+    /// The connection to send to this peer over; a new one if there is none.
+    pub(super) fn route(&mut self, common: &mut Common, peer: PeerId) -> Result<usize, isize> {
+        if let Some(&connection) = self.routes.get(&peer) {
+            return Ok(connection);
+        }
+        if self.listener.is_none() {
+            return Err(-(FI_EOPBADSTATE as isize));
+        }
+        let to = *common.peers.address(peer);
+        match connect(&self.address, &to, common.options.ring_lines) {
+            Ok(link) => Ok(self.add_connection(peer, link)),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Err(-(FI_EAGAIN as isize)),
+            Err(error) => {
+                crate::report(&format!("cannot reach peer {:032x}: {error}", to.identity));
+                Err(-(FI_EHOSTUNREACH as isize))
+            }
+        }
+    }
+
+    pub(super) fn add_connection(&mut self, peer: PeerId, link: Link) -> usize {
+        let index = self.connections.len();
+        self.watch(link.socket(), super::progress::Watched::Connection(index));
+        self.connections.push(Connection {
+            peer,
+            link: Some(link),
+            outbox: std::collections::VecDeque::new(),
+        });
+        self.routes.entry(peer).or_insert(index);
+        index
+    }
+
+    /// Puts a record with the beginning of a list as its payload.
+    ///
+    /// # Safety
+    /// The list can be read and holds the record's payload.
+    pub(super) unsafe fn put(
+        &mut self,
+        connection: usize,
+        record: Record,
+        iov: &[IoVec],
+    ) -> Result<(), isize> {
+        let over = -(FI_ECONNRESET as isize);
+        let Some(Connection { link: Some(link), outbox, .. }) =
+            self.connections.get_mut(connection)
+        else {
+            return Err(over);
+        };
+        if !outbox.is_empty() {
+            return Err(-(FI_EAGAIN as isize));
+        }
+        // SAFETY: the caller's promise.
+        match unsafe { link.put(record, iov, 0) } {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(-(FI_EAGAIN as isize)),
+            // What the peer sent before is still read; progress ends the connection.
+            Err(_) => Err(over),
+        }
+    }
+
+    /// Puts a record without payload; if there is no room, later.
+    pub(super) fn tell(&mut self, connection: usize, record: Record) {
+        // SAFETY: no payload.
+        let put = unsafe { self.put(connection, record, &[]) };
+        if put == Err(-(FI_EAGAIN as isize)) {
+            self.connections[connection].outbox.push_back(record);
+        }
+    }
+
+    pub(super) fn flush_outbox(&mut self, connection: usize) {
+        let Connection { link, outbox, .. } = &mut self.connections[connection];
+        while let (Some(link), Some(&record)) = (link.as_mut(), outbox.front()) {
+            // SAFETY: no payload.
+            match unsafe { link.put(record, &[], 0) } {
+                Ok(true) => drop(outbox.pop_front()),
+                Ok(false) => return,
+                Err(_) => return outbox.clear(),
+            }
+        }
+    }
+}
+
+/// A copy of all bytes of the list.
+fn gathered(iov: &[IoVec], length: usize) -> Box<[u8]> {
+    let mut bytes = vec![0; length];
+    // SAFETY: the vector has `length` bytes, and so has the list.
+    unsafe { gather(iov, 0, bytes.as_mut_ptr(), length) };
+    bytes.into()
+}

@@ -1,0 +1,58 @@
+//! What an endpoint did, as one JSON object in a file.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::{Common, Endpoint};
+
+impl Endpoint {
+    /// Ends the log and writes the statistics, if they are wanted.
+    pub(super) fn write_out(&mut self, common: &Common) {
+        self.end_log();
+        let Some(folder) = &common.options.stats else { return };
+        if let Err(error) = self.write_stats(common, folder) {
+            crate::report(&format!("no statistics in {}: {error}", folder.display()));
+        }
+    }
+
+    fn write_stats(&self, common: &Common, folder: &Path) -> std::io::Result<()> {
+        let name = super::log::file_name(&self.address);
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join(format!("{name}.json")), self.stats(common))
+    }
+
+    fn stats(&self, common: &Common) -> String {
+        let totals = &self.totals;
+        let numbers = [
+            ("peers", self.connections.len() as u64),
+            ("sent", totals.sent),
+            ("sent_bytes", totals.sent_bytes),
+            ("sent_rendezvous", totals.rendezvous),
+            ("received", totals.received),
+            ("received_bytes", totals.received_bytes),
+            ("received_untagged", totals.untagged),
+            ("received_late", totals.late),
+            ("transfers_in_pieces", totals.pulled),
+            ("peeks", totals.peeks),
+            ("peeks_empty", totals.empty_peeks),
+            ("cancels", totals.cancels),
+            ("posted_high", totals.posted_high),
+            ("unexpected_high", totals.unexpected_high),
+            ("peers_refused", totals.refused_peers),
+            ("peers_lost", totals.lost_peers),
+            ("rule_changes", totals.rebuilds),
+            ("compares_all_bits", totals.generic),
+            ("communicators", self.rule.contexts().1.len() as u64),
+        ];
+        let engine = common.options.engine.map_or("optimistic", |entry| entry.name);
+        let mut text = format!("{{\n  \"engine\": \"{engine}\"");
+        let mut line = |name: &str, value: u64| {
+            let _ = write!(text, ",\n  \"{name}\": {value}");
+        };
+        numbers.into_iter().for_each(|(name, value)| line(name, value));
+        for counter in self.matcher.counters() {
+            line(&format!("matcher_{}", counter.name), counter.value);
+        }
+        text + "\n}\n"
+    }
+}

@@ -1,0 +1,197 @@
+//! What an endpoint keeps of receives, messages and sends until they end.
+
+use std::ffi::c_void;
+
+use crate::bindings::IoVec;
+use crate::matcher::{Asked, Carried};
+use crate::wire::{Bytes, PeerId, Record, scatter};
+
+/// The buffers of an operation.
+#[derive(Debug, Clone)]
+pub(super) enum Buffers {
+    One(IoVec),
+    Many(Box<[IoVec]>),
+}
+
+impl Buffers {
+    pub(super) fn new(iov: &[IoVec]) -> Self {
+        match iov {
+            [one] => Self::One(*one),
+            many => Self::Many(many.into()),
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[IoVec] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Many(many) => many,
+        }
+    }
+
+    /// Bytes of all together.
+    pub(super) fn length(&self) -> usize {
+        self.as_slice().iter().map(|part| part.iov_len).sum()
+    }
+
+    /// The address `skip` bytes into the first.
+    pub(super) fn address(&self, skip: usize) -> *mut c_void {
+        let first = self.as_slice().first().map_or(std::ptr::null_mut(), |part| part.iov_base);
+        first.cast::<u8>().wrapping_add(skip).cast()
+    }
+}
+
+/// A posted receive.
+#[derive(Debug)]
+pub(super) struct Post {
+    pub(super) context: *mut c_void,
+    pub(super) buffers: Buffers,
+    pub(super) capacity: usize,
+    /// Bytes that messages have taken (multi-receive).
+    pub(super) used: usize,
+    pub(super) tagged: bool,
+    pub(super) multi: bool,
+    pub(super) completes: bool,
+    pub(super) source: Option<PeerId>,
+    pub(super) asked: Asked,
+    /// How many receives were posted before it.
+    pub(super) number: u64,
+    /// Stands in a posted queue.
+    pub(super) waiting: bool,
+    /// Transfers into it that are under way.
+    pub(super) transfers: u32,
+}
+
+// SAFETY: addresses of the program's buffers, which it lends until the receive completes, to
+// whichever thread makes progress.
+unsafe impl Send for Post {}
+
+/// Where a message's data are.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// Here.
+    Inline([u64; 3]),
+    /// In the link's memory, until the round of progress that read it ends.
+    InLink(Bytes),
+    /// Copied out of it.
+    Held(Box<[u8]>),
+    /// In the sender's memory.
+    Remote { address: u64 },
+}
+
+/// A message that came and was not delivered.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    pub(super) connection: usize,
+    pub(super) peer: PeerId,
+    pub(super) tagged: bool,
+    pub(super) carried: Carried,
+    pub(super) data: Option<u64>,
+    pub(super) length: usize,
+    pub(super) body: Body,
+    /// The sender's name for it, if it waits to hear.
+    pub(super) cookie: Option<u64>,
+    /// How many messages came before it.
+    pub(super) number: u64,
+    /// Stands in an unexpected queue.
+    pub(super) waiting: bool,
+}
+
+// SAFETY: as for `Post`; what lies in a link is used under the same lock as the link.
+unsafe impl Send for Arrived {}
+
+impl Arrived {
+    /// Copies the first `length` bytes into the list, from `skip` bytes on.
+    ///
+    /// # Safety
+    /// The list's buffers can be written and hold `skip + length` bytes; `length` is no more than
+    /// the message's, and the message is not remote.
+    pub(super) unsafe fn copy_to(&self, iov: &[IoVec], skip: usize, length: usize) {
+        let start = match &self.body {
+            Body::Inline(words) => words.as_ptr().cast(),
+            Body::InLink(bytes) => bytes.start,
+            Body::Held(bytes) => bytes.as_ptr(),
+            Body::Remote { .. } => return,
+        };
+        // SAFETY: each of them holds the message's whole length (`arrive`), and the caller vouches
+        // for the rest.
+        unsafe { scatter(iov, skip, start, length) };
+    }
+
+    /// Takes the data out of the link's memory.
+    pub(super) fn hold(&mut self) {
+        if let Body::InLink(bytes) = &self.body {
+            // SAFETY: the link keeps them until it is told that they were used, which is later.
+            let bytes = unsafe { std::slice::from_raw_parts(bytes.start, bytes.length) };
+            self.body = Body::Held(bytes.into());
+        }
+    }
+}
+
+/// A send, write or read whose end the peer tells.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) connection: usize,
+    pub(super) context: *mut c_void,
+    /// Flags of its completion.
+    pub(super) flags: u64,
+    pub(super) completes: bool,
+    pub(super) buffers: Buffers,
+    /// The data, where the program's buffers may not be used.
+    pub(super) _copy: Option<Box<[u8]>>,
+    pub(super) length: usize,
+}
+
+// SAFETY: as for `Post`.
+unsafe impl Send for Sending {}
+
+/// Data on their way in, in pieces.
+#[derive(Debug)]
+pub(super) struct Transfer {
+    pub(super) connection: usize,
+    /// The sender's name for it.
+    pub(super) cookie: u64,
+    pub(super) wanted: usize,
+    pub(super) got: usize,
+    pub(super) target: Target,
+}
+
+/// Where the pieces go.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// Into a receive, from this offset on.
+    Receive { recv: usize, at: usize, receipt: Receipt },
+    /// Into memory that a peer writes.
+    Region { key: u64, address: u64, record: Record },
+    /// Into the buffers of a read of this side.
+    Read { sending: usize },
+}
+
+/// What a receive's completion tells of the message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Receipt {
+    pub(super) peer: PeerId,
+    pub(super) tag: u64,
+    pub(super) data: Option<u64>,
+    /// Bytes that were sent.
+    pub(super) length: usize,
+}
+
+/// Data on their way out, in pieces.
+#[derive(Debug)]
+pub(super) struct Push {
+    pub(super) connection: usize,
+    /// The receiver's name for it.
+    pub(super) token: u64,
+    pub(super) source: Source,
+    pub(super) sent: usize,
+    pub(super) length: usize,
+}
+
+/// Where the pieces come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// The buffers of a send of this side.
+    Sending { sending: usize },
+    /// Registered memory that a peer reads.
+    Region { key: u64, address: u64, cookie: u64 },
+}

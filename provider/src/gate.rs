@@ -1,0 +1,39 @@
+//! One thread at a time in a domain.
+
+use std::cell::UnsafeCell;
+use std::sync::Mutex;
+
+use crate::endpoint::State;
+
+/// A domain's state behind a lock, or without one where the program has promised to come with one
+/// thread at a time (`FI_THREAD_DOMAIN`).
+#[derive(Debug)]
+pub(crate) struct Gate {
+    lock: Option<Mutex<()>>,
+    state: UnsafeCell<State>,
+}
+
+// SAFETY: the state is reached through `enter` alone, which one thread at a time runs: by the lock,
+// or by the program's promise. The state itself may move between threads.
+unsafe impl Sync for Gate {}
+
+impl Gate {
+    /// `promised`: the program comes with one thread at a time.
+    pub(crate) fn new(state: State, promised: bool) -> Self {
+        Self { lock: (!promised).then(|| Mutex::new(())), state: UnsafeCell::new(state) }
+    }
+
+    /// Runs `inside`, which must not enter again.
+    #[inline]
+    pub(crate) fn enter<R>(&self, inside: impl FnOnce(&mut State) -> R) -> R {
+        // A panic inside has ended the process: nothing is poisoned.
+        let _held = self.lock.as_ref().map(|lock| lock.lock());
+        // SAFETY: no other thread is inside, see above, and nothing inside enters again.
+        inside(unsafe { &mut *self.state.get() })
+    }
+}
+
+const _: () = {
+    const fn movable<T: Send>() {}
+    movable::<State>();
+};

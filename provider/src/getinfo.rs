@@ -1,0 +1,224 @@
+//! What the provider offers, and whether that is what a program asks for.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use crate::bindings::*;
+use crate::core_library::c_copy;
+use crate::wire::EAGER_MAX;
+use crate::{NAME, provider};
+
+/// Everything that the provider can do.
+const CAPS: u64 = FI_TAGGED
+    | FI_MSG
+    | FI_RMA
+    | FI_SEND
+    | FI_RECV
+    | FI_READ
+    | FI_WRITE
+    | FI_REMOTE_READ
+    | FI_REMOTE_WRITE
+    | FI_MULTI_RECV
+    | FI_DIRECTED_RECV
+    | FI_SOURCE
+    | FI_LOCAL_COMM
+    | FI_REMOTE_COMM;
+const MESSAGES: u64 = FI_TAGGED | FI_MSG;
+const MR_MODE: c_int = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+/// Most buffers of one operation.
+pub(crate) const IOV_MAX: usize = 8;
+const COUNT: usize = 256;
+/// 32 bits of tag and 32 above: programs that look for fields in it find single bits.
+const TAG_FORMAT: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+/// Of the numbers that are no other provider's.
+const PROTOCOL: u32 = 0x8000_4450;
+
+/// What of the hints this provider cannot do; `None`: all is well.
+///
+/// # Safety
+/// The hints' pointers are null or what libfabric says they are.
+unsafe fn refusal(hints: &Info) -> Option<&'static str> {
+    let sas_only = |order: u64| order & !FI_ORDER_SAS == 0;
+    if hints.caps & !CAPS != 0 {
+        return Some("capabilities");
+    }
+    if hints.addr_format != FI_FORMAT_UNSPEC {
+        return Some("address format");
+    }
+    // SAFETY: the caller's promise.
+    let (tx, rx, ep, domain, fabric) = unsafe {
+        (
+            hints.tx_attr.as_ref(),
+            hints.rx_attr.as_ref(),
+            hints.ep_attr.as_ref(),
+            hints.domain_attr.as_ref(),
+            hints.fabric_attr.as_ref(),
+        )
+    };
+    if let Some(ep) = ep {
+        if ep.kind != FI_EP_UNSPEC && ep.kind != FI_EP_RDM {
+            return Some("endpoint type");
+        }
+        if ep.auth_key_size != 0 && !ep.auth_key.is_null() {
+            return Some("authorization key");
+        }
+        if ep.protocol != 0 && ep.protocol != PROTOCOL {
+            return Some("protocol");
+        }
+    }
+    if let Some(tx) = tx
+        && (!sas_only(tx.msg_order)
+            || tx.comp_order != 0
+            || tx.inject_size > EAGER_MAX
+            || tx.iov_limit > IOV_MAX
+            || tx.op_flags & FI_COMMIT_COMPLETE != 0)
+    {
+        return Some("transmit attributes");
+    }
+    if let Some(rx) = rx
+        && (!sas_only(rx.msg_order) || rx.comp_order != 0 || rx.iov_limit > IOV_MAX)
+    {
+        return Some("receive attributes");
+    }
+    if let Some(domain) = domain {
+        if domain.cq_data_size > 8 || domain.mr_key_size > 8 {
+            return Some("sizes of the domain");
+        }
+        // SAFETY: the caller's promise.
+        if !unsafe { is_name(domain.name) } {
+            return Some("domain name");
+        }
+    }
+    if let Some(fabric) = fabric {
+        // SAFETY: the caller's promise.
+        if !unsafe { is_name(fabric.name) } {
+            return Some("fabric name");
+        }
+    }
+    None
+}
+
+/// # Safety
+/// Null or a string.
+unsafe fn is_name(name: *const c_char) -> bool {
+    // SAFETY: the caller's promise.
+    name.is_null() || unsafe { CStr::from_ptr(name) } == NAME
+}
+
+/// `fi_getinfo` of this provider.
+pub(crate) unsafe extern "C" fn getinfo(
+    _version: u32,
+    _node: *const c_char,
+    _service: *const c_char,
+    _flags: u64,
+    hints: *const Info,
+    out: *mut *mut Info,
+) -> c_int {
+    // SAFETY: null, or what the program asks for.
+    let hints = unsafe { hints.as_ref() };
+    // SAFETY: hints come from libfabric.
+    if let Some(_cause) = hints.and_then(|hints| unsafe { refusal(hints) }) {
+        return -FI_ENODATA;
+    }
+    // SAFETY: as above.
+    let domain_hints = hints.and_then(|hints| unsafe { hints.domain_attr.as_ref() });
+    let Some(core) = provider().core else { return -FI_ENODATA };
+    let info = core.new_info();
+    // SAFETY: a new `fi_info` with all its attributes, or null.
+    let Some(all) = (unsafe { info.as_mut() }) else { return -FI_ENOMEM };
+    // SAFETY: as above.
+    let attributes = unsafe {
+        (
+            all.tx_attr.as_mut(),
+            all.rx_attr.as_mut(),
+            all.ep_attr.as_mut(),
+            all.domain_attr.as_mut(),
+            all.fabric_attr.as_mut(),
+        )
+    };
+    let (Some(tx), Some(rx), Some(ep), Some(domain), Some(fabric)) = attributes else {
+        // SAFETY: made above.
+        unsafe { core.free_info(info) };
+        return -FI_ENOMEM;
+    };
+    let caps = caps(hints.map_or(0, |hints| hints.caps));
+    // Memory is named by addresses and keys of ours, unless the program wants to choose.
+    let asked = domain_hints.map(|hints| hints.mr_mode);
+    let mr_mode = match asked {
+        _ if caps & FI_RMA == 0 => 0,
+        None | Some(FI_MR_BASIC) => MR_MODE,
+        Some(asked) => MR_MODE & asked,
+    };
+
+    all.caps = caps;
+    all.mode = 0;
+    all.addr_format = FI_FORMAT_UNSPEC;
+
+    tx.caps = caps;
+    tx.msg_order = FI_ORDER_SAS;
+    tx.inject_size = EAGER_MAX;
+    tx.size = 1024;
+    tx.iov_limit = IOV_MAX;
+    tx.rma_iov_limit = 1;
+    rx.caps = caps;
+    rx.msg_order = FI_ORDER_SAS;
+    rx.size = 1024;
+    rx.iov_limit = IOV_MAX;
+    if let Some(hints) = hints {
+        // SAFETY: as above.
+        unsafe {
+            tx.op_flags = hints.tx_attr.as_ref().map_or(0, |hints| hints.op_flags);
+            rx.op_flags = hints.rx_attr.as_ref().map_or(0, |hints| hints.op_flags);
+        }
+    }
+
+    ep.kind = FI_EP_RDM;
+    ep.protocol = PROTOCOL;
+    ep.protocol_version = 1;
+    ep.max_msg_size = isize::MAX as usize;
+    ep.mem_tag_format = TAG_FORMAT;
+    ep.tx_ctx_cnt = 1;
+    ep.rx_ctx_cnt = 1;
+
+    let threading = domain_hints.map_or(FI_THREAD_UNSPEC, |hints| hints.threading);
+    let av_type = domain_hints.map_or(FI_AV_UNSPEC, |hints| hints.av_type);
+    domain.name = c_copy(NAME);
+    domain.threading =
+        if threading == FI_THREAD_UNSPEC { FI_THREAD_SAFE } else { threading };
+    domain.control_progress = FI_PROGRESS_MANUAL;
+    domain.data_progress = FI_PROGRESS_MANUAL;
+    domain.resource_mgmt = FI_RM_ENABLED;
+    domain.av_type = av_type;
+    domain.mr_mode = mr_mode;
+    domain.mr_key_size = 8;
+    domain.cq_data_size = 8;
+    domain.cq_cnt = COUNT;
+    domain.ep_cnt = COUNT;
+    domain.tx_ctx_cnt = COUNT;
+    domain.rx_ctx_cnt = COUNT;
+    domain.max_ep_tx_ctx = 1;
+    domain.max_ep_rx_ctx = 1;
+    domain.cntr_cnt = COUNT;
+    domain.mr_iov_limit = 1;
+    domain.mr_cnt = 1 << 16;
+    domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+
+    fabric.name = c_copy(NAME);
+    // SAFETY: the caller's place for the result.
+    unsafe { *out = info };
+    0
+}
+
+/// What a program gets that asks for these: they, what belongs to them, and what costs nothing.
+fn caps(asked: u64) -> u64 {
+    if asked == 0 {
+        return CAPS;
+    }
+    let mut caps = asked | FI_LOCAL_COMM | FI_REMOTE_COMM;
+    if caps & MESSAGES != 0 && caps & (FI_SEND | FI_RECV) == 0 {
+        caps |= FI_SEND | FI_RECV;
+    }
+    if caps & FI_RMA != 0 && caps & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE) == 0 {
+        caps |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    }
+    caps
+}

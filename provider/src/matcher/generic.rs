@@ -1,0 +1,88 @@
+//! Two lists that compare all 64 bits under any mask, for programs whose masks the rule cannot tell.
+
+use std::collections::VecDeque;
+
+use dpamatch::engine::Counter;
+use dpamatch_vocabulary::SourceSel;
+
+use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
+
+/// The lists.
+#[derive(Debug, Default)]
+pub(crate) struct Generic {
+    posted: VecDeque<(RecvKey, Asked)>,
+    unexpected: VecDeque<(MsgKey, Carried)>,
+    verdicts: Vec<Verdict>,
+    compares: u64,
+}
+
+fn fits(asked: &Asked, carried: &Carried) -> bool {
+    let source = match asked.selector.source {
+        SourceSel::Any => true,
+        SourceSel::Rank(rank) => rank == carried.envelope.source,
+    };
+    source && (asked.bits ^ carried.bits) & !asked.ignore == 0
+}
+
+impl Generic {
+    fn find(&mut self, asked: &Asked) -> Option<usize> {
+        let compares = &mut self.compares;
+        self.unexpected.iter().position(|(_, carried)| {
+            *compares += 1;
+            fits(asked, carried)
+        })
+    }
+}
+
+impl Matcher for Generic {
+    fn post(&mut self, recv: RecvKey, asked: &Asked) {
+        let found = self.find(asked).and_then(|at| self.unexpected.remove(at));
+        self.verdicts.push(match found {
+            Some((msg, _)) => Verdict::Matched { recv, msg, late: true },
+            None => {
+                self.posted.push_back((recv, *asked));
+                Verdict::Posted(recv)
+            }
+        });
+    }
+
+    fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
+        let compares = &mut self.compares;
+        let found = self.posted.iter().position(|(_, asked)| {
+            *compares += 1;
+            fits(asked, carried)
+        });
+        self.verdicts.push(match found.and_then(|at| self.posted.remove(at)) {
+            Some((recv, _)) => Verdict::Matched { recv, msg, late: false },
+            None => {
+                self.unexpected.push_back((msg, *carried));
+                Verdict::Unexpected(msg)
+            }
+        });
+    }
+
+    fn cancel(&mut self, recv: RecvKey) {
+        let found = self.posted.iter().position(|&(posted, _)| posted == recv);
+        self.verdicts.push(match found.and_then(|at| self.posted.remove(at)) {
+            Some(_) => Verdict::Cancelled(recv),
+            None => Verdict::TooLate(recv),
+        });
+    }
+
+    fn probe(&mut self, asked: &Asked, take: bool) {
+        let at = self.find(asked);
+        let found = at.and_then(|at| self.unexpected.get(at)).map(|&(msg, _)| msg);
+        if take && let Some(at) = at {
+            self.unexpected.remove(at);
+        }
+        self.verdicts.push(Verdict::Probed { found });
+    }
+
+    fn settle(&mut self, sink: &mut Vec<Verdict>) {
+        sink.append(&mut self.verdicts);
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        vec![Counter::new("generic_compares", self.compares)]
+    }
+}

@@ -1,0 +1,80 @@
+//! Who matches: the emulated NIC, or any engine of the registry in its place.
+
+mod generic;
+mod nic;
+mod rule;
+mod software;
+
+use dpamatch::engine::Counter;
+use dpamatch_vocabulary::{CommId, Envelope, Selector};
+
+pub(crate) use generic::Generic;
+pub(crate) use nic::NicMatcher;
+pub(crate) use rule::{Rule, RuleError, Wanted};
+pub(crate) use software::SoftwareMatcher;
+
+/// A receive: its place in the endpoint's table. Used again once it has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct RecvKey(pub(crate) u32);
+
+/// A message: its place in the endpoint's table. Used again once it was delivered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct MsgKey(pub(crate) u32);
+
+/// What was decided, in the order of matching.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// The receive stands in the posted queue. The NIC tells this only if the order is logged.
+    Posted(RecvKey),
+    /// The message stands in the unexpected queue. The NIC tells this only if the order is logged.
+    Unexpected(MsgKey),
+    /// They were brought together; `late`: the message was there first.
+    Matched { recv: RecvKey, msg: MsgKey, late: bool },
+    /// The receive has left the posted queue.
+    Cancelled(RecvKey),
+    /// It had matched already.
+    TooLate(RecvKey),
+    /// The answer to the one probe; with `take` the message has left the queue.
+    Probed { found: Option<MsgKey> },
+}
+
+/// What a receive or probe accepts: the bits, and the same by the rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub(crate) bits: u64,
+    pub(crate) ignore: u64,
+    pub(crate) comm: CommId,
+    pub(crate) selector: Selector,
+}
+
+/// What a message carries: the bits, and the same by the rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Carried {
+    pub(crate) bits: u64,
+    pub(crate) envelope: Envelope,
+}
+
+/// One endpoint's matching.
+///
+/// Calls put operations in order; [`settle`](Self::settle) says what came of them. Between two
+/// settlements an operation may have been executed already, or not.
+pub(crate) trait Matcher: std::fmt::Debug + Send {
+    /// A receive is posted.
+    fn post(&mut self, recv: RecvKey, asked: &Asked);
+
+    /// A message arrives.
+    fn arrive(&mut self, msg: MsgKey, carried: &Carried);
+
+    /// A receive is to be cancelled.
+    fn cancel(&mut self, recv: RecvKey);
+
+    /// The oldest unexpected message that fits is looked for. One probe at a time: settle before the
+    /// next.
+    fn probe(&mut self, asked: &Asked, take: bool);
+
+    /// Executes everything and hands over what was decided.
+    fn settle(&mut self, sink: &mut Vec<Verdict>);
+
+    /// Its counters, by name.
+    fn counters(&self) -> Vec<Counter>;
+}

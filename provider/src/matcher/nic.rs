@@ -1,0 +1,359 @@
+//! The emulated NIC as the matcher.
+//!
+//! The NIC matches; the provider keeps the data and moves it when it learns of the match. So what
+//! the NIC gets of a message is its envelope, with no payload, and a receive lends it an empty buffer:
+//! its completion says "matched". A message is named by its arrival number, since one sender feeds
+//! the NIC, and a receive by its request.
+//!
+//! Communicators get the NIC's tables when they are first used. When none is free, those of one whose
+//! queues are empty are given to the newcomer; without such a one the newcomer is matched in software,
+//! as the NIC does with a communicator that has no tables.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use dpa_model::{
+    ConfigError, HostPort, Leader, Monitor, Nic, NicConfig, Pool, RequestId, Round, SendError,
+    Sender, Wait,
+};
+use dpamatch::engine::Counter;
+use dpamatch::host::{Done, Software};
+use dpamatch::registry::{EngineOptions, Fallback};
+use dpamatch_vocabulary::{CommId, Envelope, Hints};
+
+use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
+
+/// Hashes numbers that count up.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+}
+
+/// Who runs the NIC.
+#[derive(Debug)]
+enum Runner {
+    Caller(Box<Leader>),
+    Pool(#[expect(dead_code, reason = "its threads end when it is dropped")] Pool),
+}
+
+/// A communicator's place among the NIC's tables.
+#[derive(Clone, Copy, Debug, Default)]
+struct Home {
+    /// Its number on the NIC.
+    slot: Option<u32>,
+    /// Receives and messages of it that have no partner.
+    waiting: u64,
+}
+
+/// The NIC with both its ends.
+#[derive(Debug)]
+pub(crate) struct NicMatcher {
+    runner: Runner,
+    port: HostPort,
+    sender: Sender,
+    software: Software,
+    monitor: Monitor,
+    bins: u32,
+    slots: u32,
+    /// Which communicator has each of the NIC's numbers.
+    tenants: Vec<Option<CommId>>,
+    homes: Vec<Home>,
+    evictions: u64,
+    arrivals: u64,
+    /// Messages without a receive, by arrival number.
+    messages: HashMap<u64, (MsgKey, CommId), BuildHasherDefault<Spread>>,
+    /// Receives by the slot of their request, and back.
+    receives: Vec<(RecvKey, CommId)>,
+    requests: HashMap<RecvKey, RequestId>,
+    cancels: VecDeque<RecvKey>,
+    probing: bool,
+    /// Something was asked since the last settlement.
+    busy: bool,
+    verdicts: VecDeque<Verdict>,
+}
+
+impl NicMatcher {
+    /// A NIC with these options. `threads`: host threads run it; otherwise whoever settles.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a configuration that no NIC can be built from.
+    pub(crate) fn new(
+        options: &EngineOptions,
+        fallback: Fallback,
+    ) -> Result<Self, ConfigError> {
+        let config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
+        let nic = Nic::new(&config)?;
+        let monitor = nic.leader.monitor();
+        let out_of_threads = ConfigError::OutOfRange {
+            what: "workers",
+            value: config.workers,
+            least: 1,
+            most: 1,
+        };
+        let runner = if options.threads {
+            Runner::Pool(Pool::start(nic.leader, nic.workers, |_| ()).map_err(|_| out_of_threads)?)
+        } else {
+            Runner::Caller(Box::new(nic.leader))
+        };
+        let mut sender = nic.sender;
+        sender.set_inline_hashes(options.sender_hashes);
+        Ok(Self {
+            runner,
+            port: nic.host,
+            sender,
+            software: Software::new(fallback.build()),
+            monitor,
+            bins: config.bins as u32,
+            slots: config.communicators as u32,
+            tenants: Vec::new(),
+            homes: Vec::new(),
+            evictions: 0,
+            arrivals: 0,
+            messages: HashMap::default(),
+            receives: Vec::new(),
+            requests: HashMap::new(),
+            cancels: VecDeque::new(),
+            probing: false,
+            busy: false,
+            verdicts: VecDeque::new(),
+        })
+    }
+
+    fn home(&mut self, comm: CommId) -> &mut Home {
+        let index = comm.0 as usize;
+        if index >= self.homes.len() {
+            self.homes.resize(index + 1, Home::default());
+        }
+        &mut self.homes[index]
+    }
+
+    /// The NIC's number for a communicator.
+    fn on_nic(&mut self, comm: CommId) -> CommId {
+        if let Some(slot) = self.home(comm).slot {
+            return CommId(slot);
+        }
+        let slot = self.make_room();
+        self.tenants[slot as usize] = Some(comm);
+        self.home(comm).slot = Some(slot);
+        if slot < self.slots {
+            while self.port.create(CommId(slot), self.bins, Hints::default(), 0).is_err() {
+                self.step();
+            }
+            self.busy = true;
+            // Under its number earlier messages may have been sent on.
+            self.software.offer(CommId(slot));
+        }
+        CommId(slot)
+    }
+
+    /// A number that no communicator has: a fresh one, one of a communicator with empty queues, or
+    /// one without tables.
+    fn make_room(&mut self) -> u32 {
+        if (self.tenants.len() as u32) < self.slots {
+            self.tenants.push(None);
+            return self.tenants.len() as u32 - 1;
+        }
+        self.run();
+        let idle = self.tenants[..self.slots as usize].iter().enumerate().find_map(|(slot, &comm)| {
+            let home = self.homes.get(comm?.0 as usize)?;
+            (home.waiting == 0 && self.software.is_empty(CommId(slot as u32)))
+                .then_some((slot as u32, comm?))
+        });
+        let Some((slot, comm)) = idle else {
+            self.tenants.push(None);
+            return self.tenants.len() as u32 - 1;
+        };
+        self.evictions += 1;
+        self.home(comm).slot = None;
+        self.software.free_comm(CommId(slot));
+        while self.port.free(CommId(slot), 0).is_err() {
+            self.step();
+        }
+        self.busy = true;
+        self.run();
+        slot
+    }
+
+    fn step(&mut self) {
+        let worked = match &mut self.runner {
+            Runner::Caller(leader) => leader.round(1) == Round::Worked,
+            Runner::Pool(_) => false,
+        };
+        if !self.collect() && !worked {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Runs until the NIC has dealt with everything.
+    fn run(&mut self) {
+        if !self.busy {
+            return;
+        }
+        let mut wait = Wait::new();
+        loop {
+            let worked = match &mut self.runner {
+                Runner::Caller(leader) => leader.round(1) == Round::Worked,
+                Runner::Pool(_) => false,
+            };
+            let collected = self.collect();
+            if worked || collected {
+                continue;
+            }
+            // What was done before it became quiet can be polled, so once more.
+            if self.is_quiet() && !self.collect() {
+                break;
+            }
+            wait.pause();
+        }
+        self.busy = false;
+    }
+
+    /// Nothing is asked that has no answer.
+    fn is_quiet(&self) -> bool {
+        match self.runner {
+            // A round that finds nothing to do has done everything.
+            Runner::Caller(_) => true,
+            Runner::Pool(_) => self.port.is_settled(),
+        }
+    }
+
+    fn collect(&mut self) -> bool {
+        let mut any = false;
+        while let Some(done) = self.software.poll(&mut self.port) {
+            any = true;
+            self.note(done);
+        }
+        any
+    }
+
+    fn note(&mut self, done: Done) {
+        match done {
+            Done::Received { request, message, late, .. } => {
+                let Some(&(recv, comm)) = self.receives.get(request.slot()) else { return };
+                let Some((msg, _)) = self.messages.remove(&message.arrival) else { return };
+                self.requests.remove(&recv);
+                self.home(comm).waiting -= 2;
+                self.verdicts.push_back(Verdict::Matched { recv, msg, late });
+            }
+            Done::Posted { request } => {
+                if let Some(&(recv, _)) = self.receives.get(request.slot()) {
+                    self.verdicts.push_back(Verdict::Posted(recv));
+                }
+            }
+            Done::Unexpected { message } => {
+                if let Some(&(msg, _)) = self.messages.get(&message.arrival) {
+                    self.verdicts.push_back(Verdict::Unexpected(msg));
+                }
+            }
+            Done::Cancelled { request, .. } => {
+                let Some(recv) = self.cancels.pop_front() else { return };
+                if let Some(&(_, comm)) = self.receives.get(request.slot()) {
+                    self.home(comm).waiting -= 1;
+                }
+                self.requests.remove(&recv);
+                self.verdicts.push_back(Verdict::Cancelled(recv));
+            }
+            Done::TooLate { .. } => {
+                let Some(recv) = self.cancels.pop_front() else { return };
+                self.verdicts.push_back(Verdict::TooLate(recv));
+            }
+            Done::Probed { found, taken, .. } => {
+                let arrival = found.map(|message| message.arrival);
+                let found = arrival.and_then(|arrival| self.messages.get(&arrival)).copied();
+                // The provider has the data, so the NIC's hold on the message is dropped.
+                if let (Some(_), Some(arrival), Some((_, comm))) = (taken, arrival, found) {
+                    self.messages.remove(&arrival);
+                    self.home(comm).waiting -= 1;
+                }
+                self.probing = false;
+                self.verdicts.push_back(Verdict::Probed { found: found.map(|(msg, _)| msg) });
+            }
+            // No hints are given, so nothing is refused.
+            Done::Refused { .. } | Done::Created { .. } | Done::Freed { .. } => {}
+            _ => {}
+        }
+    }
+}
+
+impl Matcher for NicMatcher {
+    fn post(&mut self, recv: RecvKey, asked: &Asked) {
+        let comm = self.on_nic(asked.comm);
+        let request = loop {
+            match self.port.post(comm, asked.selector, Vec::new(), 0) {
+                Ok(request) => break request,
+                Err(_) => self.step(),
+            }
+        };
+        let slot = request.slot();
+        if slot >= self.receives.len() {
+            self.receives.resize(slot + 1, (recv, asked.comm));
+        }
+        self.receives[slot] = (recv, asked.comm);
+        self.requests.insert(recv, request);
+        self.home(asked.comm).waiting += 1;
+        self.busy = true;
+    }
+
+    fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
+        let comm = self.on_nic(carried.envelope.comm);
+        self.messages.insert(self.arrivals, (msg, carried.envelope.comm));
+        self.home(carried.envelope.comm).waiting += 1;
+        let envelope = Envelope { comm, ..carried.envelope };
+        while self.sender.try_send(envelope, &[], 0) == Err(SendError::ReceiverNotReady) {
+            self.step();
+        }
+        self.arrivals += 1;
+        self.busy = true;
+    }
+
+    fn cancel(&mut self, recv: RecvKey) {
+        let request = self.requests.get(&recv).copied().unwrap_or(RequestId::NONE);
+        while self.port.cancel(request, 0).is_err() {
+            self.step();
+        }
+        self.cancels.push_back(recv);
+        self.busy = true;
+    }
+
+    fn probe(&mut self, asked: &Asked, take: bool) {
+        let comm = self.on_nic(asked.comm);
+        while self.port.probe(comm, asked.selector, take, 0).is_err() {
+            self.step();
+        }
+        self.probing = true;
+        self.busy = true;
+    }
+
+    fn settle(&mut self, sink: &mut Vec<Verdict>) {
+        self.run();
+        sink.extend(self.verdicts.drain(..));
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let counts = self.monitor.counts();
+        let software = self.software.stats();
+        let own = [
+            ("software_posts", software.posts),
+            ("software_arrivals", software.arrivals),
+            ("software_matches", software.matches),
+            ("hand_back_offers", software.offers),
+            ("communicators_evicted", self.evictions),
+        ];
+        let rows = counts.handlers.rows().chain(counts.boundary.rows()).chain(own);
+        rows.map(|(name, value)| Counter::new(name, value)).collect()
+    }
+}

@@ -1,0 +1,177 @@
+//! From 64 match bits and a mask to communicator, tag and wildcards.
+//!
+//! libfabric matches a receive and a message when their bits agree wherever the receive's mask does
+//! not say "ignore". MPI libraries use few of these masks. They put the tag into the low 31 bits, and
+//! ignore all of them for `MPI_ANY_TAG`; above them stands the communicator's context. A few of the
+//! high bits tell of the protocol (a synchronous send, say), and every receive from the user ignores
+//! them: here *protocol bits*.
+//!
+//! So one rule serves all: the tag is the low 31 bits, and the communicator is the high 33 bits
+//! without the protocol bits. Which bits these are is learned from the first receive that ignores
+//! any. The rule is exact as long as
+//! - no other mask is used, and
+//! - in one communicator either all receives ignore the protocol bits, or none does and no message has
+//!   any of these bits set to another value than the receives. That is the case where a library has
+//!   contexts of its own for its control messages.
+//!
+//! Where a receive or message would make it inexact, the rule says so ([`RuleError`]), and the
+//! endpoint goes over to comparing all bits.
+
+use std::collections::HashMap;
+
+use dpamatch_vocabulary::{CommId, Tag, TagSel};
+
+const TAG_BITS: u64 = 0x7fff_ffff;
+
+/// The bits cannot be told as communicator, tag and wildcards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RuleError {
+    /// A receive ignores other bits than the rule knows of.
+    Mask,
+    /// In one communicator some receives ignore the protocol bits and others do not, or a message
+    /// has bits set that the receives compare.
+    Mixed,
+}
+
+/// What a receive or probe asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Wanted {
+    /// The communicator.
+    pub(crate) comm: CommId,
+    /// The tag.
+    pub(crate) tag: TagSel,
+}
+
+/// What is known of one communicator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Use {
+    number: CommId,
+    /// A receive ignored the protocol bits.
+    ignoring: bool,
+    /// A receive compared them.
+    comparing: bool,
+    /// A message or comparing receive had one set.
+    marked: bool,
+}
+
+/// The rule, with the communicators seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Rule {
+    protocol: u64,
+    learned: bool,
+    comms: HashMap<u64, Use>,
+    /// The high bits of each communicator, by its number.
+    contexts: Vec<u64>,
+}
+
+impl Rule {
+    fn entry(&mut self, bits: u64) -> &mut Use {
+        let context = (bits & !self.protocol) >> 31;
+        let contexts = &mut self.contexts;
+        self.comms.entry(context).or_insert_with(|| {
+            contexts.push(context);
+            Use { number: CommId(contexts.len() as u32 - 1), ..Use::default() }
+        })
+    }
+
+    /// Whether this mask teaches the protocol bits: the rule then is another one, and everything
+    /// that stands in a queue has to be told again.
+    pub(crate) fn learns(&self, ignore: u64) -> bool {
+        !self.learned && ignore & !TAG_BITS != 0
+    }
+
+    /// The rule after that mask, without communicators.
+    pub(crate) fn taught(ignore: u64) -> Self {
+        Self { protocol: ignore & !TAG_BITS, learned: true, ..Self::default() }
+    }
+
+    /// What a receive with these bits asks for.
+    ///
+    /// # Errors
+    /// See [`RuleError`].
+    pub(crate) fn receive(&mut self, bits: u64, ignore: u64) -> Result<Wanted, RuleError> {
+        let tag = match ignore & TAG_BITS {
+            0 => TagSel::Tag(tag_of(bits)),
+            TAG_BITS => TagSel::Any,
+            _ => return Err(RuleError::Mask),
+        };
+        let (high, protocol) = (ignore & !TAG_BITS, self.protocol);
+        if high != 0 && high != protocol {
+            return Err(RuleError::Mask);
+        }
+        let compares = high == 0 && protocol != 0;
+        let entry = self.entry(bits);
+        if compares {
+            entry.comparing = true;
+            entry.marked |= bits & protocol != 0;
+        } else {
+            entry.ignoring = true;
+        }
+        let mixed = protocol != 0 && entry.comparing && (entry.ignoring || entry.marked);
+        if mixed { Err(RuleError::Mixed) } else { Ok(Wanted { comm: entry.number, tag }) }
+    }
+
+    /// Communicator and tag of a message.
+    ///
+    /// # Errors
+    /// See [`RuleError`].
+    pub(crate) fn message(&mut self, bits: u64) -> Result<(CommId, Tag), RuleError> {
+        let marked = bits & self.protocol != 0;
+        let entry = self.entry(bits);
+        entry.marked |= marked;
+        let mixed = entry.comparing && entry.marked;
+        if mixed { Err(RuleError::Mixed) } else { Ok((entry.number, tag_of(bits))) }
+    }
+
+    /// The protocol bits learned, and the high 33 bits of each communicator by its number.
+    pub(crate) fn contexts(&self) -> (u64, &[u64]) {
+        (self.protocol, &self.contexts)
+    }
+}
+
+fn tag_of(bits: u64) -> Tag {
+    Tag::new((bits & TAG_BITS) as u32).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MPICH: u64 = 0x00c0_0000_0000_0000;
+
+    #[test]
+    fn exact_and_any_tag() {
+        let mut rule = Rule::taught(MPICH);
+        let bits = 5 << 31 | 42;
+        let exact = rule.receive(bits, MPICH).expect("exact");
+        assert_eq!(exact.tag, TagSel::Tag(tag_of(42)));
+        let any = rule.receive(bits, MPICH | TAG_BITS).expect("any tag");
+        assert_eq!((any.comm, any.tag), (exact.comm, TagSel::Any));
+        // Protocol bits do not change the communicator, others do.
+        assert_eq!(rule.message(bits | MPICH).expect("message"), (exact.comm, tag_of(42)));
+        assert_ne!(rule.message(bits | 1 << 51).expect("message").0, exact.comm);
+    }
+
+    #[test]
+    fn bits_are_learned_once() {
+        let rule = Rule::default();
+        assert!(rule.learns(MPICH) && !rule.learns(0) && !rule.learns(TAG_BITS));
+        assert!(!Rule::taught(MPICH).learns(1 << 32));
+    }
+
+    #[test]
+    fn what_the_rule_cannot_tell_is_refused() {
+        let mut rule = Rule::taught(MPICH);
+        assert_eq!(rule.receive(0, 1), Err(RuleError::Mask));
+        assert_eq!(rule.receive(0, 1 << 54), Err(RuleError::Mask));
+        assert_eq!(Rule::default().receive(0, 3 << 31), Err(RuleError::Mask));
+        // Control messages that are compared whole, in a context of their own.
+        assert!(rule.receive(1 << 51, 0).is_ok());
+        assert!(rule.message(1 << 51 | 7).is_ok());
+        assert_eq!(rule.message(1 << 51 | MPICH), Err(RuleError::Mixed));
+        assert_eq!(rule.receive(1 << 51, MPICH), Err(RuleError::Mixed));
+        // And the other way round: a marked message first.
+        assert!(rule.message(1 << 52 | MPICH).is_ok());
+        assert_eq!(rule.receive(1 << 52, 0), Err(RuleError::Mixed));
+    }
+}

@@ -1,0 +1,268 @@
+//! Completion queues. Reading one makes progress for the endpoints that are bound to it.
+
+use std::collections::VecDeque;
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::offset_of;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll;
+
+use super::{Object, common_ops, eq::deadline, error_text, fid};
+use crate::bindings::*;
+use crate::endpoint::{Queue, State};
+
+static FID_OPS: Ops = Ops { control: Some(control), ..common_ops(close) };
+static OPS: OpsCq = OpsCq {
+    read: Some(read),
+    readfrom: Some(readfrom),
+    readerr: Some(readerr),
+    sread: Some(sread),
+    sreadfrom: Some(sreadfrom),
+    signal: Some(signal),
+    strerror: Some(strerror),
+    ..OpsCq::NONE
+};
+
+/// Longest sleep before another look, so that a signal by another thread is seen.
+const SLEEP_MAX: Duration = Duration::from_millis(10);
+
+pub(super) unsafe extern "C" fn open(
+    domain: *mut FidDomain,
+    attr: *mut CqAttr,
+    out: *mut *mut FidCq,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: see `objects`.
+    unsafe {
+        let attr = &mut *attr;
+        let entry_bytes = match attr.format {
+            FI_CQ_FORMAT_CONTEXT => offset_of!(CqTaggedEntry, flags),
+            FI_CQ_FORMAT_MSG => offset_of!(CqTaggedEntry, buf),
+            FI_CQ_FORMAT_DATA => offset_of!(CqTaggedEntry, tag),
+            FI_CQ_FORMAT_UNSPEC | FI_CQ_FORMAT_TAGGED => {
+                attr.format = FI_CQ_FORMAT_TAGGED;
+                size_of::<CqTaggedEntry>()
+            }
+            _ => return -FI_EINVAL,
+        };
+        let sleeps = match attr.wait_obj {
+            FI_WAIT_NONE | FI_WAIT_YIELD => false,
+            FI_WAIT_UNSPEC | FI_WAIT_FD => true,
+            _ => return -FI_ENOSYS,
+        };
+        let wait = match sleeps.then(|| epoll::create(epoll::CreateFlags::CLOEXEC)) {
+            None => None,
+            Some(Ok(wait)) => Some(wait),
+            Some(Err(_)) => return -FI_ENOMEM,
+        };
+        let queue = Queue {
+            ready: VecDeque::with_capacity(1024),
+            entry_bytes,
+            endpoints: Vec::new(),
+            sleeps,
+            signalled: false,
+            wait,
+        };
+        let domain = Object::<FidDomain>::of(domain);
+        let index = domain.enter(|state, _| state.common.queues.insert(queue));
+        let c = FidCq { fid: fid(FI_CLASS_CQ, context, &FID_OPS), ops: &OPS };
+        Object { c, gate: domain.gate.clone(), index }.give(out);
+    }
+    0
+}
+
+unsafe extern "C" fn close(queue: *mut Fid) -> c_int {
+    // SAFETY: see `objects`.
+    let queue = unsafe { Object::<FidCq>::of(queue) };
+    let busy = queue.enter(|state, index| !state.common.queues[index].endpoints.is_empty());
+    if busy {
+        return -FI_EBUSY;
+    }
+    // SAFETY: as above, and the program is done with it.
+    let queue = unsafe { Object::<FidCq>::take(std::ptr::from_ref(queue).cast_mut()) };
+    queue.enter(|state, index| state.common.queues.try_remove(index));
+    0
+}
+
+unsafe extern "C" fn control(queue: *mut Fid, command: c_int, arg: *mut c_void) -> c_int {
+    // SAFETY: see `objects`.
+    let queue = unsafe { Object::<FidCq>::of(queue) };
+    queue.enter(|state, index| match (command, &state.common.queues[index].wait) {
+        (FI_GETWAIT, Some(wait)) => {
+            // SAFETY: the program's place for a descriptor.
+            unsafe { *arg.cast::<c_int>() = wait.as_raw_fd() };
+            0
+        }
+        (FI_GETWAITOBJ, wait) => {
+            // SAFETY: the program's place for a number.
+            unsafe {
+                *arg.cast::<c_int>() = if wait.is_some() { FI_WAIT_FD } else { FI_WAIT_NONE };
+            }
+            0
+        }
+        _ => -FI_ENOSYS,
+    })
+}
+
+/// Progress for the queue's endpoints.
+fn progress(state: &mut State, index: usize) {
+    let endpoints = std::mem::take(&mut state.common.queues[index].endpoints);
+    state.progress(&endpoints);
+    state.common.queues[index].endpoints = endpoints;
+}
+
+unsafe extern "C" fn read(queue: *mut FidCq, buffer: *mut c_void, count: usize) -> isize {
+    // SAFETY: see `objects`.
+    unsafe { readfrom(queue, buffer, count, std::ptr::null_mut()) }
+}
+
+unsafe extern "C" fn readfrom(
+    queue: *mut FidCq,
+    buffer: *mut c_void,
+    count: usize,
+    from: *mut FiAddr,
+) -> isize {
+    // SAFETY: see `objects`.
+    unsafe { Object::<FidCq>::of(queue) }.enter(|state, index| {
+        if state.common.queues[index].ready.is_empty() || count == 0 {
+            progress(state, index);
+        }
+        let queue = &mut state.common.queues[index];
+        let mut read = 0;
+        while read < count {
+            let Some(&completion) = queue.ready.front() else { break };
+            if completion.err != 0 {
+                break;
+            }
+            // SAFETY: the program's buffer has room for `count` entries of the format it chose, and
+            // `from`, unless null, for as many addresses; every format is the beginning of the
+            // longest.
+            unsafe {
+                let bytes = std::ptr::from_ref(&completion.entry).cast::<u8>();
+                let target = buffer.cast::<u8>().add(read * queue.entry_bytes);
+                target.copy_from_nonoverlapping(bytes, queue.entry_bytes);
+                if !from.is_null() {
+                    *from.add(read) = completion.from;
+                }
+            }
+            queue.ready.pop_front();
+            read += 1;
+        }
+        if read > 0 {
+            return read as isize;
+        }
+        match queue.ready.front() {
+            Some(_) if count > 0 => -(FI_EAVAIL as isize),
+            _ => -(FI_EAGAIN as isize),
+        }
+    })
+}
+
+unsafe extern "C" fn readerr(queue: *mut FidCq, out: *mut CqErrEntry, _: u64) -> isize {
+    // SAFETY: see `objects`.
+    unsafe { Object::<FidCq>::of(queue) }.enter(|state, index| {
+        let ready = &mut state.common.queues[index].ready;
+        let Some(&completion) = ready.front() else { return -(FI_EAGAIN as isize) };
+        if completion.err == 0 {
+            return -(FI_EAGAIN as isize);
+        }
+        ready.pop_front();
+        // SAFETY: the program's place for an entry; its `err_data` is the program's and stays.
+        unsafe {
+            (*out).entry = completion.entry;
+            (*out).olen = completion.olen;
+            (*out).err = completion.err;
+            (*out).prov_errno = completion.err;
+            (*out).err_data_size = 0;
+        }
+        1
+    })
+}
+
+/// Whether the queue has nothing and its endpoints are ready to be woken by its descriptor.
+pub(super) fn fall_asleep(queue: &Object<FidCq>) -> bool {
+    queue.enter(|state, index| {
+        let State { common, endpoints } = state;
+        let queue = &common.queues[index];
+        if !queue.ready.is_empty() || queue.signalled {
+            return false;
+        }
+        let bound = queue.endpoints.iter();
+        bound.fold(true, |quiet, &endpoint| {
+            endpoints.get_mut(endpoint).is_none_or(crate::endpoint::Endpoint::fall_asleep) && quiet
+        })
+    })
+}
+
+unsafe extern "C" fn sread(
+    queue: *mut FidCq,
+    buffer: *mut c_void,
+    count: usize,
+    condition: *const c_void,
+    timeout: c_int,
+) -> isize {
+    // SAFETY: see `objects`.
+    unsafe { sreadfrom(queue, buffer, count, std::ptr::null_mut(), condition, timeout) }
+}
+
+unsafe extern "C" fn sreadfrom(
+    queue: *mut FidCq,
+    buffer: *mut c_void,
+    count: usize,
+    from: *mut FiAddr,
+    _: *const c_void,
+    timeout: c_int,
+) -> isize {
+    let end = deadline(timeout);
+    // SAFETY: see `objects`.
+    let object = unsafe { Object::<FidCq>::of(queue) };
+    let wait = object.enter(|state, index| {
+        let wait = state.common.queues[index].wait.as_ref();
+        wait.and_then(|wait| wait.try_clone().ok())
+    });
+    loop {
+        // SAFETY: see `objects`.
+        let got = unsafe { readfrom(queue, buffer, count, from) };
+        let now = Instant::now();
+        let signalled = object
+            .enter(|state, index| std::mem::take(&mut state.common.queues[index].signalled));
+        let late = end.is_some_and(|end| now >= end);
+        if got != -(FI_EAGAIN as isize) || signalled || late {
+            return got;
+        }
+        let Some(wait) = &wait else {
+            std::thread::yield_now();
+            continue;
+        };
+        if fall_asleep(object) {
+            let left = end.map_or(SLEEP_MAX, |end| (end - now).min(SLEEP_MAX));
+            let left = rustix::time::Timespec {
+                tv_sec: 0,
+                tv_nsec: left.as_nanos().try_into().unwrap_or(0),
+            };
+            let mut ready =
+                [rustix::event::PollFd::from_borrowed_fd(wait.as_fd(), rustix::event::PollFlags::IN)];
+            // Woken, late or interrupted: all of them look again.
+            let _ = rustix::event::poll(&mut ready, Some(&left));
+        }
+    }
+}
+
+unsafe extern "C" fn signal(queue: *mut FidCq) -> c_int {
+    // SAFETY: see `objects`.
+    unsafe { Object::<FidCq>::of(queue) }
+        .enter(|state, index| state.common.queues[index].signalled = true);
+    0
+}
+
+unsafe extern "C" fn strerror(
+    _: *mut FidCq,
+    error: c_int,
+    _: *const c_void,
+    buffer: *mut c_char,
+    length: usize,
+) -> *const c_char {
+    // SAFETY: the program's buffer.
+    unsafe { error_text(error, buffer, length) }
+}

@@ -1,0 +1,75 @@
+//! The domain: one state, and the objects in it.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use super::{Object, av, cntr, common_ops, cq, endpoint, fid, mr};
+use crate::bindings::*;
+use crate::endpoint::State;
+use crate::gate::Gate;
+use crate::provider;
+
+pub(super) unsafe extern "C" fn open(
+    _: *mut FidFabric,
+    info: *mut Info,
+    out: *mut *mut FidDomain,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: see `objects`.
+    unsafe {
+        let attributes = info.as_ref().and_then(|info| info.domain_attr.as_ref());
+        let promised = attributes.is_some_and(|domain| domain.threading == FI_THREAD_DOMAIN);
+        let mut state = State::new(provider().options.clone());
+        state.common.mr_mode = attributes.map_or(0, |domain| domain.mr_mode);
+        let c = FidDomain { fid: fid(FI_CLASS_DOMAIN, context, &FID_OPS), ops: &OPS, mr: &mr::OPS };
+        Object { c, gate: Arc::new(Gate::new(state, promised)), index: 0 }.give(out);
+    }
+    0
+}
+
+static FID_OPS: Ops = common_ops(close);
+static OPS: OpsDomain = OpsDomain {
+    av_open: Some(av::open),
+    cq_open: Some(cq::open),
+    endpoint: Some(endpoint::open),
+    scalable_ep: Some(no_scalable_ep),
+    cntr_open: Some(cntr::open),
+    stx_ctx: Some(no_context),
+    srx_ctx: Some(no_context),
+    query_atomic: Some(no_atomic),
+    ..OpsDomain::NONE
+};
+
+unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
+    // SAFETY: see `objects`.
+    drop(unsafe { Object::<FidDomain>::take(fid) });
+    0
+}
+
+unsafe extern "C" fn no_scalable_ep(
+    _: *mut FidDomain,
+    _: *mut Info,
+    _: *mut *mut FidEp,
+    _: *mut c_void,
+) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_context(
+    _: *mut FidDomain,
+    _: *mut c_void,
+    _: *mut *mut c_void,
+    _: *mut c_void,
+) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_atomic(
+    _: *mut FidDomain,
+    _: c_int,
+    _: c_int,
+    _: *mut c_void,
+    _: u64,
+) -> c_int {
+    -FI_EOPNOTSUPP
+}

@@ -1,0 +1,79 @@
+//! The fabric: where domains and event queues come from.
+
+use std::ffi::{c_int, c_void};
+
+use super::{Object, common_ops, cq, domain, eq, fid};
+use crate::bindings::*;
+
+/// The program's fabric.
+#[repr(C)]
+#[derive(Debug)]
+struct Fabric {
+    c: FidFabric,
+}
+
+/// `fi_fabric` of this provider.
+pub(crate) unsafe extern "C" fn fabric(
+    attr: *mut FabricAttr,
+    out: *mut *mut FidFabric,
+    context: *mut c_void,
+) -> c_int {
+    // SAFETY: see `objects`.
+    unsafe {
+        let api_version = attr.as_ref().map_or(0, |attr| attr.api_version);
+        let fabric = Fabric {
+            c: FidFabric { fid: fid(FI_CLASS_FABRIC, context, &FID_OPS), ops: &OPS, api_version },
+        };
+        *out = Box::into_raw(Box::new(fabric)).cast();
+    }
+    0
+}
+
+static FID_OPS: Ops = common_ops(close);
+static OPS: OpsFabric = OpsFabric {
+    domain: Some(domain::open),
+    passive_ep: Some(no_passive_ep),
+    eq_open: Some(eq::open),
+    wait_open: Some(no_wait_open),
+    trywait: Some(trywait),
+    ..OpsFabric::NONE
+};
+
+unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
+    // SAFETY: made by `fabric`.
+    drop(unsafe { Box::from_raw(fid.cast::<Fabric>()) });
+    0
+}
+
+unsafe extern "C" fn no_passive_ep(
+    _: *mut FidFabric,
+    _: *mut Info,
+    _: *mut *mut c_void,
+    _: *mut c_void,
+) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_wait_open(_: *mut FidFabric, _: *mut c_void, _: *mut *mut c_void) -> c_int {
+    -FI_ENOSYS
+}
+
+/// Whether a program may sleep on these objects' descriptors.
+unsafe extern "C" fn trywait(_: *mut FidFabric, fids: *mut *mut Fid, count: c_int) -> c_int {
+    let count = usize::try_from(count).unwrap_or(0);
+    for index in 0..count {
+        // SAFETY: see `objects`.
+        let (object, fclass) = unsafe {
+            let object = *fids.add(index);
+            (object, (*object).fclass)
+        };
+        if fclass == FI_CLASS_CQ {
+            // SAFETY: a completion queue of this provider.
+            let queue = unsafe { Object::<FidCq>::of(object) };
+            if !cq::fall_asleep(queue) {
+                return -FI_EAGAIN;
+            }
+        }
+    }
+    0
+}

@@ -1,0 +1,156 @@
+//! The objects that C programs hold: each begins with what libfabric knows of it, and goes on with
+//! its domain and its place there.
+//!
+//! **Facts on which every `unsafe` block here rests** (libfabric's rules for programs): a pointer to
+//! an object comes from this provider and was not closed; pointers to attributes, buffers and results
+//! are valid for the call; buffers of an operation stay valid until it completes; objects are closed
+//! after those that were bound to them.
+
+mod av;
+mod cntr;
+mod cq;
+mod domain;
+mod endpoint;
+mod eq;
+mod fabric;
+mod messages;
+mod mr;
+mod rma;
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+pub(crate) use eq::Events;
+pub(crate) use fabric::fabric;
+
+use crate::bindings::{FI_ENOSYS, Fid, IoVec, Ops};
+use crate::endpoint::State;
+use crate::gate::Gate;
+
+/// An object of a domain.
+#[repr(C)]
+#[derive(Debug)]
+struct Object<C> {
+    /// What libfabric knows of it; first, so that both have one address.
+    c: C,
+    gate: Arc<Gate>,
+    /// Its place among those of its kind.
+    index: usize,
+}
+
+impl<C> Object<C> {
+    /// Hands an object over to the program.
+    ///
+    /// # Safety
+    /// `out` is the program's place for it.
+    unsafe fn give(self, out: *mut *mut C) {
+        // SAFETY: the caller's promise; the object's address is that of its first field.
+        unsafe { *out = Box::into_raw(Box::new(self)).cast() };
+    }
+
+    /// The object behind a pointer that the program holds.
+    ///
+    /// # Safety
+    /// It was given by [`give`](Self::give) and not taken back.
+    unsafe fn of<'a, P>(pointer: *mut P) -> &'a Self {
+        // SAFETY: the caller's promise.
+        unsafe { &*pointer.cast::<Self>() }
+    }
+
+    /// Takes an object back.
+    ///
+    /// # Safety
+    /// As [`of`](Self::of), and the program does not use it any more.
+    unsafe fn take<P>(pointer: *mut P) -> Box<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Box::from_raw(pointer.cast::<Self>()) }
+    }
+
+    fn enter<R>(&self, inside: impl FnOnce(&mut State, usize) -> R) -> R {
+        self.gate.enter(|state| inside(state, self.index))
+    }
+}
+
+/// What an object begins with.
+fn fid(fclass: usize, context: *mut c_void, ops: &'static Ops) -> Fid {
+    Fid { fclass, context, ops }
+}
+
+/// The list that C gives as a pointer and a number.
+///
+/// # Safety
+/// `iov` begins `count` entries that live as long as the result is used.
+unsafe fn list<'a>(iov: *const IoVec, count: usize) -> &'a [IoVec] {
+    if count == 0 || iov.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(iov, count) }
+}
+
+unsafe extern "C" fn no_bind(_: *mut Fid, _: *mut Fid, _: u64) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_control(_: *mut Fid, _: c_int, _: *mut c_void) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_ops_open(
+    _: *mut Fid,
+    _: *const c_char,
+    _: u64,
+    _: *mut *mut c_void,
+    _: *mut c_void,
+) -> c_int {
+    -FI_ENOSYS
+}
+
+/// Operations that every object has; `close` is its own.
+const fn common_ops(close: unsafe extern "C" fn(*mut Fid) -> c_int) -> Ops {
+    Ops {
+        close: Some(close),
+        bind: Some(no_bind),
+        control: Some(no_control),
+        ops_open: Some(no_ops_open),
+        ..Ops::NONE
+    }
+}
+
+/// The text of an error number.
+///
+/// # Safety
+/// `buffer` has `length` bytes, or is null.
+unsafe fn error_text(error: c_int, buffer: *mut c_char, length: usize) -> *const c_char {
+    let text: &std::ffi::CStr = match error {
+        crate::bindings::FI_ETRUNC => c"message longer than the receive's buffer",
+        crate::bindings::FI_ECANCELED => c"receive cancelled",
+        crate::bindings::FI_ENOMSG => c"no message",
+        crate::bindings::FI_ECONNRESET => c"peer gone",
+        crate::bindings::FI_EACCES => c"memory not registered for this",
+        _ => c"error",
+    };
+    if !buffer.is_null() && length > 0 {
+        let bytes = text.to_bytes();
+        let count = bytes.len().min(length - 1);
+        // SAFETY: `count` bytes and the zero after them fit in the buffer.
+        unsafe {
+            buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), count);
+            buffer.add(count).write(0);
+        }
+    }
+    text.as_ptr()
+}
+
+/// Looks into a domain.
+///
+/// # Safety
+/// A domain of this provider.
+#[cfg(test)]
+pub(crate) unsafe fn in_domain<R>(
+    domain: *mut crate::bindings::FidDomain,
+    inside: impl FnOnce(&mut State) -> R,
+) -> R {
+    // SAFETY: the caller's promise.
+    unsafe { Object::<crate::bindings::FidDomain>::of(domain) }.enter(|state, _| inside(state))
+}

@@ -1,0 +1,297 @@
+//! Messages between two endpoints of this process.
+
+use std::ptr::null_mut;
+
+use super::side::{Side, call, pair, pattern};
+use crate::bindings::*;
+use crate::options::ProviderOptions;
+use crate::wire::{EAGER_MAX, TcpChoice};
+
+const LENGTHS: [usize; 9] = [0, 1, 8, 24, 25, 1000, EAGER_MAX, EAGER_MAX + 1, 300_000];
+
+fn no_change(_: &mut ProviderOptions) {}
+
+/// Sends all lengths both before and after the receive is posted.
+fn exchange(a: &Side, b: &Side, to_b: u64, to_a: u64) {
+    for (round, length) in LENGTHS.into_iter().enumerate() {
+        for late in [false, true] {
+            let bytes = pattern(round, length);
+            let mut buffer = vec![0; length + 3];
+            let tag = (5 << 31) + round as u64;
+            let post = |buffer: &mut [u8]| {
+                assert_eq!(b.receive(buffer, to_a, (tag, 0), 100 + round), 0);
+            };
+            if !late {
+                post(&mut buffer);
+            }
+            assert_eq!(a.send(&bytes, to_b, tag, round), 0);
+            if late {
+                (0..200).for_each(|_| b.progress());
+                post(&mut buffer);
+            }
+            let received = b.wait(&[a]);
+            assert_eq!((received.context(), received.err), (100 + round, 0));
+            assert_eq!((received.entry.len, received.entry.tag), (length, tag));
+            assert_eq!(received.entry.flags, FI_RECV | FI_TAGGED);
+            assert_eq!(received.from, to_a);
+            assert!(buffer[..length] == bytes, "{length} bytes, late: {late}");
+            let sent = a.wait(&[b]);
+            assert_eq!((sent.context(), sent.err), (round, 0));
+            assert_eq!(sent.entry.flags, FI_SEND | FI_TAGGED);
+        }
+    }
+}
+
+#[test]
+fn all_lengths_by_shared_memory() {
+    let (a, b, to_b, to_a) = pair(no_change);
+    exchange(&a, &b, to_b, to_a);
+    exchange(&b, &a, to_a, to_b);
+}
+
+#[test]
+fn all_lengths_in_pieces_where_reading_a_peer_is_forbidden() {
+    let (a, b, to_b, to_a) = pair(|options| options.read_peers = false);
+    exchange(&a, &b, to_b, to_a);
+}
+
+#[test]
+fn all_lengths_by_tcp() {
+    let here = TcpChoice::parse("127.0.0.1").expect("an address");
+    let open = |host| {
+        Side::open_as(
+            |options| options.tcp = here,
+            // Another machine, as far as addresses tell.
+            |address| address.host = host,
+            FI_WAIT_NONE,
+        )
+    };
+    let (a, b) = (open(1), open(2));
+    let (to_b, to_a) = (a.insert(&b.name()), b.insert(&a.name()));
+    exchange(&a, &b, to_b, to_a);
+    exchange(&b, &a, to_a, to_b);
+}
+
+#[test]
+fn all_lengths_by_every_engine() {
+    for entry in dpamatch::registry::ENGINES {
+        let engine = (entry.name != "optimistic").then_some(entry);
+        let (a, b, to_b, to_a) = pair(|options| options.engine = engine);
+        exchange(&a, &b, to_b, to_a);
+    }
+}
+
+#[test]
+fn an_endpoint_sends_to_itself() {
+    let a = Side::open(no_change);
+    let to_a = a.insert(&a.name());
+    let mut buffer = [0; 8];
+    assert_eq!(a.receive(&mut buffer, to_a, (1, 0), 1), 0);
+    assert_eq!(a.send(b"12345678", to_a, 1, 2), 0);
+    let mut contexts = [a.wait(&[]).context(), a.wait(&[]).context()];
+    contexts.sort_unstable();
+    assert_eq!((contexts, &buffer), ([1, 2], b"12345678"));
+}
+
+#[test]
+fn a_message_comes_before_its_sender_is_known() {
+    let (a, b) = (Side::open(no_change), Side::open(no_change));
+    let to_b = a.insert(&b.name());
+    let mut buffer = [0; 4];
+    assert_eq!(a.send(b"soon", to_b, 9, 0), 0);
+    (0..200).for_each(|_| b.progress());
+    let to_a = b.insert(&a.name());
+    assert_eq!(b.receive(&mut buffer, to_a, (9, 0), 1), 0);
+    assert_eq!((b.wait(&[&a]).from, &buffer), (to_a, b"soon"));
+}
+
+#[test]
+fn what_does_not_fit_is_cut_off_and_said() {
+    for length in [100, 100_000] {
+        let (a, b, to_b, _) = pair(no_change);
+        let bytes = pattern(1, length);
+        let mut buffer = [0; 10];
+        assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (3, 0), 1), 0);
+        assert_eq!(a.send(&bytes, to_b, 3, 2), 0);
+        let done = b.wait(&[&a]);
+        assert_eq!((done.err, done.entry.len, done.olen), (FI_ETRUNC, 10, length - 10));
+        assert_eq!(buffer[..], bytes[..10]);
+        assert_eq!((a.wait(&[&b]).context(), b.read().is_none()), (2, true));
+    }
+}
+
+/// The masks that MPI libraries use: protocol bits ignored, any tag, any source; in order.
+#[test]
+fn wildcards_keep_the_order() {
+    const MPICH: u64 = 0x00c0_0000_0000_0000;
+    let (a, b, to_b, _) = pair(no_change);
+    let mut buffers = [[0_u8; 1]; 4];
+    let comm = 7 << 31;
+    let asked = [
+        (comm | 2, MPICH),
+        (comm, MPICH | 0x7fff_ffff),
+        (comm | 1, MPICH),
+        (comm, MPICH | 0x7fff_ffff),
+    ];
+    for (context, (buffer, asked)) in buffers.iter_mut().zip(asked).enumerate() {
+        assert_eq!(b.receive(buffer, FI_ADDR_UNSPEC, asked, context), 0);
+    }
+    for (number, tag) in [1, 2, 3, 1].into_iter().enumerate() {
+        // Every other one is a synchronous send, as far as its bits tell.
+        let bits = comm | tag | if number % 2 == 0 { 1 << 54 } else { 0 };
+        assert_eq!(a.send(&[number as u8], to_b, bits, 0), 0);
+    }
+    let order: Vec<_> = (0..4).map(|_| b.wait(&[&a]).context()).collect();
+    assert_eq!(order, [1, 0, 3, 2]);
+    assert_eq!(buffers, [[1], [0], [3], [2]]);
+}
+
+/// A mask that is nobody's: everything that waits goes over to comparing all bits.
+#[test]
+fn any_mask_at_all() {
+    let (a, b, to_b, _) = pair(no_change);
+    for tag in [0x10, 0x21, 0x32] {
+        assert_eq!(a.send(&[tag as u8], to_b, tag, 0), 0);
+    }
+    (0..200).for_each(|_| b.progress());
+    let mut buffers = [[0_u8; 1]; 3];
+    let [low, whole, late] = &mut buffers;
+    assert_eq!(b.receive(late, FI_ADDR_UNSPEC, (0x43, 0), 3), 0);
+    assert_eq!(b.receive(low, FI_ADDR_UNSPEC, (0x01, 0xf0), 1), 0);
+    assert_eq!(b.receive(whole, FI_ADDR_UNSPEC, (0x10, 0), 2), 0);
+    assert_eq!(a.send(&[0x43], to_b, 0x43, 0), 0);
+    let mut order: Vec<_> = (0..3).map(|_| b.wait(&[&a]).context()).collect();
+    order.sort_unstable();
+    assert_eq!((order, buffers), (vec![1, 2, 3], [[0x21], [0x10], [0x43]]));
+}
+
+#[test]
+fn peeks_claims_and_discards() {
+    let (a, b, to_b, to_a) = pair(no_change);
+    let none: &mut [u8] = &mut [];
+    assert_eq!(b.receive_flagged(none, (1, 0), 50, FI_PEEK), 0);
+    let done = b.read().expect("the answer");
+    assert_eq!((done.context(), done.err), (50, FI_ENOMSG));
+
+    let long = pattern(3, 50_000);
+    for bytes in [&b"one"[..], &b"two"[..], &long[..], &b"four"[..]] {
+        assert_eq!(a.send(bytes, to_b, 1, 0), 0);
+    }
+    (0..200).for_each(|_| b.progress());
+    let peek = |flags, context| {
+        assert_eq!(b.receive_flagged(&mut [], (1, 0), context, FI_PEEK | flags), 0);
+        let done = b.wait(&[&a]);
+        assert_eq!((done.context(), done.err), (context, 0));
+        (done.entry.len, done.from)
+    };
+    assert_eq!(peek(0, 51), (3, to_a));
+    assert_eq!(peek(FI_CLAIM, 52), (3, to_a), "one is claimed");
+    assert_eq!(peek(FI_DISCARD, 53), (3, to_a), "two is gone");
+    assert_eq!(peek(FI_CLAIM, 54), (long.len(), to_a));
+    let mut buffer = vec![0; long.len()];
+    assert_eq!(b.receive_flagged(&mut buffer, (1, 0), 54, FI_CLAIM), 0);
+    assert_eq!(b.wait(&[&a]).context(), 54);
+    assert!(buffer == long);
+    let mut buffer = [0; 4];
+    assert_eq!(b.receive_flagged(&mut buffer, (1, 0), 52, FI_CLAIM), 0);
+    assert_eq!((b.wait(&[&a]).context(), &buffer[..3]), (52, &b"one"[..]));
+    assert_eq!(b.receive_flagged(&mut buffer, (1, 0), 52, FI_CLAIM), -(FI_EINVAL as isize));
+    assert_eq!(peek(FI_CLAIM, 55), (4, to_a));
+    assert_eq!(b.receive_flagged(&mut [], (1, 0), 55, FI_CLAIM | FI_DISCARD), 0);
+    assert_eq!(b.wait(&[&a]).context(), 55);
+    assert_eq!((0..4).map(|_| a.wait(&[&b]).err).sum::<i32>(), 0, "all sends are over");
+}
+
+#[test]
+fn a_cancelled_receive_takes_nothing() {
+    let (a, b, to_b, _) = pair(no_change);
+    let (mut first, mut second) = ([0; 1], [0; 1]);
+    assert_eq!(b.receive(&mut first, FI_ADDR_UNSPEC, (1, 0), 1), 0);
+    assert_eq!(b.receive(&mut second, FI_ADDR_UNSPEC, (1, 0), 2), 0);
+    assert_eq!(b.cancel(1), 0);
+    assert_eq!(b.cancel(1), -(FI_ENOENT as isize));
+    let done = b.wait(&[]);
+    assert_eq!((done.context(), done.err), (1, FI_ECANCELED));
+    assert_eq!(a.send(b"x", to_b, 1, 0), 0);
+    assert_eq!((b.wait(&[&a]).context(), first, second), (2, [0], *b"x"));
+}
+
+/// More messages than the rings and the NIC hold, in order.
+#[test]
+fn a_flood_arrives_in_order() {
+    let (a, b, to_b, to_a) = pair(|options| options.matching.nic.unexpected = 64);
+    const COUNT: usize = 5_000;
+    let mut sent = 0;
+    while sent < COUNT {
+        match a.send(&sent.to_ne_bytes(), to_b, 1, sent) {
+            0 => sent += 1,
+            _ => b.progress(),
+        }
+        while a.read().is_some() {}
+    }
+    let mut buffer = [0; 8];
+    for number in 0..COUNT {
+        assert_eq!(b.receive(&mut buffer, to_a, (1, 0), number), 0);
+        assert_eq!(b.wait(&[&a]).context(), number);
+        assert_eq!(usize::from_ne_bytes(buffer), number);
+    }
+}
+
+#[test]
+fn one_buffer_for_many_untagged_messages() {
+    let (a, b, to_b, _) = pair(no_change);
+    let mut buffer = [0_u8; 200];
+    let iov = IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let msg = Msg {
+        msg_iov: &iov,
+        desc: null_mut(),
+        iov_count: 1,
+        addr: FI_ADDR_UNSPEC,
+        context: 7 as *mut _,
+        data: 0,
+    };
+    // SAFETY: the buffer lives until the receive is over.
+    assert_eq!(unsafe { call!(b.ep, msg, recvmsg, &msg, FI_MULTI_RECV) }, 0);
+    for number in 0..4_u8 {
+        let bytes = [number; 50];
+        let (start, length) = (bytes.as_ptr().cast(), bytes.len());
+        // SAFETY: injected: the buffer is free at once.
+        assert_eq!(unsafe { call!(a.ep, msg, inject, start, length, to_b) }, 0);
+    }
+    // 64 bytes, the least that the buffer must have left, are not there after the third.
+    for (number, last) in [(0, 0), (1, 0), (2, FI_MULTI_RECV)] {
+        let done = b.wait(&[&a]);
+        assert_eq!((done.context(), done.entry.len), (7, 50));
+        assert_eq!(done.entry.flags, FI_RECV | FI_MSG | last);
+        assert_eq!(done.entry.buf, buffer[50 * number..].as_mut_ptr().cast());
+        assert_eq!(buffer[50 * number..][..50], [number as u8; 50]);
+    }
+    assert!(b.read().is_none(), "the fourth waits for a buffer");
+}
+
+#[test]
+fn data_of_the_sender_and_sends_that_are_over_when_delivered() {
+    let (a, b, to_b, _) = pair(no_change);
+    let iov = IoVec { iov_base: b"data".as_ptr().cast_mut().cast(), iov_len: 4 };
+    let msg = MsgTagged {
+        msg_iov: &iov,
+        desc: null_mut(),
+        iov_count: 1,
+        addr: to_b,
+        tag: 5,
+        ignore: 0,
+        context: 1 as *mut _,
+        data: 0x1234_5678_9abc,
+    };
+    let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA;
+    // SAFETY: the bytes live for ever.
+    assert_eq!(unsafe { call!(a.ep, tagged, sendmsg, &msg, flags) }, 0);
+    (0..200).for_each(|_| b.progress());
+    assert!(a.read().is_none(), "not delivered yet");
+    let mut buffer = [0; 4];
+    assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 2), 0);
+    let done = b.wait(&[]);
+    assert_eq!((done.entry.data, &buffer), (0x1234_5678_9abc, b"data"));
+    assert_eq!(done.entry.flags, FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
+    assert_eq!(a.wait(&[&b]).context(), 1);
+}

@@ -1,0 +1,6 @@
+//! Endpoints of this process, and of two processes, through the tables that C calls.
+
+mod messages;
+mod processes;
+mod regions;
+mod side;

@@ -1,0 +1,86 @@
+//! Reads and writes of registered memory.
+
+use std::ptr::null_mut;
+
+use super::side::{Side, call, pair, pattern};
+use crate::bindings::*;
+
+/// Registers a buffer; gives the region and its key.
+fn register(side: &Side, buffer: &mut [u8], access: u64) -> (*mut FidMr, u64) {
+    let mut region = null_mut();
+    // SAFETY: the tests keep the buffer as long as the region.
+    unsafe {
+        let reg = (*(*side.domain).mr).reg.expect("reg");
+        let (start, length) = (buffer.as_ptr().cast(), buffer.len());
+        let got =
+            reg(side.domain.cast(), start, length, access, 0, 0, 0, &mut region, null_mut());
+        assert_eq!(got, 0);
+        (region, (*region).key)
+    }
+}
+
+fn close(region: *mut FidMr) {
+    let fid = region.cast::<Fid>();
+    // SAFETY: closed once.
+    assert_eq!(unsafe { call!(fid, ops, close) }, 0);
+}
+
+fn transfer(side: &Side, write: bool, buffer: &mut [u8], to: u64, address: u64, key: u64) {
+    let (start, length) = (buffer.as_mut_ptr().cast(), buffer.len());
+    // SAFETY: the tests keep the buffer until the completion.
+    let got = unsafe {
+        match write {
+            true => {
+                call!(side.ep, rma, write, start, length, null_mut(), to, address, key, null_mut())
+            }
+            false => {
+                call!(side.ep, rma, read, start, length, null_mut(), to, address, key, null_mut())
+            }
+        }
+    };
+    assert_eq!(got, 0);
+}
+
+#[test]
+fn writes_and_reads_move_the_bytes() {
+    for read_peers in [true, false] {
+        let (a, b, to_b, _) = pair(|options| options.read_peers = read_peers);
+        let mut memory = vec![0_u8; 200_000];
+        let (region, key) = register(&b, &mut memory, FI_REMOTE_WRITE | FI_REMOTE_READ);
+        for (seed, length) in [(1, 0), (2, 10), (3, 5_000), (4, 150_000)] {
+            let mut bytes = pattern(seed, length);
+            let address = memory[8..].as_ptr() as u64;
+            transfer(&a, true, &mut bytes, to_b, address, key);
+            let done = a.wait(&[&b]);
+            assert_eq!((done.err, done.entry.flags), (0, FI_RMA | FI_WRITE));
+            assert!(memory[8..][..length] == bytes);
+            let mut back = vec![0; length];
+            transfer(&a, false, &mut back, to_b, address, key);
+            let done = a.wait(&[&b]);
+            assert_eq!((done.err, done.entry.flags), (0, FI_RMA | FI_READ));
+            assert!(back == bytes);
+        }
+        close(region);
+    }
+}
+
+#[test]
+fn what_was_not_registered_for_it_is_refused() {
+    let (a, b, to_b, _) = pair(|_| ());
+    let mut memory = vec![7_u8; 20_000];
+    let start = memory.as_ptr() as u64;
+    let (region, key) = register(&b, &mut memory, FI_REMOTE_READ);
+    let mut bytes = vec![1; 20_000];
+    let refused = |write, bytes: &mut [u8], address, key| {
+        transfer(&a, write, bytes, to_b, address, key);
+        assert_eq!(a.wait(&[&b]).err, FI_EACCES);
+    };
+    refused(true, &mut bytes, start, key);
+    refused(true, &mut bytes[..8], start, key);
+    refused(false, &mut bytes, start + 1, key);
+    refused(false, &mut bytes[..8], start, key + 1);
+    close(region);
+    refused(false, &mut bytes[..8], start, key);
+    assert!(memory.iter().all(|&byte| byte == 7));
+    assert!(bytes.iter().all(|&byte| byte == 1));
+}

@@ -1,0 +1,312 @@
+//! One endpoint with all that it needs, as a program has it.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::time::{Duration, Instant};
+
+use crate::bindings::*;
+use crate::objects;
+use crate::options::ProviderOptions;
+use crate::wire::Address;
+
+/// An endpoint, its queue and its vector.
+pub(super) struct Side {
+    fabric: *mut FidFabric,
+    pub(super) domain: *mut FidDomain,
+    vector: *mut FidAv,
+    pub(super) queue: *mut FidCq,
+    pub(super) ep: *mut FidEp,
+}
+
+/// A completion with the error that came with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub(super) entry: CqTaggedEntry,
+    pub(super) from: u64,
+    pub(super) err: i32,
+    pub(super) olen: usize,
+}
+
+impl Done {
+    pub(super) fn context(&self) -> usize {
+        self.entry.op_context as usize
+    }
+}
+
+macro_rules! call {
+    ($object:expr, $table:ident, $op:ident $(, $arg:expr)*) => {
+        ((*(*$object).$table).$op.expect("the operation"))($object $(, $arg)*)
+    };
+}
+pub(super) use call;
+
+impl Side {
+    /// Opened with these changes to the options.
+    pub(super) fn open(change: impl FnOnce(&mut ProviderOptions)) -> Self {
+        Self::open_as(change, |_| (), FI_WAIT_NONE)
+    }
+
+    /// The same, with changes to the address, and a wait object.
+    pub(super) fn open_as(
+        change: impl FnOnce(&mut ProviderOptions),
+        moved: impl FnOnce(&mut Address),
+        wait_obj: i32,
+    ) -> Self {
+        let mut side = Self {
+            fabric: null_mut(),
+            domain: null_mut(),
+            vector: null_mut(),
+            queue: null_mut(),
+            ep: null_mut(),
+        };
+        let mut queue = CqAttr {
+            size: 0,
+            flags: 0,
+            format: FI_CQ_FORMAT_TAGGED,
+            wait_obj,
+            signaling_vector: 0,
+            wait_cond: 0,
+            wait_set: null_mut(),
+        };
+        let mut vector = AvAttr {
+            kind: FI_AV_UNSPEC,
+            rx_ctx_bits: 0,
+            count: 0,
+            ep_per_node: 0,
+            name: std::ptr::null(),
+            map_addr: null_mut(),
+            flags: 0,
+        };
+        // SAFETY: as a program calls: objects that are alive, places for results.
+        unsafe {
+            assert_eq!(objects::fabric(null_mut(), &mut side.fabric, null_mut()), 0);
+            let (domain, none) = (&mut side.domain, null_mut());
+            assert_eq!(call!(side.fabric, ops, domain, none, domain, null_mut()), 0);
+            objects::in_domain(side.domain, |state| {
+                change(&mut state.common.options);
+                state.common.mr_mode = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
+            });
+            assert_eq!(
+                call!(side.domain, ops, av_open, &mut vector, &mut side.vector, null_mut()),
+                0
+            );
+            assert_eq!(
+                call!(side.domain, ops, cq_open, &mut queue, &mut side.queue, null_mut()),
+                0
+            );
+            assert_eq!(call!(side.domain, ops, endpoint, null_mut(), &mut side.ep, null_mut()), 0);
+            objects::in_domain(side.domain, |state| moved(&mut state.endpoints[0].address));
+            side.bind(side.vector.cast(), 0);
+            side.bind(side.queue.cast(), FI_SEND | FI_RECV);
+            let fid = side.ep.cast::<Fid>();
+            assert_eq!(call!(fid, ops, control, FI_ENABLE, null_mut()), 0);
+        }
+        side
+    }
+
+    fn bind(&self, other: *mut Fid, flags: u64) {
+        let fid = self.ep.cast::<Fid>();
+        // SAFETY: objects of this side.
+        assert_eq!(unsafe { call!(fid, ops, bind, other, flags) }, 0);
+    }
+
+    pub(super) fn name(&self) -> [u8; Address::LENGTH] {
+        let mut bytes = [0; Address::LENGTH];
+        let mut length = bytes.len();
+        // SAFETY: a buffer of that length.
+        let got = unsafe {
+            let getname = (*(*self.ep).cm).getname.expect("getname");
+            getname(self.ep.cast(), bytes.as_mut_ptr().cast(), &mut length)
+        };
+        assert_eq!((got, length), (0, Address::LENGTH));
+        bytes
+    }
+
+    /// Puts a peer into the vector.
+    pub(super) fn insert(&self, name: &[u8; Address::LENGTH]) -> u64 {
+        let mut row = 0;
+        // SAFETY: one address, one place for the result.
+        let got = unsafe {
+            call!(self.vector, ops, insert, name.as_ptr().cast(), 1, &mut row, 0, null_mut())
+        };
+        assert_eq!(got, 1);
+        row
+    }
+
+    pub(super) fn send(&self, bytes: &[u8], to: u64, tag: u64, context: usize) -> isize {
+        // SAFETY: the tests keep buffers until the completion.
+        unsafe {
+            call!(
+                self.ep,
+                tagged,
+                send,
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                null_mut(),
+                to,
+                tag,
+                context as *mut c_void
+            )
+        }
+    }
+
+    /// Sends, making progress as long as there is no room.
+    pub(super) fn send_now(&self, bytes: &[u8], to: u64, tag: u64, context: usize) {
+        while self.send(bytes, to, tag, context) == -(FI_EAGAIN as isize) {
+            assert!(self.read().is_none(), "no completion was expected");
+        }
+    }
+
+    pub(super) fn receive(
+        &self,
+        buffer: &mut [u8],
+        from: u64,
+        (tag, ignore): (u64, u64),
+        context: usize,
+    ) -> isize {
+        // SAFETY: as above.
+        unsafe {
+            call!(
+                self.ep,
+                tagged,
+                recv,
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                null_mut(),
+                from,
+                tag,
+                ignore,
+                context as *mut c_void
+            )
+        }
+    }
+
+    /// `fi_trecvmsg` with flags and without or with a buffer.
+    pub(super) fn receive_flagged(
+        &self,
+        buffer: &mut [u8],
+        (tag, ignore): (u64, u64),
+        context: usize,
+        flags: u64,
+    ) -> isize {
+        let iov = IoVec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let msg = MsgTagged {
+            msg_iov: &iov,
+            desc: null_mut(),
+            iov_count: usize::from(!buffer.is_empty()),
+            addr: FI_ADDR_UNSPEC,
+            tag,
+            ignore,
+            context: context as *mut c_void,
+            data: 0,
+        };
+        // SAFETY: as above.
+        unsafe { call!(self.ep, tagged, recvmsg, &msg, flags) }
+    }
+
+    pub(super) fn cancel(&self, context: usize) -> isize {
+        // SAFETY: an endpoint of this side.
+        unsafe {
+            let cancel = (*(*self.ep).ops).cancel.expect("cancel");
+            cancel(self.ep.cast(), context as *mut c_void)
+        }
+    }
+
+    /// The next completion, if there is one.
+    pub(super) fn read(&self) -> Option<Done> {
+        let mut entry = CqTaggedEntry {
+            op_context: null_mut(),
+            flags: 0,
+            len: 0,
+            buf: null_mut(),
+            data: 0,
+            tag: 0,
+        };
+        let mut from = 0;
+        let buffer = std::ptr::from_mut(&mut entry).cast();
+        // SAFETY: room for one entry.
+        match unsafe { call!(self.queue, ops, readfrom, buffer, 1, &mut from) } {
+            1 => Some(Done { entry, from, err: 0, olen: 0 }),
+            got if got == -(FI_EAGAIN as isize) => None,
+            got => {
+                assert_eq!(got, -(FI_EAVAIL as isize));
+                let mut error = CqErrEntry {
+                    entry,
+                    olen: 0,
+                    err: 0,
+                    prov_errno: 0,
+                    err_data: null_mut(),
+                    err_data_size: 0,
+                };
+                // SAFETY: room for one entry.
+                assert_eq!(unsafe { call!(self.queue, ops, readerr, &mut error, 0) }, 1);
+                let CqErrEntry { entry, olen, err, .. } = error;
+                Some(Done { entry, from: FI_ADDR_UNSPEC, err, olen })
+            }
+        }
+    }
+
+    /// Waits for a completion of this side, while the others make progress.
+    pub(super) fn wait(&self, others: &[&Self]) -> Done {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(done) = self.read() {
+                return done;
+            }
+            for other in others {
+                other.progress();
+            }
+            assert!(Instant::now() < end, "no completion came");
+        }
+    }
+
+    /// Progress without taking a completion.
+    pub(super) fn progress(&self) {
+        // SAFETY: no entry is read.
+        unsafe { call!(self.queue, ops, read, null_mut(), 0) };
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        let objects: [*mut Fid; 5] = [
+            self.ep.cast(),
+            self.queue.cast(),
+            self.vector.cast(),
+            self.domain.cast(),
+            self.fabric.cast(),
+        ];
+        for object in objects {
+            // SAFETY: each is closed once, after what was bound to it.
+            let closed = unsafe { call!(object, ops, close) };
+            assert!(std::thread::panicking() || closed == 0, "an object cannot be closed");
+        }
+    }
+}
+
+/// Two sides that know each other, and what each calls the other.
+pub(super) fn pair(change: impl Fn(&mut ProviderOptions)) -> (Side, Side, u64, u64) {
+    let (a, b) = (Side::open(&change), Side::open(&change));
+    let (to_b, to_a) = (a.insert(&b.name()), b.insert(&a.name()));
+    (a, b, to_b, to_a)
+}
+
+/// Bytes that tell which message they are of.
+pub(super) fn pattern(seed: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|at| (seed * 31 + at * 7 + at / 256) as u8).collect()
+}
+
+impl Side {
+    /// Sleeps until a completion comes, at most so many milliseconds, and gives its context.
+    pub(super) fn sleep(&self, milliseconds: i32) -> usize {
+        let mut entry = std::mem::MaybeUninit::<CqTaggedEntry>::uninit();
+        // SAFETY: room for one entry, which is written if the call says so.
+        unsafe {
+            let buffer = entry.as_mut_ptr().cast();
+            let got =
+                call!(self.queue, ops, sread, buffer, 1, std::ptr::null(), milliseconds);
+            assert_eq!(got, 1, "no completion came");
+            entry.assume_init().op_context as usize
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! An endpoint's address: 64 bytes that say where it listens and what must be shown to be let in.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
+
+/// Length of an address.
+pub(crate) const LENGTH: usize = 64;
+const MAGIC: u32 = 0x6d41_5044;
+const VERSION: u16 = 1;
+
+/// Where an endpoint is. The bytes are what `fi_getname` gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Address {
+    /// Tells the machine, its network and process namespaces, and the user.
+    pub(crate) host: u64,
+    /// Tells the endpoint from every other one, ever. The name of its Unix socket is made of it.
+    pub(crate) identity: u128,
+    /// What a peer must know to be let in; no other user can see it.
+    pub(crate) key: u64,
+    /// It may sleep, so that who sends to it must look whether it does.
+    pub(crate) sleeps: bool,
+    /// Its TCP socket, if it has one.
+    pub(crate) tcp: Option<SocketAddr>,
+}
+
+impl Address {
+    pub(crate) const LENGTH: usize = LENGTH;
+
+    /// A fresh address on this machine.
+    ///
+    /// # Errors
+    /// When the kernel gives no random numbers.
+    pub(crate) fn fresh() -> Result<Self, rustix::io::Errno> {
+        let mut bytes = [0_u8; 24];
+        let got = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        if got < bytes.len() {
+            return Err(rustix::io::Errno::AGAIN);
+        }
+        let word = |at: usize| u64::from_ne_bytes(array(&bytes[at..at + 8]));
+        let identity = u128::from(word(0)) << 64 | u128::from(word(8));
+        Ok(Self { host: this_host(), identity, key: word(16), sleeps: false, tcp: None })
+    }
+
+    /// The name of the abstract Unix socket.
+    pub(crate) fn socket_name(&self) -> String {
+        format!("dpamatch-{:032x}", self.identity)
+    }
+
+    /// The address as bytes.
+    pub(crate) fn to_bytes(self) -> [u8; LENGTH] {
+        let mut bytes = [0; LENGTH];
+        bytes[0..4].copy_from_slice(&MAGIC.to_be_bytes());
+        bytes[4..6].copy_from_slice(&VERSION.to_be_bytes());
+        bytes[6] = u8::from(self.sleeps);
+        bytes[8..16].copy_from_slice(&self.host.to_be_bytes());
+        bytes[16..32].copy_from_slice(&self.identity.to_be_bytes());
+        bytes[32..40].copy_from_slice(&self.key.to_be_bytes());
+        if let Some(socket) = self.tcp {
+            let (family, ip) = match socket.ip() {
+                IpAddr::V4(ip) => (4, ip.to_ipv6_mapped()),
+                IpAddr::V6(ip) => (6, ip),
+            };
+            bytes[7] = family;
+            bytes[40..56].copy_from_slice(&ip.octets());
+            bytes[56..58].copy_from_slice(&socket.port().to_be_bytes());
+        }
+        bytes
+    }
+
+    /// The address that these bytes are; `None` if they are none.
+    pub(crate) fn from_bytes(bytes: &[u8; LENGTH]) -> Option<Self> {
+        let magic = u32::from_be_bytes(array(&bytes[0..4]));
+        let version = u16::from_be_bytes(array(&bytes[4..6]));
+        if magic != MAGIC || version != VERSION || bytes[6] > 1 {
+            return None;
+        }
+        let ip = Ipv6Addr::from(array::<16>(&bytes[40..56]));
+        let ip = match bytes[7] {
+            0 => None,
+            4 => Some(IpAddr::V4(ip.to_ipv4_mapped()?)),
+            6 => Some(IpAddr::V6(ip)),
+            _ => return None,
+        };
+        let port = u16::from_be_bytes(array(&bytes[56..58]));
+        Some(Self {
+            host: u64::from_be_bytes(array(&bytes[8..16])),
+            identity: u128::from_be_bytes(array(&bytes[16..32])),
+            key: u64::from_be_bytes(array(&bytes[32..40])),
+            sleeps: bytes[6] == 1,
+            tcp: ip.map(|ip| SocketAddr::new(ip, port)),
+        })
+    }
+}
+
+/// The slice as an array; its length is known where this is called.
+pub(super) fn array<const N: usize>(slice: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(slice);
+    array
+}
+
+/// What two processes must share to reach each other's Unix sockets, memory and process numbers.
+fn this_host() -> u64 {
+    let mut hash = DefaultHasher::new();
+    fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hash);
+    for space in ["net", "pid"] {
+        let entry = fs::metadata(format!("/proc/self/ns/{space}"));
+        entry.map(|entry| entry.ino()).unwrap_or_default().hash(&mut hash);
+    }
+    rustix::process::geteuid().as_raw().hash(&mut hash);
+    hash.finish()
+}
+
+/// The first address of this machine that others can reach, for a TCP socket.
+pub(super) fn outside_ip() -> Option<IpAddr> {
+    // A datagram socket that is connected to an address of the documentation's range sends nothing;
+    // the kernel only chooses the way there, and with it the address of this side.
+    let probe = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    probe.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    let ip = probe.local_addr().ok()?.ip();
+    (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_give_the_address_back() {
+        let plain = Address::fresh().expect("random numbers");
+        for tcp in [None, Some("10.1.2.3:4567"), Some("[fe80::1]:1")] {
+            let tcp = tcp.map(|text| text.parse().expect("an address"));
+            let address = Address { tcp, sleeps: tcp.is_some(), ..plain };
+            assert_eq!(Address::from_bytes(&address.to_bytes()), Some(address));
+        }
+        assert_ne!(Address::fresh().expect("random numbers").identity, plain.identity);
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let good = Address::fresh().expect("random numbers").to_bytes();
+        for (at, value) in [(0, 0), (4, 9), (6, 2), (7, 5), (7, 4)] {
+            let mut bytes = good;
+            bytes[at] = value;
+            assert_eq!(Address::from_bytes(&bytes), None, "byte {at} = {value}");
+        }
+        assert_eq!(Address::from_bytes(&[0; LENGTH]), None);
+    }
+}

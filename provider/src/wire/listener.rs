@@ -1,0 +1,250 @@
+//! Letting peers in, and calling on them.
+
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::{Errno, IoSlice, IoSliceMut};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+};
+
+use super::address::{Address, array, outside_ip};
+use super::link::{Link, ShmLink, new_file};
+use super::tcp::TcpLink;
+
+const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
+const BACKLOG: i32 = 1024;
+const HELLO: usize = Address::LENGTH + 16;
+/// Both sides of a TCP stream write numbers in the same order if this arrives as it was sent.
+const ORDER: u32 = 0x0102_0304;
+
+/// What a peer says first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hello {
+    /// Its own address.
+    pub(crate) from: Address,
+    /// The key out of the address that it calls.
+    pub(crate) key: u64,
+    /// Lines of each ring; 0 over TCP.
+    pub(crate) lines: u32,
+}
+
+impl Hello {
+    fn to_bytes(self) -> [u8; HELLO] {
+        let mut bytes = [0; HELLO];
+        bytes[..64].copy_from_slice(&self.from.to_bytes());
+        bytes[64..72].copy_from_slice(&self.key.to_be_bytes());
+        bytes[72..76].copy_from_slice(&self.lines.to_be_bytes());
+        bytes[76..80].copy_from_slice(&ORDER.to_ne_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; HELLO]) -> Option<Self> {
+        let from = Address::from_bytes(&array(&bytes[..64]))?;
+        let same_order = bytes[76..80] == ORDER.to_ne_bytes();
+        same_order.then_some(Self {
+            from,
+            key: u64::from_be_bytes(array(&bytes[64..72])),
+            lines: u32::from_be_bytes(array(&bytes[72..76])),
+        })
+    }
+}
+
+/// Where an endpoint can be called.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) unix: OwnedFd,
+    pub(crate) tcp: Option<OwnedFd>,
+    address: Address,
+}
+
+impl Listener {
+    /// Listens for this address. `tcp`: the address to bind a TCP socket to; `None`: the first that
+    /// others can reach, if there is one.
+    ///
+    /// # Errors
+    /// When the kernel refuses the Unix socket, or the TCP socket that was asked for.
+    pub(crate) fn open(address: &mut Address, tcp: TcpChoice) -> Result<Self, Errno> {
+        let unix =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
+        let name = SocketAddrUnix::new_abstract_name(address.socket_name().as_bytes())?;
+        rustix::net::bind(&unix, &name)?;
+        rustix::net::listen(&unix, BACKLOG)?;
+        let ip = match tcp {
+            TcpChoice::Off => None,
+            TcpChoice::At(ip) => Some(ip),
+            TcpChoice::Outside => outside_ip(),
+        };
+        let tcp = match ip.map(listen_tcp) {
+            Some(Ok((socket, at))) => {
+                address.tcp = Some(at);
+                Some(socket)
+            }
+            Some(Err(error)) if matches!(tcp, TcpChoice::At(_)) => return Err(error),
+            _ => None,
+        };
+        Ok(Self { unix, tcp, address: *address })
+    }
+
+    /// The next peer that called, over either socket.
+    pub(crate) fn accept(&self) -> Option<Newcomer> {
+        let flags = FLAGS;
+        if let Ok(socket) = rustix::net::accept_with(&self.unix, flags) {
+            let mine = rustix::process::geteuid();
+            let same_user = rustix::net::sockopt::socket_peercred(&socket)
+                .is_ok_and(|credentials| credentials.uid == mine);
+            return Some(Newcomer { socket, local: true, welcome: same_user, got: Vec::new() });
+        }
+        let socket = rustix::net::accept_with(self.tcp.as_ref()?, flags).ok()?;
+        Some(Newcomer { socket, local: false, welcome: true, got: Vec::new() })
+    }
+
+    /// Whether the hello is one for this endpoint.
+    fn admits(&self, hello: &Hello, local: bool) -> bool {
+        hello.key == self.address.key && (!local || hello.from.host == self.address.host)
+    }
+}
+
+/// Whether and where a TCP socket listens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TcpChoice {
+    /// Nowhere.
+    Off,
+    /// At the first address that others can reach.
+    Outside,
+    /// Here.
+    At(IpAddr),
+}
+
+fn listen_tcp(ip: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+    let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
+    rustix::net::bind(&socket, &SocketAddr::new(ip, 0))?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    let at = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+    Ok((socket, at))
+}
+
+/// A peer that has called and not said yet who it is.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    socket: OwnedFd,
+    local: bool,
+    welcome: bool,
+    got: Vec<u8>,
+}
+
+impl Newcomer {
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Reads the hello. `Ok(None)`: not all of it is there.
+    ///
+    /// # Errors
+    /// The peer is not let in, or went away.
+    pub(crate) fn read(&mut self, listener: &Listener) -> Result<Option<Hello>, Errno> {
+        if !self.welcome {
+            return Err(Errno::ACCESS);
+        }
+        if self.local {
+            // One packet, looked at and left there: `enter` takes it with the descriptor.
+            let mut bytes = [0; HELLO];
+            return match rustix::net::recv(&self.socket, &mut bytes[..], RecvFlags::PEEK) {
+                Ok((HELLO, HELLO)) => Self::check(&bytes, listener, true).map(Some),
+                Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+                _ => Err(Errno::BADMSG),
+            };
+        }
+        let mut bytes = [0; HELLO];
+        match rustix::net::recv(&self.socket, &mut bytes[self.got.len()..], RecvFlags::empty()) {
+            Ok((0, _)) => return Err(Errno::CONNRESET),
+            Ok((count, _)) => {
+                let start = self.got.len();
+                self.got.extend_from_slice(&bytes[start..start + count]);
+            }
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        if self.got.len() < HELLO {
+            return Ok(None);
+        }
+        Self::check(&array(&self.got), listener, false).map(Some)
+    }
+
+    fn check(bytes: &[u8; HELLO], listener: &Listener, local: bool) -> Result<Hello, Errno> {
+        let hello = Hello::from_bytes(bytes).ok_or(Errno::BADMSG)?;
+        if listener.admits(&hello, local) { Ok(hello) } else { Err(Errno::ACCESS) }
+    }
+
+    /// The link with a peer whose hello was read.
+    ///
+    /// # Errors
+    /// When the memory file that came with it is not sound.
+    pub(crate) fn enter(self, hello: &Hello) -> Result<Link, Errno> {
+        if !self.local {
+            return Ok(Link::Tcp(TcpLink::new(self.socket, &[])));
+        }
+        let mut bytes = [0; HELLO];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let into = &mut [IoSliceMut::new(&mut bytes)];
+        rustix::net::recvmsg(&self.socket, into, &mut ancillary, flags)?;
+        let mut file = None;
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(files) = message {
+                file = files.last().or(file);
+            }
+        }
+        let file = file.ok_or(Errno::BADMSG)?;
+        let lines = hello.lines as usize;
+        let link = ShmLink::new(self.socket, file.as_fd(), lines, false, hello.from.sleeps)?;
+        Ok(Link::Shm(link))
+    }
+}
+
+/// Calls a peer: a link that can be written to at once.
+///
+/// # Errors
+/// [`Errno::AGAIN`]: it has no room for callers now. [`Errno::HOSTUNREACH`]: there is no way to it.
+pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link, Errno> {
+    let hello = |lines: usize| Hello { from: *from, key: to.key, lines: lines as u32 }.to_bytes();
+    if to.host != from.host {
+        let at = to.tcp.ok_or(Errno::HOSTUNREACH)?;
+        let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
+        match rustix::net::connect(&socket, &at) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error),
+        }
+        return Ok(Link::Tcp(TcpLink::new(socket, &hello(0))));
+    }
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(to.socket_name().as_bytes())?)?;
+    let file = new_file(lines)?;
+    let files = [file.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !ancillary.push(SendAncillaryMessage::ScmRights(&files)) {
+        return Err(Errno::NOBUFS);
+    }
+    let bytes = hello(lines);
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    rustix::net::sendmsg(&socket, &[IoSlice::new(&bytes)], &mut ancillary, flags)?;
+    let link = ShmLink::new(socket, file.as_fd(), lines, true, to.sleeps)?;
+    Ok(Link::Shm(link))
+}
+
+impl TcpChoice {
+    /// `off`, `auto`, or an address of this machine.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "off" => Some(Self::Off),
+            "auto" => Some(Self::Outside),
+            ip => ip.parse().ok().map(Self::At),
+        }
+    }
+}

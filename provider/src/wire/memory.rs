@@ -1,0 +1,150 @@
+//! Copies between lists of buffers, and from the memory of another process.
+
+use crate::bindings::IoVec;
+
+/// Copies `length` bytes that begin `skip` bytes into the list to `target`.
+///
+/// # Safety
+/// The list's buffers can be read, `skip + length` is no more than they hold, and `target` has room.
+pub(crate) unsafe fn gather(iov: &[IoVec], mut skip: usize, mut target: *mut u8, length: usize) {
+    let mut left = length;
+    for part in iov {
+        if left == 0 {
+            return;
+        }
+        if skip >= part.iov_len {
+            skip -= part.iov_len;
+            continue;
+        }
+        let count = (part.iov_len - skip).min(left);
+        // SAFETY: the part holds `skip + count` bytes, the target `left` more.
+        unsafe {
+            part.iov_base.cast::<u8>().add(skip).copy_to_nonoverlapping(target, count);
+            target = target.add(count);
+        }
+        left -= count;
+        skip = 0;
+    }
+}
+
+/// Copies `length` bytes from `source` into the list, from `skip` bytes on.
+///
+/// # Safety
+/// The list's buffers can be written, `skip + length` is no more than they hold, and `source` has
+/// that many bytes.
+pub(crate) unsafe fn scatter(
+    iov: &[IoVec],
+    mut skip: usize,
+    mut source: *const u8,
+    length: usize,
+) {
+    let mut left = length;
+    for part in iov {
+        if left == 0 {
+            return;
+        }
+        if skip >= part.iov_len {
+            skip -= part.iov_len;
+            continue;
+        }
+        let count = (part.iov_len - skip).min(left);
+        // SAFETY: the part has room for `skip + count` bytes, the source has `left` more.
+        unsafe {
+            part.iov_base.cast::<u8>().add(skip).copy_from_nonoverlapping(source, count);
+            source = source.add(count);
+        }
+        left -= count;
+        skip = 0;
+    }
+}
+
+/// Reads `length` bytes at `address` of process `pid` into the list, from `skip` bytes on. `false`:
+/// the kernel forbids it or the memory is not there; some bytes may have been written.
+///
+/// # Safety
+/// The list's buffers can be written and hold `skip + length` bytes.
+pub(crate) unsafe fn copy_from_peer(
+    pid: i32,
+    address: u64,
+    iov: &[IoVec],
+    mut skip: usize,
+    length: usize,
+) -> bool {
+    let (mut address, mut left) = (address, length);
+    for part in iov {
+        if left == 0 {
+            break;
+        }
+        if skip >= part.iov_len {
+            skip -= part.iov_len;
+            continue;
+        }
+        let mut count = (part.iov_len - skip).min(left);
+        let mut at = skip;
+        while count > 0 {
+            let local = IoVec {
+                // SAFETY: inside the part, see above.
+                iov_base: unsafe { part.iov_base.cast::<u8>().add(at) }.cast(),
+                iov_len: count,
+            };
+            let remote = IoVec { iov_base: address as *mut _, iov_len: count };
+            // SAFETY: the kernel checks the remote range; the local one is inside the part.
+            let read = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
+            let Ok(read @ 1..) = usize::try_from(read) else { return false };
+            address = address.wrapping_add(read as u64);
+            at += read;
+            count -= read;
+            left -= read;
+        }
+        skip = 0;
+    }
+    left == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(parts: &mut [Vec<u8>]) -> Vec<IoVec> {
+        parts
+            .iter_mut()
+            .map(|part| IoVec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() })
+            .collect()
+    }
+
+    #[test]
+    fn copies_go_around_the_seams() {
+        for skip in 0..6_usize {
+            for length in 0..=(6 - skip) {
+                let source: Vec<u8> = (1..=length as u8).collect();
+                let mut parts = [vec![0; 2], vec![], vec![0; 1], vec![0; 3]];
+                let iov = list(&mut parts);
+                // SAFETY: the parts hold 6 bytes, `skip + length` is at most 6.
+                unsafe { scatter(&iov, skip, source.as_ptr(), length) };
+                let mut back = vec![0; length];
+                // SAFETY: as above.
+                unsafe { gather(&iov, skip, back.as_mut_ptr(), length) };
+                assert_eq!(back, source);
+                assert_eq!(parts.concat().iter().filter(|&&byte| byte != 0).count(), length);
+
+                let mut parts = [vec![0; 2], vec![], vec![0; 1], vec![0; 3]];
+                let iov = list(&mut parts);
+                let me = std::process::id() as i32;
+                // SAFETY: as above.
+                let read = unsafe {
+                    copy_from_peer(me, source.as_ptr() as u64, &iov, skip, length)
+                };
+                assert!(read, "a process reads its own memory");
+                assert_eq!(&parts.concat()[skip..skip + length], &source[..]);
+            }
+        }
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_no_success() {
+        let mut parts = [vec![0; 8]];
+        let iov = list(&mut parts);
+        // SAFETY: the part holds 8 bytes.
+        assert!(!unsafe { copy_from_peer(std::process::id() as i32, 8, &iov, 0, 8) });
+    }
+}

@@ -1,0 +1,29 @@
+//! The wire: how endpoints find each other and how records get from one to the other.
+//!
+//! Every endpoint listens on an abstract Unix socket, and on a TCP socket where an address to bind
+//! to was given. A peer that connects says hello with its own address and the key that it was given
+//! with this endpoint's address. Between processes of one machine the hello carries the descriptor of
+//! a memory file with two rings, one for each direction; the socket then only tells that the peer is
+//! gone, and wakes a sleeper. There are no names in a file system, so nothing is left behind when a
+//! process is killed, and `/dev/shm` need not exist.
+//!
+//! **Trust.** Whoever connects through the Unix socket must have this process's user, which the
+//! kernel tells; whoever connects at all must know the key. Beyond that nothing that comes from a
+//! peer is believed: every number is checked before it is used as a length, an index or a kind. A
+//! peer that breaks a rule is cut off.
+
+mod address;
+mod link;
+mod listener;
+mod memory;
+mod peers;
+mod record;
+mod ring;
+mod tcp;
+
+pub(crate) use address::Address;
+pub(crate) use link::{Link, LinkError};
+pub(crate) use listener::{Listener, Newcomer, TcpChoice, connect};
+pub(crate) use memory::{copy_from_peer, gather, scatter};
+pub(crate) use peers::{PeerId, Peers};
+pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, Record, flag};

@@ -1,0 +1,39 @@
+//! The other endpoints, numbered when they are first heard of.
+//!
+//! A message can come before its sender's address is put into the address vector, and a program may
+//! put it there twice. So a peer is known by its identity, and matching uses the peer's number.
+
+use std::collections::HashMap;
+
+use super::Address;
+
+/// Number of a peer, from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct PeerId(pub(crate) u32);
+
+impl PeerId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All peers of a domain.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    numbers: HashMap<u128, PeerId>,
+    addresses: Vec<Address>,
+}
+
+impl Peers {
+    /// The peer with this address; a new number for one that is not known.
+    pub(crate) fn number(&mut self, address: &Address) -> PeerId {
+        *self.numbers.entry(address.identity).or_insert_with(|| {
+            self.addresses.push(*address);
+            PeerId(self.addresses.len() as u32 - 1)
+        })
+    }
+
+    pub(crate) fn address(&self, peer: PeerId) -> &Address {
+        &self.addresses[peer.index()]
+    }
+}

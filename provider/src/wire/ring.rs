@@ -1,0 +1,252 @@
+//! A ring of records in shared memory, from one process to one other.
+//!
+//! **Memory.** A control line, then a power of two of lines of 64 bytes. A record's head takes one
+//! line: its first word is the stamp, the others are [`Record::to_words`]; payload that is not in
+//! the head follows on whole lines. Records never cross the end; a `Wrap` record fills the rest.
+//!
+//! **States.** The line at position p holds a record once its stamp is p + 1. The sender makes the
+//! stamp of the line after a record zero before it stamps the record itself, so old payload is never
+//! taken for a stamp. The receiver's position in the control line says which lines are free again.
+//!
+//! **Orderings.** Stamp: Release by the sender -> Acquire by the receiver: head and payload are
+//! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: SeqCst on both sides
+//! with a fence after the stamp, so that either the sender sees the sleeper or the sleeper the stamp.
+//!
+//! **Trust.** Each side keeps its own position; what it reads from the other is only ever compared.
+//! A receiver's position that is ahead of the sender's or more than a ring behind it, and a record
+//! that is none, end the connection. Payload is copied once, as bytes, and never looked at in place.
+//!
+//! **Cost.** A small message moves one line from one cache to the other.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use super::record::{Bytes, EAGER_MAX, HEAD_WORDS, Kind, Record};
+use crate::bindings::IoVec;
+use crate::wire::memory::gather;
+
+const LINE: usize = 64;
+/// Least lines of a ring: two of the longest records, and room to spare.
+pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() * 2;
+/// Most lines of a ring.
+pub(super) const LINES_MAX: usize = 1 << 20;
+
+/// Bytes of a ring with so many lines.
+pub(super) const fn ring_bytes(lines: usize) -> usize {
+    LINE + lines * LINE
+}
+
+/// The receiver's line, read by the sender.
+#[repr(C, align(64))]
+struct Control {
+    /// Lines that the receiver is done with.
+    done: AtomicU64,
+    /// The receiver sleeps, or is about to.
+    asleep: AtomicU32,
+}
+
+/// Where a ring lies: the common part of both ends.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: NonNull<u8>,
+    lines: u64,
+}
+
+impl Place {
+    fn control(&self) -> &Control {
+        // SAFETY: the ring's first line, mapped as long as the end lives (`new`); any bytes are a
+        // valid `Control`.
+        unsafe { self.start.cast::<Control>().as_ref() }
+    }
+
+    fn line(&self, position: u64) -> *mut u8 {
+        let index = (position & (self.lines - 1)) as usize;
+        // SAFETY: the index is below the number of lines, all of which are mapped.
+        unsafe { self.start.as_ptr().add(LINE + index * LINE) }
+    }
+
+    fn words(&self, position: u64) -> &[AtomicU64; 1 + HEAD_WORDS] {
+        // SAFETY: a whole line, aligned to 64 bytes; any bytes are valid words, and all access that
+        // is not by these atomics is to payload lines.
+        unsafe { &*self.line(position).cast() }
+    }
+
+    /// Lines up to the ring's end.
+    fn to_end(&self, position: u64) -> u64 {
+        self.lines - (position & (self.lines - 1))
+    }
+}
+
+/// Lines of a record with so much payload outside its head.
+fn lines_of(outside: usize) -> u64 {
+    1 + outside.div_ceil(LINE) as u64
+}
+
+/// The peer broke the rules of the ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Broken;
+
+/// The sending end.
+#[derive(Debug)]
+pub(super) struct RingSender {
+    place: Place,
+    tail: u64,
+    /// The receiver's position as last seen.
+    done: u64,
+}
+
+impl RingSender {
+    /// # Safety
+    /// `start` is aligned to 64 bytes and begins [`ring_bytes`]`(lines)` bytes that stay mapped
+    /// until the value is dropped, `lines` is a power of two of at least [`LINES_MIN`], and no other
+    /// sender of this ring exists in this process.
+    pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
+        Self { place: Place { start, lines: lines as u64 }, tail: 0, done: 0 }
+    }
+
+    /// Puts a record and the payload that stands outside its head, `skip` bytes into the list.
+    /// `Ok(false)`: the ring is full.
+    ///
+    /// # Safety
+    /// The list's buffers can be read and hold `skip +` [`Record::outside`] bytes.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    pub(super) unsafe fn put(
+        &mut self,
+        record: Record,
+        iov: &[IoVec],
+        skip: usize,
+    ) -> Result<bool, Broken> {
+        let outside = record.outside();
+        let lines = lines_of(outside);
+        let to_end = self.place.to_end(self.tail);
+        let at = if lines > to_end { self.tail + to_end } else { self.tail };
+        // One line more: its stamp is cleared.
+        if !self.has_room(at + lines + 1)? {
+            return Ok(false);
+        }
+        self.place.words(at + lines)[0].store(0, Ordering::Relaxed);
+        if outside > 0 {
+            // SAFETY: the record's lines are free (`has_room`) and lie before the ring's end; the
+            // caller vouches for the list.
+            unsafe { gather(iov, skip, self.place.line(at).add(LINE), outside) };
+        }
+        if at != self.tail {
+            // After clearing: the cleared line may be the first, which the wrap leads to.
+            self.place.words(at)[0].store(0, Ordering::Relaxed);
+            self.stamp(self.tail, Record::new(Kind::Wrap));
+        }
+        self.stamp(at, record);
+        self.tail = at + lines;
+        Ok(true)
+    }
+
+    fn stamp(&self, position: u64, record: Record) {
+        let [stamp, head @ ..] = self.place.words(position);
+        for (slot, word) in head.iter().zip(record.to_words()) {
+            slot.store(word, Ordering::Relaxed);
+        }
+        stamp.store(position + 1, Ordering::Release);
+    }
+
+    fn has_room(&mut self, end: u64) -> Result<bool, Broken> {
+        if end - self.done <= self.place.lines {
+            return Ok(true);
+        }
+        let done = self.place.control().done.load(Ordering::Acquire);
+        if done < self.done || done > self.tail {
+            return Err(Broken);
+        }
+        self.done = done;
+        Ok(end - done <= self.place.lines)
+    }
+
+    /// Whether the receiver sleeps and must be woken.
+    pub(super) fn receiver_sleeps(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.place.control().asleep.load(Ordering::SeqCst) != 0
+    }
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub(super) struct RingReceiver {
+    place: Place,
+    /// Next line to look at.
+    head: u64,
+    /// As the sender was told.
+    released: u64,
+}
+
+impl RingReceiver {
+    /// # Safety
+    /// As [`RingSender::new`], for the one receiver.
+    pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
+        Self { place: Place { start, lines: lines as u64 }, head: 0, released: 0 }
+    }
+
+    /// Whether a record waits.
+    #[inline]
+    pub(super) fn ready(&self) -> bool {
+        self.place.words(self.head)[0].load(Ordering::Acquire) == self.head + 1
+    }
+
+    /// The next record; its payload lies in the ring until [`release`](Self::release).
+    ///
+    /// # Errors
+    /// [`Broken`].
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<Option<(Record, Bytes)>, Broken> {
+        while self.ready() {
+            let mut words = [0; HEAD_WORDS];
+            for (word, slot) in words.iter_mut().zip(&self.place.words(self.head)[1..]) {
+                *word = slot.load(Ordering::Relaxed);
+            }
+            let record = Record::from_words(words).ok_or(Broken)?;
+            let to_end = self.place.to_end(self.head);
+            if record.kind == Kind::Wrap {
+                if to_end == self.place.lines {
+                    // A wrap fills a rest, never a whole ring: else it could go on for ever.
+                    return Err(Broken);
+                }
+                self.head += to_end;
+                continue;
+            }
+            let length = record.outside();
+            let lines = lines_of(length);
+            if lines > to_end {
+                return Err(Broken);
+            }
+            // SAFETY: inside the ring: the record ends before the ring does.
+            let start = unsafe { self.place.line(self.head).add(LINE) };
+            self.head += lines;
+            return Ok(Some((record, Bytes { start, length })));
+        }
+        Ok(None)
+    }
+
+    /// Gives the lines of all records read so far back to the sender.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        if self.released != self.head {
+            self.released = self.head;
+            self.place.control().done.store(self.head, Ordering::Release);
+        }
+    }
+
+    /// Says that this side is about to sleep. `false`: a record waits.
+    pub(super) fn fall_asleep(&self) -> bool {
+        self.place.control().asleep.store(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        !self.ready()
+    }
+
+    /// Says that this side is awake.
+    pub(super) fn wake(&self) {
+        self.place.control().asleep.store(0, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! The ring between two ends of one process, and against a peer that writes rubbish.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+use super::*;
+use crate::wire::record::flag;
+
+/// Memory for a ring.
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Memory {
+    fn new(lines: usize) -> Self {
+        let layout = Layout::from_size_align(ring_bytes(lines), LINE).expect("a size");
+        // SAFETY: not of size zero.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("memory");
+        Self { start, layout }
+    }
+
+    fn ends(&self, lines: usize) -> (RingSender, RingReceiver) {
+        // SAFETY: aligned, large enough, and alive longer than the ends in these tests.
+        unsafe { (RingSender::new(self.start, lines), RingReceiver::new(self.start, lines)) }
+    }
+
+    fn word(&self, line: usize, word: usize) -> &AtomicU64 {
+        // SAFETY: inside the memory; any bytes are a number.
+        unsafe { &*self.start.as_ptr().add(LINE + line * LINE + word * 8).cast() }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: from `alloc_zeroed` with the same layout.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+fn message(number: u64, length: usize) -> (Record, Vec<u8>) {
+    let payload: Vec<u8> = (0..length).map(|at| (number as usize * 7 + at) as u8).collect();
+    let record = Record {
+        bytes: length as u32,
+        tag: number,
+        flags: flag::TAGGED,
+        ..Record::new(Kind::Eager)
+    };
+    (record, payload)
+}
+
+fn list(payload: &mut [u8]) -> [IoVec; 1] {
+    [IoVec { iov_base: payload.as_mut_ptr().cast(), iov_len: payload.len() }]
+}
+
+/// A cheap sequence of numbers that look random.
+fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
+    move |below| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    }
+}
+
+#[test]
+fn records_come_out_as_they_went_in() {
+    let memory = Memory::new(LINES_MIN);
+    let (mut sender, mut receiver) = memory.ends(LINES_MIN);
+    let mut random = numbers(1);
+    let (mut sent, mut got, mut full) = (0, 0, 0);
+    let mut lengths = std::collections::VecDeque::new();
+    while got < 20_000 {
+        for _ in 0..random(12) {
+            let long = random(9) == 0;
+            let length = random(if long { EAGER_MAX as u64 + 1 } else { 100 }) as usize;
+            let (record, mut payload) = message(sent, length);
+            // SAFETY: the list holds the payload.
+            let put = unsafe { sender.put(record, &list(&mut payload), 0) };
+            match put.expect("both ends are sound") {
+                true => {
+                    sent += 1;
+                    lengths.push_back(length);
+                }
+                false => full += 1,
+            }
+        }
+        for _ in 0..random(12) {
+            let Some((record, bytes)) = receiver.next().expect("a sound ring") else { break };
+            let length = lengths.pop_front().expect("one for each record");
+            let (expected, payload) = message(got, length);
+            assert_eq!((record.tag, record.bytes), (expected.tag, expected.bytes));
+            // SAFETY: not released yet.
+            let arrived = unsafe { std::slice::from_raw_parts(bytes.start, bytes.length) };
+            assert_eq!(arrived.len(), record.outside());
+            assert!(arrived.is_empty() || arrived == payload);
+            got += 1;
+        }
+        receiver.release();
+    }
+    assert!(full > 0, "the ring was never full");
+}
+
+/// Payload that looks like the stamp of the line it lies in is no record.
+#[test]
+fn old_payload_is_no_stamp() {
+    let memory = Memory::new(LINES_MIN);
+    let (mut sender, mut receiver) = memory.ends(LINES_MIN);
+    let mut position = 0_u64;
+    for round in 0..3 * LINES_MIN as u64 {
+        // Every word of the payload is the stamp that its line would have one round later.
+        let mut payload = [0_u8; 2 * LINE];
+        for (line, bytes) in payload.chunks_exact_mut(LINE).enumerate() {
+            let stamp = position + 1 + line as u64 + LINES_MIN as u64 + 1;
+            bytes.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&stamp.to_ne_bytes()));
+        }
+        let record = Record { bytes: 128, tag: round, ..Record::new(Kind::Eager) };
+        // SAFETY: the list holds the payload.
+        let put = unsafe { sender.put(record, &list(&mut payload), 0) };
+        assert_eq!(put, Ok(true));
+        position = sender.tail;
+        let (record, _) = receiver.next().expect("sound").expect("one record");
+        assert_eq!(record.tag, round);
+        assert_eq!(receiver.next(), Ok(None), "nothing more was sent");
+        receiver.release();
+    }
+}
+
+#[test]
+fn rubbish_ends_the_connection_and_nothing_else() {
+    let mut random = numbers(7);
+    let (mut broken, mut taken) = (0, 0);
+    for _ in 0..2_000 {
+        let memory = Memory::new(LINES_MIN);
+        let (_, mut receiver) = memory.ends(LINES_MIN);
+        for line in 0..LINES_MIN {
+            for word in 0..8 {
+                let value = match (word, random(4)) {
+                    (0, 1..) => line as u64 + 1,
+                    (1, 1..) => random(12) | random(300) << 32,
+                    _ => random(1 << 31) << random(33),
+                };
+                memory.word(line, word).store(value, Ordering::Relaxed);
+            }
+        }
+        for _ in 0..2 * LINES_MIN {
+            match receiver.next() {
+                Ok(Some((record, bytes))) => {
+                    taken += 1;
+                    assert!(bytes.length == record.outside() && bytes.length <= EAGER_MAX);
+                    let start = bytes.start as usize - memory.start.as_ptr() as usize;
+                    assert!(start + bytes.length <= ring_bytes(LINES_MIN));
+                }
+                Ok(None) => break,
+                Err(Broken) => {
+                    broken += 1;
+                    break;
+                }
+            }
+        }
+    }
+    assert!(broken > 0 && taken > 0, "{broken} broken, {taken} taken");
+}
+
+#[test]
+fn a_receiver_that_lies_about_its_position_is_cut_off() {
+    for lie in [u64::MAX, 1 << 40, 3] {
+        let memory = Memory::new(LINES_MIN);
+        let (mut sender, receiver) = memory.ends(LINES_MIN);
+        if lie == 3 {
+            // Backwards: it said more before.
+            sender.done = 4;
+        }
+        receiver.place.control().done.store(lie, Ordering::Relaxed);
+        let mut result = Ok(true);
+        while result == Ok(true) {
+            // SAFETY: no payload.
+            result = unsafe { sender.put(Record::new(Kind::Fin), &[], 0) };
+        }
+        assert_eq!(result, Err(Broken), "{lie}");
+    }
+}
+
+#[test]
+fn a_wrap_of_a_whole_ring_is_rubbish() {
+    let memory = Memory::new(LINES_MIN);
+    let (_, mut receiver) = memory.ends(LINES_MIN);
+    memory.word(0, 1).store(Kind::Wrap as u64, Ordering::Relaxed);
+    memory.word(0, 0).store(1, Ordering::Release);
+    assert_eq!(receiver.next(), Err(Broken));
+}
+
+#[test]
+fn a_sleeper_is_seen_or_sees() {
+    let memory = Memory::new(LINES_MIN);
+    let (mut sender, receiver) = memory.ends(LINES_MIN);
+    assert!(receiver.fall_asleep());
+    assert!(sender.receiver_sleeps());
+    receiver.wake();
+    assert!(!sender.receiver_sleeps());
+    // SAFETY: no payload.
+    assert_eq!(unsafe { sender.put(Record::new(Kind::Fin), &[], 0) }, Ok(true));
+    assert!(!receiver.fall_asleep());
+}
