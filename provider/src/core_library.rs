@@ -16,8 +16,7 @@ pub(crate) struct CoreLibrary {
 fn symbol(name: &CStr) -> *mut c_void {
     // SAFETY: a lookup by name in a library that is already loaded, or in all of them.
     unsafe {
-        let library =
-            libc::dlopen(c"libfabric.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW);
+        let library = libc::dlopen(c"libfabric.so.1".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW);
         let found = match library.is_null() {
             true => std::ptr::null_mut(),
             false => libc::dlsym(library, name.as_ptr()),

@@ -182,8 +182,7 @@ pub(crate) unsafe extern "C" fn getinfo(
     let threading = domain_hints.map_or(FI_THREAD_UNSPEC, |hints| hints.threading);
     let av_type = domain_hints.map_or(FI_AV_UNSPEC, |hints| hints.av_type);
     domain.name = c_copy(NAME);
-    domain.threading =
-        if threading == FI_THREAD_UNSPEC { FI_THREAD_SAFE } else { threading };
+    domain.threading = if threading == FI_THREAD_UNSPEC { FI_THREAD_SAFE } else { threading };
     domain.control_progress = FI_PROGRESS_MANUAL;
     domain.data_progress = FI_PROGRESS_MANUAL;
     domain.resource_mgmt = FI_RM_ENABLED;

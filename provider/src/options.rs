@@ -125,11 +125,8 @@ impl ProviderOptions {
         ];
         nic.options.fast_path = source.word("FAST_PATH", &forms, FastPath::Sequence);
         nic.options.early_check = source.word("EARLY_CHECK", SWITCH, false);
-        let times = [
-            ("lazy", Removal::Lazy),
-            ("eager", Removal::Eager),
-            ("deferred", Removal::Deferred),
-        ];
+        let times =
+            [("lazy", Removal::Lazy), ("eager", Removal::Eager), ("deferred", Removal::Deferred)];
         nic.options.removal = source.word("REMOVAL", &times, Removal::Lazy);
         let uses = [
             ("trust", (InlineHashes::Trust, true)),
@@ -174,7 +171,7 @@ impl ProviderOptions {
                     (lines.is_power_of_two() && (512..=1 << 20).contains(&lines)).then_some(lines)
                 },
             ),
-            yield_after: source.number("YIELD", 64),
+            yield_after: source.number("YIELD", yield_after(look)),
         };
         if let Some(bad) = source.bad {
             return Err(bad.to_string());
@@ -183,6 +180,16 @@ impl ProviderOptions {
         nic.validate().map_err(|error| format!("the emulated NIC cannot be built: {error}"))?;
         Ok(options)
     }
+}
+
+/// Polls before the processor is given away, unless that is asked for: few where there are more
+/// processes of this job than processors, as far as launchers tell; else so many that it is seldom.
+fn yield_after(look: &dyn Fn(&str) -> Option<String>) -> u32 {
+    let ranks = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"]
+        .iter()
+        .find_map(|name| look(name)?.parse::<usize>().ok());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    if ranks.is_some_and(|ranks| ranks > processors) { 64 } else { 16_384 }
 }
 
 /// The registry's name of the emulated NIC.

@@ -7,9 +7,9 @@
 //! by the tests against `layout.txt`, and that file against the C headers where they are installed.
 
 mod entries;
+mod info;
 #[cfg(test)]
 mod layout;
-mod info;
 mod numbers;
 mod objects;
 

@@ -2,9 +2,7 @@
 
 use super::tables::{Arrived, Body, Receipt, Target, Transfer};
 use super::{Common, Completion, Endpoint};
-use crate::bindings::{
-    FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED,
-};
+use crate::bindings::{FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED};
 use crate::wire::{Kind, Record, copy_from_peer};
 
 impl Endpoint {

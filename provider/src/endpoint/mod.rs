@@ -287,8 +287,10 @@ impl Endpoint {
     /// The program is about to sleep until [`wait_fd`](Self::wait_fd) tells something. `false`:
     /// something is there already.
     pub(crate) fn fall_asleep(&mut self) -> bool {
-        let links = self.connections.iter_mut().filter_map(|connection| connection.link.as_mut());
-        let quiet = links.fold(true, |quiet, link| link.fall_asleep() && quiet);
+        let mut quiet = true;
+        for link in self.connections.iter_mut().filter_map(|connection| connection.link.as_mut()) {
+            quiet &= link.fall_asleep();
+        }
         self.asleep = true;
         quiet && self.pushes.is_empty() && !self.asked
     }
@@ -355,7 +357,8 @@ impl Endpoint {
     }
 
     fn waiting_messages(&self) -> Vec<(u64, usize)> {
-        let messages = self.messages.iter().filter(|(_, message)| message.tagged && message.waiting);
+        let messages =
+            self.messages.iter().filter(|(_, message)| message.tagged && message.waiting);
         messages.map(|(key, message)| (message.number, key)).collect()
     }
 

@@ -8,9 +8,7 @@ use super::receive::carried;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
-use crate::wire::{
-    Bytes, EAGER_MAX, INLINE, Kind, LinkError, Listener, Record, flag, scatter,
-};
+use crate::wire::{Bytes, EAGER_MAX, INLINE, Kind, LinkError, Listener, Record, flag, scatter};
 
 /// Polls between two looks at the sockets: a look is a system call.
 const LOOK_EVERY: u32 = 64;
@@ -236,9 +234,8 @@ impl Endpoint {
             return None;
         }
         let sending = self.sendings.remove(key);
-        self.pushes.retain(
-            |push| !matches!(push.source, Source::Sending { sending } if sending == key),
-        );
+        self.pushes
+            .retain(|push| !matches!(push.source, Source::Sending { sending } if sending == key));
         if sending.flags & FI_READ != 0 {
             // Refused: no data will come.
             self.transfers.retain(
@@ -340,9 +337,10 @@ impl Endpoint {
 
     /// What the kernel has: peers that call, that said hello, that are gone; bytes of streams.
     fn look_at_sockets(&mut self, common: &mut Common) {
-        let mut events: [epoll::Event; 32] =
-            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-                32];
+        let mut events: [epoll::Event; 32] = [epoll::Event {
+            flags: epoll::EventFlags::empty(),
+            data: epoll::EventData::new_u64(0),
+        }; 32];
         let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         let Ok(count) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else { return };
         for event in &events[..count] {
@@ -350,7 +348,8 @@ impl Endpoint {
                 Watched::Listener => self.accept(),
                 Watched::Newcomer(index) => self.greet(common, index),
                 Watched::Connection(index) => {
-                    if let Some(link) = self.connections.get_mut(index).and_then(|c| c.link.as_mut())
+                    if let Some(link) =
+                        self.connections.get_mut(index).and_then(|c| c.link.as_mut())
                     {
                         link.on_readable();
                     }
@@ -370,12 +369,8 @@ impl Endpoint {
             let index = entry.key();
             let newcomer = entry.insert(newcomer);
             let what = Watched::Newcomer(index);
-            let _ = epoll::add(
-                &self.epoll,
-                newcomer.socket(),
-                what.to_data(),
-                epoll::EventFlags::IN,
-            );
+            let _ =
+                epoll::add(&self.epoll, newcomer.socket(), what.to_data(), epoll::EventFlags::IN);
         }
     }
 

@@ -229,7 +229,11 @@ impl Endpoint {
     }
 
     /// Cancels the receive with this context.
-    pub(crate) fn cancel(&mut self, common: &mut Common, context: *mut c_void) -> Result<(), isize> {
+    pub(crate) fn cancel(
+        &mut self,
+        common: &mut Common,
+        context: *mut c_void,
+    ) -> Result<(), isize> {
         self.settle(common);
         let oldest = self
             .posts
@@ -256,9 +260,10 @@ impl Endpoint {
         let found = if receive.tagged {
             self.peek_tagged(common, receive, source, take)
         } else {
-            let at = self.untagged_messages.iter().position(|&key| {
-                source.is_none_or(|source| self.messages[key].peer == source)
-            });
+            let at = self
+                .untagged_messages
+                .iter()
+                .position(|&key| source.is_none_or(|source| self.messages[key].peer == source));
             match at {
                 Some(at) if take => self.untagged_messages.remove(at),
                 at => at.map(|at| self.untagged_messages[at]),
@@ -315,10 +320,7 @@ impl Endpoint {
 
     /// Receives or drops a message that was peeked at and claimed.
     fn claim(&mut self, common: &mut Common, receive: &Receive<'_>) -> Result<(), isize> {
-        let key = self
-            .claimed
-            .remove(&(receive.context as usize))
-            .ok_or(-(FI_EINVAL as isize))?;
+        let key = self.claimed.remove(&(receive.context as usize)).ok_or(-(FI_EINVAL as isize))?;
         if receive.flags & FI_DISCARD != 0 {
             let message = &self.messages[key];
             let kind = if receive.tagged { FI_TAGGED } else { FI_MSG };

@@ -6,8 +6,8 @@ use std::ffi::c_void;
 use super::tables::{Buffers, Sending, Source, Target, Transfer};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{
-    FI_EACCES, FI_EMSGSIZE, FI_INJECT, FI_READ, FI_REMOTE_CQ_DATA,
-    FI_REMOTE_READ, FI_REMOTE_WRITE, FI_RMA, FI_WRITE, IoVec,
+    FI_EACCES, FI_EMSGSIZE, FI_INJECT, FI_READ, FI_REMOTE_CQ_DATA, FI_REMOTE_READ, FI_REMOTE_WRITE,
+    FI_RMA, FI_WRITE, IoVec,
 };
 use crate::endpoint::tables::Push;
 use crate::wire::{Bytes, EAGER_MAX, Kind, Record, copy_from_peer, flag, gather, scatter};
@@ -69,7 +69,8 @@ impl Endpoint {
             return Err(-(FI_EMSGSIZE as isize));
         }
         let mut copy = None;
-        let mut record = Record { tag: remote.address, data: remote.key, ..Record::new(Kind::Read) };
+        let mut record =
+            Record { tag: remote.address, data: remote.key, ..Record::new(Kind::Read) };
         if eager {
             record.kind = Kind::Write;
             record.bytes = length as u32;
@@ -252,8 +253,7 @@ mod tests {
 
     #[test]
     fn only_the_range_and_the_rights_that_were_given() {
-        let region =
-            Region { start: 0x7000, base: 0x100, length: 16, access: FI_REMOTE_READ };
+        let region = Region { start: 0x7000, base: 0x100, length: 16, access: FI_REMOTE_READ };
         assert_eq!(region.range(0x100, 16, FI_REMOTE_READ), Some(0x7000));
         assert_eq!(region.range(0x108, 8, FI_REMOTE_READ), Some(0x7008));
         for (address, length, access) in [

@@ -91,19 +91,12 @@ impl NicMatcher {
     ///
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.
-    pub(crate) fn new(
-        options: &EngineOptions,
-        fallback: Fallback,
-    ) -> Result<Self, ConfigError> {
+    pub(crate) fn new(options: &EngineOptions, fallback: Fallback) -> Result<Self, ConfigError> {
         let config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
         let nic = Nic::new(&config)?;
         let monitor = nic.leader.monitor();
-        let out_of_threads = ConfigError::OutOfRange {
-            what: "workers",
-            value: config.workers,
-            least: 1,
-            most: 1,
-        };
+        let out_of_threads =
+            ConfigError::OutOfRange { what: "workers", value: config.workers, least: 1, most: 1 };
         let runner = if options.threads {
             Runner::Pool(Pool::start(nic.leader, nic.workers, |_| ()).map_err(|_| out_of_threads)?)
         } else {
@@ -168,11 +161,12 @@ impl NicMatcher {
             return self.tenants.len() as u32 - 1;
         }
         self.run();
-        let idle = self.tenants[..self.slots as usize].iter().enumerate().find_map(|(slot, &comm)| {
-            let home = self.homes.get(comm?.0 as usize)?;
-            (home.waiting == 0 && self.software.is_empty(CommId(slot as u32)))
-                .then_some((slot as u32, comm?))
-        });
+        let idle =
+            self.tenants[..self.slots as usize].iter().enumerate().find_map(|(slot, &comm)| {
+                let home = self.homes.get(comm?.0 as usize)?;
+                (home.waiting == 0 && self.software.is_empty(CommId(slot as u32)))
+                    .then_some((slot as u32, comm?))
+            });
         let Some((slot, comm)) = idle else {
             self.tenants.push(None);
             return self.tenants.len() as u32 - 1;

@@ -132,18 +132,16 @@ unsafe extern "C" fn no_insertsym(
     -FI_ENOSYS
 }
 
-unsafe extern "C" fn remove(
-    vector: *mut FidAv,
-    rows: *mut FiAddr,
-    count: usize,
-    _: u64,
-) -> c_int {
+unsafe extern "C" fn remove(vector: *mut FidAv, rows: *mut FiAddr, count: usize, _: u64) -> c_int {
     // SAFETY: see `objects`.
     let object = unsafe { Object::<FidAv>::of(vector) };
     object.enter(|state, index| {
         let vector = &mut state.common.vectors[index];
-        // SAFETY: `count` entries of the program's.
-        let all = (0..count).fold(true, |all, at| vector.remove(unsafe { *rows.add(at) }) && all);
+        let mut all = true;
+        for at in 0..count {
+            // SAFETY: `count` entries of the program's.
+            all &= vector.remove(unsafe { *rows.add(at) });
+        }
         if all { 0 } else { -FI_EINVAL }
     })
 }

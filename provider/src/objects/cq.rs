@@ -10,7 +10,7 @@ use rustix::event::epoll;
 
 use super::{Object, common_ops, eq::deadline, error_text, fid};
 use crate::bindings::*;
-use crate::endpoint::{Queue, State};
+use crate::endpoint::{Endpoint, Queue, State};
 
 static FID_OPS: Ops = Ops { control: Some(control), ..common_ops(close) };
 static OPS: OpsCq = OpsCq {
@@ -188,10 +188,11 @@ pub(super) fn fall_asleep(queue: &Object<FidCq>) -> bool {
         if !queue.ready.is_empty() || queue.signalled {
             return false;
         }
-        let bound = queue.endpoints.iter();
-        bound.fold(true, |quiet, &endpoint| {
-            endpoints.get_mut(endpoint).is_none_or(crate::endpoint::Endpoint::fall_asleep) && quiet
-        })
+        let mut quiet = true;
+        for &endpoint in &queue.endpoints {
+            quiet &= endpoints.get_mut(endpoint).is_none_or(Endpoint::fall_asleep);
+        }
+        quiet
     })
 }
 
@@ -225,8 +226,8 @@ unsafe extern "C" fn sreadfrom(
         // SAFETY: see `objects`.
         let got = unsafe { readfrom(queue, buffer, count, from) };
         let now = Instant::now();
-        let signalled = object
-            .enter(|state, index| std::mem::take(&mut state.common.queues[index].signalled));
+        let signalled =
+            object.enter(|state, index| std::mem::take(&mut state.common.queues[index].signalled));
         let late = end.is_some_and(|end| now >= end);
         if got != -(FI_EAGAIN as isize) || signalled || late {
             return got;
@@ -241,8 +242,10 @@ unsafe extern "C" fn sreadfrom(
                 tv_sec: 0,
                 tv_nsec: left.as_nanos().try_into().unwrap_or(0),
             };
-            let mut ready =
-                [rustix::event::PollFd::from_borrowed_fd(wait.as_fd(), rustix::event::PollFlags::IN)];
+            let mut ready = [rustix::event::PollFd::from_borrowed_fd(
+                wait.as_fd(),
+                rustix::event::PollFlags::IN,
+            )];
             // Woken, late or interrupted: all of them look again.
             let _ = rustix::event::poll(&mut ready, Some(&left));
         }

@@ -213,8 +213,7 @@ unsafe extern "C" fn setopt(
     // SAFETY: see `objects`; a number of the length just checked.
     unsafe {
         let min = *value.cast::<usize>();
-        Object::<FidEp>::of(endpoint)
-            .enter(|state, index| state.endpoints[index].min_multi = min);
+        Object::<FidEp>::of(endpoint).enter(|state, index| state.endpoints[index].min_multi = min);
     }
     0
 }
@@ -237,11 +236,7 @@ unsafe extern "C" fn no_atomic(_: *mut FidEp, _: c_int, _: c_int, _: *mut usize)
     -FI_EOPNOTSUPP
 }
 
-unsafe extern "C" fn getname(
-    endpoint: *mut Fid,
-    buffer: *mut c_void,
-    length: *mut usize,
-) -> c_int {
+unsafe extern "C" fn getname(endpoint: *mut Fid, buffer: *mut c_void, length: *mut usize) -> c_int {
     // SAFETY: see `objects`.
     let bytes = unsafe { Object::<FidEp>::of(endpoint) }
         .enter(|state, index| state.endpoints[index].address.to_bytes());

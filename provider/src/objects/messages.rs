@@ -84,7 +84,12 @@ fn one(start: *const c_void, length: usize) -> [IoVec; 1] {
     [IoVec { iov_base: start.cast_mut(), iov_len: length }]
 }
 
-fn to_send<'a>(iov: &'a [IoVec], to: u64, tag: Option<u64>, context: *mut c_void) -> SendRequest<'a> {
+fn to_send<'a>(
+    iov: &'a [IoVec],
+    to: u64,
+    tag: Option<u64>,
+    context: *mut c_void,
+) -> SendRequest<'a> {
     SendRequest { iov, to, tag, data: None, context, flags: 0, completes: true }
 }
 
@@ -247,9 +252,7 @@ unsafe extern "C" fn recvv(
     context: *mut c_void,
 ) -> isize {
     // SAFETY: see `objects`.
-    unsafe {
-        do_receive(ep, Flags::Endpoint, to_receive(list(iov, count), from, None, context))
-    }
+    unsafe { do_receive(ep, Flags::Endpoint, to_receive(list(iov, count), from, None, context)) }
 }
 
 unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isize {

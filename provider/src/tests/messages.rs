@@ -280,7 +280,7 @@ fn data_of_the_sender_and_sends_that_are_over_when_delivered() {
         addr: to_b,
         tag: 5,
         ignore: 0,
-        context: 1 as *mut _,
+        context: 6 as *mut _,
         data: 0x1234_5678_9abc,
     };
     let flags = FI_COMPLETION | FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA;
@@ -293,5 +293,5 @@ fn data_of_the_sender_and_sends_that_are_over_when_delivered() {
     let done = b.wait(&[]);
     assert_eq!((done.entry.data, &buffer), (0x1234_5678_9abc, b"data"));
     assert_eq!(done.entry.flags, FI_RECV | FI_TAGGED | FI_REMOTE_CQ_DATA);
-    assert_eq!(a.wait(&[&b]).context(), 1);
+    assert_eq!(a.wait(&[&b]).context(), 6);
 }

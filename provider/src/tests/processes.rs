@@ -1,7 +1,7 @@
 //! Two processes: this test starts itself again as the other one.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use super::side::{Side, pattern};
 use crate::bindings::*;
@@ -25,8 +25,15 @@ fn of_hex(text: &str) -> [u8; Address::LENGTH] {
     name
 }
 
-/// The other process: it gets this side's address and tells its own.
-fn other(test: &str, role: &str, mine: &Side) -> (Child, [u8; Address::LENGTH]) {
+/// The other process, and what it prints after its name.
+struct Other {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+    name: [u8; Address::LENGTH],
+}
+
+/// Starts the other process: it gets this side's address and tells its own.
+fn other(test: &str, role: &str, mine: &Side) -> Other {
     let program = std::env::current_exe().expect("this program");
     let mut child = Command::new(program)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -35,12 +42,12 @@ fn other(test: &str, role: &str, mine: &Side) -> (Child, [u8; Address::LENGTH]) 
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program starts");
-    let mut lines = BufReader::new(child.stdout.as_mut().expect("a pipe")).lines();
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let name = lines.find_map(|line| {
         let line = line.expect("text");
         line.split_once("name ").map(|(_, name)| of_hex(name))
     });
-    (child, name.expect("the other side's name"))
+    Other { child, lines, name: name.expect("the other side's name") }
 }
 
 /// What the other process has to do, with its side open and this side known; `None` in this one.
@@ -68,7 +75,8 @@ fn messages_of_another_process() {
         return;
     }
     let side = Side::open(|_| ());
-    let (mut child, name) = other("tests::processes::messages_of_another_process", "talk", &side);
+    let Other { mut child, name, lines: _lines } =
+        other("tests::processes::messages_of_another_process", "talk", &side);
     let from = side.insert(&name);
     let (mut short, mut long) = ([0; 5], vec![0; LONG]);
     assert_eq!(side.receive(&mut long, from, (2, 0), 2), 0);
@@ -99,9 +107,9 @@ fn another_process_is_killed() {
         }
     }
     let side = Side::open(|options| options.read_peers = false);
-    let (mut child, name) = other("tests::processes::another_process_is_killed", "die", &side);
+    let Other { mut child, mut lines, name } =
+        other("tests::processes::another_process_is_killed", "die", &side);
     let to = side.insert(&name);
-    let mut lines = BufReader::new(child.stdout.as_mut().expect("a pipe")).lines();
     assert!(lines.any(|line| line.expect("text").contains("sent")));
     let (mut last, mut long) = ([0; 4], vec![0; LONG]);
     // The data of this one never come: the other process makes no progress.
@@ -131,7 +139,8 @@ fn a_sleeper_is_woken() {
         return;
     }
     let side = Side::open_as(|_| (), |_| (), FI_WAIT_FD);
-    let (mut child, name) = other("tests::processes::a_sleeper_is_woken", "send", &side);
+    let Other { mut child, name, lines: _lines } =
+        other("tests::processes::a_sleeper_is_woken", "send", &side);
     let from = side.insert(&name);
     for number in 0..MANY {
         let mut buffer = [0; 8];

@@ -12,8 +12,7 @@ fn register(side: &Side, buffer: &mut [u8], access: u64) -> (*mut FidMr, u64) {
     unsafe {
         let reg = (*(*side.domain).mr).reg.expect("reg");
         let (start, length) = (buffer.as_ptr().cast(), buffer.len());
-        let got =
-            reg(side.domain.cast(), start, length, access, 0, 0, 0, &mut region, null_mut());
+        let got = reg(side.domain.cast(), start, length, access, 0, 0, 0, &mut region, null_mut());
         assert_eq!(got, 0);
         (region, (*region).key)
     }

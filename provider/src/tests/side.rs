@@ -303,8 +303,7 @@ impl Side {
         // SAFETY: room for one entry, which is written if the call says so.
         unsafe {
             let buffer = entry.as_mut_ptr().cast();
-            let got =
-                call!(self.queue, ops, sread, buffer, 1, std::ptr::null(), milliseconds);
+            let got = call!(self.queue, ops, sread, buffer, 1, std::ptr::null(), milliseconds);
             assert_eq!(got, 1, "no completion came");
             entry.assume_init().op_context as usize
         }

@@ -140,11 +140,8 @@ impl ShmLink {
     fn wake_peer(&self) {
         if self.out.receiver_sleeps() {
             // A full socket has woken the peer already; a closed one is noticed elsewhere.
-            let _ = rustix::net::send(
-                &self.socket,
-                &[1],
-                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
-            );
+            let _ =
+                rustix::net::send(&self.socket, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         }
     }
 

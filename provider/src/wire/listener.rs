@@ -223,7 +223,10 @@ pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link
         return Ok(Link::Tcp(TcpLink::new(socket, &hello(0))));
     }
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, FLAGS, None)?;
-    rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(to.socket_name().as_bytes())?)?;
+    rustix::net::connect(
+        &socket,
+        &SocketAddrUnix::new_abstract_name(to.socket_name().as_bytes())?,
+    )?;
     let file = new_file(lines)?;
     let files = [file.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

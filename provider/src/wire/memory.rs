@@ -32,12 +32,7 @@ pub(crate) unsafe fn gather(iov: &[IoVec], mut skip: usize, mut target: *mut u8,
 /// # Safety
 /// The list's buffers can be written, `skip + length` is no more than they hold, and `source` has
 /// that many bytes.
-pub(crate) unsafe fn scatter(
-    iov: &[IoVec],
-    mut skip: usize,
-    mut source: *const u8,
-    length: usize,
-) {
+pub(crate) unsafe fn scatter(iov: &[IoVec], mut skip: usize, mut source: *const u8, length: usize) {
     let mut left = length;
     for part in iov {
         if left == 0 {
@@ -131,9 +126,8 @@ mod tests {
                 let iov = list(&mut parts);
                 let me = std::process::id() as i32;
                 // SAFETY: as above.
-                let read = unsafe {
-                    copy_from_peer(me, source.as_ptr() as u64, &iov, skip, length)
-                };
+                let read =
+                    unsafe { copy_from_peer(me, source.as_ptr() as u64, &iov, skip, length) };
                 assert!(read, "a process reads its own memory");
                 assert_eq!(&parts.concat()[skip..skip + length], &source[..]);
             }

@@ -72,7 +72,7 @@ impl Place {
     }
 
     /// Lines up to the ring's end.
-    fn to_end(&self, position: u64) -> u64 {
+    fn rest(&self, position: u64) -> u64 {
         self.lines - (position & (self.lines - 1))
     }
 }
@@ -120,8 +120,8 @@ impl RingSender {
     ) -> Result<bool, Broken> {
         let outside = record.outside();
         let lines = lines_of(outside);
-        let to_end = self.place.to_end(self.tail);
-        let at = if lines > to_end { self.tail + to_end } else { self.tail };
+        let rest = self.place.rest(self.tail);
+        let at = if lines > rest { self.tail + rest } else { self.tail };
         // One line more: its stamp is cleared.
         if !self.has_room(at + lines + 1)? {
             return Ok(false);
@@ -204,18 +204,18 @@ impl RingReceiver {
                 *word = slot.load(Ordering::Relaxed);
             }
             let record = Record::from_words(words).ok_or(Broken)?;
-            let to_end = self.place.to_end(self.head);
+            let rest = self.place.rest(self.head);
             if record.kind == Kind::Wrap {
-                if to_end == self.place.lines {
+                if rest == self.place.lines {
                     // A wrap fills a rest, never a whole ring: else it could go on for ever.
                     return Err(Broken);
                 }
-                self.head += to_end;
+                self.head += rest;
                 continue;
             }
             let length = record.outside();
             let lines = lines_of(length);
-            if lines > to_end {
+            if lines > rest {
                 return Err(Broken);
             }
             // SAFETY: inside the ring: the record ends before the ring does.

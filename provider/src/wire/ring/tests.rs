@@ -55,7 +55,8 @@ fn list(payload: &mut [u8]) -> [IoVec; 1] {
 /// A cheap sequence of numbers that look random.
 fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
     move |below| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     }
 }
@@ -166,7 +167,7 @@ fn a_receiver_that_lies_about_its_position_is_cut_off() {
         let (mut sender, receiver) = memory.ends(LINES_MIN);
         if lie == 3 {
             // Backwards: it said more before.
-            sender.done = 4;
+            (sender.tail, sender.done) = (10, 8);
         }
         receiver.place.control().done.store(lie, Ordering::Relaxed);
         let mut result = Ok(true);
