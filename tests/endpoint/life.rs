@@ -1,0 +1,214 @@
+//! Sends, and how endpoints, communicators and handles begin and end.
+
+use dpamatch::endpoint::{
+    BusyReason, Communicator, Drive, Endpoint, EndpointConfig, FreeError, LogEntry, PersistentRecv,
+    RecvError,
+};
+use dpamatch::{NicConfig, SendError, SourceSel, TagSel};
+
+use super::{everywhere, on_all_sizes, rank, small, tag, tiny, watchdog, world};
+
+#[test]
+fn sends_hand_their_buffer_back() {
+    let _dog = watchdog::on("an endpoint: sends hand their buffer back");
+    on_all_sizes(|endpoint| {
+        let world = world(endpoint);
+        let mut peer = endpoint.sender(&world, rank(0));
+        assert_eq!(peer.eager_limit(), 64);
+        assert_eq!(endpoint.eager_limit(), 64);
+        let eager = peer.try_isend(tag(0), vec![1; 64]).expect("sent");
+        assert_eq!(eager.wait().expect("copied"), [1; 64]);
+        let mut exposed = peer.try_isend(tag(0), vec![2; 65]).expect("sent");
+        let mut synchronous = peer.try_issend(tag(0), vec![3; 2]).expect("sent");
+        peer.try_send(tag(0), &[4; 200]).expect("sent");
+        assert_eq!(exposed.test(), None, "nobody has received it");
+        for byte in 1..=4 {
+            let received = endpoint.recv(&world, rank(0), tag(0), vec![0; 200]).expect("received");
+            assert!(received.bytes().iter().all(|&found| found == byte));
+        }
+        assert_eq!(endpoint.wait_send(exposed).expect("read"), [2; 65]);
+        assert_eq!(synchronous.test(), Some(Ok(vec![3; 2])));
+        assert_eq!(synchronous.test(), None, "handed out");
+    });
+}
+
+#[test]
+fn senders_wait_in_their_own_threads() {
+    let _dog = watchdog::on("an endpoint: senders wait in their own threads");
+    let nic = NicConfig { completion_queue: 32, regions: 3, bounce_buffers: 1, ..small() };
+    everywhere(nic, |endpoint| {
+        let world = world(endpoint);
+        std::thread::scope(|scope| {
+            for source in 0..3 {
+                let mut peer = endpoint.sender(&world, rank(source));
+                scope.spawn(move || {
+                    for number in 0..100u8 {
+                        peer.send(tag(0), &[number]).expect("sent");
+                        peer.send(tag(1), &[number; 30]).expect("sent");
+                        let request = peer.isend(tag(2), vec![number; 100]).expect("sent");
+                        assert_eq!(request.wait().expect("read"), [number; 100]);
+                        peer.issend(tag(3), vec![number; 3]).expect("sent").wait().expect("read");
+                    }
+                });
+            }
+            for number in 0..100u8 {
+                for (source, wanted) in
+                    (0..3).flat_map(|source| (0..4).map(move |wanted| (source, wanted)))
+                {
+                    let received = endpoint
+                        .recv(&world, rank(source), tag(wanted), vec![0; 100])
+                        .expect("received");
+                    assert!(received.bytes().iter().all(|&byte| byte == number));
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn a_communicator_is_freed_when_nothing_is_left() {
+    let _dog = watchdog::on("an endpoint: a communicator is freed when nothing is left");
+    on_all_sizes(|endpoint| {
+        let comm = world(endpoint);
+        let busy = |result: Result<(), FreeError>| match result {
+            Err(FreeError::Busy { comm, reason }) => (comm, reason),
+            other => panic!("busy was expected: {other:?}"),
+        };
+        let mut peer = endpoint.sender(&comm, rank(0));
+        let (comm, reason) = busy(endpoint.free_comm(comm));
+        assert_eq!(reason, BusyReason::Handles);
+        let request = endpoint.post_recv(&comm, rank(0), tag(0), vec![0; 4]).expect("posted");
+        let (comm, reason) = busy(endpoint.free_comm(comm));
+        assert_eq!(reason, BusyReason::Receives(1));
+        endpoint.cancel(&request).expect("asked");
+        assert_eq!(endpoint.wait(request), Err(RecvError::Cancelled(vec![0; 4])));
+        peer.try_send(tag(0), b"left").expect("sent");
+        drop(peer);
+        let (comm, reason) = busy(endpoint.free_comm(comm));
+        assert_eq!(reason, BusyReason::Messages);
+        assert_eq!(
+            endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").buffer,
+            b"left"
+        );
+        let id = comm.id();
+        endpoint.free_comm(comm).expect("nothing is left");
+        let again = world(endpoint);
+        assert_eq!(again.id(), id, "the number is used again");
+        assert_eq!(endpoint.iprobe(&again, SourceSel::Any, TagSel::Any), Ok(None));
+        let mut peer = endpoint.sender(&again, rank(1));
+        endpoint.send(&mut peer, tag(1), b"new").expect("sent");
+        assert_eq!(
+            endpoint.recv(&again, rank(1), tag(1), vec![0; 4]).expect("received").bytes(),
+            b"new"
+        );
+    });
+}
+
+#[test]
+fn an_endpoint_may_end_at_any_moment() {
+    let _dog = watchdog::on("an endpoint: an endpoint may end at any moment");
+    for moment in 0..40 {
+        let drive = if moment % 2 == 0 { Drive::Caller } else { Drive::threads() };
+        let config = EndpointConfig {
+            nic: NicConfig { workers: 2, ..small() },
+            drive,
+            ..Default::default()
+        };
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        let comm = world(&mut endpoint);
+        let mut threads = Vec::new();
+        for source in 0..2 {
+            let mut peer = endpoint.sender(&comm, rank(source));
+            threads.push(std::thread::spawn(move || {
+                for number in 0.. {
+                    if let Err(error) = peer.send(tag(number), b"whatever") {
+                        return error;
+                    }
+                    match peer.issend(tag(number), vec![1; 100]).map(|request| request.wait()) {
+                        Ok(Ok(buffer)) => assert_eq!(buffer, [1; 100]),
+                        Ok(Err((error, buffer))) | Err((error, buffer)) => {
+                            assert_eq!(buffer, [1; 100], "the buffer comes back");
+                            return error;
+                        }
+                    }
+                }
+                unreachable!("numbers do not end")
+            }));
+        }
+        for number in 0..moment * 4 {
+            let request = endpoint.post_recv(&comm, SourceSel::Any, tag(number % 7), vec![0; 100]);
+            drop(request.expect("posted"));
+        }
+        drop(endpoint);
+        for thread in threads {
+            assert_eq!(thread.join().expect("the sender ends"), SendError::Stopped);
+        }
+    }
+}
+
+#[test]
+fn refused_pinning_is_only_reported() {
+    let _dog = watchdog::on("an endpoint: refused pinning is only reported");
+    let nic = NicConfig { workers: 2, ..small() };
+    let drive = Drive::Threads { pin_to: vec![0, 100_000] };
+    let config = EndpointConfig { nic, drive, ..Default::default() };
+    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+    let failures = endpoint.pin_failures();
+    assert!(failures.iter().any(|failure| (failure.worker, failure.processor) == (1, 100_000)));
+    assert!(failures[0].to_string().contains("is not pinned"), "{}", failures[0]);
+    let comm = world(&mut endpoint);
+    let mut peer = endpoint.sender(&comm, rank(0));
+    peer.send(tag(0), b"runs").expect("sent");
+    assert_eq!(
+        endpoint.recv(&comm, rank(0), tag(0), vec![0; 4]).expect("received").buffer,
+        b"runs"
+    );
+}
+
+#[test]
+fn the_order_log_is_empty_unless_asked_for() {
+    let _dog = watchdog::on("an endpoint: the order log is empty unless asked for");
+    for nic in [small(), tiny()] {
+        let mut endpoint =
+            Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
+        let comm = world(&mut endpoint);
+        let mut peer = endpoint.sender(&comm, rank(0));
+        for _ in 0..10 {
+            endpoint.send(&mut peer, tag(0), b"").expect("sent");
+        }
+        endpoint.probe(&comm, rank(0), tag(0)).expect("there");
+        let mut log: Vec<LogEntry> = Vec::new();
+        endpoint.drain_order_log(&mut log);
+        assert!(log.is_empty());
+    }
+}
+
+#[test]
+#[should_panic(expected = "belongs to another endpoint")]
+fn handles_of_another_endpoint_are_not_accepted() {
+    let new = || Endpoint::new(&EndpointConfig::default()).expect("a NIC can be built");
+    let (mut one, mut two) = (new(), new());
+    let comm = world(&mut one);
+    let _ = two.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
+}
+
+#[test]
+fn impossible_configurations_are_refused() {
+    let _dog = watchdog::on("an endpoint: impossible configurations are refused");
+    let nic = NicConfig { handlers: 257, ..NicConfig::default() };
+    let error =
+        Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect_err("257 handlers");
+    assert_eq!(error.to_string(), "handlers is 257, must be 1 to 256");
+}
+
+#[test]
+fn an_endpoint_may_move_between_threads() {
+    let _dog = watchdog::on("an endpoint: an endpoint may move between threads");
+    fn moves<T: Send + 'static>() {}
+    moves::<Endpoint>();
+    moves::<Communicator>();
+    moves::<dpamatch::endpoint::CommSender>();
+    moves::<dpamatch::endpoint::RecvRequest>();
+    moves::<dpamatch::endpoint::SendRequest>();
+    moves::<PersistentRecv>();
+}

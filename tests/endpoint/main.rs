@@ -1,0 +1,74 @@
+//! Every call of the host API, with the NIC run by the caller and by threads.
+
+mod life;
+mod receives;
+#[path = "../watchdog/mod.rs"]
+mod watchdog;
+
+use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig, replay};
+use dpamatch::engine::Oracle;
+use dpamatch::registry::Fallback;
+use dpamatch::{Hints, NicConfig, Rank, Tag};
+
+fn rank(number: u32) -> Rank {
+    Rank::new(number).expect("a small rank")
+}
+
+fn tag(number: u32) -> Tag {
+    Tag::new(number).expect("a small tag")
+}
+
+fn logged(nic: NicConfig) -> NicConfig {
+    let mut nic = nic;
+    nic.options.log_order = true;
+    nic
+}
+
+/// One endpoint per way to run its NIC; at the end the order log must agree with the oracle.
+fn everywhere(nic: NicConfig, test: impl Fn(&mut Endpoint)) {
+    let drives = [Drive::Caller, Drive::threads(), Drive::Threads { pin_to: vec![0] }];
+    for drive in drives {
+        for fallback in [Fallback::Bins, Fallback::List] {
+            let nic = NicConfig { workers: 2, slice_min: 1, ..logged(nic) };
+            let config = EndpointConfig { nic, drive: drive.clone(), fallback };
+            let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+            test(&mut endpoint);
+            let mut log = Vec::new();
+            endpoint.drain_order_log(&mut log);
+            replay(&mut Oracle::new(), &log).unwrap_or_else(|error| panic!("{drive:?}: {error}"));
+        }
+    }
+}
+
+/// Room for two receives and one unexpected message: almost everything is matched by software.
+fn tiny() -> NicConfig {
+    NicConfig {
+        receives: 2,
+        unexpected: 1,
+        unexpected_buffers: 1,
+        command_queue: 2,
+        completion_ring: 32,
+        bins: 4,
+        eager_limit: 64,
+        ..NicConfig::default()
+    }
+}
+
+/// No tables at all.
+fn no_tables() -> NicConfig {
+    NicConfig { index_bins: 1, eager_limit: 64, ..NicConfig::default() }
+}
+
+fn small() -> NicConfig {
+    NicConfig { eager_limit: 64, ..NicConfig::default() }
+}
+
+fn world(endpoint: &mut Endpoint) -> Communicator {
+    endpoint.create_comm(Hints::default()).expect("the NIC runs")
+}
+
+fn on_all_sizes(test: impl Fn(&mut Endpoint)) {
+    for nic in [small(), tiny(), no_tables()] {
+        everywhere(nic, &test);
+    }
+}
