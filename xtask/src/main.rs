@@ -36,7 +36,11 @@ const TASKS: &[Task] = &[
         about: "run every check: format, lints, no_std, tests, docs, packages, loom models, random schedules, one round of each bench",
         examples: &[
             ("cargo xtask test", "everything; what must hold before a change is merged"),
-            ("cargo xtask test --fast", "without models, schedules and benches, while editing"),
+            ("cargo xtask test --fast", "format, lints and tests, with fewer random streams"),
+            (
+                "cargo xtask test --full",
+                "models to their full bounds, too, Miri and ThreadSanitizer",
+            ),
         ],
         run: test::run,
     },
@@ -161,7 +165,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_a_usage_error() {
-        for line in ["", "tset", "test --fsat", "test fast", "test --fast --fast"] {
+        for line in
+            ["", "tset", "test --fsat", "test fast", "test --fast --fast", "test --full --fast"]
+        {
             assert!(
                 matches!(dispatch(&words(line)), Err(Failure::Usage(_))),
                 "`{line}` was accepted"

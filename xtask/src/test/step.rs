@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Extent;
 use super::counts::{self, Counts};
 use crate::process;
 
@@ -12,8 +13,10 @@ use crate::process;
 pub(crate) struct Step {
     /// Its name in headings and in the summary.
     pub(crate) name: &'static str,
-    /// Whether `--fast` leaves it out.
-    pub(crate) slow: bool,
+    /// When it is run.
+    pub(super) extents: &'static [Extent],
+    /// A toolchain by name, if it needs another than the repository's.
+    toolchain: Option<&'static str>,
     /// Variables set for this step.
     env: &'static [(&'static str, &'static str)],
     /// A folder of its own below the target folder: other compiler flags would rebuild everything
@@ -33,91 +36,84 @@ pub(crate) struct Fault {
     pub(crate) output: String,
 }
 
+/// Run whatever is asked for.
+const ALWAYS: &[Extent] = &[Extent::Fast, Extent::Everyday, Extent::Full];
+/// Run before a change is merged.
+const MERGE: &[Extent] = &[Extent::Everyday, Extent::Full];
+
+/// A step with the repository's toolchain, in the shared target folder, that counts nothing.
+const PLAIN: Step = Step {
+    name: "",
+    extents: MERGE,
+    toolchain: None,
+    env: &[],
+    target: None,
+    args: "",
+    judge: |_| Ok(Counts::default()),
+};
+
 /// All steps, the cheap and likely ones to fail first.
 ///
 /// Targets are named one kind at a time where tests run: `--all-targets` would run the benches as
 /// well. The benches run in the `dev` profile, which shares its build with the tests and keeps
 /// debug assertions on.
 pub(crate) const STEPS: &[Step] = &[
-    Step {
-        name: "format",
-        slow: false,
-        env: &[],
-        target: None,
-        args: "fmt --all --check",
-        judge: |_| Ok(Counts::default()),
-    },
+    Step { name: "format", extents: ALWAYS, args: "fmt --all --check", ..PLAIN },
     Step {
         name: "lints",
-        slow: false,
-        env: &[],
-        target: None,
+        extents: ALWAYS,
         args: "clippy --workspace --all-targets -- -D warnings",
-        judge: |_| Ok(Counts::default()),
+        ..PLAIN
     },
     Step {
         name: "no_std",
-        slow: false,
-        env: &[],
-        target: None,
+        extents: ALWAYS,
         args: "check -p dpa_model --no-default-features",
         judge: |finished| counts::no_warnings(&finished.output).map(|()| Counts::default()),
+        ..PLAIN
     },
     Step {
         name: "no_std ends",
-        slow: false,
-        env: &[],
-        target: None,
+        extents: ALWAYS,
         args: "check -p dpa_model --no-default-features --features ends",
         judge: |finished| counts::no_warnings(&finished.output).map(|()| Counts::default()),
+        ..PLAIN
     },
     Step {
         name: "tests",
-        slow: false,
-        env: &[],
-        target: None,
-        args: "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --lib --bins --tests --examples",
+        extents: &[Extent::Fast],
+        // Random streams are half of the time; a tenth of them finds nearly everything.
+        env: &[("DPAMATCH_STREAMS", "2000")],
+        args: TESTS,
         judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
     },
+    Step { name: "tests", args: TESTS, judge: |finished| counts::tests(&finished.stdout), ..PLAIN },
     Step {
         name: "doc tests",
-        slow: false,
-        env: &[],
-        target: None,
         args: "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --doc",
         judge: |finished| counts::doc_tests(&finished.stdout),
+        ..PLAIN
     },
     Step {
         name: "docs",
-        slow: false,
         env: &[("RUSTDOCFLAGS", "-D warnings")],
-        target: None,
         args: "doc --workspace --no-deps",
-        judge: |_| Ok(Counts::default()),
+        ..PLAIN
     },
     Step {
         name: "packages",
-        slow: false,
-        env: &[],
-        target: None,
         args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch_lanes -p dpamatch",
-        judge: |_| Ok(Counts::default()),
+        ..PLAIN
     },
     Step {
-        name: "loom",
-        slow: true,
-        env: &[("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions")],
-        target: Some("loom"),
-        // Without the doc tests: rustdoc does not know the cfg, so there would be nothing to call.
-        args: "test -p loom_tests --release --tests -- --nocapture --test-threads=2",
-        judge: |finished| {
-            counts::no_warnings(&finished.output)?;
-            counts::models(&finished.stdout)
-        },
+        name: "benches",
+        args: "bench -p dpamatch_benches --profile dev -- --test",
+        judge: |finished| counts::benches(&finished.stdout),
+        ..PLAIN
     },
     Step {
         name: "shuttle",
-        slow: true,
         env: &[("RUSTFLAGS", "--cfg dpamatch_shuttle -C debug-assertions")],
         target: Some("shuttle"),
         args: "test -p loom_tests --release --test schedules",
@@ -125,16 +121,58 @@ pub(crate) const STEPS: &[Step] = &[
             counts::no_warnings(&finished.output)?;
             counts::tests(&finished.stdout)
         },
+        ..PLAIN
     },
     Step {
-        name: "benches",
-        slow: true,
-        env: &[],
-        target: None,
-        args: "bench -p dpamatch_benches --profile dev -- --test",
-        judge: |finished| counts::benches(&finished.stdout),
+        name: "loom",
+        extents: &[Extent::Everyday],
+        env: &[LOOM_FLAGS],
+        target: Some("loom"),
+        args: LOOM,
+        judge: loom,
+        ..PLAIN
+    },
+    Step {
+        name: "Miri",
+        extents: &[Extent::Full],
+        toolchain: Some("nightly"),
+        target: Some("miri"),
+        args: "miri test -p dpa_model -p dpamatch --lib --test worked_examples --test stress -- dpa_model",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
+        name: "threads",
+        extents: &[Extent::Full],
+        toolchain: Some("nightly"),
+        env: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("DPAMATCH_STRESS", "10")],
+        target: Some("tsan"),
+        // The standard library has to be built the same way, or its locks are not seen.
+        args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpamatch --test stress",
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
+    Step {
+        name: "loom, full",
+        extents: &[Extent::Full],
+        env: &[LOOM_FLAGS, ("DPAMATCH_LOOM_FULL", "1")],
+        target: Some("loom"),
+        args: LOOM,
+        judge: loom,
+        ..PLAIN
     },
 ];
+
+const TESTS: &str = "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --lib --bins --tests --examples";
+
+const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions");
+/// Without the doc tests: rustdoc does not know the cfg, so there would be nothing to call.
+const LOOM: &str = "test -p loom_tests --release --tests -- --nocapture --test-threads=2";
+
+fn loom(finished: &process::Finished) -> Result<Counts, String> {
+    counts::no_warnings(&finished.output)?;
+    counts::models(&finished.stdout)
+}
 
 /// The command as a person would type it in the repository's root.
 impl fmt::Display for Step {
@@ -145,7 +183,10 @@ impl fmt::Display for Step {
         if let Some(folder) = self.target {
             write!(f, "CARGO_TARGET_DIR=target/{folder} ")?;
         }
-        write!(f, "cargo {}", self.args)
+        match self.toolchain {
+            Some(name) => write!(f, "cargo +{name} {}", self.args),
+            None => write!(f, "cargo {}", self.args),
+        }
     }
 }
 
@@ -157,7 +198,7 @@ impl Step {
     /// not good enough.
     pub(crate) fn run(&self, root: &Path) -> Result<Counts, Fault> {
         let finished = process::run(&mut self.command(root)).map_err(|error| Fault {
-            reason: format!("cannot run cargo: {error}"),
+            reason: format!("cannot run `{self}`: {error}"),
             output: String::new(),
         })?;
         let judgement = if finished.status.success() {
@@ -169,7 +210,15 @@ impl Step {
     }
 
     fn command(&self, root: &Path) -> Command {
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = match self.toolchain {
+            None => Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into())),
+            // `cargo` is here the cargo that runs this task, which knows no other toolchain.
+            Some(name) => {
+                let mut rustup = Command::new("rustup");
+                rustup.args(["run", name, "cargo"]);
+                rustup
+            }
+        };
         // No colours: the escape codes would stand in the lines that are parsed.
         command.current_dir(root).args(self.args.split(' ')).env("CARGO_TERM_COLOR", "never");
         for (name, value) in self.env {
@@ -202,19 +251,34 @@ mod tests {
              cargo test -p loom_tests --release --tests -- --nocapture --test-threads=2"
         );
         assert_eq!(step("format").to_string(), "cargo fmt --all --check");
+        assert!(
+            step("Miri")
+                .to_string()
+                .starts_with("CARGO_TARGET_DIR=target/miri cargo +nightly miri test ")
+        );
     }
 
     #[test]
-    fn what_is_slow() {
-        let slow: Vec<&str> = STEPS.iter().filter(|step| step.slow).map(|step| step.name).collect();
-        assert_eq!(slow, ["loom", "shuttle", "benches"]);
+    fn each_extent_has_its_steps() {
+        let names = |extent: Extent| -> Vec<&str> {
+            let steps = STEPS.iter().filter(|step| step.extents.contains(&extent));
+            steps.map(|step| step.name).collect()
+        };
+        assert_eq!(names(Extent::Fast), ["format", "lints", "no_std", "no_std ends", "tests"]);
+        let (everyday, full) = (names(Extent::Everyday), names(Extent::Full));
+        assert_eq!(everyday.last(), Some(&"loom"));
+        assert_eq!(everyday[..everyday.len() - 1], full[..everyday.len() - 1]);
+        assert_eq!(full[everyday.len() - 1..], ["Miri", "threads", "loom, full"]);
+        for names in [everyday, full] {
+            assert_eq!(names.iter().filter(|&&name| name == "tests").count(), 1);
+        }
     }
 
     #[test]
     fn model_flags_keep_out_of_the_shared_target_folder() {
         for step in STEPS {
             let flags = step.env.iter().any(|&(name, _)| name == "RUSTFLAGS");
-            assert_eq!(flags, step.target.is_some(), "{}", step.name);
+            assert_eq!(flags || step.toolchain.is_some(), step.target.is_some(), "{}", step.name);
         }
     }
 }

@@ -11,20 +11,29 @@ pub(crate) struct Row {
 }
 
 enum Outcome {
-    Passed(Duration, Counts),
-    Failed(Duration),
+    Passed(Spent, Counts),
+    Failed(Spent),
     Skipped,
+}
+
+/// What a step took.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spent {
+    /// On the clock.
+    pub(crate) wall: Duration,
+    /// On processors, where that is known.
+    pub(crate) processor: Option<Duration>,
 }
 
 impl Row {
     /// A step that found all well.
-    pub(crate) fn passed(name: &'static str, wall: Duration, counts: Counts) -> Self {
-        Self { name, outcome: Outcome::Passed(wall, counts) }
+    pub(crate) fn passed(name: &'static str, spent: Spent, counts: Counts) -> Self {
+        Self { name, outcome: Outcome::Passed(spent, counts) }
     }
 
     /// The step at which the run ended.
-    pub(crate) fn failed(name: &'static str, wall: Duration) -> Self {
-        Self { name, outcome: Outcome::Failed(wall) }
+    pub(crate) fn failed(name: &'static str, spent: Spent) -> Self {
+        Self { name, outcome: Outcome::Failed(spent) }
     }
 
     /// A step that did not run.
@@ -33,34 +42,37 @@ impl Row {
     }
 }
 
-/// The table of all steps with their wall times in seconds, and the totals below it.
-pub(crate) fn table(rows: &[Row], wall: Duration) -> String {
-    let mut text = format!("{:<12}{:>8}{:>10}  counted\n", "step", "result", "wall");
+/// The table of all steps with their times in seconds, and the totals below it.
+pub(crate) fn table(rows: &[Row], total_spent: Spent) -> String {
+    let mut text =
+        format!("{:<12}{:>8}{:>10}{:>12}  counted\n", "step", "result", "wall", "processor");
     let mut total = Counts::default();
     let mut verdict = "ok";
     for Row { name, outcome } in rows {
         text += &match outcome {
-            Outcome::Passed(wall, counts) => {
+            Outcome::Passed(spent, counts) => {
                 total += *counts;
-                line(name, "ok", &seconds(*wall), &counted(counts))
+                line(name, "ok", Some(*spent), &counted(counts))
             }
-            Outcome::Failed(wall) => {
+            Outcome::Failed(spent) => {
                 verdict = "FAILED";
-                line(name, "FAILED", &seconds(*wall), "")
+                line(name, "FAILED", Some(*spent), "")
             }
-            Outcome::Skipped => line(name, "skipped", "-", ""),
+            Outcome::Skipped => line(name, "skipped", None, ""),
         };
     }
-    text += &line("total", verdict, &seconds(wall), &totals(&total));
+    text += &line("total", verdict, Some(total_spent), &totals(&total));
     text
 }
 
-fn line(name: &str, result: &str, wall: &str, counted: &str) -> String {
-    format!("{:<12}{result:>8}{wall:>10}  {counted}", name).trim_end().to_owned() + "\n"
-}
-
-fn seconds(wall: Duration) -> String {
-    format!("{:.1} s", wall.as_secs_f64())
+fn line(name: &str, result: &str, spent: Option<Spent>, counted: &str) -> String {
+    let seconds = |time: Option<Duration>| {
+        time.map_or("-".to_owned(), |time| format!("{:.1} s", time.as_secs_f64()))
+    };
+    let wall = seconds(spent.map(|spent| spent.wall));
+    let processor = seconds(spent.and_then(|spent| spent.processor));
+    let line = format!("{name:<12}{result:>8}{wall:>10}{processor:>12}  {counted}");
+    line.trim_end().to_owned() + "\n"
 }
 
 /// What one step counted; a step that counts nothing says nothing.
@@ -96,7 +108,11 @@ fn totals(total: &Counts) -> String {
 mod tests {
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    /// Half as much on processors as on the clock.
+    fn spent(tenths: u64) -> Spent {
+        let wall = Duration::from_millis(100 * tenths);
+        Spent { wall, processor: Some(wall / 2) }
+    }
 
     fn tests(number: u64) -> Counts {
         Counts { tests: number, ..Counts::default() }
@@ -111,36 +127,36 @@ mod tests {
             ..Counts::default()
         };
         let rows = [
-            Row::passed("format", SECOND / 2, Counts::default()),
-            Row::passed("tests", SECOND * 61, tests(40)),
-            Row::passed("doc tests", SECOND, tests(2)),
-            Row::passed("loom", SECOND * 9, models),
-            Row::passed("benches", SECOND, Counts { benches: 4, ..Counts::default() }),
+            Row::passed("format", spent(4), Counts::default()),
+            Row::passed("tests", spent(610), tests(40)),
+            Row::passed("doc tests", Spent { processor: None, ..spent(10) }, tests(2)),
+            Row::passed("loom", spent(90), models),
+            Row::passed("benches", spent(10), Counts { benches: 4, ..Counts::default() }),
         ];
         let expected = "\
-            step          result      wall  counted\n\
-            format            ok     0.5 s\n\
-            tests             ok    61.0 s  40 tests\n\
-            doc tests         ok     1.0 s  2 tests\n\
-            loom              ok     9.0 s  models: 2 exhaustive, 1 bounded; 30804 executions\n\
-            benches           ok     1.0 s  4 benches\n\
-            total             ok    72.5 s  42 tests, 30804 loom executions in 3 models, 4 benches\n";
-        assert_eq!(table(&rows, SECOND * 145 / 2), expected);
+            step          result      wall   processor  counted\n\
+            format            ok     0.4 s       0.2 s\n\
+            tests             ok    61.0 s      30.5 s  40 tests\n\
+            doc tests         ok     1.0 s           -  2 tests\n\
+            loom              ok     9.0 s       4.5 s  models: 2 exhaustive, 1 bounded; 30804 executions\n\
+            benches           ok     1.0 s       0.5 s  4 benches\n\
+            total             ok    72.4 s      36.2 s  42 tests, 30804 loom executions in 3 models, 4 benches\n";
+        assert_eq!(table(&rows, spent(724)), expected);
     }
 
     #[test]
     fn a_failed_run_says_so_in_the_last_line() {
         let rows = [
-            Row::passed("tests", SECOND, tests(7)),
-            Row::failed("docs", SECOND * 2),
+            Row::passed("tests", spent(10), tests(7)),
+            Row::failed("docs", spent(20)),
             Row::skipped("loom"),
         ];
         let expected = "\
-            step          result      wall  counted\n\
-            tests             ok     1.0 s  7 tests\n\
-            docs          FAILED     2.0 s\n\
-            loom         skipped         -\n\
-            total         FAILED     3.0 s  7 tests, 0 loom executions in 0 models, 0 benches\n";
-        assert_eq!(table(&rows, SECOND * 3), expected);
+            step          result      wall   processor  counted\n\
+            tests             ok     1.0 s       0.5 s  7 tests\n\
+            docs          FAILED     2.0 s       1.0 s\n\
+            loom         skipped         -           -\n\
+            total         FAILED     3.0 s       1.5 s  7 tests, 0 loom executions in 0 models, 0 benches\n";
+        assert_eq!(table(&rows, spent(30)), expected);
     }
 }
