@@ -150,7 +150,6 @@ pub(crate) const STEPS: &[Step] = &[
         // The standard library has to be built the same way, or its locks are not seen.
         args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpamatch --test stress",
         judge: |finished| counts::tests(&finished.stdout),
-        ..PLAIN
     },
     Step {
         name: "loom, full",
