@@ -259,3 +259,123 @@ fn the_host_goes_away_while_a_block_runs() {
         assert_eq!(parts.sender.try_send(envelope(0, 0, 7), &[], 0), Err(SendError::Stopped));
     });
 }
+
+#[test]
+fn a_region_goes_from_one_sender_to_another() {
+    // Who takes it next must see that the last one no longer uses its bytes.
+    let expected = ["the same", "another"];
+    model("regions/from sender to sender", 2, None, &expected, &[], |rotation, paths| {
+        let config = NicConfig { completion_queue: 4, ..tiny(1, 1, Options::default()) };
+        let mut parts = build(config);
+        let (data, mut request) = forwarded(&mut parts);
+        assert!(read(data));
+        let mut other = ManuallyDrop::new((*parts.sender).clone());
+        let take: Role = Box::new(move || {
+            assert_eq!(request.test(), Some(Ok(payload(5, LENGTH))));
+            Ends::default()
+        });
+        let send: Role = Box::new(move || {
+            let sent = other.try_send_rendezvous(envelope(SOFTWARE, 1, 7), payload(6, LENGTH), 0);
+            drop(sent.expect("room"));
+            Ends::default()
+        });
+        run(vec![take, send], rotation);
+        let added = parts.leader.monitor().counts().regions_added;
+        paths.note(if added == 0 { "the same" } else { "another" });
+    });
+}
+
+#[test]
+fn two_senders_add_regions() {
+    let expected = ["one after the other", "one was too early"];
+    model("regions/both add", 2, None, &expected, &[], |rotation, paths| {
+        let config = NicConfig { completion_queue: 4, ..tiny(1, 1, Options::default()) };
+        let mut parts = build(config);
+        // The only one is in use.
+        let _held = ManuallyDrop::new(forwarded(&mut parts));
+        let early = Arc::new(Mutex::new(0));
+        let role = |source: u32| -> Role {
+            let mut sender = ManuallyDrop::new((*parts.sender).clone());
+            let early = Arc::clone(&early);
+            Box::new(move || {
+                let bytes = payload(u64::from(source), LENGTH);
+                match sender.try_send_rendezvous(envelope(SOFTWARE, source, 7), bytes, 0) {
+                    Ok(sent) => drop(sent),
+                    Err((error, _)) => {
+                        assert_eq!(error, SendError::ReceiverNotReady);
+                        *early.lock().expect("no panic") += 1;
+                    }
+                }
+                Ends::default()
+            })
+        };
+        let roles = vec![role(1), role(2)];
+        run(roles, rotation);
+        let early = *early.lock().expect("no panic");
+        assert!(early < 2, "who adds them has one");
+        paths.note(if early == 0 { "one after the other" } else { "one was too early" });
+        for _ in early..2 {
+            parts.leader.round(1);
+        }
+        while let Some(event) = parts.host.poll() {
+            let Event::ArrivalForwarded { message, payload: Payload::Rendezvous(data) } = event
+            else {
+                panic!("unexpected event {event:?}")
+            };
+            let mut target = [0; LENGTH];
+            assert_eq!(data.read(&mut target), Some(LENGTH));
+            assert_eq!(target, [message.envelope.source.get() as u8; LENGTH]);
+        }
+    });
+}
+
+#[test]
+fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
+    // While one sender takes a region, the other takes both and gives the first back: the list
+    // begins as before, but goes on otherwise.
+    let expected = ["three messages"];
+    model("regions/an older head", 2, Some(2), &expected, &[], |rotation, paths| {
+        let config =
+            NicConfig { completion_queue: 4, regions: 2, ..tiny(1, 1, Options::default()) };
+        let mut parts = build(config);
+        let mut other = ManuallyDrop::new((*parts.sender).clone());
+        let (mut leader, mut host, mut sender) = (parts.leader, parts.host, parts.sender);
+        let mut sends = move |number: u32| {
+            let bytes = payload(u64::from(number), LENGTH);
+            sender.try_send_rendezvous(envelope(SOFTWARE, number, 7), bytes, 0).ok()
+        };
+        let read_one = |host: &mut HostPort| match host.poll() {
+            Some(Event::ArrivalForwarded { message, payload: Payload::Rendezvous(data) }) => {
+                let mut target = [0; LENGTH];
+                assert_eq!(data.read(&mut target), Some(LENGTH));
+                let number = message.envelope.source.get();
+                assert_eq!(target, [number as u8; LENGTH], "the data of another message");
+                true
+            }
+            None => false,
+            other => panic!("unexpected event {other:?}"),
+        };
+        let all = Arc::new(Mutex::new(false));
+        let note = Arc::clone(&all);
+        let one: Role = Box::new(move || {
+            let (first, second) = (sends(1), sends(2));
+            leader.round(1);
+            read_one(&mut host);
+            // Gives its region back, if that was the message read.
+            drop(first);
+            let third = sends(3);
+            *note.lock().expect("no panic") = second.is_some() && third.is_some();
+            while leader.round(1) == dpa_model::Round::Worked {}
+            while read_one(&mut host) {}
+            Ends::default()
+        });
+        let two: Role = Box::new(move || {
+            drop(other.try_send_rendezvous(envelope(SOFTWARE, 4, 7), payload(4, LENGTH), 0));
+            Ends::default()
+        });
+        run(vec![one, two], rotation);
+        if *all.lock().expect("no panic") {
+            paths.note("three messages");
+        }
+    });
+}

@@ -16,7 +16,14 @@ use dpamatch_tools::soak::{Settings, run};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-const CYCLES: u64 = 3_000;
+/// How often a border is crossed. A NIC with threads of its own is handed over to and waited for some
+/// ten times in each; what happens at the border is the same.
+fn cycles(drive: &Drive) -> u64 {
+    match drive {
+        Drive::Caller => 3_000,
+        _ => 200,
+    }
+}
 
 fn tag(number: u32) -> Tag {
     Tag::new(number).expect("a small tag")
@@ -114,9 +121,10 @@ fn in_order(results: Vec<Result<Received, RecvError>>) {
 fn the_descriptor_table_overflows_and_drains() {
     let _dog = watchdog::on("the host and the NIC: the descriptor table overflows and drains");
     for way in ways() {
+        let cycles = cycles(&way.0);
         let mut border = Border::new(nic(UnexpectedFull::Demote), way, 1);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
-        for _ in 0..CYCLES {
+        for _ in 0..cycles {
             // Six fit; the others go to software, and back when they have matched.
             let count = border.random.random_range(7..=12);
             let requests = (0..count).map(|_| border.post(&comm)).collect();
@@ -124,10 +132,10 @@ fn the_descriptor_table_overflows_and_drains() {
             in_order(border.wait_all(requests));
         }
         let (counts, software) = border.counts();
-        assert!(counts.boundary.fallback_receives >= CYCLES * 9 / 10, "{counts:?}");
-        assert!(counts.boundary.resumed >= CYCLES * 9 / 10, "{counts:?}");
+        assert!(counts.boundary.fallback_receives >= cycles * 9 / 10, "{counts:?}");
+        assert!(counts.boundary.resumed >= cycles * 9 / 10, "{counts:?}");
         assert_eq!(counts.boundary.fallback_unexpected, 0);
-        assert!(software.matches >= CYCLES, "{software:?}");
+        assert!(software.matches >= cycles, "{software:?}");
         assert_eq!(counts.boundary.resumed, software.resumed);
     }
 }
@@ -136,9 +144,10 @@ fn the_descriptor_table_overflows_and_drains() {
 fn unexpected_memory_overflows_and_drains() {
     let _dog = watchdog::on("the host and the NIC: unexpected memory overflows and drains");
     for way in ways() {
+        let cycles = cycles(&way.0);
         let mut border = Border::new(nic(UnexpectedFull::Demote), way, 2);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
-        for _ in 0..CYCLES {
+        for _ in 0..cycles {
             let count = border.random.random_range(6..=12);
             (0..count).for_each(|number| border.send(&comm, number));
             // Behind all of them, so they are all unexpected.
@@ -152,10 +161,10 @@ fn unexpected_memory_overflows_and_drains() {
         }
         border.check();
         let (counts, software) = border.counts();
-        assert!(counts.boundary.fallback_unexpected >= CYCLES * 9 / 10, "{counts:?}");
-        assert!(counts.boundary.resumed >= CYCLES * 9 / 10, "{counts:?}");
+        assert!(counts.boundary.fallback_unexpected >= cycles * 9 / 10, "{counts:?}");
+        assert!(counts.boundary.resumed >= cycles * 9 / 10, "{counts:?}");
         assert_eq!(counts.boundary.fallback_receives, 0);
-        assert!(software.matches >= CYCLES, "{software:?}");
+        assert!(software.matches >= cycles, "{software:?}");
     }
 }
 
@@ -165,10 +174,11 @@ fn back_pressure_holds_the_messages_and_lets_them_through() {
         "the host and the NIC: back pressure holds the messages and lets them through",
     );
     for way in ways() {
+        let cycles = cycles(&way.0);
         let nic = NicConfig { receives: 12, ..nic(UnexpectedFull::BackPressure) };
         let mut border = Border::new(nic, way, 3);
         let comm = border.endpoint.create_comm(Hints::default()).expect("the NIC runs");
-        for _ in 0..CYCLES {
+        for _ in 0..cycles {
             let count = border.random.random_range(7..=12);
             (0..count).for_each(|number| border.send(&comm, number));
             while !is_blocked(&mut border) {}
@@ -176,7 +186,7 @@ fn back_pressure_holds_the_messages_and_lets_them_through() {
             in_order(border.wait_all(requests));
         }
         let (counts, _) = border.counts();
-        assert!(counts.boundary.unexpected_full >= CYCLES, "{counts:?}");
+        assert!(counts.boundary.unexpected_full >= cycles, "{counts:?}");
         assert_eq!(counts.boundary.fallback_unexpected, 0, "{counts:?}");
         assert_eq!(counts.boundary.unexpected_high, 5);
         assert_eq!(
@@ -198,12 +208,13 @@ fn is_blocked(border: &mut Border) -> bool {
 fn tables_do_not_fit_and_fit_again() {
     let _dog = watchdog::on("the host and the NIC: tables do not fit and fit again");
     for way in ways() {
+        let cycles = cycles(&way.0);
         let mut border = Border::new(
             NicConfig { receives: 64, unexpected: 64, ..nic(UnexpectedFull::Demote) },
             way,
             4,
         );
-        for _ in 0..CYCLES {
+        for _ in 0..cycles {
             // There is room for two.
             let mut comms: Vec<_> = (0..3)
                 .map(|_| border.endpoint.create_comm(Hints::default()).expect("the NIC runs"))
@@ -227,8 +238,8 @@ fn tables_do_not_fit_and_fit_again() {
             }
         }
         let (counts, software) = border.counts();
-        assert_eq!(counts.boundary.fallback_tables, 2 * CYCLES);
-        assert_eq!(software.matches, 4 * CYCLES);
+        assert_eq!(counts.boundary.fallback_tables, 2 * cycles);
+        assert_eq!(software.matches, 4 * cycles);
     }
 }
 
@@ -240,7 +251,7 @@ fn random_traffic_crosses_the_border() {
         let base = Settings::default();
         let settings = Settings {
             seed,
-            messages: 60_000,
+            messages: 12_000,
             break_every: 20,
             receives_max: 32,
             window: 8,
@@ -252,11 +263,11 @@ fn random_traffic_crosses_the_border() {
         let report = run(&settings, &mut |_| ())
             .unwrap_or_else(|fault| panic!("{unexpected_full:?}: {fault}"));
         let boundary = report.counts.boundary;
-        assert!(boundary.resumed > 1_000, "{report:?}");
-        assert!(boundary.fallback_receives > 1_000, "{report:?}");
+        assert!(boundary.resumed > 200, "{report:?}");
+        assert!(boundary.fallback_receives > 200, "{report:?}");
         match unexpected_full {
-            UnexpectedFull::Demote => assert!(boundary.fallback_unexpected > 20, "{report:?}"),
-            UnexpectedFull::BackPressure => assert!(boundary.unexpected_full > 100, "{report:?}"),
+            UnexpectedFull::Demote => assert!(boundary.fallback_unexpected > 4, "{report:?}"),
+            UnexpectedFull::BackPressure => assert!(boundary.unexpected_full > 20, "{report:?}"),
         }
     }
 }

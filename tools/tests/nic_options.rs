@@ -42,7 +42,7 @@ fn free_running(settings: Settings) -> Report {
 }
 
 fn short(nic: NicConfig, seed: u64) -> Settings {
-    Settings { messages: 10_000, break_every: 1_000, seed, nic, ..Settings::default() }
+    Settings { messages: 4_000, break_every: 400, seed, nic, ..Settings::default() }
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn any_number_of_workers_and_senders() {
                 let nic = NicConfig { workers, handlers, ..roomy() };
                 let seed = (workers * 100 + senders * 10 + handlers) as u64;
                 let report =
-                    free_running(Settings { senders, messages: 3_000, ..short(nic, seed) });
+                    free_running(Settings { senders, messages: 1_000, ..short(nic, seed) });
                 assert_eq!(report.software.arrivals, 0, "{report:?}");
                 assert_eq!(report.counts.handlers.messages, report.received);
                 shared_blocks += report.counts.boundary.shared_blocks;
@@ -84,10 +84,8 @@ fn every_option_of_the_algorithm() {
                         ..Options::default()
                     };
                     seed += 1;
-                    let settings = Settings {
-                        messages: 2_000,
-                        ..short(NicConfig { options, ..roomy() }, seed)
-                    };
+                    let settings =
+                        Settings { messages: 500, ..short(NicConfig { options, ..roomy() }, seed) };
                     let report = free_running(settings);
                     if fast_path == FastPath::Off {
                         assert_eq!(report.counts.handlers.fast, 0);

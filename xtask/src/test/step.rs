@@ -137,7 +137,7 @@ pub(crate) const STEPS: &[Step] = &[
         extents: &[Extent::Full],
         toolchain: Some("nightly"),
         target: Some("miri"),
-        args: "miri test -p dpa_model -p dpamatch --lib --test worked_examples --test stress -- dpa_model",
+        args: "miri test -p dpa_model --lib --tests",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },
@@ -148,7 +148,7 @@ pub(crate) const STEPS: &[Step] = &[
         env: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("DPAMATCH_STRESS", "10")],
         target: Some("tsan"),
         // The standard library has to be built the same way, or its locks are not seen.
-        args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpamatch --test stress",
+        args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpa_model --test stress",
         judge: |finished| counts::tests(&finished.stdout),
     },
     Step {

@@ -6,6 +6,7 @@
 //! for Miri, which checks each access; ThreadSanitizer is given more by `DPAMATCH_STRESS`, a factor.
 //! Their commands are in `docs/correctness.md`.
 
+#[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;
 
 use std::collections::HashSet;
