@@ -239,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn standing_receives_are_what_the_name_says() {
+        for (name, depth, wild) in [("NC", 0, false), ("DEPTH-3", 3, false), ("WDEPTH-4", 4, true)]
+        {
+            let standing = window(name, 5, 1).standing;
+            assert_eq!(standing.len(), depth, "{name}");
+            assert!(standing.iter().all(|receive| (receive.source == SourceSel::Any) == wild));
+            let tags = (STANDING_TAG..).map(|number| TagSel::Tag(tag(number)));
+            assert!(standing.iter().map(|receive| receive.tag).eq(tags.take(depth)), "{name}");
+        }
+    }
+
+    #[test]
     fn tags_stay_in_range_at_the_largest_sizes() {
         for name in ["NC-REV-S16000", "WDEPTH-65536"] {
             let last = window(name, WINDOW_MAX, 1).messages[WINDOW_MAX - 1].tag.get();

@@ -8,8 +8,10 @@
 
 mod baseline;
 mod copy;
+mod error;
 mod load;
 mod machine;
+mod measure;
 mod nic_receiver;
 mod outbox;
 mod payload;
@@ -22,9 +24,11 @@ mod stats;
 mod ucx;
 mod window;
 
+pub use error::BenchError;
 pub use machine::Machine;
+pub use measure::{Sample, Settings, measure};
 pub use nic_receiver::Paths;
-pub use point::{BenchError, Peer, Point, Sample, Settings, measure};
+pub use point::{Peer, Point};
 pub use recorded::{Recorded, RecordedRow};
 pub use report::{PointError, Report, Row};
 pub use scenario::{Posting, Scenario, UnknownScenario, WINDOW_MAX};

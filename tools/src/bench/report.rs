@@ -1,7 +1,9 @@
 //! Several rounds of many points, and the ratios between them.
 
+use super::error::BenchError;
 use super::machine::{Processors, hand_over_ns};
-use super::point::{BenchError, Peer, Point, Sample, Settings, measure};
+use super::measure::{Sample, Settings, measure};
+use super::point::{Peer, Point};
 use super::stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 
 /// What a point gave over all rounds.

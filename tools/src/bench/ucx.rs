@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::machine::Processors;
-use super::point::{Point, Sample, Settings};
+use super::measure::{Sample, Settings};
+use super::point::Point;
 use super::scenario::{Posting, Scenario};
 use super::stats::Summary;
 
