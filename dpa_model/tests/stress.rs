@@ -33,12 +33,12 @@ fn factor() -> u64 {
 
 /// Messages of one sender's life.
 fn each() -> u64 {
-    if cfg!(miri) { 6 } else { 200 }
+    if cfg!(miri) { 6 } else { 100 }
 }
 
 /// Senders' lives, one after the other.
 fn waves() -> u64 {
-    if cfg!(miri) { 2 } else { 10 * factor() }
+    if cfg!(miri) { 2 } else { 4 * factor() }
 }
 
 /// Numbers from a seed (xorshift): no other crate, so that little is built for Miri.

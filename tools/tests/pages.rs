@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "README.md",
     "PERFORMANCE.md",
     "ARCHITECTURE.md",
@@ -26,6 +26,7 @@ const PAGES: [&str; 17] = [
     "docs/cost.md",
     "docs/decisions.md",
     "docs/engines.md",
+    "docs/mutants.md",
     "docs/offload.md",
     "docs/predict.md",
     "docs/record.md",

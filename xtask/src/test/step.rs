@@ -147,7 +147,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "threads",
         extents: &[Extent::Full],
         toolchain: Some("nightly"),
-        env: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("DPAMATCH_STRESS", "10")],
+        env: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("DPAMATCH_STRESS", "20")],
         target: Some("tsan"),
         // The standard library has to be built the same way, or its locks are not seen.
         args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpa_model --test stress",
