@@ -315,7 +315,10 @@ fn engines_are_compared() {
     let report = &value["traces"][0];
     let advice = report["advice"].as_array().expect("advice");
     let best = advice.iter().find(|advice| advice["topic"] == "engine").expect("advice on engines");
-    assert_eq!(best["text"], "Of the engines whose steps are counted in both queues list takes fewest steps, 4d most.");
+    assert_eq!(
+        best["text"],
+        "Of the engines whose steps are counted in both queues list takes fewest steps, 4d most."
+    );
     let table = text(&run(&args[..6]));
     let (_, rows) = table.split_once("Engines\n").expect("the engines");
     let steps: Vec<Vec<&str>> =
