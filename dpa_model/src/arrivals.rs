@@ -145,6 +145,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn senders_and_claims_are_counted() {
+        let arrivals = Arrivals::new(8, 3, 64);
+        let senders = || arrivals.senders.load(Relaxed);
+        assert_eq!(
+            (senders(), arrivals.claimed()),
+            (1, 0),
+            "a queue is made with its first sender"
+        );
+        arrivals.join();
+        arrivals.join();
+        arrivals.leave();
+        assert_eq!(senders(), 2);
+        for claimed in 1..=3 {
+            assert!(arrivals.claim(&mut 0, true).is_ok());
+            assert_eq!(arrivals.claimed(), claimed);
+        }
+        arrivals.leave();
+        assert!(arrivals.claim(&mut 0, false).is_ok());
+        assert_eq!((senders(), arrivals.claimed()), (1, 4));
+        let buffers = [0, 1, 2, 3, 4].map(|position| arrivals.bounce_buffer(position));
+        assert_eq!(buffers, [0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_look_says_what_a_claim_would() {
+        let arrivals = Arrivals::new(8, 2, 64);
+        for position in 0..8 {
+            assert_eq!(arrivals.look(&mut 0), Ok(()), "{position}");
+            assert_eq!(arrivals.claim(&mut 0, false), Ok(position));
+        }
+        assert_eq!(arrivals.look(&mut 0), Err(NotReady::Queue));
+        arrivals.ring.release(1);
+        assert_eq!(arrivals.look(&mut 0), Ok(()));
+    }
+
+    #[test]
     fn short_messages_leave_room_for_a_longer_one() {
         let arrivals = Arrivals::new(8, 2, 64);
         let (mut short, mut longer) = (0, 0);

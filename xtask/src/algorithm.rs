@@ -105,7 +105,7 @@ impl Work {
                 cargo
                     .env("RUSTFLAGS", format!("--cfg {cfg} -C debug-assertions"))
                     .env_remove("CARGO_ENCODED_RUSTFLAGS")
-                    .args(["test", "-p", "loom_tests", "--release", "--target-dir"])
+                    .args(["test", "-p", "loom_tests", "--profile", "models", "--target-dir"])
                     .arg(target)
                     .args(line)
             }),

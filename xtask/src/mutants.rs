@@ -162,7 +162,7 @@ fn model(
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
         .current_dir(root)
-        .args(["test", "--quiet", "-p", "loom_tests", "--release"])
+        .args(["test", "--quiet", "-p", "loom_tests", "--profile", "models"])
         .args(cargo)
         .args(["--", "--nocapture", "--test-threads=2"])
         .args(filter)

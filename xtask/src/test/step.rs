@@ -118,7 +118,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "shuttle",
         env: &[("RUSTFLAGS", "--cfg dpamatch_shuttle -C debug-assertions")],
         target: Some("shuttle"),
-        args: "test -p loom_tests --release --test schedules",
+        args: "test -p loom_tests --profile models --test schedules",
         judge: |finished| {
             counts::no_warnings(&finished.output)?;
             counts::tests(&finished.stdout)
@@ -168,7 +168,7 @@ const TESTS: &str = "test --workspace --exclude dpa_model_explore --exclude dpa_
 
 const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions");
 /// Without the doc tests: rustdoc does not know the cfg, so there would be nothing to call.
-const LOOM: &str = "test -p loom_tests --release --tests -- --nocapture --test-threads=2";
+const LOOM: &str = "test -p loom_tests --profile models --tests -- --nocapture --test-threads=2";
 
 fn loom(finished: &process::Finished) -> Result<Counts, String> {
     counts::no_warnings(&finished.output)?;
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(
             step("loom").to_string(),
             "RUSTFLAGS=\"--cfg dpamatch_loom -C debug-assertions\" CARGO_TARGET_DIR=target/loom \
-             cargo test -p loom_tests --release --tests -- --nocapture --test-threads=2"
+             cargo test -p loom_tests --profile models --tests -- --nocapture --test-threads=2"
         );
         assert_eq!(step("format").to_string(), "cargo fmt --all --check");
         assert!(
