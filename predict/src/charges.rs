@@ -6,7 +6,10 @@ use dpamatch_machine::charge;
 
 /// From now on the steps of this thread are charged to its machine.
 pub(crate) fn begin() {
-    listen(Some(charge));
+    listen(Some(|step| {
+        charge(step);
+        crate::story::note(step);
+    }));
 }
 
 /// Steps that cost nothing on a card are the story's alone.

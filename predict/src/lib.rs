@@ -10,6 +10,7 @@ mod predict;
 mod profile;
 mod sequence;
 mod simulate;
+mod story;
 mod workload;
 
 pub use chrome::write_chrome;
@@ -23,6 +24,7 @@ pub use profile::{
 };
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};
+pub use story::story;
 pub use workload::Pattern;
 
 /// Most messages of a window.

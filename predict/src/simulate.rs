@@ -320,6 +320,11 @@ impl Stage {
             if !self.feeder.try_issue(&operation)? {
                 break;
             }
+            if let Operation::Post { recv, .. } = operation
+                && let Some(request) = self.feeder.request(recv)
+            {
+                crate::story::name(recv.0, request.as_u64());
+            }
             *operations = rest;
         }
         Ok(())

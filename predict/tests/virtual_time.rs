@@ -234,3 +234,25 @@ fn every_profile_reads_and_runs() {
         assert!(Profile::read(text, &[bad.to_owned()]).is_err(), "{bad} was taken");
     }
 }
+
+/// A block is told with its clock: states at times that never fall, up to the same matches.
+#[test]
+fn a_block_has_a_story() {
+    let setup = setup(4, &[]);
+    let sequence = Sequence::window(Pattern::Distinct, 12, 8);
+    let told = dpamatch_predict::story(&setup, &sequence, 1).expect("a story");
+    let times: Vec<u64> = told.moments.iter().map(|moment| moment.at.expect("a clock")).collect();
+    assert!(times.is_sorted() && times[0] == 0 && times[times.len() - 1] > 0, "{times:?}");
+    let last = told.scenes.last().expect("a state");
+    let messages =
+        last.lanes.iter().map(|lane| told.messages[lane.message.expect("a message")].name);
+    assert_eq!(messages.collect::<Vec<_>>(), [4, 5, 6, 7]);
+    let took: Vec<u64> =
+        last.lanes.iter().map(|lane| told.receives[lane.took.expect("a receive")].name).collect();
+    assert_eq!(took, [4, 5, 6, 7]);
+    // Of twelve receives four are gone with the first block.
+    let held = told.scenes[0].bins.iter().map(|chain| chain.links.len()).sum::<usize>();
+    assert_eq!(held, 8);
+    let none = dpamatch_predict::story(&setup, &sequence, 3).expect("a story");
+    assert!(none.moments.is_empty());
+}

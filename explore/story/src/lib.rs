@@ -33,6 +33,25 @@ pub struct Told {
 
 /// Whether a story needs this step; the others may be left out of what it is made of.
 pub fn is_told(step: &Step) -> bool {
+    changes_tables(step)
+        || matches!(
+            step,
+            Step::EntryRead { .. }
+                | Step::Visited { .. }
+                | Step::Searched { .. }
+                | Step::Booked { .. }
+                | Step::SliceBooked
+                | Step::BarrierPassed { .. }
+                | Step::SlowWaits { .. }
+                | Step::SlowFound { .. }
+                | Step::Taken { .. }
+                | Step::Unmatched { .. }
+                | Step::LockMissed { .. }
+        )
+}
+
+/// Whether the tables of later blocks depend on this step: what a story of a later block needs.
+pub fn changes_tables(step: &Step) -> bool {
     matches!(
         step,
         Step::CommandBegins
@@ -43,16 +62,5 @@ pub fn is_told(step: &Step) -> bool {
             | Step::Stored { .. }
             | Step::TakenLate { .. }
             | Step::BlockCut { .. }
-            | Step::EntryRead { .. }
-            | Step::Visited { .. }
-            | Step::Searched { .. }
-            | Step::Booked { .. }
-            | Step::SliceBooked
-            | Step::BarrierPassed { .. }
-            | Step::SlowWaits { .. }
-            | Step::SlowFound { .. }
-            | Step::Taken { .. }
-            | Step::Unmatched { .. }
-            | Step::LockMissed { .. }
     )
 }

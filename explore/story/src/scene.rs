@@ -118,3 +118,24 @@ pub struct Scene {
     /// The unexpected messages, in the order in which they were stored.
     pub unexpected: Vec<usize>,
 }
+
+impl Lane {
+    fn receives_mut(&mut self) -> impl Iterator<Item = &mut usize> {
+        let Self { walked, candidate, took, .. } = self;
+        walked.iter_mut().chain(candidate).chain(took)
+    }
+}
+
+impl Scene {
+    /// Every place of a receive in it.
+    pub(crate) fn receives_mut(&mut self) -> impl Iterator<Item = &mut usize> {
+        let links = self.bins.iter_mut().flat_map(|chain| &mut chain.links);
+        self.lanes.iter_mut().flat_map(Lane::receives_mut).chain(links.map(|link| &mut link.receive))
+    }
+
+    /// Every place of a message in it.
+    pub(crate) fn messages_mut(&mut self) -> impl Iterator<Item = &mut usize> {
+        let of_lanes = self.lanes.iter_mut().filter_map(|lane| lane.message.as_mut());
+        of_lanes.chain(&mut self.unexpected)
+    }
+}

@@ -1,5 +1,6 @@
 //! A schedule as a list of moments, each with the state after it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -129,17 +130,41 @@ impl Story {
         }
     }
 
-    /// The same without its first `blocks` blocks. What the boundary did before the next one stays.
+    /// The same without its first `blocks` blocks, and without the receives and messages that no
+    /// state speaks of then. What the boundary did before the next block stays.
     pub fn from_block(mut self, blocks: usize) -> Self {
-        if blocks == 0 {
-            return self;
-        }
         let cuts = self.moments.iter().enumerate().filter(|(_, moment)| moment.kind == Kind::Block);
-        let cut = cuts.map(|(place, _)| place).nth(blocks).unwrap_or(self.moments.len());
         let of_boundary = |place: &usize| self.moments[*place].kind == Kind::Boundary;
-        let from = cut.checked_sub(1).filter(of_boundary).unwrap_or(cut);
+        let from = match cuts.map(|(place, _)| place).nth(blocks) {
+            _ if blocks == 0 => 0,
+            Some(cut) => cut.checked_sub(1).filter(of_boundary).unwrap_or(cut),
+            None => self.moments.len(),
+        };
         self.moments.drain(..from);
         self.scenes.drain(..from);
+        let begin = self.moments.first().and_then(|moment| moment.at).unwrap_or(0);
+        for at in self.moments.iter_mut().filter_map(|moment| moment.at.as_mut()) {
+            *at -= begin;
+        }
+        self.trimmed()
+    }
+
+    /// The same without the receives and messages that no state speaks of.
+    fn trimmed(mut self) -> Self {
+        let (mut receives, mut messages) = (BTreeMap::new(), BTreeMap::new());
+        for scene in &mut self.scenes {
+            for place in scene.receives_mut() {
+                let next = receives.len();
+                *place = *receives.entry(*place).or_insert(next);
+            }
+            for place in scene.messages_mut() {
+                let next = messages.len();
+                *place = *messages.entry(*place).or_insert(next);
+            }
+        }
+        self.receives = picked(&self.receives, &receives);
+        self.messages = picked(&self.messages, &messages);
+        self.handlers = self.scenes.iter().map(|scene| scene.lanes.len()).max().unwrap_or(0);
         self
     }
 
@@ -147,6 +172,13 @@ impl Story {
     pub fn titled(self, title: String, verdict: String, broken: bool) -> Self {
         Self { title, verdict, broken, ..self }
     }
+}
+
+/// Those that are kept, in their new places.
+fn picked<T: Clone>(all: &[T], kept: &BTreeMap<usize, usize>) -> Vec<T> {
+    let mut order: Vec<(usize, usize)> = kept.iter().map(|(&old, &new)| (new, old)).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, old)| all[old].clone()).collect()
 }
 
 /// The story step by step, a line each.

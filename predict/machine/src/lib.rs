@@ -25,7 +25,7 @@ pub use contention::stretch;
 pub use costs::{Costs, Layout, Level, Overlap, Placement, Rules, Work};
 pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
 pub use machine::{Machine, Outcome, Schedule};
-pub use tasks::{Stop, off_clock, pause, run};
+pub use tasks::{Stop, here, off_clock, pause, run};
 
 /// Virtual time in picoseconds.
 pub type Picos = u64;

@@ -184,6 +184,11 @@ impl Machine {
         }
     }
 
+    /// The running task and its clock; work that it leaves to an EU for later is not on it.
+    pub(crate) fn here(&self) -> (usize, Picos) {
+        (self.current, self.tasks[self.current].clock)
+    }
+
     fn set_now(&mut self, time: Picos) {
         let task = &mut self.tasks[self.current];
         match task.sink {

@@ -70,6 +70,11 @@ pub(crate) fn with_machine(act: impl FnOnce(&mut Machine)) {
     with_stage(|stage| act(&mut stage.machine));
 }
 
+/// The task that runs and the time on its clock; `None` off the clock.
+pub fn here() -> Option<(usize, Picos)> {
+    with_stage(|stage| stage.machine.here())
+}
+
 /// Gives way until the running task is the least.
 #[inline]
 pub(crate) fn before_access() {

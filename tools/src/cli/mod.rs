@@ -129,6 +129,21 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     }
 }
 
+/// This command as it was given.
+fn command_line() -> String {
+    let arguments = std::env::args().skip(1).map(quoted);
+    std::iter::once("dpamatch".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// An argument as a shell would want it.
+fn quoted(argument: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument;
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
+}
+
 /// Without a command: the bench with its defaults.
 fn bare() -> anyhow::Result<()> {
     match Cli::parse_from(["dpamatch", "bench"]).command {

@@ -285,25 +285,15 @@ impl Asked<'_> {
         if let Some(first) = stories.first_mut() {
             first.test = text;
         }
-        let source = std::env::args().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
         let page = Page {
             title: format!("A block, step by step: {}", self.input.name),
-            source: format!("dpamatch {source}"),
+            source: super::command_line(),
             stories,
         };
         std::fs::write(path, page.html()).with_context(|| path.display().to_string())?;
         writeln!(out, "{} is written", path.display())?;
         Ok(())
     }
-}
-
-/// An argument as a shell would want it.
-fn quoted(argument: String) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        return argument;
-    }
-    format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
 fn list() -> anyhow::Result<()> {

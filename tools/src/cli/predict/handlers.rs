@@ -3,18 +3,23 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use dpamatch_predict::{
-    Accesses, Gain, Kind, Level, Offer, Part, Phase, Prediction, Setup, limits, predict,
-    write_chrome,
+    Accesses, Gain, Kind, Level, Offer, Part, Phase, Prediction, Sequence, Setup, limits, predict,
+    story, write_chrome,
 };
+use dpamatch_story::Page;
 
+use super::super::BadInput;
 use super::rates::latency_us;
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Workload, wrong};
 use dpamatch_tools::table::{Cell, Table};
+
+/// Blocks of a window that are run for a page.
+const BLOCKS_SHOWN: usize = 4;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HandlersArgs {
@@ -28,6 +33,12 @@ pub(super) struct HandlersArgs {
     recorded: RecordedArgs,
     #[command(flatten)]
     spans: SpanArgs,
+    /// Write a block of the run into this file as a page for a browser, step by step with its clock
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Which block, counted from 0
+    #[arg(long, value_name = "B", default_value_t = 0, requires = "html")]
+    block: usize,
 }
 
 /// Where spans go.
@@ -61,7 +72,38 @@ pub(super) fn run(args: &HandlersArgs, common: &Common) -> anyhow::Result<()> {
         Some(recorded) => recorded,
         None => Workload::parse(&args.workload, common.seed, 8)?,
     };
+    if let Some(path) = &args.html {
+        page(&workload, args, path, common)?;
+    }
     detail(&workload, args.handlers, &args.spans, common)
+}
+
+/// Writes a block as a page.
+fn page(
+    workload: &Workload,
+    args: &HandlersArgs,
+    path: &Path,
+    common: &Common,
+) -> anyhow::Result<()> {
+    let setup = workload.setup(common, args.handlers)?;
+    let sequence = match &workload.offer {
+        Offer::Pattern { pattern, .. } => {
+            Sequence::window(*pattern, BLOCKS_SHOWN * args.handlers, 0)
+        }
+        Offer::Sequence(sequence) => sequence.clone(),
+    };
+    let story = story(&setup, &sequence, args.block).map_err(wrong)?;
+    if story.moments.is_empty() {
+        return Err(BadInput(format!("--block {}: there are not so many", args.block)).into());
+    }
+    let title = format!("Block {} in virtual time", args.block);
+    let story = story.titled(title, "Times are of the predicted card.".to_owned(), false);
+    let page = Page {
+        title: format!("A block, step by step: {}", workload.name),
+        source: super::super::command_line(),
+        stories: vec![story],
+    };
+    std::fs::write(path, page.html()).with_context(|| path.display().to_string())
 }
 
 /// Runs a workload, and shows all there is to know of it.

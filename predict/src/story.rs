@@ -1,0 +1,66 @@
+//! A block of a run, step by step with its clock.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use dpamatch_story::{Cast, Step, Story, Told, is_told};
+
+use crate::{Sequence, Setup, SimulateError, simulate};
+
+#[derive(Debug, Default)]
+struct Notes {
+    told: Vec<Told>,
+    /// The request of each receive, by its name.
+    requests: BTreeMap<u64, u64>,
+    /// Blocks that have begun.
+    blocks: usize,
+    /// The one that is wanted, counted from 0.
+    wanted: usize,
+}
+
+thread_local! {
+    static WANTED: Cell<bool> = const { Cell::new(false) };
+    static NOTES: RefCell<Notes> = RefCell::default();
+}
+
+/// Runs a sequence and tells one of its blocks, counted from 0. Empty if there are not so many.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn story(setup: &Setup, sequence: &Sequence, block: usize) -> Result<Story, SimulateError> {
+    NOTES.set(Notes { wanted: block, ..Notes::default() });
+    WANTED.set(true);
+    let run = simulate(setup, std::slice::from_ref(sequence), 0);
+    WANTED.set(false);
+    let Notes { told, requests, .. } = NOTES.take();
+    run?;
+    let cast = Cast::of(sequence.operations(), |name| requests.get(&name).copied());
+    Ok(Story::new(&cast, &told).from_block(block))
+}
+
+/// A receive has this request.
+pub(crate) fn name(recv: u64, request: u64) {
+    if WANTED.get() {
+        NOTES.with_borrow_mut(|notes| notes.requests.insert(recv, request));
+    }
+}
+
+/// Keeps what the story needs: of the blocks before, what changes the tables.
+pub(crate) fn note(step: Step) {
+    if !WANTED.get() || !is_told(&step) {
+        return;
+    }
+    let Some((actor, at)) = dpamatch_machine::here() else { return };
+    NOTES.with_borrow_mut(|notes| {
+        notes.blocks += usize::from(matches!(step, Step::BlockCut { .. }));
+        let told = match notes.blocks.checked_sub(notes.wanted + 1) {
+            None => dpamatch_story::changes_tables(&step),
+            Some(0) => true,
+            // The boundary behind the block is its end.
+            Some(_) => false,
+        };
+        if told {
+            notes.told.push(Told { actor, step, at: Some(at) });
+        }
+    });
+}
