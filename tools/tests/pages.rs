@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 20] = [
     "README.md",
     "PERFORMANCE.md",
     "ARCHITECTURE.md",
@@ -25,7 +25,9 @@ const PAGES: [&str; 18] = [
     "docs/correctness.md",
     "docs/cost.md",
     "docs/decisions.md",
+    "docs/change-the-algorithm.md",
     "docs/engines.md",
+    "docs/explore.md",
     "docs/mutants.md",
     "docs/offload.md",
     "docs/predict.md",

@@ -130,7 +130,10 @@ impl Scene {
     /// Every place of a receive in it.
     pub(crate) fn receives_mut(&mut self) -> impl Iterator<Item = &mut usize> {
         let links = self.bins.iter_mut().flat_map(|chain| &mut chain.links);
-        self.lanes.iter_mut().flat_map(Lane::receives_mut).chain(links.map(|link| &mut link.receive))
+        self.lanes
+            .iter_mut()
+            .flat_map(Lane::receives_mut)
+            .chain(links.map(|link| &mut link.receive))
     }
 
     /// Every place of a message in it.

@@ -51,7 +51,7 @@ pub struct Moment {
 pub struct Story {
     /// What it is, in words.
     pub title: String,
-    /// What it came to, in words.
+    /// What it came to, in words; empty if that was not compared with anything.
     pub verdict: String,
     /// Whether that broke the order of matching.
     pub broken: bool,

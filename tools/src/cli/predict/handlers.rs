@@ -96,8 +96,8 @@ fn page(
     if story.moments.is_empty() {
         return Err(BadInput(format!("--block {}: there are not so many", args.block)).into());
     }
-    let title = format!("Block {} in virtual time", args.block);
-    let story = story.titled(title, "Times are of the predicted card.".to_owned(), false);
+    let title = format!("Block {} in virtual time; the clock is the predicted card's", args.block);
+    let story = story.titled(title, String::new(), false);
     let page = Page {
         title: format!("A block, step by step: {}", workload.name),
         source: super::super::command_line(),
