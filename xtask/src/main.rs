@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 mod algorithm;
 mod instructions;
+mod mpi;
 mod mutants;
 mod process;
 mod rv64;
@@ -85,6 +86,15 @@ const TASKS: &[Task] = &[
             ),
         ],
         run: rv64::run,
+    },
+    Task {
+        name: "mpi",
+        about: "run MPI programs under MPICH and Open MPI with the provider; replay their order logs through the oracle",
+        examples: &[
+            ("cargo xtask mpi", "the repository's programs, every engine"),
+            ("cargo xtask mpi --suites", "also MPICH's pt2pt list and mpi4py's tests; an hour"),
+        ],
+        run: mpi::run,
     },
     Task {
         name: "help",

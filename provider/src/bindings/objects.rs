@@ -233,7 +233,6 @@ table! {
 }
 
 table! {
-    partial
     /// `struct fi_ops_cm`.
     OpsCm {
         setname: fn(*mut Fid, *mut c_void, usize) -> c_int;

@@ -21,7 +21,19 @@ static OPS: OpsEp = OpsEp {
     tx_size_left: Some(size_left),
     ..OpsEp::NONE
 };
-static CM: OpsCm = OpsCm { getname: Some(getname), ..OpsCm::NONE };
+// Programs call these without a look whether they are there.
+static CM: OpsCm = OpsCm {
+    size: size_of::<OpsCm>(),
+    setname: Some(no_setname),
+    getname: Some(getname),
+    getpeer: Some(no_getpeer),
+    connect: Some(no_connect),
+    listen: Some(no_listen),
+    accept: Some(no_accept),
+    reject: Some(no_reject),
+    shutdown: Some(no_shutdown),
+    join: Some(no_join),
+};
 static ATOMIC: OpsAtomic = OpsAtomic {
     writevalid: Some(no_atomic),
     readwritevalid: Some(no_atomic),
@@ -250,4 +262,47 @@ unsafe extern "C" fn getname(endpoint: *mut Fid, buffer: *mut c_void, length: *m
         buffer.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
     }
     0
+}
+
+unsafe extern "C" fn no_setname(_: *mut Fid, _: *mut c_void, _: usize) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_getpeer(_: *mut FidEp, _: *mut c_void, _: *mut usize) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_connect(
+    _: *mut FidEp,
+    _: *const c_void,
+    _: *const c_void,
+    _: usize,
+) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_listen(_: *mut c_void) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_accept(_: *mut FidEp, _: *const c_void, _: usize) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_reject(_: *mut c_void, _: *mut Fid, _: *const c_void, _: usize) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_shutdown(_: *mut FidEp, _: u64) -> c_int {
+    -FI_ENOSYS
+}
+
+unsafe extern "C" fn no_join(
+    _: *mut FidEp,
+    _: *const c_void,
+    _: u64,
+    _: *mut *mut c_void,
+    _: *mut c_void,
+) -> c_int {
+    -FI_ENOSYS
 }

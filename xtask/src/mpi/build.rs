@@ -1,0 +1,94 @@
+//! What the runs need: the provider, the command that replays logs, the programs.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Library;
+use crate::{Failure, process, root};
+
+/// Built files.
+pub(super) struct Tools {
+    /// The folder of the provider's shared library.
+    pub(super) provider: PathBuf,
+    /// The command `dpamatch`.
+    pub(super) command: PathBuf,
+    /// Where programs, logs and statistics of the runs go.
+    pub(super) folder: PathBuf,
+}
+
+impl Tools {
+    /// Builds provider and command.
+    ///
+    /// # Errors
+    /// [`Failure::Task`] when cargo fails.
+    pub(super) fn build() -> Result<Self, Failure> {
+        let root = root();
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(&root).args(["build", "--quiet", "--release"]);
+        cargo.args(["--package", "dpamatch_provider", "--package", "dpamatch_tools"]);
+        let finished = process::run(&mut cargo)
+            .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
+        if !finished.status.success() {
+            return Err(Failure::Task(format!("the provider was not built\n{}", finished.output)));
+        }
+        let target =
+            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let provider = target.join("release");
+        let command = provider.join("dpamatch");
+        Ok(Self { provider, command, folder: target.join("mpi") })
+    }
+
+    /// Compiles a program of `provider/mpi` with the library's compiler.
+    ///
+    /// # Errors
+    /// [`Failure::Task`] when the compiler fails.
+    pub(super) fn compile(&self, library: &Library, name: &str) -> Result<PathBuf, Failure> {
+        let folder = self.folder.join(library.name);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Failure::Task(format!("{}: {error}", folder.display())))?;
+        let program = folder.join(name);
+        let source = root().join("provider/mpi").join(format!("{name}.c"));
+        compile(library, &["-O1".as_ref(), source.as_ref()], &program).map_err(Failure::Task)?;
+        Ok(program)
+    }
+
+    /// The names of the engines.
+    ///
+    /// # Errors
+    /// [`Failure::Task`] when the command does not list them.
+    pub(super) fn engines(&self) -> Result<Vec<String>, Failure> {
+        let finished = process::run(Command::new(&self.command).arg("engines"))
+            .map_err(|error| Failure::Task(format!("{}: {error}", self.command.display())))?;
+        let words = finished.stdout.lines().filter_map(|line| line.split_whitespace().next());
+        Ok(words.map(str::to_owned).collect())
+    }
+
+    /// Whether the system's libfabric lists the provider.
+    pub(super) fn fi_info(&self) -> Result<String, String> {
+        let mut fi_info = Command::new("fi_info");
+        fi_info.args(["-p", "dpamatch"]).env("FI_PROVIDER_PATH", &self.provider);
+        match process::run(&mut fi_info) {
+            Err(_) => Ok("skipped: no fi_info on this machine".to_owned()),
+            Ok(finished) if finished.stdout.contains("provider: dpamatch") => {
+                Ok("listed".to_owned())
+            }
+            Ok(finished) => Err(finished.output),
+        }
+    }
+}
+
+/// Runs the library's compiler.
+pub(super) fn compile(
+    library: &Library,
+    arguments: &[&Path],
+    program: &Path,
+) -> Result<(), String> {
+    let mut compiler = Command::new(library.program("mpicc"));
+    compiler.args(["-w", "-o"]).arg(program).args(arguments).args(["-lpthread", "-lm"]);
+    match process::run(&mut compiler) {
+        Ok(finished) if finished.status.success() => Ok(()),
+        Ok(finished) => Err(format!("{}\n{}", program.display(), finished.output)),
+        Err(error) => Err(format!("mpicc of {}: {error}", library.name)),
+    }
+}

@@ -1,0 +1,162 @@
+//! One run of an MPI program, and the replay of its logs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Library;
+use super::build::Tools;
+use crate::process;
+
+/// A run that is to be made.
+pub(super) struct Job<'a> {
+    tools: &'a Tools,
+    library: &'a Library,
+    command: Vec<PathBuf>,
+    processes: usize,
+    environment: Vec<(String, String)>,
+    limit: Duration,
+}
+
+/// A run that is over.
+pub(super) struct Ended {
+    pub(super) success: bool,
+    pub(super) output: String,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(
+        tools: &'a Tools,
+        library: &'a Library,
+        program: &Path,
+        processes: usize,
+    ) -> Self {
+        Self {
+            tools,
+            library,
+            command: vec![program.into()],
+            processes,
+            environment: Vec::new(),
+            limit: Duration::from_secs(600),
+        }
+    }
+
+    pub(super) fn arguments<S: AsRef<str>>(mut self, arguments: &[S]) -> Self {
+        self.command.extend(arguments.iter().map(|argument| PathBuf::from(argument.as_ref())));
+        self
+    }
+
+    /// An option of the provider, without `DPAMATCH_`.
+    pub(super) fn option(self, option: &str) -> Self {
+        self.variable(&format!("DPAMATCH_{option}"))
+    }
+
+    /// `NAME=value`.
+    pub(super) fn variable(mut self, variable: &str) -> Self {
+        if let Some((name, value)) = variable.split_once('=') {
+            self.environment.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+
+    pub(super) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.tools.folder.join(self.library.name).join("logs")
+    }
+
+    /// Runs it, with logs and statistics.
+    ///
+    /// # Errors
+    /// When it cannot be started, or takes longer than its limit.
+    pub(super) fn run(&self) -> Result<Ended, String> {
+        let logs = self.logs();
+        // Those of the run before.
+        let _ = fs::remove_dir_all(&logs);
+        let mut launcher = Command::new(self.library.program("mpiexec"));
+        launcher.arg("-n").arg(self.processes.to_string()).args(&self.command);
+        launcher.envs(self.library.environment());
+        launcher.env("FI_PROVIDER_PATH", &self.tools.provider);
+        launcher.env("DPAMATCH_LOG", &logs).env("DPAMATCH_STATS", &logs);
+        launcher.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        self.finish(&mut launcher).map_err(|error| format!("mpiexec: {error}"))?
+    }
+
+    fn finish(&self, launcher: &mut Command) -> io::Result<Result<Ended, String>> {
+        let file = self.tools.folder.join(self.library.name).join("output");
+        let output = fs::File::create(&file)?;
+        let (out, errors) = (output.try_clone()?, output);
+        let mut child = launcher.stdin(Stdio::null()).stdout(out).stderr(errors).spawn()?;
+        let status = wait(&mut child, self.limit)?;
+        let output = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+        Ok(match status {
+            Some(success) => Ok(Ended { success, output }),
+            None => Err(format!("no end after {} s", self.limit.as_secs())),
+        })
+    }
+
+    /// Runs a program that ends with a line of what it did, and replays its logs.
+    ///
+    /// # Errors
+    /// When the program fails, or a log differs from the oracle.
+    pub(super) fn checked(&self) -> Result<String, String> {
+        let ended = self.run()?;
+        let line = ended.output.lines().find(|line| line.contains(": ok,"));
+        match line {
+            Some(line) if ended.success => Ok(format!("{line}; {}", self.replay()?)),
+            _ => Err(ended.output),
+        }
+    }
+
+    /// Replays all logs of the last run through the oracle.
+    ///
+    /// # Errors
+    /// The first log that differs.
+    pub(super) fn replay(&self) -> Result<String, String> {
+        let logs = self.logs();
+        let entries =
+            fs::read_dir(&logs).map_err(|error| format!("{}: {error}", logs.display()))?;
+        let mut count = 0;
+        let mut lines = 0;
+        for entry in entries.flatten() {
+            let events = entry.path();
+            let empty = entry.metadata().is_ok_and(|metadata| metadata.len() == 0);
+            if empty || events.extension().is_none_or(|extension| extension != "events") {
+                continue;
+            }
+            let results = fs::read_to_string(events.with_extension("results"))
+                .map_err(|error| format!("{}: {error}", events.display()))?;
+            let mut command = Command::new(&self.tools.command);
+            command.args(["match", "--engine", "oracle"]).arg(&events);
+            let finished = process::run(&mut command).map_err(|error| error.to_string())?;
+            if !finished.status.success() || finished.stdout.trim() != results.trim() {
+                return Err(format!("{} differs from the oracle", events.display()));
+            }
+            count += 1;
+            lines += results.lines().count();
+        }
+        Ok(format!("{count} logs with {lines} results equal the oracle"))
+    }
+}
+
+/// Waits for the end; whether it was a good one. `None`: it was ended, since it took too long.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<bool>> {
+    let end = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.success()));
+        }
+        if Instant::now() >= end {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
