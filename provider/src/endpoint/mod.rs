@@ -205,6 +205,8 @@ pub(crate) struct Endpoint {
     /// The matcher was asked something since it was last settled.
     asked: bool,
     asleep: bool,
+    /// There is a connection by TCP.
+    streams: bool,
     polls: u32,
     fruitless: u32,
     log: Option<Log>,
@@ -257,6 +259,7 @@ impl Endpoint {
             messages_ever: 0,
             asked: false,
             asleep: false,
+            streams: false,
             polls: 0,
             fruitless: 0,
             log,

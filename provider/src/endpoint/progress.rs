@@ -12,8 +12,14 @@ use crate::wire::{Bytes, EAGER_MAX, INLINE, Kind, LinkError, Listener, Record, f
 
 /// Polls between two looks at the sockets: a look is a system call.
 const LOOK_EVERY: u32 = 64;
+/// The same where messages come that way.
+const LOOK_AT_STREAMS_EVERY: u32 = 4;
 /// Records read from one link in one round.
 const RECORDS_MAX: usize = 64;
+
+/// Callers that have not said yet who they are. More have to wait, so that strangers cannot take all
+/// descriptors of the process.
+const NEWCOMERS_MAX: usize = 256;
 
 /// What an event of the kernel is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +84,8 @@ impl Endpoint {
     /// One round.
     pub(crate) fn progress(&mut self, common: &mut Common) {
         self.polls = self.polls.wrapping_add(1);
-        if self.asleep || self.polls.is_multiple_of(LOOK_EVERY) {
+        let every = if self.streams { LOOK_AT_STREAMS_EVERY } else { LOOK_EVERY };
+        if self.asleep || self.polls.is_multiple_of(every) {
             self.wake_up();
             self.look_at_sockets(common);
         }
@@ -237,7 +244,7 @@ impl Endpoint {
         self.pushes
             .retain(|push| !matches!(push.source, Source::Sending { sending } if sending == key));
         if sending.flags & FI_READ != 0 {
-            // Refused: no data will come.
+            // Refused, or written by the peer: no data will come.
             self.transfers.retain(
                 |_, transfer| !matches!(transfer.target, Target::Read { sending } if sending == key),
             );
@@ -364,7 +371,9 @@ impl Endpoint {
     }
 
     fn accept(&mut self) {
-        while let Some(newcomer) = self.listener.as_ref().and_then(Listener::accept) {
+        while self.newcomers.len() < NEWCOMERS_MAX
+            && let Some(newcomer) = self.listener.as_ref().and_then(Listener::accept)
+        {
             let entry = self.newcomers.vacant_entry();
             let index = entry.key();
             let newcomer = entry.insert(newcomer);

@@ -10,7 +10,9 @@ use crate::bindings::{
     FI_RMA, FI_WRITE, IoVec,
 };
 use crate::endpoint::tables::Push;
-use crate::wire::{Bytes, EAGER_MAX, Kind, Record, copy_from_peer, flag, gather, scatter};
+use crate::wire::{
+    Bytes, EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, gather, scatter,
+};
 
 /// Registered memory.
 #[derive(Debug, Clone, Copy)]
@@ -115,7 +117,11 @@ impl Endpoint {
             let transfer =
                 Transfer { connection, cookie: record.cookie, wanted: length, got: 0, target };
             let key = self.transfers.insert(transfer);
-            record.body = [length as u64, key as u64, 0];
+            let address = match remote.iov {
+                [one] => one.iov_base as u64,
+                _ => 0,
+            };
+            record.body = [length as u64, key as u64, address];
             token = Some(key);
         }
         // SAFETY: the list holds `length` bytes, no more than which are payload.
@@ -189,8 +195,20 @@ impl Endpoint {
                     self.pull(Transfer { connection, cookie, wanted: length, got: 0, target });
                 }
             }
-            _ if length == 0 => self.answer(connection, cookie, 0),
             _ => {
+                let link = self.connections[connection].link.as_ref();
+                let pid = link.and_then(|link| link.pid()).filter(|_| common.options.read_peers);
+                let target = record.body[2];
+                // SAFETY: the range was checked against a region that the program registered for
+                // remote reading.
+                let written = length == 0
+                    || pid.filter(|_| target != 0).is_some_and(|pid| unsafe {
+                        copy_to_peer(pid, target, start as *const u8, length)
+                    });
+                if written {
+                    self.answer(connection, cookie, 0);
+                    return Some(());
+                }
                 let source = Source::Region { key, address: start, cookie };
                 let token = record.body[1];
                 self.pushes.push_back(Push { connection, token, source, sent: 0, length });

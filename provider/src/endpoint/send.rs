@@ -149,6 +149,7 @@ impl Endpoint {
     pub(super) fn add_connection(&mut self, peer: PeerId, link: Link) -> usize {
         let index = self.connections.len();
         self.watch(link.socket(), super::progress::Watched::Connection(index));
+        self.streams |= link.pid().is_none();
         self.connections.push(Connection {
             peer,
             link: Some(link),

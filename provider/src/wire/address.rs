@@ -113,14 +113,47 @@ fn this_host() -> u64 {
     hash.finish()
 }
 
-/// The first address of this machine that others can reach, for a TCP socket.
+/// The first address of this machine that others can reach, for a TCP socket: IPv4 before IPv6, no
+/// loopback, no address that holds on one link alone.
 pub(super) fn outside_ip() -> Option<IpAddr> {
-    // A datagram socket that is connected to an address of the documentation's range sends nothing;
-    // the kernel only chooses the way there, and with it the address of this side.
-    let probe = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    probe.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
-    let ip = probe.local_addr().ok()?.ip();
-    (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
+    let mut first = std::ptr::null_mut();
+    // SAFETY: a place for the list, which is freed below.
+    if unsafe { libc::getifaddrs(&mut first) } != 0 {
+        return None;
+    }
+    let mut found: Option<IpAddr> = None;
+    let mut next = first;
+    // SAFETY: entries of a list that `getifaddrs` made; the address of each is null or of the length
+    // that its family has.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        next = entry.ifa_next;
+        let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
+        let loopback = entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0;
+        if !up || loopback || entry.ifa_addr.is_null() {
+            continue;
+        }
+        // SAFETY: as above.
+        let ip = unsafe {
+            match i32::from((*entry.ifa_addr).sa_family) {
+                libc::AF_INET => {
+                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in>();
+                    IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)))
+                }
+                libc::AF_INET6 => {
+                    let address = &*entry.ifa_addr.cast::<libc::sockaddr_in6>();
+                    IpAddr::V6(Ipv6Addr::from(address.sin6_addr.s6_addr))
+                }
+                _ => continue,
+            }
+        };
+        let one_link = matches!(ip, IpAddr::V6(ip) if ip.segments()[0] & 0xffc0 == 0xfe80);
+        if !one_link && (found.is_none() || ip.is_ipv4() && found.is_some_and(|ip| ip.is_ipv6())) {
+            found = Some(ip);
+        }
+    }
+    // SAFETY: made above.
+    unsafe { libc::freeifaddrs(first) };
+    found
 }
 
 #[cfg(test)]

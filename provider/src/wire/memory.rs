@@ -96,6 +96,31 @@ pub(crate) unsafe fn copy_from_peer(
     left == 0
 }
 
+/// Writes `length` bytes at `source` to `address` of process `pid`. `false`: the kernel forbids it or
+/// the memory is not there; some bytes may have been written.
+///
+/// # Safety
+/// `source` begins `length` bytes that can be read.
+pub(crate) unsafe fn copy_to_peer(
+    pid: i32,
+    address: u64,
+    source: *const u8,
+    length: usize,
+) -> bool {
+    let mut done = 0;
+    while done < length {
+        let left = length - done;
+        let local = IoVec { iov_base: source.wrapping_add(done).cast_mut().cast(), iov_len: left };
+        let at = address.wrapping_add(done as u64);
+        let remote = IoVec { iov_base: at as *mut _, iov_len: left };
+        // SAFETY: the kernel checks the remote range; the local one is inside the source.
+        let written = unsafe { libc::process_vm_writev(pid, &local, 1, &remote, 1, 0) };
+        let Ok(written @ 1..) = usize::try_from(written) else { return false };
+        done += written;
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,9 +147,15 @@ mod tests {
                 assert_eq!(back, source);
                 assert_eq!(parts.concat().iter().filter(|&&byte| byte != 0).count(), length);
 
+                let mut other = vec![0; length];
+                let address = other.as_mut_ptr() as u64;
+                let me = std::process::id() as i32;
+                // SAFETY: the source has `length` bytes.
+                assert!(unsafe { copy_to_peer(me, address, source.as_ptr(), length) });
+                assert_eq!(other, source);
+
                 let mut parts = [vec![0; 2], vec![], vec![0; 1], vec![0; 3]];
                 let iov = list(&mut parts);
-                let me = std::process::id() as i32;
                 // SAFETY: as above.
                 let read =
                     unsafe { copy_from_peer(me, source.as_ptr() as u64, &iov, skip, length) };

@@ -25,7 +25,8 @@ pub(crate) enum Kind {
     Write = 7,
     /// The same, data at the sender. `tag`: address; `data`: key; `body`: length, address.
     WriteLong = 8,
-    /// Bytes of a registered region are wanted. `tag`: address; `data`: key; `body`: length, token.
+    /// Bytes of a registered region are wanted. `tag`: address; `data`: key; `body`: length, token,
+    /// and where the reader wants them in its own memory, or 0.
     Read = 9,
 }
 
