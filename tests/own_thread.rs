@@ -75,6 +75,9 @@ fn a_sender_waits_for_another_thread() {
         while full(&endpoint) < before + POLLS && !other.is_finished() {
             std::thread::yield_now();
         }
+        if other.is_finished() {
+            panic!("nobody reads, and yet it ended with {:?}", other.join());
+        }
         for _ in 0..sent + 100 {
             let received = endpoint.recv(&world, SourceSel::Any, TagSel::Any, vec![0; 4]);
             assert_eq!(received.expect("received").bytes(), b"full");

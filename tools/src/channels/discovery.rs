@@ -255,7 +255,11 @@ mod tests {
             ];
             for (bursts, gap) in kinds.into_iter().flat_map(|kind| gaps.map(|gap| (kind, gap))) {
                 // Short runs of random messages owe something to luck.
-                let pairs = if length <= 20 { 400 } else { 200 };
+                let pairs = match length {
+                    ..=20 => 400,
+                    21..=50 => 160,
+                    _ => 50,
+                };
                 let bench = Discovery { gap, pairs, ..both(bursts) };
                 let ratio = to_best(&costs, &bench);
                 assert!(ratio <= 1.05, "{bench:?}: {ratio}");
