@@ -3,9 +3,10 @@
 //!
 //! In a normal build `fault!(X)` is the word `false` and `weak!(X, Release)` is the word `Release`:
 //! no code, no branch, nothing to switch on. Only builds for loom or shuttle know the faults; there
-//! `DPAMATCH_FAULT=<name>` chooses one for the whole process.
+//! `DPAMATCH_FAULT=<name>` chooses one for the whole process. So do builds of the firmware with
+//! `--cfg dpamatch_faults`, where the program chooses.
 
-#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults)))]
 macro_rules! fault {
     ($name:ident) => {
         false
@@ -13,14 +14,14 @@ macro_rules! fault {
 }
 
 /// Whether this fault was chosen.
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+#[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 macro_rules! fault {
     ($name:ident) => {
         $crate::fault::chosen($crate::fault::Fault::$name)
     };
 }
 
-#[cfg(not(any(dpamatch_loom, dpamatch_shuttle)))]
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults)))]
 macro_rules! weak {
     ($name:ident, $ordering:expr) => {
         $ordering
@@ -28,14 +29,14 @@ macro_rules! weak {
 }
 
 /// The ordering, or Relaxed if this fault was chosen.
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+#[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 macro_rules! weak {
     ($name:ident, $ordering:expr) => {
         if fault!($name) { core::sync::atomic::Ordering::Relaxed } else { $ordering }
     };
 }
 
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+#[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 macro_rules! faults {
     ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
         /// A broken rule.
@@ -59,7 +60,7 @@ macro_rules! faults {
     };
 }
 
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+#[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 faults! {
     /// The search takes a receive that was consumed.
     SearchTakesConsumed,
@@ -215,4 +216,20 @@ fn asked() -> Option<Fault> {
 pub fn choose(fault: Option<Fault>) {
     let place = fault.map_or(1, |fault| 2 + fault as usize);
     CHOSEN.store(place, core::sync::atomic::Ordering::Relaxed);
+}
+
+/// The fault of a program without a system: its number and one more.
+#[cfg(dpamatch_faults)]
+static CHOSEN: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+
+#[cfg(dpamatch_faults)]
+#[inline(always)]
+pub(crate) fn chosen(fault: Fault) -> bool {
+    CHOSEN.load(core::sync::atomic::Ordering::Relaxed) == fault as u32 + 1
+}
+
+/// Chooses a fault for the whole program, before anything else runs.
+#[cfg(dpamatch_faults)]
+pub fn choose(fault: Fault) {
+    CHOSEN.store(fault as u32 + 1, core::sync::atomic::Ordering::Relaxed);
 }

@@ -99,7 +99,7 @@ pub use ends::{
     CommandQueueFull, Data, Drain, Event, FeedError, Feeder, ForwardedRequest, HostPort, Payload,
     RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, TakenMessage,
 };
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
+#[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 pub use fault::{Fault, choose as choose_fault};
 pub use hash::Hashes;
 pub use memory::{Footprint, FootprintLine, paper_bytes};

@@ -20,7 +20,8 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for harts in HARTS {
         for (ends, handlers) in [(Ends::Leader, harts), (Ends::Leader, 32), (Ends::Apart, harts)] {
-            let workload = |workload| Job::workload(workload, (harts, handlers), ends, windows, "");
+            let workload =
+                |workload| Job::workload(workload, (harts, handlers), ends, (windows, 128), "");
             jobs.extend(Workload::ALL.map(workload));
         }
         for seed in 0..streams {

@@ -10,8 +10,6 @@ use crate::record::{OUTCOME_BYTES, outcome_words};
 
 /// Windows that the firmware runs before it counts.
 pub const WARM_UP: usize = 2;
-/// Receives and messages of a window.
-pub const WINDOW: usize = 128;
 /// Longest receive and message of a stream: beyond the firmware's eager limit.
 const BYTES_MAX: u32 = 300;
 /// Bytes where a stream does not tell.
@@ -54,23 +52,23 @@ impl Workload {
         }
     }
 
-    /// So many windows of it, one event after the other.
-    fn events(self, windows: usize) -> Vec<Event> {
+    /// So many windows of such a size, one event after the other.
+    fn events(self, (windows, window): (usize, usize)) -> Vec<Event> {
         let (comm, source) = (CommId(0), Rank::new(1).unwrap_or_default());
         let tag = |index: usize| {
-            let number = if self == Self::NoConflict { index % WINDOW } else { 7 };
+            let number = if self == Self::NoConflict { index % window } else { 7 };
             Tag::new(number as u32).unwrap_or_default()
         };
         let mut events = Vec::new();
-        for first in (0..windows).map(|window| window * WINDOW) {
-            events.extend((first..first + WINDOW).map(|index| Event::Post {
+        for first in (0..windows).map(|number| number * window) {
+            events.extend((first..first + window).map(|index| Event::Post {
                 recv: RecvId(index as u64),
                 comm,
                 selector: Selector::new(source, tag(index)),
                 size: None,
                 coll: None,
             }));
-            events.extend((first..first + WINDOW).map(|index| Event::Arrive {
+            events.extend((first..first + window).map(|index| Event::Arrive {
                 msg: MsgId(index as u64),
                 envelope: dpa_model::Envelope { comm, source, tag: tag(index) },
                 bytes: None,
@@ -115,17 +113,18 @@ impl Ends {
 }
 
 impl Job {
-    /// A workload: `handlers` on so many harts, `windows` of them after the warm-up. `options` are
-    /// further words of the command line.
+    /// A workload: so many handlers on so many harts; so many windows after the warm-up, and their
+    /// size. `options` are further words of the command line.
     pub fn workload(
         workload: Workload,
         (harts, handlers): (usize, usize),
         ends: Ends,
-        windows: usize,
+        (windows, window): (usize, usize),
         options: &str,
     ) -> Self {
         let arguments = format!(
-            "firmware {} {} harts={harts} handlers={handlers} windows={windows} out={OUT} {options}",
+            "firmware {} {} harts={harts} handlers={handlers} windows={windows} window={window} \
+             out={OUT} {options}",
             workload.arguments(),
             ends.argument(),
         );
@@ -134,7 +133,7 @@ impl Job {
             harts: harts + if ends == Ends::Apart { 2 } else { 0 },
             arguments: arguments.trim_end().to_owned(),
             files: BTreeMap::new(),
-            expected: oracle(&workload.events(windows + WARM_UP)),
+            expected: oracle(&workload.events((windows + WARM_UP, window))),
         }
     }
 

@@ -5,6 +5,8 @@
 pub mod build;
 pub mod check;
 pub mod job;
+pub mod phases;
 pub mod qemu;
 #[path = "../../firmware/src/record.rs"]
 mod record;
+pub mod report;

@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use dpamatch_port::build::{Build, BuildError, root};
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::{check, qemu};
+use dpamatch_port::{check, qemu, report};
 use dpamatch_rv64::Image;
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
+cargo xtask rv64 report          instructions and memory accesses per message, by phase
 cargo xtask rv64 help            this text
 ";
 
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
         [] | ["check"] => run_check(),
+        ["report"] => run_report(),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(true)
@@ -47,6 +49,15 @@ fn main() -> ExitCode {
 
 type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
 
+fn image(build: Build) -> std::result::Result<Image, Box<dyn std::error::Error>> {
+    Ok(Image::from_elf(&build.image()?)?)
+}
+
+fn run_report() -> Result {
+    print!("{}", report::report(&image(Build::Marks)?, &image(Build::Plain)?)?);
+    Ok(true)
+}
+
 fn run_check() -> Result {
     let elf = Build::Plain.build()?;
     let image = Image::from_elf(&std::fs::read(&elf)?)?;
@@ -63,7 +74,7 @@ fn run_check() -> Result {
         good &= verdict.wrong.is_empty();
         let mut differences = 0;
         for (workload, handlers) in check::counted() {
-            let job = Job::workload(workload, (1, handlers), Ends::Leader, 8, "");
+            let job = Job::workload(workload, (1, handlers), Ends::Leader, (8, 128), "");
             let [mine, theirs] = check::instructions(&elf, &image, &job, &folder)?;
             if mine != theirs {
                 println!("{} N={handlers}: {mine} instructions, QEMU {theirs}", workload.name());

@@ -36,7 +36,7 @@ fn outcomes_are_the_oracles() {
 #[test]
 fn a_wrong_outcome_is_noticed() {
     let Some(elf) = elf(Build::Plain) else { return };
-    let mut job = Job::workload(Workload::FastPath, (2, 4), Ends::Leader, 1, "");
+    let mut job = Job::workload(Workload::FastPath, (2, 4), Ends::Leader, (1, 128), "");
     let changed = job.expected.len() - 24 + 8;
     job.expected[changed] ^= 1;
     let (difference, _) = check::interpret(&image(&elf), &job, Setup::default());
@@ -73,11 +73,11 @@ fn qemu_says_the_same() {
     }
     let image = image(&elf);
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("qemu");
-    let job = Job::workload(Workload::SlowPath, (4, 8), Ends::Apart, 1, "");
+    let job = Job::workload(Workload::SlowPath, (4, 8), Ends::Apart, (1, 128), "");
     let verdict = check::in_qemu(&elf, &[job], &folder).expect("QEMU runs");
     assert_eq!(verdict.wrong, Vec::<String>::new());
     for (workload, handlers) in check::counted() {
-        let job = Job::workload(workload, (1, handlers), Ends::Leader, 1, "");
+        let job = Job::workload(workload, (1, handlers), Ends::Leader, (1, 128), "");
         let [mine, theirs] = check::instructions(&elf, &image, &job, &folder).expect("QEMU runs");
         assert_eq!(mine, theirs, "instructions of {} at N = {handlers}", workload.name());
     }

@@ -116,6 +116,10 @@ pub enum Step {
     BitsCleared {
         block: u64,
     },
+    /// All lower slices have booked: what their handlers chose is read.
+    CandidatesRead,
+    /// The slice looks for the first receive that was chosen twice.
+    ConflictSought,
     /// The handlers from `first` to `end` have passed the barrier, and know of the first handler in
     /// conflict below `end`.
     BarrierPassed {

@@ -201,6 +201,7 @@ impl Crew for Slice<'_> {
         let handlers = self.handlers();
         let polls = self.nic.block.pass_barrier(self.worker, self.block.number, awaited);
         self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
+        step!(CandidatesRead);
         // Bookings of other slices could not be seen while booking.
         scratch.contested = true;
         for handler in 0..handlers.start {

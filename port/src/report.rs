@@ -1,0 +1,175 @@
+//! `report`: instructions and memory accesses per message, by phase, number of handlers and workload.
+
+use std::fmt::Write;
+
+use dpamatch_rv64::{Count, Image, Outcome, Setup};
+
+use crate::check::interpret;
+use crate::job::{Ends, Job, WARM_UP, Workload};
+use crate::phases::{Phase, marks};
+
+/// Numbers of handlers.
+const HANDLERS: [usize; 5] = [1, 8, 32, 64, 256];
+/// Handlers of the table of memory accesses.
+const ACCESSES_AT: usize = 32;
+/// Windows that are counted, and messages in each: as many as the widest block.
+const WINDOWS: usize = 8;
+const WINDOW: usize = 256;
+
+/// One run, counted.
+struct Counted {
+    by_phase: Vec<(Phase, Count)>,
+    /// Deepest stack of the leader and of any worker, in bytes below where counting began.
+    stacks: [u64; 2],
+}
+
+/// What a job could not be counted for.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}: {1}")]
+pub struct NotCounted(String, String);
+
+fn job(workload: Workload, harts: usize, handlers: usize, options: &str) -> Job {
+    let options = format!("receives=1024 queue=512 bins=512 {options}");
+    Job::workload(workload, (harts, handlers), Ends::Leader, (WINDOWS, WINDOW), &options)
+}
+
+fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
+    let setup = Setup { marks: marks(), ..Setup::default() };
+    let (difference, outcome) = interpret(image, job, setup);
+    if let Some(difference) = difference {
+        return Err(NotCounted(job.arguments.clone(), difference));
+    }
+    let by_phase = Phase::ALL.map(|phase| {
+        let mut sum = Count::default();
+        outcome.counts.iter().for_each(|hart| sum.add(&hart[phase as usize]));
+        (phase, sum)
+    });
+    Ok(Counted { by_phase: by_phase.to_vec(), stacks: stacks(image, &outcome) })
+}
+
+/// Bytes of stack used below the top of each hart's part, for the leader and the deepest worker.
+fn stacks(image: &Image, outcome: &Outcome) -> [u64; 2] {
+    let start = |name: &str| image.symbols().iter().find(|symbol| symbol.name == name);
+    let Some(start) = start("stacks_start").map(|symbol| symbol.address) else { return [0; 2] };
+    let used = |hart: usize| {
+        let top = start + (hart as u64 + 1) * STACK_BYTES;
+        outcome.lowest_stack[hart].map_or(0, |lowest| top - lowest)
+    };
+    [used(0), (1..outcome.lowest_stack.len()).map(used).max().unwrap_or(0)]
+}
+
+/// As in the firmware's `memory.ld`.
+const STACK_BYTES: u64 = 32 << 10;
+
+fn per_message(count: u64) -> f64 {
+    count as f64 / (WINDOWS * WINDOW) as f64
+}
+
+/// All tables.
+///
+/// # Errors
+/// When a run does not give the oracle's outcomes.
+pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
+    let mut text = String::new();
+    line(&mut text, "Instructions per message, one hart per handler, waits apart.");
+    let mut stack_rows = String::new();
+    let mut accesses = String::new();
+    for workload in Workload::ALL {
+        let runs: Result<Vec<Counted>, NotCounted> = HANDLERS
+            .iter()
+            .map(|&handlers| count(marked, &job(workload, handlers, handlers, "")))
+            .collect();
+        let runs = runs?;
+        let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
+        line(&mut text, &format!("\n{:<16}{head}", workload.name()));
+        rows(&mut text, &runs);
+        for (run, handlers) in runs.iter().zip(HANDLERS) {
+            if handlers == ACCESSES_AT {
+                access_rows(&mut accesses, workload, run);
+            }
+            let [leader, worker] = run.stacks;
+            let name = format!("{} N={handlers}", workload.name());
+            line(&mut stack_rows, &format!("{name:<16}{leader:>9}{worker:>9}"));
+        }
+    }
+    line(&mut text, &format!("\nAccesses per message on the card at N={ACCESSES_AT}."));
+    text += &accesses;
+    line(&mut text, "\nDeepest stack while matching, in bytes: leader with both ends, worker.");
+    text += &stack_rows;
+    line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
+    let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
+    line(&mut text, &format!("{:<16}{head}", ""));
+    for workload in Workload::ALL {
+        let mut row = format!("{:<16}", workload.name());
+        for handlers in HANDLERS {
+            let run = count(marked, &job(workload, 1, handlers, "shared=0"))?;
+            let _ = write!(row, "{:>9.1}", message_path(&run));
+        }
+        line(&mut text, &row);
+    }
+    let of = |image: &Image| -> Result<f64, NotCounted> {
+        let job = job(Workload::NoConflict, 1, 8, "");
+        let run = count(image, &job)?;
+        Ok(per_message(run.by_phase.iter().map(|(_, count)| count.instructions).sum()))
+    };
+    let (with, without) = (of(marked)?, of(plain)?);
+    let difference = format!(
+        "\nMarks change the code by {:+.2} % (NC, N=8, one hart: {with:.1} and {without:.1} \
+         instructions, host and wire included; windows of {WINDOW}, {WARM_UP} of them to warm up).",
+        (with / without - 1.0) * 100.0
+    );
+    line(&mut text, &difference);
+    Ok(text)
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+fn message_path(run: &Counted) -> f64 {
+    let path = run.by_phase.iter().filter(|(phase, _)| phase.is_message_path());
+    per_message(path.map(|(_, count)| count.instructions).sum())
+}
+
+fn rows(text: &mut String, runs: &[Counted]) {
+    for (index, phase) in Phase::ALL.into_iter().enumerate() {
+        let counts = runs.iter().map(|run| per_message(run.by_phase[index].1.instructions));
+        let counts: Vec<f64> = counts.collect();
+        if counts.iter().any(|&count| count > 0.0) {
+            let cells: String = counts.iter().map(|count| format!("{count:>9.1}")).collect();
+            line(text, &format!("{:<16}{cells}", phase.name()));
+        }
+        if phase == Phase::Boundary {
+            let cells: String =
+                runs.iter().map(|run| format!("{:>9.1}", message_path(run))).collect();
+            line(text, &format!("{:<16}{cells}", "message path"));
+        }
+    }
+}
+
+fn access_rows(text: &mut String, workload: Workload, run: &Counted) {
+    let head = ["loads", "stores", "bytes", "atomics", "fences", "divisions"];
+    let head: String = head.iter().map(|word| format!("{word:>10}")).collect();
+    line(text, &format!("\n{:<16}{head}", workload.name()));
+    let mut all = Count::default();
+    let mut cells = |name: &str, count: &Count| {
+        let columns = [
+            count.loads,
+            count.stores,
+            count.byte_stores,
+            count.atomics,
+            count.fences,
+            count.divisions,
+        ];
+        let cells: String = columns.map(|count| format!("{:>10.2}", per_message(count))).concat();
+        line(text, &format!("{name:<16}{cells}"));
+    };
+    for (phase, count) in run.by_phase.iter().filter(|(phase, _)| phase.is_message_path()) {
+        if count.instructions > 0 {
+            cells(phase.name(), count);
+            all.add(count);
+        }
+    }
+    cells("message path", &all);
+}
