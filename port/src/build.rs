@@ -32,6 +32,46 @@ pub enum BuildError {
     Io(String, std::io::Error),
 }
 
+/// Builds the card's side alone, without the ends, as a port takes it.
+///
+/// # Errors
+/// [`BuildError`].
+pub fn card() -> Result<(), BuildError> {
+    let mut cargo = cargo("card", "")?;
+    cargo.args(["-p", "dpa_model", "--no-default-features"]);
+    finish(cargo)
+}
+
+/// The start of a build for the target, in a folder of its own.
+fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
+    if !has_target() {
+        return Err(BuildError::NoTarget);
+    }
+    let mut cargo = program("CARGO", "cargo");
+    cargo
+        .current_dir(root())
+        .args(["build", "--release", "--quiet", "--locked", "--target", TARGET, "--target-dir"])
+        .arg(target_folder().join(folder))
+        .env("RUSTFLAGS", flags)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("CARGO_BUILD_TARGET");
+    Ok(cargo)
+}
+
+fn target_folder() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    target.join("firmware")
+}
+
+fn finish(mut cargo: Command) -> Result<(), BuildError> {
+    let output = cargo.output().map_err(|error| BuildError::Io("cargo".to_owned(), error))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(BuildError::Failed(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+}
+
 /// The root of the repository that this program was built from.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -74,26 +114,10 @@ impl Build {
     /// # Errors
     /// [`BuildError`].
     pub fn build(self) -> Result<PathBuf, BuildError> {
-        if !has_target() {
-            return Err(BuildError::NoTarget);
-        }
-        let root = root();
-        let target =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-        let folder = target.join("firmware").join(self.name());
-        let mut cargo = program("CARGO", "cargo");
-        cargo
-            .current_dir(root.join("firmware"))
-            .args(["build", "--release", "--quiet", "--locked", "--target", TARGET, "--target-dir"])
-            .arg(&folder)
-            .env("RUSTFLAGS", self.flags())
-            .env_remove("CARGO_ENCODED_RUSTFLAGS")
-            .env_remove("CARGO_BUILD_TARGET");
-        let output = cargo.output().map_err(|error| BuildError::Io("cargo".to_owned(), error))?;
-        if !output.status.success() {
-            return Err(BuildError::Failed(String::from_utf8_lossy(&output.stderr).into_owned()));
-        }
-        Ok(folder.join(TARGET).join("release/dpamatch_firmware"))
+        let mut cargo = cargo(self.name(), self.flags())?;
+        cargo.current_dir(root().join("firmware"));
+        finish(cargo)?;
+        Ok(target_folder().join(self.name()).join(TARGET).join("release/dpamatch_firmware"))
     }
 
     /// Builds it; returns the ELF file's contents.

@@ -4,6 +4,7 @@
 
 pub mod build;
 pub mod check;
+pub mod code;
 pub mod job;
 pub mod phases;
 pub mod qemu;

@@ -4,14 +4,15 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use dpamatch_port::build::{Build, BuildError, root};
+use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::{check, qemu, report};
+use dpamatch_port::{check, code, qemu, report};
 use dpamatch_rv64::Image;
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
+cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 help            this text
 ";
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
         [] | ["check"] => run_check(),
+        ["code"] => run_code(),
         ["report"] => run_report(),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -51,6 +53,13 @@ type Result = std::result::Result<bool, Box<dyn std::error::Error>>;
 
 fn image(build: Build) -> std::result::Result<Image, Box<dyn std::error::Error>> {
     Ok(Image::from_elf(&build.image()?)?)
+}
+
+fn run_code() -> Result {
+    build::card()?;
+    let (text, is_good) = code::report(&image(Build::Plain)?);
+    print!("{text}");
+    Ok(is_good)
 }
 
 fn run_report() -> Result {

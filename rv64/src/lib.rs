@@ -24,10 +24,12 @@ mod image;
 mod machine;
 mod memory;
 mod semihosting;
+mod survey;
 mod weak;
 
 pub use count::{Count, MARKS, Mark, PHASES};
 pub use image::{Image, ImageError, Symbol};
 pub use machine::{Fault, Outcome, Setup, run};
 pub use memory::MEMORY_BASE;
+pub use survey::{Function, deepest_stack, survey};
 pub use weak::WeakOptions;
