@@ -11,3 +11,4 @@ pub mod qemu;
 #[path = "../../firmware/src/record.rs"]
 mod record;
 pub mod report;
+pub mod weak;

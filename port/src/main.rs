@@ -6,13 +6,14 @@ use std::time::Instant;
 
 use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::{check, code, qemu, report};
+use dpamatch_port::{check, code, qemu, report, weak};
 use dpamatch_rv64::Image;
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
+cargo xtask rv64 weak [SEEDS]    weak memory: shipped orderings hold, weakened ones are caught
 cargo xtask rv64 help            this text
 ";
 
@@ -22,6 +23,10 @@ fn main() -> ExitCode {
     let result = match words[..] {
         [] | ["check"] => run_check(),
         ["code"] => run_code(),
+        ["weak"] => run_weak(1000),
+        ["weak", seeds] if seeds.parse::<u64>().is_ok_and(|seeds| seeds > 0) => {
+            run_weak(seeds.parse().unwrap_or(1))
+        }
         ["report"] => run_report(),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -60,6 +65,19 @@ fn run_code() -> Result {
     let (text, is_good) = code::report(&image(Build::Plain)?);
     print!("{text}");
     Ok(is_good)
+}
+
+fn run_weak(seeds: u64) -> Result {
+    let mut say = |line: &str| println!("{line}");
+    let good = weak::shipped(&image(Build::Plain)?, seeds, &mut say);
+    let missed = weak::weakened(&image(Build::Faults)?, seeds, &mut say);
+    let caught = weak::WEAKENED.len() - missed.len();
+    println!("{caught} of {} weakened orderings caught", weak::WEAKENED.len());
+    println!(
+        "not caught: {}",
+        if missed.is_empty() { "none".to_owned() } else { missed.join(", ") }
+    );
+    Ok(good)
 }
 
 fn run_report() -> Result {

@@ -1,0 +1,188 @@
+//! `weak`: the firmware on a machine with weak memory, as shipped and with one ordering weakened.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use dpamatch::stream::Profile;
+use dpamatch_rv64::{Image, Setup, WeakOptions};
+
+use crate::check::interpret;
+use crate::job::{Ends, Job, Workload};
+use crate::phases::marks;
+
+/// Orderings that can be weakened, by the names of their faults.
+pub const WEAKENED: [&str; 17] = [
+    "PublishRelaxed",
+    "PublishedRelaxed",
+    "ReachBookedRelaxed",
+    "ReachMatchedRelaxed",
+    "ReachFinishedRelaxed",
+    "WaitRelaxed",
+    "LockAcquireRelaxed",
+    "LockReleaseRelaxed",
+    "FillRelaxed",
+    "ReadyRelaxed",
+    "HeadReleaseRelaxed",
+    "HeadRelaxed",
+    "ExposeRelaxed",
+    "FinRelaxed",
+    "LeaveRelaxed",
+    "AloneRelaxed",
+    "StoppedRelaxed",
+];
+
+/// Instructions after which a run hangs: the longest good one takes a tenth.
+const LIMIT: u64 = 60_000_000;
+/// Threads of this program.
+const THREADS: usize = 2;
+
+/// One kind of run; the seed chooses the schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// One of the paper's workloads.
+    Workload(Workload),
+    /// A random stream, with a seed of its own.
+    Stream,
+}
+
+impl Kind {
+    /// All.
+    pub const ALL: [Self; 4] = [
+        Self::Workload(Workload::NoConflict),
+        Self::Workload(Workload::FastPath),
+        Self::Workload(Workload::SlowPath),
+        Self::Stream,
+    ];
+
+    fn job(self, seed: u64, fault: Option<&str>) -> Job {
+        let ends = if seed.is_multiple_of(2) { Ends::Leader } else { Ends::Apart };
+        // Small tables: setting them up is the longest part of a run. Eight harts, with one handler
+        // each or with four.
+        let handlers = if seed % 3 == 0 { 32 } else { 8 };
+        let mut options = "bins=16 queue=32".to_owned();
+        if let Some(fault) = fault {
+            options += &format!(" fault={fault}");
+        }
+        match self {
+            Self::Workload(workload) => {
+                options += " receives=64";
+                Job::workload(workload, (8, handlers), ends, (2, 32), &options)
+            }
+            Self::Stream => {
+                let profile = [Profile::Mixed, Profile::Hot, Profile::Wild][seed as usize % 3];
+                Job::stream((profile, seed, 120), (8, handlers), ends, &options)
+            }
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Workload(workload) => workload.name(),
+            Self::Stream => "streams",
+        }
+    }
+}
+
+/// What came of many runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Runs.
+    pub runs: u64,
+    /// Of these, with other outcomes than the oracle's, or without an end.
+    pub wrong: u64,
+    /// The one with the lowest seed.
+    pub first: Option<(u64, String)>,
+    /// Stores that waited, loads that returned an old version.
+    pub delayed: u64,
+    /// See `delayed`.
+    pub stale: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>5} of {:>5} wrong", self.wrong, self.runs)?;
+        match &self.first {
+            Some((seed, difference)) => {
+                let short: String =
+                    difference.lines().next().unwrap_or_default().chars().take(60).collect();
+                write!(f, "; seed {seed}: {short}")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs a kind with many seeds; `enough`: after so many wrong ones it ends.
+pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: u64) -> Tally {
+    let next = AtomicU64::new(0);
+    let tally = Mutex::new(Tally::default());
+    let tallied = || tally.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= seeds || tallied().wrong >= enough {
+            return;
+        }
+        let setup = Setup {
+            marks: marks(),
+            weak: Some(WeakOptions::of_seed(seed)),
+            limit: LIMIT,
+            ..Setup::default()
+        };
+        let (difference, outcome) = interpret(image, &kind.job(seed, fault), setup);
+        let mut tally = tallied();
+        tally.runs += 1;
+        tally.delayed += outcome.delayed;
+        tally.stale += outcome.stale;
+        if let Some(difference) = difference {
+            tally.wrong += 1;
+            if tally.first.as_ref().is_none_or(|first| seed < first.0) {
+                tally.first = Some((seed, difference));
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(work);
+        }
+    });
+    tally.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The shipped orderings, each kind with so many seeds; whether all outcomes are the oracle's.
+pub fn shipped(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> bool {
+    let mut good = true;
+    for kind in Kind::ALL {
+        let tally = runs(image, kind, None, seeds, 1);
+        each(&format!(
+            "{:<22}{:<8} {tally}; {} stores waited, {} loads returned an old version",
+            "as shipped",
+            kind.name(),
+            tally.delayed,
+            tally.stale
+        ));
+        good &= tally.wrong == 0;
+    }
+    good
+}
+
+/// Each weakened ordering, up to so many seeds of each kind, until one run is wrong. Returns the
+/// names of those that no run caught.
+pub fn weakened(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> Vec<&'static str> {
+    let mut missed = Vec::new();
+    for fault in WEAKENED {
+        let mut caught = false;
+        for kind in Kind::ALL {
+            if !caught {
+                let tally = runs(image, kind, Some(fault), seeds, 1);
+                caught = tally.wrong > 0;
+                each(&format!("{fault:<22}{:<8} {tally}", kind.name()));
+            }
+        }
+        if !caught {
+            missed.push(fault);
+        }
+    }
+    missed
+}
