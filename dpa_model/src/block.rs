@@ -187,6 +187,7 @@ impl Block {
                 );
             }
         }
+        step!(Waited);
         u64::from(wait.failed_polls())
     }
 

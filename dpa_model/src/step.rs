@@ -43,7 +43,7 @@ pub const NAMES: &[&str] = &[
     "EntriesSeen", "CommandBegins", "BoundaryBegins", "BoundaryEnds", "Posted", "Unlinked",
     "Recycled", "Stored", "UnexpectedVisited", "TakenLate", "BlockCut", "SliceBegins", "EntryRead",
     "HashesComputed", "SearchBegins", "BinRead", "Visited", "Searched", "Booked", "Published",
-    "SliceBooked", "ProgressWritten", "ProgressRead", "BitSet", "BitsRead", "BitsCleared",
+    "SliceBooked", "ProgressWritten", "ProgressRead", "Waited", "BitSet", "BitsRead", "BitsCleared",
     "CandidatesRead", "ConflictSought", "BarrierPassed", "ClaimRead", "FastPathTried", "SlowWaits",
     "SlowWaited", "StateRead", "SlowFound", "Taken", "Noted", "Unmatched", "Unlinking",
     "LockMissed", "LinkRead", "SliceMatched", "DeliveryBegins", "Delivered", "BounceRead",

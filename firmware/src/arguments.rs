@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use dpa_model::{FastPath, NicConfig, Options, Order, Removal};
+use dpa_model::{Barrier, FastPath, NicConfig, Options, Order, Removal};
 
 /// The command line.
 pub(crate) struct Arguments(String);
@@ -52,6 +52,11 @@ impl Arguments {
             Some("deferred") => Removal::Deferred,
             Some(other) => crate::refuse(format_args!("removal={other} is no removal")),
         };
+        let barrier = match self.get("barrier") {
+            None | Some("lanes") => Barrier::Lanes,
+            Some("bitmap") => Barrier::Bitmap,
+            Some(other) => crate::refuse(format_args!("barrier={other} is no barrier")),
+        };
         let queue = self.number("queue", 256);
         NicConfig {
             handlers: self.number("handlers", 1),
@@ -71,6 +76,7 @@ impl Arguments {
             options: Options {
                 fast_path,
                 removal,
+                barrier,
                 order,
                 early_check: self.number("early", 0) != 0,
                 always_shared: self.number("shared", 1) != 0,

@@ -118,9 +118,9 @@ fn of_step(name: &str) -> Mark {
     match name {
         "SliceBegins" | "EntryRead" | "HashesComputed" => Mark::Enter(Phase::Poll as u8),
         "SearchBegins" | "BinRead" | "Visited" => Mark::Enter(Phase::Search as u8),
-        "Searched" | "Booked" | "Claimed" => Mark::Enter(Phase::Book as u8),
-        "SliceBooked" | "ClaimsRead" => Mark::Enter(Phase::Barrier as u8),
-        "ProgressRead" => Mark::Enter(Phase::Wait as u8),
+        "Searched" | "Booked" | "Published" => Mark::Enter(Phase::Book as u8),
+        "SliceBooked" | "BitSet" | "CandidatesRead" => Mark::Enter(Phase::Barrier as u8),
+        "ProgressRead" | "BitsRead" => Mark::Enter(Phase::Wait as u8),
         "ConflictSought" => Mark::Enter(Phase::Detect as u8),
         "BarrierPassed" => Mark::Enter(Phase::Resolve as u8),
         "FastPathTried" => Mark::Hold(Phase::Fast as u8),
@@ -131,12 +131,16 @@ fn of_step(name: &str) -> Mark {
         "Unlinking" | "LockMissed" | "LinkRead" => Mark::Enter(Phase::Consume as u8),
         "SliceMatched" | "DeliveryBegins" | "Delivered" | "BounceRead" | "RemoteRead"
         | "Completed" => Mark::Enter(Phase::Protocol as u8),
-        "SliceEnds" | "FenceRead" | "EntriesSeen" | "BlockCut" => {
+        // After the last wait of a block; after another one the next step says what follows.
+        "Waited" | "SliceEnds" | "EntriesSeen" | "BlockCut" | "BitsCleared" => {
             Mark::Enter(Phase::Boundary as u8)
         }
         "CommandBegins" => Mark::Hold(Phase::Post as u8),
         "BoundaryBegins" => Mark::Hold(Phase::Boundary as u8),
         "BoundaryEnds" => Mark::Leave(Phase::Boundary as u8),
-        _ => Mark::Ignore,
+        // Told inside another phase.
+        "Posted" | "Unlinked" | "Recycled" | "Stored" | "UnexpectedVisited" | "TakenLate"
+        | "ProgressWritten" | "ClaimRead" | "Noted" => Mark::Ignore,
+        other => unreachable!("the step {other} has no phase"),
     }
 }

@@ -13,7 +13,9 @@ use crate::job::{Ends, Job, Workload};
 use crate::phases::marks;
 
 /// Orderings that can be weakened, by the names of their faults.
-pub const WEAKENED: [&str; 17] = [
+pub const WEAKENED: [&str; 19] = [
+    "BitSetRelaxed",
+    "BitsReadRelaxed",
     "PublishRelaxed",
     "PublishedRelaxed",
     "ReachBookedRelaxed",
@@ -61,7 +63,8 @@ impl Kind {
         // Small tables: setting them up is the longest part of a run. Eight harts, with one handler
         // each or with four.
         let handlers = if seed % 3 == 0 { 32 } else { 8 };
-        let mut options = "bins=16 queue=32".to_owned();
+        let barrier = if seed / 2 % 2 == 0 { "lanes" } else { "bitmap" };
+        let mut options = format!("bins=16 queue=32 barrier={barrier}");
         if let Some(fault) = fault {
             options += &format!(" fault={fault}");
         }

@@ -104,6 +104,8 @@ pub enum Step {
     ProgressRead {
         worker: usize,
     },
+    /// A wait for other workers is over.
+    Waited,
     /// A worker sets its bit in the bitmap of the barrier.
     BitSet {
         block: u64,
