@@ -25,7 +25,7 @@ pub enum BuildError {
     #[error("the target {TARGET} is not installed (`rustup target add {TARGET}`)")]
     NoTarget,
     /// It did not build.
-    #[error("the firmware was not built\n{0}")]
+    #[error("it was not built\n{0}")]
     Failed(String),
     /// A program or file could not be reached.
     #[error("{0}: {1}")]
@@ -43,7 +43,7 @@ pub fn card() -> Result<(), BuildError> {
 }
 
 /// The start of a build for the target, in a folder of its own.
-fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
+pub(crate) fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
     if !has_target() {
         return Err(BuildError::NoTarget);
     }
@@ -58,13 +58,14 @@ fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
     Ok(cargo)
 }
 
-fn target_folder() -> PathBuf {
+pub(crate) fn target_folder() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
     target.join("firmware")
 }
 
-fn finish(mut cargo: Command) -> Result<(), BuildError> {
-    let output = cargo.output().map_err(|error| BuildError::Io("cargo".to_owned(), error))?;
+pub(crate) fn finish(mut command: Command) -> Result<(), BuildError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| BuildError::Io(name, error))?;
     if output.status.success() {
         Ok(())
     } else {

@@ -6,6 +6,7 @@ pub mod build;
 pub mod check;
 pub mod code;
 pub mod job;
+pub mod kit;
 pub mod phases;
 pub mod qemu;
 #[path = "../../firmware/src/record.rs"]

@@ -6,14 +6,15 @@ use std::time::Instant;
 
 use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::{check, code, qemu, report, weak};
-use dpamatch_rv64::Image;
+use dpamatch_port::{check, code, kit, qemu, report, weak};
+use dpamatch_rv64::{Image, Setup};
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: shipped orderings hold, weakened ones are caught
+cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
 cargo xtask rv64 help            this text
 ";
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         ["weak", seeds] if seeds.parse::<u64>().is_ok_and(|seeds| seeds > 0) => {
             run_weak(seeds.parse().unwrap_or(1))
         }
+        ["kit"] => run_kit(),
         ["report"] => run_report(),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -77,6 +79,38 @@ fn run_weak(seeds: u64) -> Result {
         "not caught: {}",
         if missed.is_empty() { "none".to_owned() } else { missed.join(", ") }
     );
+    Ok(good)
+}
+
+fn run_kit() -> Result {
+    if !kit::has_compiler() {
+        println!("skipped: there is no riscv64-unknown-elf-gcc (package gcc-riscv64-unknown-elf)");
+        return Ok(true);
+    }
+    let elf = kit::build()?;
+    let setup = Setup { harts: kit::HARTS, memory: 128 << 20, ..Setup::default() };
+    let outcome = dpamatch_rv64::run(&Image::from_elf(&std::fs::read(&elf)?)?, &setup);
+    let end =
+        outcome.end.map_or_else(|fault| fault.to_string(), |code| format!("exit code {code}"));
+    println!("interpreter: {}, {end}", outcome.console.trim_end());
+    let mut good = outcome.end == Ok(0);
+    if qemu::is_here() {
+        let job = Job {
+            name: "kit".to_owned(),
+            harts: kit::HARTS,
+            arguments: "kit".to_owned(),
+            files: std::collections::BTreeMap::new(),
+            expected: Vec::new(),
+        };
+        let folder = root().join("target/firmware/run").join(std::process::id().to_string());
+        std::fs::create_dir_all(&folder)?;
+        let ran = qemu::run(&elf, &job, &folder, false)?;
+        println!("QEMU: {}", ran.console.trim_end());
+        good &= ran.is_good;
+        std::fs::remove_dir_all(folder)?;
+    } else {
+        println!("QEMU: skipped, there is no qemu-system-riscv64 (package qemu-system-misc)");
+    }
     Ok(good)
 }
 

@@ -1,0 +1,31 @@
+/* What the handlers keep between activations. */
+#ifndef DPAMATCH_HANDLER_H
+#define DPAMATCH_HANDLER_H
+
+#include "dpamatch_card.h"
+#include "system.h"
+
+/* Seen by all handlers. A line for each word that several of them write. */
+struct card_context {
+    dpamatch_card *card;
+    uint32_t workers; /* with the leader */
+    uint32_t running __attribute__((aligned(64))); /* workers inside an activation */
+    uint32_t rest __attribute__((aligned(64)));    /* workers are to leave theirs */
+};
+
+struct worker_context {
+    struct card_context *shared;
+    dpamatch_worker_part *worker;
+    uint32_t event;
+};
+
+struct leader_context {
+    struct card_context *shared;
+    const uint32_t *events; /* by worker */
+    uint32_t rounds_most;   /* rounds of one activation */
+};
+
+void worker_handler(uint64_t argument);
+void leader_handler(uint64_t argument);
+
+#endif

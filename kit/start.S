@@ -1,0 +1,20 @@
+# From reset to hart_main, with a stack of 8 KiB for each hart but the first.
+    .section .text.start, "ax"
+    .globl _start
+_start:
+    csrr    a0, mhartid
+    csrwi   mie, 2              # an interrupt pends for ever and is never taken:
+    csrwi   mip, 2              # `wfi` then only lets another hart run
+    .option push
+    .option norelax
+    la      gp, __global_pointer$
+    .option pop
+    bnez    a0, 1f
+    la      sp, first_stack_end # setting up takes more than 8 KiB
+    j       2f
+1:  la      sp, stacks_start
+    slli    t0, a0, 13
+    add     sp, sp, t0
+2:  call    hart_main
+3:  wfi
+    j       3b
