@@ -52,17 +52,8 @@ void system_retrigger(void)
     system_doorbell((uint32_t)hart_number());
 }
 
-static long host_call(long operation, const void *block)
-{
-    register long a0 __asm__("a0") = operation;
-    register const void *a1 __asm__("a1") = block;
-    __asm__ volatile(".option push\n.option norvc\n.balign 16\n"
-                     "slli x0, x0, 0x1f\nebreak\nsrai x0, x0, 7\n.option pop"
-                     : "+r"(a0)
-                     : "r"(a1)
-                     : "memory");
-    return a0;
-}
+/* A call to the machine's host (semihosting), in start.S. */
+long host_call(long operation, const void *block);
 
 static void say(const char *text)
 {

@@ -79,7 +79,7 @@ pub fn root() -> PathBuf {
     package.parent().unwrap_or(package).to_owned()
 }
 
-fn program(variable: &str, otherwise: &str) -> Command {
+pub(crate) fn program(variable: &str, otherwise: &str) -> Command {
     Command::new(env::var_os(variable).unwrap_or_else(|| otherwise.into()))
 }
 
