@@ -92,6 +92,12 @@ pub struct Job {
     pub files: BTreeMap<String, Vec<u8>>,
     /// What it has to write to [`OUT`].
     pub expected: Vec<u8>,
+    /// The same events as text, one a line.
+    pub events: String,
+}
+
+fn lines(events: &[Event]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
 }
 
 /// Where host and wire run.
@@ -128,12 +134,14 @@ impl Job {
             workload.arguments(),
             ends.argument(),
         );
+        let events = workload.events((windows + WARM_UP, window));
         Self {
             name: workload.name().to_owned(),
             harts: harts + if ends == Ends::Apart { 2 } else { 0 },
             arguments: arguments.trim_end().to_owned(),
             files: BTreeMap::new(),
-            expected: oracle(&workload.events((windows + WARM_UP, window))),
+            expected: oracle(&events),
+            events: lines(&events),
         }
     }
 
@@ -162,6 +170,7 @@ impl Job {
             arguments: arguments.trim_end().to_owned(),
             files: BTreeMap::from([(STREAM.to_owned(), stream)]),
             expected: oracle(&events),
+            events: lines(&events),
         }
     }
 

@@ -12,4 +12,5 @@ pub mod qemu;
 #[path = "../../firmware/src/record.rs"]
 mod record;
 pub mod report;
+pub mod vectors;
 pub mod weak;

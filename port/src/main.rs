@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::{check, code, kit, qemu, report, weak};
+use dpamatch_port::{check, code, kit, qemu, report, vectors, weak};
 use dpamatch_rv64::{Image, Setup};
 
 const HELP: &str = "\
@@ -15,6 +15,7 @@ cargo xtask rv64 report          instructions and memory accesses per message, b
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: shipped orderings hold, weakened ones are caught
 cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
+cargo xtask rv64 vectors DIR     streams with the outcomes that a card has to give
 cargo xtask rv64 help            this text
 ";
 
@@ -29,6 +30,12 @@ fn main() -> ExitCode {
             run_weak(seeds.parse().unwrap_or(1))
         }
         ["kit"] => run_kit(),
+        ["vectors", folder] => vectors::write(folder.as_ref())
+            .map(|count| {
+                println!("{count} streams with their outcomes are in {folder}");
+                true
+            })
+            .map_err(Into::into),
         ["report"] => run_report(),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -101,6 +108,7 @@ fn run_kit() -> Result {
             arguments: "kit".to_owned(),
             files: std::collections::BTreeMap::new(),
             expected: Vec::new(),
+            events: String::new(),
         };
         let folder = root().join("target/firmware/run").join(std::process::id().to_string());
         std::fs::create_dir_all(&folder)?;

@@ -62,8 +62,8 @@ impl Kind {
         let ends = if seed.is_multiple_of(2) { Ends::Leader } else { Ends::Apart };
         // Small tables: setting them up is the longest part of a run. Eight harts, with one handler
         // each or with four.
-        let handlers = if seed % 3 == 0 { 32 } else { 8 };
-        let barrier = if seed / 2 % 2 == 0 { "lanes" } else { "bitmap" };
+        let handlers = if seed.is_multiple_of(3) { 32 } else { 8 };
+        let barrier = if (seed / 2).is_multiple_of(2) { "lanes" } else { "bitmap" };
         let mut options = format!("bins=16 queue=32 barrier={barrier}");
         if let Some(fault) = fault {
             options += &format!(" fault={fault}");

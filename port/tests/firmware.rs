@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use dpamatch_port::build::{Build, BuildError};
 use dpamatch_port::job::{Ends, Job, Workload};
-use dpamatch_port::{check, qemu};
+use dpamatch_port::phases::{Phase, marks};
+use dpamatch_port::weak::{self, Kind};
+use dpamatch_port::{check, kit, qemu};
 use dpamatch_rv64::{Image, Setup};
 
 /// The ELF file; `None`: it cannot be built here.
@@ -81,4 +83,70 @@ fn qemu_says_the_same() {
         let [mine, theirs] = check::instructions(&elf, &image, &job, &folder).expect("QEMU runs");
         assert_eq!(mine, theirs, "instructions of {} at N = {handlers}", workload.name());
     }
+}
+
+#[test]
+fn shipped_orderings_hold_in_weak_memory_and_weakened_ones_do_not() {
+    let Some(plain) = elf(Build::Plain) else { return };
+    let plain = image(&plain);
+    for kind in Kind::ALL {
+        let tally = weak::runs(&plain, kind, None, 6, 1);
+        assert_eq!((tally.runs, &tally.first), (6, &None), "{kind:?}");
+        assert!(tally.delayed > 0 && tally.stale > 0, "memory was weak: {tally:?}");
+    }
+    let Some(faults) = elf(Build::Faults) else { return };
+    let faults = image(&faults);
+    let tally = weak::runs(&faults, Kind::ALL[0], Some("PublishedRelaxed"), 10, 1);
+    assert!(tally.wrong > 0, "{tally:?}");
+}
+
+#[test]
+fn every_weakened_ordering_has_a_fault() {
+    let Some(elf) = elf(Build::Faults) else { return };
+    let image = image(&elf);
+    for fault in weak::WEAKENED {
+        let arguments = format!("firmware fault={fault} workload=none");
+        let setup = Setup { arguments, memory: 128 << 20, ..Setup::default() };
+        let console = dpamatch_rv64::run(&image, &setup).console;
+        assert!(console.contains("workload=none"), "{fault}: {console}");
+    }
+}
+
+/// One hart does the work of a block in the phases that it names; nothing is left over.
+#[test]
+fn instructions_have_phases() {
+    let Some(elf) = elf(Build::Marks) else { return };
+    let job = Job::workload(Workload::SlowPath, (4, 4), Ends::Leader, (1, 128), "");
+    let setup = Setup { marks: marks(), ..Setup::default() };
+    let (difference, outcome) = check::interpret(&image(&elf), &job, setup);
+    assert_eq!(difference, None);
+    let entered = |phase: Phase| -> u64 {
+        outcome.counts.iter().map(|hart| hart[phase as usize].entered).sum()
+    };
+    assert_eq!(entered(Phase::Detect), 128, "a slice per message");
+    assert!(entered(Phase::Post) >= 128, "a command per receive");
+    assert_eq!(entered(Phase::Fast), 0, "it is switched off");
+    assert!(entered(Phase::Slow) > 96, "three of four messages of a block go the slow path");
+    let other: u64 = outcome.counts.iter().map(|hart| hart[0].instructions).sum();
+    let all: u64 = outcome.counts.iter().flatten().map(|count| count.instructions).sum();
+    assert!(other * 100 < all, "{other} of {all} instructions have no name");
+}
+
+#[test]
+fn handlers_in_c_link_with_the_cards_side() {
+    if !kit::has_compiler() {
+        println!("not tested: there is no riscv64-unknown-elf-gcc");
+        return;
+    }
+    let elf = match kit::build() {
+        Ok(path) => path,
+        Err(error @ BuildError::NoTarget) => {
+            println!("not tested: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let setup = Setup { harts: kit::HARTS, memory: 128 << 20, ..Setup::default() };
+    let outcome = dpamatch_rv64::run(&image(&elf), &setup);
+    assert_eq!((outcome.end, outcome.console.as_str()), (Ok(0), "right pairs\n"));
 }

@@ -1,0 +1,33 @@
+//! `vectors`: streams with the outcomes that whoever matches them has to give.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use dpamatch::stream::Profile;
+
+use crate::job::{Ends, Job, STREAM};
+
+/// Streams of each profile, and their events.
+const SEEDS: u64 = 4;
+const EVENTS: u64 = 2000;
+
+/// Writes the streams into a folder; returns how many.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(folder: &Path) -> io::Result<usize> {
+    fs::create_dir_all(folder)?;
+    let mut count = 0;
+    for profile in [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Deep, Profile::Keys] {
+        for seed in 0..SEEDS {
+            let job = Job::stream((profile, seed, EVENTS), (1, 1), Ends::Leader, "");
+            let name = format!("{profile}-{seed}");
+            fs::write(folder.join(format!("{name}.stream.bin")), &job.files[STREAM])?;
+            fs::write(folder.join(format!("{name}.outcomes.bin")), &job.expected)?;
+            fs::write(folder.join(format!("{name}.stream.txt")), &job.events)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
