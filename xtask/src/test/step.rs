@@ -81,9 +81,6 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "riscv64",
-        slow: false,
-        env: &[],
-        target: None,
         args: "run -p dpamatch_port -- code",
         judge: |finished| {
             // Where the compiler cannot build for the card nothing can be wrong, and a line says so.
@@ -93,6 +90,7 @@ pub(crate) const STEPS: &[Step] = &[
             }
             Ok(Counts::default())
         },
+        ..PLAIN
     },
     Step {
         name: "tests",
