@@ -114,6 +114,8 @@ pub struct Tally {
     pub delayed: u64,
     /// See `delayed`.
     pub stale: u64,
+    /// Loads that were put off.
+    pub late: u64,
 }
 
 impl fmt::Display for Tally {
@@ -151,6 +153,7 @@ pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: 
         tally.runs += 1;
         tally.delayed += outcome.delayed;
         tally.stale += outcome.stale;
+        tally.late += outcome.late;
         if outcome.end.is_ok() {
             tally.longest = tally.longest.max(outcome.retired.iter().sum());
         }
@@ -175,12 +178,13 @@ pub fn shipped(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> bool {
     for kind in Kind::ALL {
         let tally = runs(image, kind, None, seeds, 1);
         each(&format!(
-            "{:<22}{:<8} {tally}; {} stores waited, {} loads returned an old version, at most {} \
-             instructions",
+            "{:<22}{:<8} {tally}; {} stores waited, {} loads returned an old version, {} \
+             were put off, at most {} instructions",
             "as shipped",
             kind.name(),
             tally.delayed,
             tally.stale,
+            tally.late,
             tally.longest
         ));
         good &= tally.wrong == 0;

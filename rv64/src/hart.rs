@@ -25,6 +25,8 @@ pub(crate) struct Hart {
     /// In weak memory: how young is what each register was computed from.
     pub(crate) views: [u64; 32],
     pub(crate) order: HartOrder,
+    /// In weak memory: the load that a register waits for.
+    pub(crate) late: [Option<u32>; 32],
     /// Instructions done, marks included.
     pub(crate) retired: u64,
     pub(crate) phase: u8,
@@ -56,6 +58,7 @@ impl Hart {
             x: [0; 32],
             views: [0; 32],
             order: HartOrder::default(),
+            late: [None; 32],
             retired: 0,
             phase: 0,
             held: false,
@@ -78,6 +81,14 @@ impl Hart {
     ) -> Result<Then, Fault> {
         let Instruction { op, rd, rs1, rs2, length, immediate, .. } = *instruction;
         let (rd, first, second) = (rd as usize & 31, rs1 as usize & 31, rs2 as usize & 31);
+        let is_store = matches!(op, Op::Sb | Op::Sh | Op::Sw | Op::Sd);
+        if WEAK {
+            self.settle(shared, first);
+            // The data of a store may come later still.
+            if !is_store {
+                self.settle(shared, second);
+            }
+        }
         let (a, b) = (self.x[first], self.x[second]);
         let constant = i64::from(immediate) as u64;
         let pc = self.pc;
@@ -124,20 +135,24 @@ impl Hart {
                     _ => 3,
                 };
                 let place = shared.memory.place(pc, a.wrapping_add(constant), size_log)?;
+                let widen: fn(u64) -> u64 = match op {
+                    Op::Lb => |value| i64::from(value as i8) as u64,
+                    Op::Lh => |value| i64::from(value as i16) as u64,
+                    Op::Lw => word,
+                    _ => |value| value,
+                };
+                if WEAK && rd != 0 && self.put_off(shared, rd, place, self.views[first], widen) {
+                    self.pc = next;
+                    return Ok(then);
+                }
                 let value;
                 (value, view) = self.load::<WEAK>(shared, place, self.views[first]);
-                match op {
-                    Op::Lb => i64::from(value as i8) as u64,
-                    Op::Lh => i64::from(value as i16) as u64,
-                    Op::Lw => word(value),
-                    _ => value,
-                }
+                widen(value)
             }
             Op::Sb | Op::Sh | Op::Sw | Op::Sd => {
                 let size_log = op as u32 - Op::Sb as u32;
                 let place = shared.memory.place(pc, a.wrapping_add(constant), size_log)?;
-                let view = self.views[first].max(self.views[second]);
-                self.store::<WEAK>(shared, place, b, view);
+                self.store::<WEAK>(shared, place, first, second);
                 0
             }
             Op::Pause | Op::Wfi => {
@@ -186,8 +201,9 @@ impl Hart {
         if WEAK {
             self.views[rd] = view;
             self.views[0] = 0;
+            self.late[rd] = None;
             if let Some(weak) = &mut shared.weak {
-                weak.pass(&mut shared.memory, self.number, &mut self.order);
+                weak.pass(&mut shared.memory, self.number, &mut self.order, &self.late);
             }
         }
         if rd == SP && self.counting {
@@ -213,24 +229,63 @@ impl Hart {
         (place.of(shared.memory.get(place.doubleword)), 0)
     }
 
+    /// Stores register `source`, at an address computed from register `base`.
     #[inline(always)]
     fn store<const WEAK: bool>(
         &mut self,
         shared: &mut Shared,
         place: Place,
-        value: u64,
-        view: u64,
+        base: usize,
+        source: usize,
     ) {
         if self.counting {
             let count = self.count();
             count.stores += 1;
             count.byte_stores += u64::from(place.mask == 0xff);
         }
+        let value = self.x[source];
         if WEAK && let Some(weak) = &mut shared.weak {
-            weak.store(&mut shared.memory, self.number, &mut self.order, place, value, view);
+            let view = self.views[base].max(self.views[source]);
+            let data = (value, view, self.late[source]);
+            weak.store(&mut shared.memory, self.number, &mut self.order, place, data);
             return;
         }
         shared.memory.store(self.number, place, value);
+    }
+
+    /// Puts a load off, perhaps; whether it did.
+    fn put_off(
+        &mut self,
+        shared: &mut Shared,
+        rd: usize,
+        place: Place,
+        view: u64,
+        widen: fn(u64) -> u64,
+    ) -> bool {
+        let Some(weak) = &mut shared.weak else { return false };
+        let load = (place, view, widen);
+        let name = weak.put_off(&mut shared.memory, self.number, &mut self.order, load);
+        if name.is_some() {
+            if self.counting {
+                self.count().loads += 1;
+            }
+            self.late[rd] = name;
+        }
+        name.is_some()
+    }
+
+    /// The register has its value, if it waited for one.
+    #[inline(always)]
+    pub(crate) fn settle(&mut self, shared: &mut Shared, register: usize) {
+        if let Some(name) = self.late[register]
+            && let Some(weak) = &mut shared.weak
+        {
+            let (value, view) =
+                weak.do_late(&mut shared.memory, self.number, &mut self.order, name);
+            self.x[register] = value;
+            self.views[register] = view;
+            self.late[register] = None;
+        }
     }
 
     fn fence<const WEAK: bool>(&mut self, shared: &mut Shared, bits: u32) {

@@ -110,6 +110,8 @@ pub struct Outcome {
     pub delayed: u64,
     /// Loads that returned an old version.
     pub stale: u64,
+    /// Loads that were put off.
+    pub late: u64,
 }
 
 /// Runs a program to its end.
@@ -133,7 +135,7 @@ struct Machine {
     host: Host,
     marks: Vec<Mark>,
     weak: Option<WeakOptions>,
-    totals: (u64, u64),
+    totals: [u64; 3],
 }
 
 impl Machine {
@@ -154,7 +156,7 @@ impl Machine {
             host: Host::new(setup.arguments.clone(), setup.files.clone()),
             marks,
             weak: setup.weak,
-            totals: (0, 0),
+            totals: [0; 3],
         }
     }
 
@@ -243,11 +245,14 @@ impl Machine {
             }
             Mark::CountTo => {
                 self.harts.iter_mut().for_each(|hart| hart.counting = false);
+                for hart in &mut self.harts {
+                    (0..32).for_each(|register| hart.settle(&mut self.shared, register));
+                }
                 if let Some(mut weak) = self.shared.weak.take() {
                     for hart in &mut self.harts {
                         weak.drain_all(&mut self.shared.memory, hart.number, &mut hart.order);
                     }
-                    self.totals = (weak.delayed, weak.stale);
+                    self.totals = [weak.delayed, weak.stale, weak.late];
                 }
             }
         }
@@ -267,6 +272,7 @@ impl Machine {
         if word(at.wrapping_sub(4)) != Some(BEFORE) || word(at.wrapping_add(4)) != Some(AFTER) {
             return Err(Fault::Illegal { pc: at });
         }
+        (0..32).for_each(|register| hart.settle(shared, register));
         if let Some(weak) = &mut shared.weak {
             weak.synchronize(&mut shared.memory, number, &mut hart.order);
         }
@@ -280,8 +286,9 @@ impl Machine {
     }
 
     fn outcome(self, end: Result<i32, Fault>) -> Outcome {
-        let (delayed, stale) =
-            self.shared.weak.as_ref().map_or(self.totals, |weak| (weak.delayed, weak.stale));
+        let weak = self.shared.weak.as_ref();
+        let [delayed, stale, late] =
+            weak.map_or(self.totals, |weak| [weak.delayed, weak.stale, weak.late]);
         let lowest = |hart: &Hart| (hart.lowest != u64::MAX).then_some(hart.lowest);
         Outcome {
             end,
@@ -292,6 +299,7 @@ impl Machine {
             lowest_stack: self.harts.iter().map(lowest).collect(),
             delayed,
             stale,
+            late,
         }
     }
 }

@@ -3,7 +3,8 @@
 //! **The machine.** Each hart has a store buffer. A store waits there and reaches memory later, at a
 //! random moment; those to different doublewords in any order. Memory keeps the last versions of
 //! each doubleword with the time at which they came. A load may return an old version, as if it had
-//! been done earlier. Times are places in the global memory order.
+//! been done earlier; or it is put off until its value is needed, so that stores behind it reach
+//! memory first. Times are places in the global memory order.
 //!
 //! **What it never does.** V1: a hart never sees a doubleword go back in time, nor misses its own
 //! store (coherence). V2: stores to one doubleword keep their order. V3: a store behind a fence that
@@ -13,11 +14,13 @@
 //! the youngest value it was computed from (syntactic dependency). V6: `lr`, `sc` and
 //! read-modify-writes act on memory at once, after the hart's own stores to that doubleword, and
 //! with `rl` after all its stores. V7: a version is seen by all other harts from the same time on
-//! (multi-copy atomicity): there is one memory.
+//! (multi-copy atomicity): there is one memory. V8: a load that was put off is done before its value
+//! is used by anything but the data of a store, before that store reaches memory, before any access
+//! of its hart to the same doubleword, and before a fence that orders loads or a release.
 //!
 //! So all that it shows is allowed by RVWMO. **What it does not show**, though RVWMO allows it: a
-//! load that is done after a later store (load buffering), a store that overtakes a load, versions
-//! older than the last [`VERSIONS`], different ages within one doubleword.
+//! load that is put off beyond a branch on its value and a load behind that, versions older than the
+//! last [`VERSIONS`], different ages within one doubleword.
 
 use std::collections::HashMap;
 
@@ -27,6 +30,8 @@ use crate::memory::{Memory, Place};
 const VERSIONS: usize = 8;
 /// Stores that a hart's buffer holds.
 const BUFFER: usize = 24;
+/// Loads that a hart puts off at a time.
+const LATE: usize = 8;
 
 /// How far a run strays from the order of the program; all choices come from `seed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +42,8 @@ pub struct WeakOptions {
     pub stale_one_in: u32,
     /// After so many instructions, on average, a hart's buffer gives one store to memory.
     pub drain_one_in: u32,
+    /// Of so many loads one is put off until its value is needed; 0: none is.
+    pub late_one_in: u32,
     /// A hart runs for up to so many instructions before another has its turn.
     pub turn: u32,
 }
@@ -52,6 +59,7 @@ impl WeakOptions {
             stale_one_in: pick([1, 2, 4, 16]),
             drain_one_in: pick([2, 8, 64, 512]),
             turn: pick([1, 8, 64, 512]),
+            late_one_in: pick([0, 2, 4, 16]),
         }
     }
 }
@@ -93,6 +101,21 @@ struct Pending {
     epoch: u32,
     /// Age of what it was computed from.
     view: u64,
+    /// The load that its value comes from, if that was put off.
+    from: Option<u32>,
+}
+
+/// A load that was put off.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    name: u32,
+    place: Place,
+    /// Age of the address.
+    view: u64,
+    /// How the register is filled.
+    widen: fn(u64) -> u64,
+    /// The register's value and its age, once it is done.
+    done: Option<(u64, u64)>,
 }
 
 /// A hart's part: its buffer, and how far it must have looked.
@@ -106,6 +129,21 @@ pub(crate) struct HartOrder {
     looked: u64,
     /// When its last store reached memory.
     stored: u64,
+    late: Vec<Late>,
+    /// Loads put off so far.
+    late_names: u32,
+}
+
+impl HartOrder {
+    /// Forgets loads that are done; `registers`: those whose value a register still waits for.
+    fn forget(&mut self, registers: &[Option<u32>; 32]) {
+        let Self { buffer, late, .. } = self;
+        late.retain(|load| {
+            load.done.is_none()
+                || registers.contains(&Some(load.name))
+                || buffer.iter().any(|pending| pending.from == Some(load.name))
+        });
+    }
 }
 
 /// What all harts share.
@@ -118,6 +156,8 @@ pub(crate) struct Weak {
     /// Stores that waited, and loads that returned an old version.
     pub(crate) delayed: u64,
     pub(crate) stale: u64,
+    /// Loads that were put off.
+    pub(crate) late: u64,
 }
 
 /// A hash of doubleword numbers: one multiplication.
@@ -149,6 +189,7 @@ impl Weak {
             histories: HashMap::default(),
             delayed: 0,
             stale: 0,
+            late: 0,
         }
     }
 
@@ -188,14 +229,97 @@ impl Weak {
         hart: usize,
         order: &mut HartOrder,
         place: Place,
-        value: u64,
-        view: u64,
+        (value, view, from): (u64, u64, Option<u32>),
     ) {
+        self.do_late_at(memory, hart, order, place.doubleword);
         if order.buffer.len() == BUFFER {
             self.drain_some(memory, hart, order);
         }
         self.delayed += 1;
-        order.buffer.push(Pending { place, value, epoch: order.epoch, view });
+        // A load may have been done meanwhile.
+        let done = from.and_then(|name| self.late_value(order, name));
+        let (value, view) = done.map_or((value, view), |(value, age)| (value, view.max(age)));
+        let from = from.filter(|_| done.is_none());
+        order.buffer.push(Pending { place, value, epoch: order.epoch, view, from });
+    }
+
+    /// Puts a load off, perhaps: its name, if so.
+    pub(crate) fn put_off(
+        &mut self,
+        memory: &mut Memory,
+        hart: usize,
+        order: &mut HartOrder,
+        (place, view, widen): (Place, u64, fn(u64) -> u64),
+    ) -> Option<u32> {
+        if self.options.late_one_in == 0 || order.late.len() == LATE {
+            return None;
+        }
+        if self.random.below(self.options.late_one_in) != 0 {
+            return None;
+        }
+        self.do_late_at(memory, hart, order, place.doubleword);
+        order.late_names = order.late_names.wrapping_add(1);
+        let name = order.late_names;
+        order.late.push(Late { name, place, view, widen, done: None });
+        self.late += 1;
+        Some(name)
+    }
+
+    /// Value and age of a load that was put off, if it is done.
+    fn late_value(&self, order: &HartOrder, name: u32) -> Option<(u64, u64)> {
+        order.late.iter().find(|load| load.name == name)?.done
+    }
+
+    /// Does a load that was put off: its value and age.
+    pub(crate) fn do_late(
+        &mut self,
+        memory: &mut Memory,
+        hart: usize,
+        order: &mut HartOrder,
+        name: u32,
+    ) -> (u64, u64) {
+        let Some(index) = order.late.iter().position(|load| load.name == name) else {
+            unreachable!("a load that was put off is kept while its value is waited for")
+        };
+        let load = order.late[index];
+        if let Some(done) = load.done {
+            return done;
+        }
+        let (value, view) = self.load_now(memory, hart, order, load.place, load.view);
+        let value = (load.widen)(value);
+        order.late[index].done = Some((value, view));
+        for pending in order.buffer.iter_mut().filter(|pending| pending.from == Some(name)) {
+            pending.value = value;
+            pending.view = pending.view.max(view);
+            pending.from = None;
+        }
+        (value, view)
+    }
+
+    /// Does the loads of a doubleword that were put off.
+    fn do_late_at(
+        &mut self,
+        memory: &mut Memory,
+        hart: usize,
+        order: &mut HartOrder,
+        doubleword: usize,
+    ) {
+        while let Some(load) = order
+            .late
+            .iter()
+            .find(|load| load.done.is_none() && load.place.doubleword == doubleword)
+        {
+            let name = load.name;
+            self.do_late(memory, hart, order, name);
+        }
+    }
+
+    /// Does all loads that were put off.
+    fn do_all_late(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
+        while let Some(load) = order.late.iter().find(|load| load.done.is_none()) {
+            let name = load.name;
+            self.do_late(memory, hart, order, name);
+        }
     }
 
     /// A load of a hart whose address is `view` old: what it returns, and how young that is.
@@ -207,9 +331,24 @@ impl Weak {
         place: Place,
         view: u64,
     ) -> (u64, u64) {
+        self.do_late_at(memory, hart, order, place.doubleword);
+        self.load_now(memory, hart, order, place, view)
+    }
+
+    fn load_now(
+        &mut self,
+        memory: &mut Memory,
+        hart: usize,
+        order: &mut HartOrder,
+        place: Place,
+        view: u64,
+    ) -> (u64, u64) {
         let own =
             order.buffer.iter().rposition(|pending| pending.place.doubleword == place.doubleword);
         if let Some(index) = own {
+            if let Some(name) = order.buffer[index].from {
+                self.do_late(memory, hart, order, name);
+            }
             let pending = order.buffer[index];
             if pending.place.covers(place) {
                 let value = pending.value >> (place.shift - pending.place.shift) & place.mask;
@@ -248,6 +387,10 @@ impl Weak {
         doubleword: usize,
         release: bool,
     ) {
+        self.do_late_at(memory, hart, order, doubleword);
+        if release {
+            self.do_all_late(memory, hart, order);
+        }
         let waits = |pending: &Pending| {
             release || pending.epoch < order.epoch || pending.place.doubleword == doubleword
         };
@@ -289,6 +432,9 @@ impl Weak {
         order: &mut HartOrder,
         (before, after, total): (u32, u32, bool),
     ) {
+        if before & 2 != 0 {
+            self.do_all_late(memory, hart, order);
+        }
         if before & 1 != 0 && after & 2 != 0 && total {
             self.drain_all(memory, hart, order);
             order.floor = order.floor.max(order.stored);
@@ -301,9 +447,24 @@ impl Weak {
         }
     }
 
-    /// After each instruction: perhaps one store goes to memory.
+    /// After each instruction: perhaps one store goes to memory, perhaps a load is put off no longer.
     #[inline]
-    pub(crate) fn pass(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
+    pub(crate) fn pass(
+        &mut self,
+        memory: &mut Memory,
+        hart: usize,
+        order: &mut HartOrder,
+        registers: &[Option<u32>; 32],
+    ) {
+        if !order.late.is_empty() {
+            order.forget(registers);
+            if self.random.below(self.options.drain_one_in) == 0
+                && let Some(load) = order.late.first()
+            {
+                let name = load.name;
+                self.do_late(memory, hart, order, name);
+            }
+        }
         if !order.buffer.is_empty() && self.random.below(self.options.drain_one_in) == 0 {
             self.drain_some(memory, hart, order);
         }
@@ -339,12 +500,17 @@ impl Weak {
     }
 
     fn drain(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder, index: usize) {
+        // Its value first (V8).
+        if let Some(name) = order.buffer[index].from {
+            self.do_late(memory, hart, order, name);
+        }
         let pending = order.buffer.remove(index);
         order.stored = self.put(memory, hart, pending.place, pending.value);
     }
 
     /// The host looks, or is told something: all that the hart did is done.
     pub(crate) fn synchronize(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
+        self.do_all_late(memory, hart, order);
         self.drain_all(memory, hart, order);
         order.floor = self.now;
     }

@@ -127,6 +127,30 @@ fn store_buffering_needs_full_fences() {
 }
 
 #[test]
+fn load_buffering_is_seen_without_order() {
+    // Reads one place, then writes 1 to the other.
+    let program =
+        |from, to, between: &[u32]| [vec![ld(A0, A1, from)], between.to_vec(), set(to, 1)].concat();
+    let both = |between: &[u32]| {
+        seen(&[program(X, Y, between), program(Y, X, between)]).contains(&vec![1, 1])
+    };
+    assert!(both(&[]));
+    assert!(!both(&[fence(2, 1)]));
+    assert!(!both(&[full()]));
+    // A branch on what was read, to the next instruction either way.
+    assert!(!both(&[branch(1, A0, ZERO, 4)]), "control dependency to a store");
+    // What was read is what is written, and what was read is part of the address.
+    let copy = |from, to| vec![ld(A0, A1, from), sd(A0, A1, to)];
+    let copies = seen(&[copy(X, Y), copy(Y, X)]);
+    assert_eq!(copies, BTreeSet::from([vec![0, 0]]), "nothing comes out of thin air");
+    let through = |from, to| {
+        let address = [xor(A4, A0, A0), add(A4, A4, A1), addi(A2, ZERO, 1), sd(A2, A4, to)];
+        [vec![ld(A0, A1, from)], address.to_vec()].concat()
+    };
+    assert!(!seen(&[through(X, Y), through(Y, X)]).contains(&vec![1, 1]), "address dependency");
+}
+
+#[test]
 fn one_word_never_goes_back_in_time() {
     let results = seen(&[[set(X, 1), vec![addi(A0, ZERO, 0)]].concat(), pair(X, &[], X)]);
     let reader: BTreeSet<u64> = results.into_iter().map(|results| results[1]).collect();
