@@ -46,8 +46,8 @@ pub const NOT_SHOWN: [(&str, &str); 7] = [
     ("AloneRelaxed", "the firmware has one sender"),
 ];
 
-/// Instructions after which a run hangs: the longest good one takes a tenth.
-const LIMIT: u64 = 60_000_000;
+/// Instructions after which a run hangs: the longest good one takes a quarter.
+const LIMIT: u64 = 20_000_000;
 /// Threads of this program.
 const THREADS: usize = 2;
 

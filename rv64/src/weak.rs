@@ -95,6 +95,8 @@ struct History {
 /// A store that waits.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
+    /// Its place among the stores of its hart.
+    number: u64,
     place: Place,
     value: u64,
     /// Fences that order writes passed before it (V3).
@@ -129,6 +131,8 @@ pub(crate) struct HartOrder {
     looked: u64,
     /// When its last store reached memory.
     stored: u64,
+    /// Stores so far.
+    stores: u64,
     late: Vec<Late>,
     /// Loads put off so far.
     late_names: u32,
@@ -240,7 +244,9 @@ impl Weak {
         let done = from.and_then(|name| self.late_value(order, name));
         let (value, view) = done.map_or((value, view), |(value, age)| (value, view.max(age)));
         let from = from.filter(|_| done.is_none());
-        order.buffer.push(Pending { place, value, epoch: order.epoch, view, from });
+        order.stores += 1;
+        let number = order.stores;
+        order.buffer.push(Pending { number, place, value, epoch: order.epoch, view, from });
     }
 
     /// Puts a load off, perhaps: its name, if so.
@@ -343,19 +349,20 @@ impl Weak {
         place: Place,
         view: u64,
     ) -> (u64, u64) {
-        let own =
-            order.buffer.iter().rposition(|pending| pending.place.doubleword == place.doubleword);
-        if let Some(index) = own {
-            if let Some(name) = order.buffer[index].from {
-                self.do_late(memory, hart, order, name);
-            }
-            let pending = order.buffer[index];
+        let newest = |order: &HartOrder| {
+            let mut pendings = order.buffer.iter().rev();
+            pendings.find(|pending| pending.place.doubleword == place.doubleword).copied()
+        };
+        if let Some(name) = newest(order).and_then(|pending| pending.from) {
+            self.do_late(memory, hart, order, name);
+        }
+        if let Some(pending) = newest(order) {
             if pending.place.covers(place) {
                 let value = pending.value >> (place.shift - pending.place.shift) & place.mask;
                 order.looked = order.looked.max(pending.view);
                 return (value, pending.view);
             }
-            self.drain_first(memory, hart, order, index + 1);
+            self.drain_through(memory, hart, order, pending.number);
         }
         let floor = order.floor.max(view);
         let Some(history) = self.histories.get_mut(&place.doubleword) else {
@@ -394,8 +401,9 @@ impl Weak {
         let waits = |pending: &Pending| {
             release || pending.epoch < order.epoch || pending.place.doubleword == doubleword
         };
-        if let Some(last) = order.buffer.iter().rposition(waits) {
-            self.drain_first(memory, hart, order, last + 1);
+        if let Some(last) = order.buffer.iter().rev().find(|pending| waits(pending)) {
+            let number = last.number;
+            self.drain_through(memory, hart, order, number);
         }
     }
 
@@ -477,35 +485,41 @@ impl Weak {
         let chosen = self.random.below(same as u32) as usize;
         // The first one to that doubleword (V2).
         let doubleword = order.buffer[chosen].place.doubleword;
-        let index = order.buffer.iter().position(|pending| pending.place.doubleword == doubleword);
-        self.drain(memory, hart, order, index.unwrap_or(chosen));
+        let first = order.buffer.iter().find(|pending| pending.place.doubleword == doubleword);
+        let number = first.map_or(0, |pending| pending.number);
+        self.drain(memory, hart, order, number);
     }
 
-    /// The first `count` stores, in their order.
-    fn drain_first(
+    /// All stores up to this one, in their order.
+    fn drain_through(
         &mut self,
         memory: &mut Memory,
         hart: usize,
         order: &mut HartOrder,
-        count: usize,
+        number: u64,
     ) {
-        for _ in 0..count {
-            self.drain(memory, hart, order, 0);
+        while let Some(first) = order.buffer.first().filter(|first| first.number <= number) {
+            let first = first.number;
+            self.drain(memory, hart, order, first);
         }
     }
 
     /// All stores of a hart.
     pub(crate) fn drain_all(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
-        self.drain_first(memory, hart, order, order.buffer.len());
+        self.drain_through(memory, hart, order, u64::MAX);
     }
 
-    fn drain(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder, index: usize) {
-        // Its value first (V8).
-        if let Some(name) = order.buffer[index].from {
+    fn drain(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder, number: u64) {
+        let index =
+            |order: &HartOrder| order.buffer.iter().position(|pending| pending.number == number);
+        // Its value first (V8); to have that, stores before it may have to go.
+        if let Some(name) = index(order).and_then(|index| order.buffer[index].from) {
             self.do_late(memory, hart, order, name);
         }
-        let pending = order.buffer.remove(index);
-        order.stored = self.put(memory, hart, pending.place, pending.value);
+        if let Some(index) = index(order) {
+            let pending = order.buffer.remove(index);
+            order.stored = self.put(memory, hart, pending.place, pending.value);
+        }
     }
 
     /// The host looks, or is told something: all that the hart did is done.
