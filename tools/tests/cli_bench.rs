@@ -9,12 +9,12 @@ use std::process::{Command, Output};
 use dpamatch_tools::bench::WARM_UP;
 use serde_json::Value;
 
-/// Columns that the measurements of other libraries have as well.
-const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash";
+/// Columns that the measurements of other libraries have as well, and the placement.
+const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash,placement";
 
 fn bench(arguments: &str) -> Output {
     let _dog = watchdog::on("`dpamatch bench` to end");
-    let quick = ["bench", "--reps", "3", "--rounds", "1"];
+    let quick = ["bench", "--reps", "3", "--rounds", "1", "--any-placement"];
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
     command.args(quick).args(arguments.split_whitespace()).output().expect("the command runs")
 }
@@ -46,6 +46,7 @@ fn csv_has_the_columns_of_the_peers() {
         assert!(number(9) >= 0.0);
         assert_eq!(number(10) > 0.0, row[2] == "UNEXP", "only unexpected windows have rx_ns");
         assert!(number(11) > 0.0);
+        assert_eq!(row[12], "any");
     }
     assert_eq!(rows[2][11], "1.000", "the sequential engine compared with itself");
     // One round: the ratio is that of the two rates beside it, which are rounded.
@@ -59,7 +60,7 @@ fn csv_has_the_columns_of_the_peers() {
 /// Windows of a point that were measured in each round.
 fn windows_made(options: &str) -> Vec<Vec<u64>> {
     let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
-        .args("bench --scenario NC --windows 4 --format json".split_whitespace())
+        .args("bench --scenario NC --windows 4 --any-placement --format json".split_whitespace())
         .args(options.split_whitespace())
         .output()
         .expect("the command runs");
@@ -153,6 +154,26 @@ fn the_table_names_scenario_and_machine() {
     assert!(output.stderr.is_empty(), "no progress bar without a terminal");
 }
 
+/// However the processors moved, every measurement stands in one part of the report.
+#[test]
+fn no_measurement_is_lost_among_the_placements() {
+    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .args(
+            "bench --scenario NC --windows 4 --reps 3 --rounds 2 --format json".split_whitespace(),
+        )
+        .output()
+        .expect("the command runs");
+    let report: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    let others = report["other_placements"].as_array().expect("the other parts");
+    let parts = [&report["results"]].into_iter().chain(others.iter().map(|part| &part["results"]));
+    let rounds = |results: &Value| -> usize {
+        let results = results.as_array().expect("results").iter();
+        results.map(|result| result["rounds"].as_array().map_or(0, Vec::len)).sum()
+    };
+    // The NIC, no matching and the bins, twice each.
+    assert_eq!(parts.map(rounds).sum::<usize>(), 6, "{report}");
+}
+
 #[test]
 fn wrong_arguments_are_named() {
     let cases = [
@@ -165,6 +186,8 @@ fn wrong_arguments_are_named() {
         ("--handlers 0", "handlers is 0, must be 1 to 256"),
         ("--sizes 1000000000", "a message has at most"),
         ("--sizes eight", "invalid digit"),
+        ("--cpus 0", "--cpus: sender and receiver need two processors"),
+        ("--cpus 0,100000", "--cpus: 100000 may not be used"),
     ];
     for (arguments, message) in cases {
         let output = bench(arguments);

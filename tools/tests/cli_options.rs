@@ -283,7 +283,7 @@ fn every_option_of_footprint() {
         ("--unexpected", "", "--unexpected 4095", Results),
         ("--unexpected-buffers", "", "--unexpected-buffers 1023", Results),
         ("--eager-limit", "", "--eager-limit 4095", Results),
-        ("--format", "", "--format json", Results),
+        ("--format", "", "--any-placement --format json", Results),
     ];
     check("footprint", rows, b"");
 }
@@ -291,7 +291,11 @@ fn every_option_of_footprint() {
 /// One window of a few messages, once.
 macro_rules! quick {
     ($more:literal) => {
-        concat!("--reps 1 --rounds 1 --budget 0 --format json --baseline list --windows 20 ", $more)
+        concat!(
+            "--reps 1 --rounds 1 --budget 0 --any-placement --format json ",
+            "--baseline list --windows 20 ",
+            $more
+        )
     };
 }
 
@@ -309,28 +313,41 @@ fn every_option_of_bench() {
         (
             "--windows",
             NC,
-            "--reps 1 --rounds 1 --budget 0 --format json --baseline list --scenario NC --windows 21",
+            "--reps 1 --rounds 1 --budget 0 --any-placement --format json \
+             --baseline list --scenario NC --windows 21",
             Json("/results/0/window"),
         ),
         ("--sizes", NC, quick!("--scenario NC --sizes 9"), Json("/results/0/size_bytes")),
         (
             "--reps",
             NC,
-            "--rounds 1 --budget 0 --format json --baseline list --windows 20 --scenario NC --reps 2",
+            "--rounds 1 --budget 0 --any-placement --format json \
+             --baseline list --windows 20 --scenario NC --reps 2",
             Json(round),
         ),
         (
             "--rounds",
             NC,
-            "--reps 1 --budget 0 --format json --baseline list --windows 20 --scenario NC --rounds 2",
+            "--reps 1 --budget 0 --any-placement --format json \
+             --baseline list --windows 20 --scenario NC --rounds 2",
             Json("/results/0/rate_msgs_per_s/count"),
         ),
         (
             "--budget",
-            "--reps 12 --rounds 1 --format json --windows 2 --scenario NC --budget 0",
-            "--reps 12 --rounds 1 --format json --windows 2 --scenario NC --budget 1000000",
+            "--reps 12 --rounds 1 --any-placement --format json \
+             --windows 2 --scenario NC --budget 0",
+            "--reps 12 --rounds 1 --any-placement --format json \
+             --windows 2 --scenario NC --budget 1000000",
             Json(round),
         ),
+        (
+            "--any-placement",
+            "--reps 1 --rounds 1 --budget 0 --format json \
+             --baseline list --windows 20 --scenario NC",
+            NC,
+            Json("/placement"),
+        ),
+        ("--cpus", NC, quick!("--scenario NC --cpus 0"), Exit(2)),
         ("--sweep", NC, quick!("--scenario NC --sweep 4"), Json("/results/0/handlers")),
         ("--wild", quick!("--scenario MIX"), quick!("--scenario MIX --wild 50"), Json(first)),
         (
@@ -343,7 +360,8 @@ fn every_option_of_bench() {
         (
             "--baseline",
             NC,
-            "--reps 1 --rounds 1 --budget 0 --format json --windows 20 --scenario NC --baseline bins",
+            "--reps 1 --rounds 1 --budget 0 --any-placement --format json \
+             --windows 20 --scenario NC --baseline bins",
             Json("/results/1/peer"),
         ),
         ("--peers", NC, quick!("--scenario NC --peers"), Exit(1)),

@@ -18,6 +18,9 @@ pub struct Machine {
     pub kernel: String,
     /// The system's load average of the last minute, at the start.
     pub load: String,
+    /// Of the two processors that measure: what the system tells of threads that share a core, of
+    /// nodes of memory and of clock governors.
+    pub pair: String,
 }
 
 impl Machine {
@@ -35,8 +38,31 @@ impl Machine {
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             kernel: kernel().unwrap_or_else(unknown),
             load: load.unwrap_or_else(unknown),
+            pair: Processors::allowed().told(),
         }
     }
+}
+
+/// A line of the system about a processor.
+fn of_processor(cpu: usize, file: &str) -> Option<String> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
+    Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+/// The node of memory that a processor belongs to.
+fn node_of(cpu: usize) -> Option<usize> {
+    let entries = std::fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter_map(|name| name.strip_prefix("node")?.parse().ok()).next()
+}
+
+/// Whether a list such as `0,2-5` holds the number.
+fn siblings_hold(list: &str, cpu: usize) -> bool {
+    list.split(',').any(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<usize>().ok();
+        number(first).zip(number(last)).is_some_and(|(first, last)| (first..=last).contains(&cpu))
+    })
 }
 
 #[cfg(unix)]
@@ -52,8 +78,8 @@ fn kernel() -> Option<String> {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cpu, processors, kernel, load } = self;
-        write!(f, "{cpu}, {processors} processors, {kernel}, load {load}")
+        let Self { cpu, processors, kernel, load, pair } = self;
+        write!(f, "{cpu}, {processors} processors, {kernel}, load {load}; {pair}")
     }
 }
 
@@ -78,6 +104,29 @@ impl Processors {
     /// Those of sender and receiver, if there are two.
     pub(super) fn pair(&self) -> Option<(usize, usize)> {
         Some((*self.allowed.get(1)?, *self.allowed.first()?))
+    }
+
+    /// What the system tells of the two.
+    fn told(&self) -> String {
+        let Some((sender, receiver)) = self.pair() else {
+            return "one processor for sender and receiver".to_owned();
+        };
+        let siblings = of_processor(receiver, "topology/thread_siblings_list");
+        let siblings = siblings.map_or("cores unknown".to_owned(), |list| {
+            match siblings_hold(&list, sender) {
+                true => "told to be of one core".to_owned(),
+                false => "told to be of two cores".to_owned(),
+            }
+        });
+        let nodes = match (node_of(receiver), node_of(sender)) {
+            (Some(a), Some(b)) if a == b => format!("node {a}"),
+            (Some(a), Some(b)) => format!("nodes {a} and {b}"),
+            _ => "nodes unknown".to_owned(),
+        };
+        let governor = of_processor(receiver, "cpufreq/scaling_governor");
+        let governor =
+            governor.map_or("governor unknown".to_owned(), |it| format!("governor {it}"));
+        format!("processors {receiver} and {sender}: {siblings}, {nodes}, {governor}")
     }
 
     /// Pins the calling thread; whether that went well.
@@ -109,13 +158,12 @@ impl Processors {
 /// Rounds of the ping-pong at most, and between two looks at the clock.
 const TRIPS: u64 = 20_000;
 const TRIPS_AT_ONCE: u64 = 250;
-/// Time after which it ends all the same: with one processor every trip takes long.
-const TRIPS_BUDGET: Duration = Duration::from_millis(20);
+const TRIPS_FIRST: usize = 4;
 
 /// How long a word of memory takes from one processor to the other and back, in nanoseconds: the
-/// median of short runs. It says how near the two are, which on a virtual machine changes by
-/// itself. `None` if no thread could be started.
-pub(super) fn hand_over_ns(processors: &Processors) -> Option<f64> {
+/// median of short runs. It says how near the two are. Ends after `budget`, since with one
+/// processor every trip takes long. `None` if no thread could be started.
+pub(super) fn hand_over_ns(processors: &Processors, budget: Duration) -> Option<f64> {
     let (ping, pong) = (SharedWord::default(), SharedWord::default());
     std::thread::scope(|scope| {
         let echo = || {
@@ -129,16 +177,20 @@ pub(super) fn hand_over_ns(processors: &Processors) -> Option<f64> {
             let _farewell = Farewell(&[&ping]);
             let begin = Instant::now();
             let mut times = Vec::with_capacity((TRIPS / TRIPS_AT_ONCE) as usize);
-            for first in (1..TRIPS).step_by(TRIPS_AT_ONCE as usize) {
+            let mut trips = 1..TRIPS;
+            // The first few tell whether there is time for more: with one processor for both, or a
+            // busy machine, each of them takes milliseconds.
+            let mut at_once = TRIPS_FIRST;
+            while begin.elapsed() < budget && !trips.is_empty() {
                 let start = Instant::now();
-                for trip in first..first + TRIPS_AT_ONCE {
+                let mut made = 0;
+                for trip in trips.by_ref().take(at_once) {
                     ping.say(trip);
                     pong.wait_for(trip).ok()?;
+                    made += 1;
                 }
-                times.push(start.elapsed().as_nanos() as f64 / TRIPS_AT_ONCE as f64);
-                if begin.elapsed() > TRIPS_BUDGET {
-                    break;
-                }
+                times.push(start.elapsed().as_nanos() as f64 / f64::from(made));
+                at_once = TRIPS_AT_ONCE as usize;
             }
             Summary::of(&times).map(|summary| summary.median)
         };
@@ -187,7 +239,15 @@ mod tests {
 
     #[test]
     fn a_hand_over_takes_time() {
-        assert!(hand_over_ns(&Processors::allowed()) > Some(0.0));
+        let budget = Duration::from_millis(20);
+        assert!(hand_over_ns(&Processors::allowed(), budget) > Some(0.0));
+    }
+
+    #[test]
+    fn lists_of_siblings_have_ranges() {
+        let holds = |list| [0, 1, 2, 5, 6].map(|cpu| siblings_hold(list, cpu));
+        assert_eq!(holds("0,2-5"), [true, false, true, true, false]);
+        assert_eq!(holds(""), [false; 5]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Several rounds of many points, and the ratios between them.
 
 use super::error::BenchError;
-use super::machine::{Processors, hand_over_ns};
+use super::machine::Processors;
 use super::measure::{Sample, Settings, measure};
+use super::placement::{Look, Placement, placements};
 use super::point::{Peer, Point};
 use super::stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 
@@ -17,6 +18,8 @@ pub struct Row {
     pub rates: Vec<Option<f64>>,
     /// The rounds; none for a calibrated row.
     pub samples: Vec<Sample>,
+    /// Where the processors were, by round; `None` if that changed meanwhile, or is not known.
+    pub placements: Vec<Option<Placement>>,
 }
 
 impl Row {
@@ -31,6 +34,18 @@ impl Row {
         let pairs = self.rates.iter().zip(&other.rates);
         let ratios: Vec<f64> = pairs.filter_map(|(own, other)| Some((*own)? / (*other)?)).collect();
         Summary::of(&ratios).map(|summary| summary.median)
+    }
+
+    /// The same, of the rounds in this placement.
+    fn only(&self, placement: Option<Placement>) -> Self {
+        let here = |round: usize| self.placements.get(round) == Some(&placement);
+        let rates = self.rates.iter().enumerate();
+        let samples = self.samples.iter().enumerate();
+        Self {
+            rates: rates.map(|(round, rate)| rate.filter(|_| here(round))).collect(),
+            samples: samples.filter(|(round, _)| here(*round)).map(|(_, it)| *it).collect(),
+            ..self.clone()
+        }
     }
 
     /// Median over the rounds of one value of the samples.
@@ -55,9 +70,20 @@ pub struct PointError {
 pub struct Report {
     /// In the order of the points; a calibrated row follows the longer of its windows.
     pub rows: Vec<Row>,
-    /// Time of a word of memory from one processor to the other and back before each round, in
-    /// nanoseconds.
+    /// Time of a word of memory from one processor to the other and back, before the first
+    /// measurement and after each, in nanoseconds.
     pub hand_over_ns: Vec<f64>,
+}
+
+/// The part of a report that was measured in one placement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Placed {
+    /// Where the processors were; `None`: they moved meanwhile, or nobody could look.
+    pub placement: Option<Placement>,
+    /// Measurements made there, calibrated rows left out.
+    pub measurements: usize,
+    /// Rates of these rounds only; rows without any are left out.
+    pub report: Report,
 }
 
 impl Report {
@@ -79,21 +105,48 @@ impl Report {
                 calibrated: false,
                 rates: Vec::new(),
                 samples: Vec::new(),
+                placements: Vec::new(),
             })
             .collect();
         let processors = Processors::allowed();
-        let mut hand_overs = Vec::new();
+        let mut looks = vec![Look::take(&processors)];
         for _ in 0..rounds {
-            hand_overs.extend(hand_over_ns(&processors));
             for row in &mut rows {
                 progress(&row.point);
                 let sample = measure(&row.point, settings)
                     .map_err(|source| PointError { point: row.point.to_string(), source })?;
+                looks.push(Look::take(&processors));
                 row.rates.push(Some(window_rate(row.point.window, sample.time_ns.median)));
                 row.samples.push(sample);
             }
         }
-        Ok(Self { hand_over_ns: hand_overs, ..Self::calibrate(rows) })
+        for (number, placement) in placements(&looks).into_iter().enumerate() {
+            let row = number % points.len();
+            rows[row].placements.push(placement);
+        }
+        let hand_over_ns = looks.iter().flatten().map(|look| look.hand_over_ns).collect();
+        Ok(Self { hand_over_ns, ..Self::calibrate(rows) })
+    }
+
+    /// The report by placement, that with most measurements first; behind them all what was measured
+    /// while the processors moved.
+    pub fn by_placement(&self) -> Vec<Placed> {
+        let measured = || self.rows.iter().filter(|row| !row.calibrated);
+        let all = measured().flat_map(|row| row.placements.iter());
+        let mut counts = std::collections::BTreeMap::<Option<Placement>, usize>::new();
+        all.for_each(|placement| *counts.entry(*placement).or_default() += 1);
+        let mut placed: Vec<Placed> = counts
+            .into_iter()
+            .map(|(placement, measurements)| {
+                let rows = self.rows.iter().map(|row| row.only(placement));
+                let rows = rows.filter(|row| row.rate().is_some()).collect();
+                let report = Self { rows, hand_over_ns: self.hand_over_ns.clone() };
+                Placed { placement, measurements, report }
+            })
+            .collect();
+        let order = |it: &Placed| (it.placement.is_none(), std::cmp::Reverse(it.measurements));
+        placed.sort_by_key(order);
+        placed
     }
 
     /// Adds the calibrated rows.
@@ -110,11 +163,13 @@ impl Report {
                 let rate = |(short, long): (&Sample, &Sample)| {
                     calibrated_rate(short.time_ns.median, long.time_ns.median)
                 };
+                let both = short.placements.iter().zip(&row.placements);
                 all.push(Row {
                     point: row.point.clone(),
                     calibrated: true,
                     rates: pairs.map(rate).collect(),
                     samples: Vec::new(),
+                    placements: both.map(|(a, b)| a.filter(|a| Some(*a) == *b)).collect(),
                 });
             }
         }
@@ -148,6 +203,7 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use super::super::placement::Distance;
     use super::*;
     use dpamatch::registry::EngineOptions;
 
@@ -168,7 +224,45 @@ mod tests {
             calibrated: false,
             rates: times.iter().map(|&time| Some(window_rate(window, time))).collect(),
             samples: times.iter().map(sample).collect(),
+            placements: vec![Some(NEAR); times.len()],
         }
+    }
+
+    const NEAR: Placement = Placement { distance: Distance::Near, slowed: false };
+    const SIBLINGS: Placement = Placement { distance: Distance::Siblings, slowed: false };
+
+    #[test]
+    fn rates_of_different_placements_never_meet() {
+        let mut fast = row(Peer::Bins, 100, &[100.0, 10.0, 100.0, 50.0]);
+        let mut slow = row(Peer::NoMatching, 100, &[200.0, 1000.0, 200.0, 1.0]);
+        fast.placements = vec![Some(NEAR), Some(SIBLINGS), Some(NEAR), None];
+        slow.placements = vec![Some(NEAR), Some(NEAR), Some(NEAR), Some(NEAR)];
+        let alone = Row { placements: vec![Some(SIBLINGS)], ..row(Peer::List, 100, &[7.0]) };
+        let report = Report { rows: vec![fast, slow, alone], hand_over_ns: vec![97.0] };
+        let placed = report.by_placement();
+        let seen: Vec<_> = placed.iter().map(|it| (it.placement, it.measurements)).collect();
+        assert_eq!(seen, [(Some(NEAR), 6), (Some(SIBLINGS), 2), (None, 1)]);
+        let [near, siblings, moved] = &placed[..] else { panic!("three parts") };
+        assert_eq!(moved.report.rows[0].samples[0].time_ns.median, 50.0);
+        // The list was never measured near; without matching never on siblings.
+        assert_eq!(near.report.rows.len(), 2);
+        let (fast, slow) = (&near.report.rows[0], &near.report.rows[1]);
+        assert_eq!(fast.ratio_to(slow), Some(2.0));
+        assert_eq!(fast.rate().map(|rate| rate.count), Some(2));
+        assert_eq!((fast.samples.len(), slow.samples.len()), (2, 4));
+        assert_eq!(siblings.report.rows.len(), 2);
+        assert_eq!(siblings.report.rows[0].samples[0].time_ns.median, 10.0);
+    }
+
+    #[test]
+    fn a_calibrated_rate_is_of_one_placement() {
+        let mut short = row(Peer::Bins, 1, &[100.0, 100.0, 100.0]);
+        let long = row(Peer::Bins, 128, &[2640.0, 2640.0, 2640.0]);
+        short.placements = vec![Some(NEAR), Some(SIBLINGS), None];
+        let report = Report::calibrate(vec![short, long]);
+        assert_eq!(report.rows[2].placements, [Some(NEAR), None, None]);
+        let near = &report.by_placement()[0].report;
+        assert_eq!(near.rows[2].rates, [Some(50e6), None, None]);
     }
 
     #[test]
@@ -202,9 +296,11 @@ mod tests {
         let report = Report::run(&points, 3, &settings, |point| told.push(point.clone()));
         let report = report.expect("both can be measured");
         assert_eq!(told, [&points[..]; 3].concat());
-        assert_eq!(report.hand_over_ns.len(), 3);
+        let two = Processors::allowed().pair().is_some();
+        assert_eq!(report.hand_over_ns.len(), if two { 7 } else { 0 });
         for (row, point) in report.rows.iter().zip(&points) {
             assert_eq!((&row.point, row.samples.len(), row.calibrated), (point, 3, false));
+            assert_eq!(row.placements.len(), 3);
             for (rate, sample) in row.rates.iter().zip(&row.samples) {
                 assert_eq!(*rate, Some(window_rate(point.window, sample.time_ns.median)));
                 assert_eq!(sample.time_ns.count, 2);

@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::ValueEnum;
 use dpamatch::engine::BinCount;
+use dpamatch::processors;
 use dpamatch_tools::bench::{
-    BenchError, CALIBRATION, Machine, Peer, Point, Report, Scenario, Settings, Summary, Ucx,
-    WINDOW_MAX,
+    BenchError, CALIBRATION, Machine, Peer, Placed, Placement, Point, Report, Scenario, Settings,
+    Summary, Ucx, WINDOW_MAX,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -28,6 +29,10 @@ A repetition: the receiver posts a window of receives and says so; the sender st
 waits for the acknowledgement that follows the last completion. The rate of a window is messages / time; the calibrated
 rate (window 'cal') is 127 / (time of window 128 - time of window 1). Each number is the median of the rounds, each
 round the median of its repetitions. Payloads and matching order are checked in the warm-up windows.
+
+On a virtual machine the two processors move by themselves: siblings (threads of one core), near or far. Before and after each
+measurement it is looked where they are. Rates and ratios are of one placement; what was measured while it changed stands apart.
+Column n is the number of rounds behind a row; a row with fewer than 3 says little.
 
 Scenarios:
   NC, WC                 receives with distinct tags in arrival order, or all with the same tag
@@ -98,6 +103,12 @@ pub(super) struct Args {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// Processors to use: the lowest receives, the next one sends, workers get the others
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    cpus: Vec<usize>,
+    /// Put the rates of all placements together: right only where processors cannot move
+    #[arg(long)]
+    any_placement: bool,
     /// Write the results and figures (SVG, with their numbers as CSV) into this folder as well
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -302,7 +313,26 @@ impl Points<'_> {
     }
 }
 
+/// Keeps the process to these processors.
+fn stay_on(cpus: &[usize]) -> anyhow::Result<()> {
+    let allowed = processors::allowed();
+    if let Some(other) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();
+        let what = format!("--cpus: {other} may not be used; allowed: {}", allowed.join(", "));
+        return Err(BadInput(what).into());
+    }
+    if cpus.len() < 2 {
+        return Err(BadInput("--cpus: sender and receiver need two processors".to_owned()).into());
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.iter().for_each(|&cpu| set.set(cpu));
+    rustix::thread::sched_setaffinity(None, &set).context("--cpus")
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if !args.cpus.is_empty() {
+        stay_on(&args.cpus)?;
+    }
     if let Some(trace) = &args.trace {
         return recorded::run(args, trace);
     }
@@ -317,6 +347,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     };
     settings.nic.nic.validate().map_err(|error| BadInput(error.to_string()))?;
     let machine = Machine::this();
+    if machine.processors < 2 {
+        writeln!(
+            stderr(),
+            "dpamatch: WARNING: one processor for sender and receiver: they wait for each other, \
+             and these rates tell nothing"
+        )?;
+    }
+    let machine_has_two = machine.processors > 1;
     let begin = Instant::now();
     let report = measure(&points, args.rounds as usize, &settings)?;
     if !report.pinned() && machine.processors > 1 {
@@ -330,41 +368,93 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         rounds: args.rounds,
     };
     let nic = Peer::Nic { handlers: args.nic.handlers() };
+    let parts = if args.any_placement { vec![Part::whole(&report)] } else { Part::of(&report) };
+    if parts[0].placement.is_none() && machine_has_two && !args.any_placement {
+        writeln!(
+            stderr(),
+            "dpamatch: WARNING: the processors moved during every measurement; do not compare rates"
+        )?;
+    }
     if let Some(folder) = &args.out {
-        write_folder(folder, &report, &header, nic)
+        write_folder(folder, &report, &parts, &header, nic)
             .with_context(|| format!("cannot write into {}", folder.display()))?;
     }
     let mut out = output::stdout();
     match args.format {
         Format::Table => {
             writeln!(out, "{}", header.text(&report))?;
-            if args.is_overview() {
-                writeln!(
-                    out,
-                    "\n{}",
-                    tables::paper(&report, PAPER_SWEEP, args.sizes.first().copied())
-                )?;
+            for (place, part) in parts.iter().enumerate() {
+                writeln!(out, "\n{}", part.heading(&report))?;
+                if args.is_overview() && place == 0 {
+                    let size = args.sizes.first().copied();
+                    writeln!(out, "\n{}", tables::paper(&part.report, PAPER_SWEEP, size))?;
+                }
+                writeln!(out, "\n{}", tables::overview(&part.report, nic, args.is_overview()))?;
             }
-            writeln!(out, "\n{}", tables::overview(&report, nic, args.is_overview()))?;
         }
-        Format::Csv => {
-            machine_readable::csv(&mut *out, &report, nic, header.settings.ucx.as_ref())?
-        }
-        Format::Json => machine_readable::json(&mut *out, &report, &header)?,
+        Format::Csv => machine_readable::csv(&mut *out, &parts, nic, header.settings.ucx.as_ref())?,
+        Format::Json => machine_readable::json(&mut *out, &report, &parts, &header)?,
     }
     Ok(out.flush()?)
 }
 
-/// The results for programs, and the figures that they suffice for.
-fn write_folder(folder: &Path, report: &Report, header: &Header, nic: Peer) -> anyhow::Result<()> {
+/// What was measured in one placement, or all of it.
+struct Part {
+    placement: Option<Placement>,
+    /// The placement in a word or two.
+    name: String,
+    measurements: usize,
+    report: Report,
+}
+
+impl Part {
+    /// At least one; that with most measurements first.
+    fn of(report: &Report) -> Vec<Self> {
+        let part = |Placed { placement, measurements, report }| {
+            let name = placement.map_or("moving".to_owned(), |placement| placement.to_string());
+            Self { placement, name, measurements, report }
+        };
+        let parts: Vec<Self> = report.by_placement().into_iter().map(part).collect();
+        if parts.is_empty() { vec![Self::whole(report)] } else { parts }
+    }
+
+    /// All of it.
+    fn whole(report: &Report) -> Self {
+        let measurements = all_measurements(report);
+        Self { placement: None, name: "any".to_owned(), measurements, report: report.clone() }
+    }
+
+    /// The placement in one word.
+    fn short_name(&self) -> String {
+        self.name.replace(", ", "-")
+    }
+
+    fn heading(&self, whole: &Report) -> String {
+        let all = all_measurements(whole);
+        format!("Placement {}: {} of {all} measurements", self.name, self.measurements)
+    }
+}
+
+fn all_measurements(report: &Report) -> usize {
+    report.rows.iter().map(|row| row.samples.len()).sum()
+}
+
+/// The results for programs, and the figures that those of the first part suffice for.
+fn write_folder(
+    folder: &Path,
+    report: &Report,
+    parts: &[Part],
+    header: &Header,
+    nic: Peer,
+) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     let mut csv = Vec::new();
-    machine_readable::csv(&mut csv, report, nic, header.settings.ucx.as_ref())?;
+    machine_readable::csv(&mut csv, parts, nic, header.settings.ucx.as_ref())?;
     fs::write(folder.join("results.csv"), csv)?;
     let mut json = Vec::new();
-    machine_readable::json(&mut json, report, header)?;
+    machine_readable::json(&mut json, report, parts, header)?;
     fs::write(folder.join("results.json"), json)?;
-    for (name, figure) in figures::all(report, nic) {
+    for (name, figure) in figures::all(&parts[0].report, nic) {
         figure.write(folder, name)?;
     }
     Ok(())

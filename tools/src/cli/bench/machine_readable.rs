@@ -6,11 +6,11 @@ use dpamatch_tools::bench::{Peer, Report, Row, Ucx};
 use serde_json::{Map, Value, json};
 
 use super::super::nic_args::settings;
-use super::Header;
+use super::{Header, Part};
 
 /// Columns of the CSV form; `x_ref_seq_hash` is the ratio to the sequential hash-bin engine in the
-/// same rounds.
-const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash";
+/// same rounds. A row for each placement.
+const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash,placement";
 
 /// A peer's name: the NIC with the usual number of handlers has none behind it.
 fn name(peer: Peer, nic: Peer) -> String {
@@ -23,33 +23,36 @@ fn scenario(row: &Row) -> String {
 
 pub(super) fn csv(
     out: &mut dyn Write,
-    report: &Report,
+    parts: &[Part],
     nic: Peer,
     ucx: Option<&Ucx>,
 ) -> io::Result<()> {
     writeln!(out, "{COLUMNS}")?;
-    for row in &report.rows {
-        let Some(rate) = row.rate() else { continue };
-        let to_bins = report.beside(row, Peer::Bins).and_then(|bins| row.ratio_to(bins));
-        writeln!(
-            out,
-            "{},{},{},{},{},{:.0},{:.0},{:.0},{},{:.1},{:.1},{}",
-            name(row.point.peer, nic),
-            match ucx {
-                Some(ucx) if row.point.peer == Peer::Ucx => ucx.version(),
-                _ => env!("CARGO_PKG_VERSION"),
-            },
-            scenario(row),
-            row.point.window,
-            row.point.size,
-            rate.median,
-            rate.min,
-            rate.max,
-            rate.count,
-            row.median(|sample| sample.post_ns),
-            row.median(|sample| sample.receive_ns),
-            to_bins.map_or(String::new(), |ratio| format!("{ratio:.3}")),
-        )?;
+    for part in parts {
+        let placement = part.short_name();
+        for row in &part.report.rows {
+            let Some(rate) = row.rate() else { continue };
+            let to_bins = part.report.beside(row, Peer::Bins).and_then(|bins| row.ratio_to(bins));
+            writeln!(
+                out,
+                "{},{},{},{},{},{:.0},{:.0},{:.0},{},{:.1},{:.1},{},{placement}",
+                name(row.point.peer, nic),
+                match ucx {
+                    Some(ucx) if row.point.peer == Peer::Ucx => ucx.version(),
+                    _ => env!("CARGO_PKG_VERSION"),
+                },
+                scenario(row),
+                row.point.window,
+                row.point.size,
+                rate.median,
+                rate.min,
+                rate.max,
+                rate.count,
+                row.median(|sample| sample.post_ns),
+                row.median(|sample| sample.receive_ns),
+                to_bins.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+            )?;
+        }
     }
     Ok(())
 }
@@ -73,7 +76,24 @@ fn object(report: &Report, row: &Row) -> Value {
     })
 }
 
-pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io::Result<()> {
+fn results(report: &Report) -> Value {
+    report.rows.iter().map(|row| object(report, row)).collect()
+}
+
+/// The whole report, and its parts by placement: `results` are those of the first part.
+pub(super) fn json(
+    out: &mut dyn Write,
+    report: &Report,
+    parts: &[Part],
+    header: &Header,
+) -> io::Result<()> {
+    let by_placement = |part: &Part| {
+        json!({
+            "placement": part.short_name(),
+            "measurements": part.measurements,
+            "results": results(&part.report),
+        })
+    };
     let mut nic_settings: Map<String, Value> = settings(&header.settings.nic)
         .into_iter()
         .map(|(name, it)| (name.to_owned(), it))
@@ -93,7 +113,9 @@ pub(super) fn json(out: &mut dyn Write, report: &Report, header: &Header) -> io:
         "payloads_checked": report.checked(),
         "runner": header.runner(),
         "nic": nic_settings,
-        "results": report.rows.iter().map(|row| object(report, row)).collect::<Vec<_>>(),
+        "placement": parts[0].short_name(),
+        "results": results(&parts[0].report),
+        "other_placements": parts[1..].iter().map(by_placement).collect::<Vec<_>>(),
     });
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)

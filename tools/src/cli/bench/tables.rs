@@ -103,6 +103,7 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
         "rate",
         "min",
         "max",
+        "n",
         "none",
         "bins",
         "/none",
@@ -143,6 +144,7 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
             mega(rate.map(|rate| rate.median)),
             mega(rate.map(|rate| rate.min)),
             mega(rate.map(|rate| rate.max)),
+            rate.map_or(0, |rate| rate.count).to_string(),
             beside(none),
             beside(bins),
             ratio(none.and_then(|none| row.ratio_to(none))),
@@ -167,6 +169,6 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
         table.add_row(cells.into_iter().map(Cell::new));
     }
     format!(
-        "Million messages/s, median over the rounds; none: no matching, bins: sequential engine, on the same wire.\n{table}"
+        "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on the same wire.\n{table}"
     )
 }

@@ -2,7 +2,7 @@
 //! one's.
 
 use dpamatch::registry::EngineOptions;
-use dpamatch_tools::bench::{Paths, Row, Sample};
+use dpamatch_tools::bench::{Distance, Paths, Row, Sample};
 use serde_json::{Value, json};
 
 use super::*;
@@ -33,13 +33,24 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
         calibrated: false,
         rates: mega.iter().map(|mega| Some(mega * 1e6)).collect(),
         samples: (0..mega.len()).map(sample).collect(),
+        placements: vec![Some(NEAR); mega.len()],
     }
 }
+
+const NEAR: Placement = Placement { distance: Distance::Near, slowed: false };
+const FAR: Placement = Placement { distance: Distance::Far, slowed: true };
 
 /// The calibrated row; a rate of 0 stands for a round without.
 fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
     let rates = mega.iter().map(|&mega| (mega > 0.0).then_some(mega * 1e6)).collect();
-    Row { calibrated: true, rates, samples: Vec::new(), ..row(peer, scenario, 128, &[]) }
+    let placements = vec![Some(NEAR); mega.len()];
+    Row {
+        calibrated: true,
+        rates,
+        samples: Vec::new(),
+        placements,
+        ..row(peer, scenario, 128, &[])
+    }
 }
 
 fn report(rows: Vec<Row>) -> Report {
@@ -70,6 +81,7 @@ fn header(threads: bool) -> Header {
         processors: 3,
         kernel: "wood".to_owned(),
         load: "0.5".to_owned(),
+        pair: "processors 0 and 2".to_owned(),
     };
     let budget = Duration::from_millis(50);
     Header {
@@ -98,27 +110,101 @@ fn overview_cell(table: &str, begin: [&str; 3], column: &str) -> String {
 #[test]
 fn csv_has_the_rates_and_the_ratio_to_the_bins_of_the_same_round() {
     let mut csv = Vec::new();
-    machine_readable::csv(&mut csv, &everything(), NIC, None).expect("written");
+    machine_readable::csv(&mut csv, &Part::of(&everything()), NIC, None).expect("written");
     let expected = [
-        "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash",
-        &format!("dpamatch,{VERSION},NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000"),
-        &format!("no-matching,{VERSION},NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000"),
-        &format!("seq-bins,{VERSION},NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000"),
-        &format!("seq-list,{VERSION},NC,100,8,5000000,5000000,5000000,3,2.2,7.5,0.500"),
-        &format!("memcpy,{VERSION},NC,100,8,120000000,100000000,160000000,3,2.2,7.5,10.000"),
-        &format!("ucx,{VERSION},NC,100,8,200000000,200000000,200000000,3,2.2,7.5,20.000"),
-        &format!("dpamatch-n4,{VERSION},NC,100,8,8000000,8000000,8000000,1,3.0,9.0,0.800"),
-        &format!("dpamatch,{VERSION},NC-CAL,128,8,45000000,40000000,50000000,2,0.0,0.0,2.250"),
-        &format!("seq-bins,{VERSION},NC-CAL,128,8,16000000,1000000,25000000,3,0.0,0.0,1.000"),
+        "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash,placement",
+        &format!("dpamatch,{VERSION},NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000,near"),
+        &format!("no-matching,{VERSION},NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000,near"),
+        &format!("seq-bins,{VERSION},NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000,near"),
+        &format!("seq-list,{VERSION},NC,100,8,5000000,5000000,5000000,3,2.2,7.5,0.500,near"),
+        &format!("memcpy,{VERSION},NC,100,8,120000000,100000000,160000000,3,2.2,7.5,10.000,near"),
+        &format!("ucx,{VERSION},NC,100,8,200000000,200000000,200000000,3,2.2,7.5,20.000,near"),
+        &format!("dpamatch-n4,{VERSION},NC,100,8,8000000,8000000,8000000,1,3.0,9.0,0.800,near"),
+        &format!("dpamatch,{VERSION},NC-CAL,128,8,45000000,40000000,50000000,2,0.0,0.0,2.250,near"),
+        &format!("seq-bins,{VERSION},NC-CAL,128,8,16000000,1000000,25000000,3,0.0,0.0,1.000,near"),
         "",
     ];
     assert_eq!(String::from_utf8(csv).expect("text"), expected.join("\n"));
 }
 
+/// Two rounds near, three far: each has rates and ratios of its own.
+fn moved() -> Report {
+    let mut nic = row(NIC, "NC", 100, &[20.0, 40.0, 1.0]);
+    nic.placements = vec![Some(NEAR), Some(FAR), None];
+    let mut none = row(Peer::NoMatching, "NC", 100, &[40.0, 50.0, 100.0]);
+    none.placements = vec![Some(NEAR), Some(FAR), Some(FAR)];
+    report(vec![nic, none])
+}
+
+#[test]
+fn placements_are_told_apart_in_every_form() {
+    let report = moved();
+    let parts = Part::of(&report);
+    let headings: Vec<String> = parts.iter().map(|part| part.heading(&report)).collect();
+    let expected = [
+        "Placement far, slowed: 3 of 6 measurements",
+        "Placement near: 2 of 6 measurements",
+        "Placement moving: 1 of 6 measurements",
+    ];
+    assert_eq!(headings, expected);
+    let cell = |part: &Part, column| {
+        overview_cell(&tables::overview(&part.report, NIC, false), ["NC", "32", "100"], column)
+    };
+    let told = |part| ["rate", "n", "none", "/none"].map(|column| cell(part, column));
+    assert_eq!(told(&parts[0]), ["40.00", "1", "75.00", "0.80"]);
+    assert_eq!(told(&parts[1]), ["20.00", "1", "40.00", "0.50"]);
+    let mut csv = Vec::new();
+    machine_readable::csv(&mut csv, &parts, NIC, None).expect("written");
+    let csv = String::from_utf8(csv).expect("text");
+    let rates: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let rates: Vec<_> = rates.iter().map(|row| (row[0], row[5], row[8], row[12])).collect();
+    let expected = [
+        ("dpamatch", "40000000", "1", "far-slowed"),
+        ("no-matching", "75000000", "2", "far-slowed"),
+        ("dpamatch", "20000000", "1", "near"),
+        ("no-matching", "40000000", "1", "near"),
+        ("dpamatch", "1000000", "1", "moving"),
+    ];
+    assert_eq!(rates, expected);
+    let mut text = Vec::new();
+    machine_readable::json(&mut text, &report, &parts, &header(false)).expect("written");
+    let json: Value = serde_json::from_slice(&text).expect("one JSON object");
+    assert_eq!(json["placement"], "far-slowed");
+    assert_eq!(json["results"][0]["to_no_matching"], 0.8);
+    let near = &json["other_placements"][0];
+    assert_eq!(
+        (&near["measurements"], &near["results"][0]["to_no_matching"]),
+        (&json!(2), &json!(0.5))
+    );
+}
+
+/// Where nobody could look, or the processors moved all the time, all rounds are one part.
+#[test]
+fn without_placements_there_is_one_part() {
+    let mut report = moved();
+    report.rows.iter_mut().for_each(|row| row.placements = vec![None; 3]);
+    let parts = Part::of(&report);
+    assert_eq!(parts.len(), 1);
+    assert_eq!(parts[0].heading(&report), "Placement moving: 6 of 6 measurements");
+    assert_eq!(parts[0].report, report);
+    let whole = Part::whole(&moved());
+    assert_eq!(whole.heading(&moved()), "Placement any: 6 of 6 measurements");
+    assert_eq!(whole.report, moved());
+}
+
+#[test]
+fn processors_must_be_two_that_may_be_used() {
+    let refused = |cpus: &[usize]| stay_on(cpus).expect_err("refused").to_string();
+    assert!(refused(&[100_000, 0]).starts_with("--cpus: 100000 may not be used; allowed: "));
+    let first = processors::allowed()[0];
+    assert_eq!(refused(&[first]), "--cpus: sender and receiver need two processors");
+}
+
 #[test]
 fn json_has_a_ratio_to_each_of_the_others() {
     let mut text = Vec::new();
-    machine_readable::json(&mut text, &everything(), &header(false)).expect("written");
+    machine_readable::json(&mut text, &everything(), &Part::of(&everything()), &header(false))
+        .expect("written");
     let json: Value = serde_json::from_slice(&text).expect("one JSON object");
     assert_eq!(
         [&json["version"], &json["seed"], &json["rounds"], &json["repetitions"], &json["seconds"]],
@@ -200,6 +286,7 @@ fn the_overview_names_every_ratio() {
         ("rate", "30.00"),
         ("min", "20.00"),
         ("max", "40.00"),
+        ("n", "3"),
         ("none", "60.00"),
         ("bins", "10.00"),
         ("/none", "0.50"),
@@ -341,7 +428,7 @@ fn the_figure_over_the_depth_tells_the_receivers_apart() {
 fn the_lines_above_the_tables_say_how_it_was_measured() {
     let text = header(false).text(&everything());
     let expected = format!(
-        "dpamatch {VERSION} on Abacus, 3 processors, wood, load 0.5\n\
+        "dpamatch {VERSION} on Abacus, 3 processors, wood, load 0.5; processors 0 and 2\n\
          dpamatch bench --seed 9\n\
          from one processor to the other and back: 97 ns (80 to 100)\n\
          6 rounds of up to 321 repetitions, the receiving thread runs the NIC, seed 9; \

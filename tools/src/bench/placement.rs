@@ -1,0 +1,166 @@
+//! Where the two processors of a measurement are, which on a virtual machine changes by itself.
+//!
+//! A rate belongs to a placement: every program has its own rate in each. So both ends of a
+//! measurement are looked at, and rates are compared only within one placement.
+
+use std::fmt;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use super::machine::{Processors, hand_over_ns};
+
+/// How far two processors are from each other, by the time of a word there and back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Distance {
+    /// Threads of one core: less than 60 ns.
+    Siblings,
+    /// Cores that share a cache: up to 170 ns.
+    Near,
+    /// More.
+    Far,
+}
+
+/// Longest hand-over of siblings, and of near processors, in nanoseconds.
+const LONGEST_NS: [f64; 2] = [60.0, 170.0];
+
+impl Distance {
+    fn of(hand_over_ns: f64) -> Self {
+        match () {
+            () if hand_over_ns < LONGEST_NS[0] => Self::Siblings,
+            () if hand_over_ns <= LONGEST_NS[1] => Self::Near,
+            () => Self::Far,
+        }
+    }
+}
+
+/// A state of the two processors.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
+pub struct Placement {
+    /// How far they are from each other.
+    pub distance: Distance,
+    /// One of them was slower than it can be: somebody else used its core.
+    pub slowed: bool,
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.distance {
+            Distance::Siblings => "siblings",
+            Distance::Near => "near",
+            Distance::Far => "far",
+        })?;
+        f.write_str(if self.slowed { ", slowed" } else { "" })
+    }
+}
+
+/// What one look at the processors gave.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Look {
+    /// A word from one to the other and back, in nanoseconds.
+    pub(super) hand_over_ns: f64,
+    /// The same work on each, in nanoseconds.
+    pub(super) work_ns: [f64; 2],
+}
+
+/// Work that takes this much longer than the fastest seen is slowed. With somebody else on the same
+/// core it takes half as long again.
+const SLOWED: f64 = 1.25;
+
+impl Look {
+    /// Looks for a millisecond. `None` without two processors, or if no thread could be started.
+    pub(super) fn take(processors: &Processors) -> Option<Self> {
+        processors.pair()?;
+        let hand_over_ns = hand_over_ns(processors, Duration::from_millis(1))?;
+        let work_ns = std::thread::scope(|scope| {
+            let on = |pin: fn(&Processors) -> bool| {
+                std::thread::Builder::new().spawn_scoped(scope, move || {
+                    pin(processors);
+                    work()
+                })
+            };
+            let (receiver, sender) = (on(Processors::pin_receiver), on(Processors::pin_sender));
+            Some([receiver.ok()?.join().ok()?, sender.ok()?.join().ok()?])
+        })?;
+        Some(Self { hand_over_ns, work_ns })
+    }
+
+    fn placement(&self, fastest_ns: f64) -> Placement {
+        let slowed = self.work_ns.iter().any(|&ns| ns > SLOWED * fastest_ns);
+        Placement { distance: Distance::of(self.hand_over_ns), slowed }
+    }
+}
+
+/// Time of a fixed chain of multiplications, in nanoseconds: the best of a few.
+fn work() -> f64 {
+    let once = |_| {
+        let begin = Instant::now();
+        let end =
+            (0..4096_u64).fold(black_box(3_u64), |x, i| x.wrapping_mul(x | 1).wrapping_add(i));
+        black_box(end);
+        begin.elapsed().as_nanos() as f64
+    };
+    (0..4).map(once).fold(f64::INFINITY, f64::min)
+}
+
+/// The placement of each measurement between two looks: `None` where it changed, or where nobody
+/// could look.
+pub(super) fn placements(looks: &[Option<Look>]) -> Vec<Option<Placement>> {
+    let fastest_ns =
+        looks.iter().flatten().flat_map(|look| look.work_ns).fold(f64::INFINITY, f64::min);
+    let of = |look: &Option<Look>| look.map(|look| look.placement(fastest_ns));
+    let same = |pair: &[Option<Look>]| of(&pair[0]).filter(|&before| of(&pair[1]) == Some(before));
+    looks.windows(2).map(same).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(hand_over_ns: f64, work_ns: [f64; 2]) -> Option<Look> {
+        Some(Look { hand_over_ns, work_ns })
+    }
+
+    #[test]
+    fn a_measurement_has_a_placement_if_both_looks_agree() {
+        let near = Some(Placement { distance: Distance::Near, slowed: false });
+        let slowed = Some(Placement { distance: Distance::Near, slowed: true });
+        let siblings = Some(Placement { distance: Distance::Siblings, slowed: false });
+        let looks = [
+            look(97.0, [100.0, 100.0]),
+            look(160.0, [124.0, 100.0]),
+            look(97.0, [126.0, 100.0]),
+            look(98.0, [100.0, 150.0]),
+            look(28.0, [100.0, 100.0]),
+            look(30.0, [100.0, 100.0]),
+            look(400.0, [100.0, 100.0]),
+            None,
+            look(97.0, [100.0, 100.0]),
+        ];
+        let expected = [near, None, slowed, None, siblings, None, None, None];
+        assert_eq!(placements(&looks), expected);
+        assert_eq!(placements(&looks[..1]), []);
+    }
+
+    #[test]
+    fn distances_end_where_they_say() {
+        let distances = [59.9, 60.0, 170.0, 170.1].map(Distance::of);
+        assert_eq!(distances, [Distance::Siblings, Distance::Near, Distance::Near, Distance::Far]);
+        let far = Placement { distance: Distance::Far, slowed: true };
+        assert_eq!(far.to_string(), "far, slowed");
+    }
+
+    #[test]
+    fn a_look_needs_two_processors() {
+        let processors = Processors::allowed();
+        let look = Look::take(&processors);
+        assert_eq!(look.is_some(), processors.pair().is_some());
+        assert!(look.is_none_or(|look| look.hand_over_ns > 0.0 && look.work_ns[0] > 0.0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                processors.pin_receiver();
+                assert_eq!(Look::take(&Processors::allowed()), None);
+            });
+        });
+    }
+}
