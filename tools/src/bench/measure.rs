@@ -38,6 +38,8 @@ pub struct Settings {
     pub seed: u64,
     /// UCX, if it is to be measured.
     pub ucx: Option<Ucx>,
+    /// Look before and after each measurement where the processors are.
+    pub look: bool,
 }
 
 /// What one round of a point gave.
@@ -111,7 +113,7 @@ impl Settings {
 /// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size: 8 };
 /// let budget = Duration::from_millis(5);
 /// let nic = dpamatch::registry::EngineOptions { threads: false, ..Default::default() };
-/// let sample = measure(&point, &Settings { nic, grow_bins: true, repetitions: 10, budget, seed: 1, ucx: None })?;
+/// let sample = measure(&point, &Settings { nic, grow_bins: true, repetitions: 10, budget, seed: 1, ucx: None, look: false })?;
 /// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -269,6 +271,7 @@ mod tests {
             budget: Duration::ZERO,
             seed: 7,
             ucx: None,
+            look: false,
         }
     }
 

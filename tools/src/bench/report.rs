@@ -109,13 +109,14 @@ impl Report {
             })
             .collect();
         let processors = Processors::allowed();
-        let mut looks = vec![Look::take(&processors)];
+        let look = || if settings.look { Look::take(&processors) } else { None };
+        let mut looks = vec![look()];
         for _ in 0..rounds {
             for row in &mut rows {
                 progress(&row.point);
                 let sample = measure(&row.point, settings)
                     .map_err(|source| PointError { point: row.point.to_string(), source })?;
-                looks.push(Look::take(&processors));
+                looks.push(look());
                 row.rates.push(Some(window_rate(row.point.window, sample.time_ns.median)));
                 row.samples.push(sample);
             }
@@ -290,8 +291,15 @@ mod tests {
         ];
         let nic = EngineOptions { threads: false, ..EngineOptions::default() };
         let budget = std::time::Duration::ZERO;
-        let settings =
-            Settings { nic, grow_bins: true, repetitions: 2, budget, seed: 1, ucx: None };
+        let settings = Settings {
+            nic,
+            grow_bins: true,
+            repetitions: 2,
+            budget,
+            seed: 1,
+            ucx: None,
+            look: true,
+        };
         let mut told = Vec::new();
         let report = Report::run(&points, 3, &settings, |point| told.push(point.clone()));
         let report = report.expect("both can be measured");

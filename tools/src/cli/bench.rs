@@ -344,6 +344,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         budget: Duration::from_millis(args.budget),
         seed: args.seed,
         ucx: if args.peers { Some(Ucx::find()?) } else { None },
+        look: !args.any_placement,
     };
     settings.nic.nic.validate().map_err(|error| BadInput(error.to_string()))?;
     let machine = Machine::this();

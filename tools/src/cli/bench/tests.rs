@@ -87,7 +87,15 @@ fn header(threads: bool) -> Header {
     Header {
         machine,
         command: "dpamatch bench --seed 9".to_owned(),
-        settings: Settings { nic, grow_bins: true, repetitions: 321, budget, seed: 9, ucx: None },
+        settings: Settings {
+            nic,
+            grow_bins: true,
+            repetitions: 321,
+            budget,
+            seed: 9,
+            ucx: None,
+            look: true,
+        },
         rounds: 6,
         seconds: 1.25,
     }
