@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 20] = [
+const PAGES: [&str; 22] = [
     "README.md",
     "PERFORMANCE.md",
     "ARCHITECTURE.md",
@@ -28,7 +28,9 @@ const PAGES: [&str; 20] = [
     "docs/change-the-algorithm.md",
     "docs/engines.md",
     "docs/explore.md",
+    "docs/mpi.md",
     "docs/mutants.md",
+    "docs/port.md",
     "docs/offload.md",
     "docs/predict.md",
     "docs/record.md",
