@@ -5,7 +5,7 @@
 //! `length`: receives linked. `tail` and `length` are only touched by the boundary and by the
 //! lock's holder.
 //!
-//! **Invariants.** B1: the chain is in posting order (C1 inside an index). B2: following `next`
+//! **Invariants.** B1: the chain is in posting order (G3a inside an index). B2: following `next`
 //! from any descriptor of the chain, also one unlinked in this block, visits every later receive
 //! that is still posted (S17). B3: while a receive is `CONSUMED` it is in its chain.
 //!
@@ -79,8 +79,9 @@ impl Bin {
         tail != NIL
     }
 
-    /// Takes a receive out of the chain where nobody else uses the bin, and makes it free. `before`:
-    /// what stood before it once, or anything; if that still holds, nothing has to be walked.
+    /// Takes a receive out of the chain where nobody else uses the bin, and makes it free.
+    /// `before`: what stood before it once, or anything; if that still holds, nothing has to be
+    /// walked.
     #[inline(always)]
     pub(crate) fn unlink(&self, receives: &[Descriptor], receive: u32, before: u32) {
         let descriptor = &receives[receive as usize];

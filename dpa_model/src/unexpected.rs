@@ -6,7 +6,7 @@
 //! and kept from then on: most communicators never see such a wildcard, and each chain costs every
 //! message a line when it comes and when it goes.
 //!
-//! Only the boundary touches it, so it has no atomics. **Invariant** U1: in every chain the order
+//! Only the boundary touches it, so it has no atomics. **Invariant** Q1: in every chain the order
 //! is arrival order (S14): the boundary inserts a block's unexpected messages in handler order, and
 //! a chain made later is made in the order of the list.
 //!

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use dpa_model::{
-    CommandQueueFull, Counts, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order, RequestId,
-    Sender, Wait, Worker,
+    CommandQueueFull, Counts, Event, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order,
+    RequestId, Sender, TakenMessage, Wait, Worker,
 };
 use dpamatch_vocabulary::{CommId, Selector};
 
@@ -19,12 +19,12 @@ use super::pin::PinFailure;
 use super::request::{Ended, Requests};
 use super::runner::Runner;
 use crate::engine::{MsgId, RecvId};
-use crate::host::{Done, Software, SoftwareStats, Taken};
+use crate::host::{Software, SoftwareStats};
 
 /// What the NIC answers to a call that waits for an answer; there is at most one such call.
 #[derive(Debug)]
 pub(super) enum Answer {
-    Probed { found: Option<Message>, taken: Option<Taken> },
+    Probed { found: Option<Message>, taken: Option<TakenMessage> },
     Created { offloaded: bool },
     Freed { busy: bool },
     Flushed,
@@ -137,8 +137,8 @@ impl Endpoint {
         self.driver.note();
         let mut worked = self.runner.drive();
         for _ in 0..EVENTS_MAX {
-            let Some(done) = self.software.poll(&mut self.port) else { break };
-            self.note(done);
+            let Some(event) = self.software.poll(&mut self.port) else { break };
+            self.note(event);
             worked = true;
         }
         worked
@@ -186,43 +186,45 @@ impl Endpoint {
         self.answer().map(|_| ())
     }
 
-    fn note(&mut self, done: Done) {
+    fn note(&mut self, event: Event) {
         if self.log.is_some() {
-            self.write_log(&done);
+            self.write_log(&event);
         }
-        match done {
-            Done::Received { request, buffer, message, .. } => {
+        match event {
+            Event::Received { request, buffer, message, .. } => {
                 self.requests.end(request, Ended::Received(buffer, message));
             }
-            Done::Cancelled { request, buffer } => {
+            Event::Cancelled { request, buffer } => {
                 self.requests.end(request, Ended::Cancelled(buffer))
             }
-            Done::Refused { request, buffer } => self.requests.end(request, Ended::Refused(buffer)),
-            Done::Probed { found, taken, .. } => {
+            Event::Refused { request, buffer } => {
+                self.requests.end(request, Ended::Refused(buffer))
+            }
+            Event::Probed { found, taken, .. } => {
                 self.answer = Some(Answer::Probed { found, taken })
             }
-            Done::Created { offloaded, .. } => self.answer = Some(Answer::Created { offloaded }),
-            Done::Freed { busy, .. } => self.answer = Some(Answer::Freed { busy }),
-            Done::TooLate { request: RequestId::NONE } => self.answer = Some(Answer::Flushed),
+            Event::Created { offloaded, .. } => self.answer = Some(Answer::Created { offloaded }),
+            Event::Freed { busy, .. } => self.answer = Some(Answer::Freed { busy }),
+            Event::TooLate { request: RequestId::NONE } => self.answer = Some(Answer::Flushed),
             // A cancel that came too late says nothing that the receive's own result does not say.
-            Done::TooLate { .. } | Done::Posted { .. } | Done::Unexpected { .. } => {}
+            _ => {}
         }
     }
 
-    fn write_log(&mut self, done: &Done) {
+    fn write_log(&mut self, event: &Event) {
         let recv = |request: RequestId| RecvId(request.as_u64());
-        let entry = match *done {
-            Done::Received { request, message, late: false, .. } => LogEntry::Arrive {
+        let entry = match *event {
+            Event::Received { request, message, late: false, .. } => LogEntry::Arrive {
                 msg: MsgId(message.arrival),
                 envelope: message.envelope,
                 matched: Some(recv(request)),
             },
-            Done::Unexpected { message } => LogEntry::Arrive {
+            Event::Unexpected { message } => LogEntry::Arrive {
                 msg: MsgId(message.arrival),
                 envelope: message.envelope,
                 matched: None,
             },
-            Done::Received { request, message, late: true, .. } => {
+            Event::Received { request, message, late: true, .. } => {
                 // Without a selector it received what a matched probe had taken: no event of
                 // matching.
                 let Some((comm, selector)) = self.requests.describe(request) else { return };
@@ -233,16 +235,18 @@ impl Endpoint {
                     matched: Some(MsgId(message.arrival)),
                 }
             }
-            Done::Posted { request } => {
+            Event::Admitted { request } => {
                 let Some((comm, selector)) = self.requests.describe(request) else { return };
                 LogEntry::Post { recv: recv(request), comm, selector, matched: None }
             }
-            Done::Cancelled { request, .. } => {
+            Event::Cancelled { request, .. } => {
                 LogEntry::Cancel { recv: recv(request), cancelled: true }
             }
-            Done::TooLate { request: RequestId::NONE } => return,
-            Done::TooLate { request } => LogEntry::Cancel { recv: recv(request), cancelled: false },
-            Done::Probed { found, .. } => {
+            Event::TooLate { request: RequestId::NONE } => return,
+            Event::TooLate { request } => {
+                LogEntry::Cancel { recv: recv(request), cancelled: false }
+            }
+            Event::Probed { found, .. } => {
                 let Some((comm, selector, take)) = self.probing else { return };
                 LogEntry::Probe {
                     comm,
@@ -251,7 +255,7 @@ impl Endpoint {
                     found: found.map(|message| MsgId(message.arrival)),
                 }
             }
-            Done::Refused { .. } | Done::Created { .. } | Done::Freed { .. } => return,
+            _ => return,
         };
         if let Some(log) = &mut self.log {
             log.push(entry);

@@ -1,6 +1,6 @@
 //! Probes, and receives of messages that a matched probe took.
 
-use dpa_model::Message;
+use dpa_model::{Message, TakenMessage};
 use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::{Answer, Endpoint};
@@ -8,7 +8,6 @@ use super::communicator::Communicator;
 use super::error::{PostError, RecvError, Stopped};
 use super::request::{Ended, RecvRequest};
 use super::status::{Received, Status};
-use crate::host::{Taken, fill};
 
 /// A message that a matched probe took out of matching (`MPI_Message`), to be received with
 /// [`Endpoint::mrecv`] or [`Endpoint::imrecv`]. Dropped instead, it is lost: its memory is given
@@ -19,7 +18,7 @@ use crate::host::{Taken, fill};
 pub struct MatchedMessage {
     endpoint: u64,
     message: Message,
-    taken: Taken,
+    taken: TakenMessage,
 }
 
 impl MatchedMessage {
@@ -136,15 +135,15 @@ impl Endpoint {
         let MatchedMessage { endpoint, message, taken } = matched;
         self.check_own(endpoint);
         let comm: CommId = message.envelope.comm;
-        let held = match taken {
-            Taken::InSoftware(_, payload) => {
-                if !fill(&mut buffer, payload) {
+        let held = match taken.into_payload() {
+            Ok(payload) => {
+                if payload.read(&mut buffer).is_none() {
                     return Err(PostError::Stopped(buffer));
                 }
                 let index = self.requests.insert_ended(comm, Ended::Received(buffer, message));
                 return Ok(self.handle(index));
             }
-            Taken::OnNic(held) => held,
+            Err(held) => held,
         };
         let mut waiting = Some((held, buffer));
         let asked = self.wait_until(|endpoint| {
@@ -184,7 +183,7 @@ impl Endpoint {
         self.wait(request)
     }
 
-    fn matched(&self, message: Message, taken: Option<Taken>) -> Option<MatchedMessage> {
+    fn matched(&self, message: Message, taken: Option<TakenMessage>) -> Option<MatchedMessage> {
         Some(MatchedMessage { endpoint: self.name, message, taken: taken? })
     }
 
@@ -201,7 +200,7 @@ impl Endpoint {
         comm: &Communicator,
         selector: Selector,
         take: bool,
-    ) -> Result<(Message, Option<Taken>), RecvError> {
+    ) -> Result<(Message, Option<TakenMessage>), RecvError> {
         let mut wait = dpa_model::Wait::new();
         let mut seen = self.port.arrivals().1;
         loop {
@@ -224,7 +223,7 @@ impl Endpoint {
         comm: &Communicator,
         selector: Selector,
         take: bool,
-    ) -> Result<Option<(Message, Option<Taken>)>, RecvError> {
+    ) -> Result<Option<(Message, Option<TakenMessage>)>, RecvError> {
         self.check_own(comm.endpoint);
         if !comm.allows(selector) {
             return Err(RecvError::WildcardExcluded(Vec::new()));

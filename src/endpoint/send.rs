@@ -13,15 +13,15 @@ use super::error::Stopped;
 /// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
 ///
 /// Every clone may send from its own thread; the messages of one clone arrive in the order sent
-/// (C2). Messages up to [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the
+/// (G3b). Messages up to [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the
 /// NIC. Longer ones go by rendezvous: the NIC reads the sender's buffer once a receive matches
 /// (O21).
 ///
 /// `send`, `isend` and `issend` wait while the receiver is not ready, never for a receive. The
-/// endpoint's own thread uses the calls of [`Endpoint`] or those named `try`: the NIC waits for that
-/// thread to take results in, so the thread must not wait for the NIC. If it does, the wait ends
-/// with [`SendError::OwnThread`] once the NIC stands still. Its own thread is the one that last used
-/// the endpoint.
+/// endpoint's own thread uses the calls of [`Endpoint`] or those named `try`: the NIC waits for
+/// that thread to take results in, so the thread must not wait for the NIC. If it does, the wait
+/// ends with [`SendError::OwnThread`] once the NIC stands still. Its own thread is the one that
+/// last used the endpoint.
 #[derive(Clone, Debug)]
 pub struct CommSender {
     sender: Sender,
@@ -220,8 +220,8 @@ impl SendRequest {
     /// not, and after it was handed out.
     ///
     /// # Errors
-    /// [`SendError::Stopped`] if the endpoint went away first, [`SendError::NotReceived`] if it gave
-    /// the message up; inside the result, with the buffer.
+    /// [`SendError::Stopped`] if the endpoint went away first, [`SendError::NotReceived`] if it
+    /// gave the message up; inside the result, with the buffer.
     pub fn test(&mut self) -> Option<SendResult> {
         match &mut self.0 {
             State::Copied(buffer) => buffer.take().map(Ok),

@@ -201,7 +201,7 @@ mod tests {
         assert!("0".parse::<BinCount>().is_err() && "many".parse::<BinCount>().is_err());
     }
 
-    /// C1 across the four classes: whichever order they are posted in, labels decide.
+    /// G3a across the four classes: whichever order they are posted in, labels decide.
     #[test]
     fn smallest_label_wins_across_classes() {
         let selectors = [

@@ -156,7 +156,7 @@ pub trait Index<const P: usize, const U: usize>: Send {
     /// freed.
     fn ends_when_empty(&self) -> bool;
 
-    /// The earliest posted receive that accepts the message (C1). `comm` is `None` if the
+    /// The earliest posted receive that accepts the message (G3a). `comm` is `None` if the
     /// communicator is not in use.
     fn earliest(
         &mut self,

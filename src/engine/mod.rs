@@ -73,7 +73,7 @@ pub trait Engine: Send {
     fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId>;
 
     /// A message arrives: takes the earliest posted receive that accepts it out of the PRQ and
-    /// returns it (C1 of G3), or else puts the message at the end of the UMQ.
+    /// returns it (G3a), or else puts the message at the end of the UMQ.
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId>;
 
     /// As [`post`](Self::post), for a receive of a collective operation (C1). The mark never

@@ -1,11 +1,10 @@
-//! The host's end of an emulated NIC: software matching when the NIC's resources run out.
+//! The host's end of an emulated NIC: software matching when the NIC's resources run out, and runs
+//! of whole sequences through both.
 
-mod made_up;
 mod nic_matcher;
+mod nic_run;
 mod software;
-mod stream_run;
 
-pub use made_up::PAYLOAD_BYTES_MAX;
-pub use nic_matcher::{NicMatcher, NicRunError};
-pub(crate) use software::fill;
-pub use software::{Done, Software, SoftwareStats, Taken};
+pub use nic_matcher::{NicMatcher, PAYLOAD_BYTES_MAX};
+pub use nic_run::{NicRun, NicRunError};
+pub use software::{Software, SoftwareStats};

@@ -1,14 +1,15 @@
 //! Runs an event stream through an emulated NIC in exactly the stream's order, fallback included.
 
-use std::fmt;
+use std::collections::HashMap;
 
-use dpa_model::{BinUse, Counts, Hints, NicConfig, Order, UnexpectedFull};
+use dpa_model::{BinUse, Counts, Hints, NicConfig, Operation, Order, Selector, UnexpectedFull};
+use dpamatch_vocabulary::CommId;
 
+use super::nic_run::{NicRun, NicRunError};
 use super::software::SoftwareStats;
-use super::stream_run::Run;
-use crate::engine::Counter;
+use crate::engine::{Counter, MsgId};
 use crate::registry::Fallback;
-use crate::stream::{Event, Outcome, RunError, StreamMatcher};
+use crate::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 
 /// How an emulated NIC is built for a stream.
 pub struct NicMatcher {
@@ -29,36 +30,11 @@ impl std::fmt::Debug for NicMatcher {
     }
 }
 
-/// A failure of the emulated NIC that the run noticed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NicRunError {
-    /// A receive or probe uses a wildcard that the hints exclude.
-    HintViolated,
-    /// The NIC's queues hold something else at the end than its answers said.
-    LeftDiffers(&'static str),
-    /// A receive got other bytes than were sent.
-    Payload(u64),
-    /// The NIC stopped by itself.
-    Stopped,
-}
+/// Longest payload that is made up for a message; matching never depends on it.
+pub const PAYLOAD_BYTES_MAX: u64 = 64 * 1024;
 
-impl fmt::Display for NicRunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HintViolated => f.write_str(
-                "a receive or probe uses a wildcard that the communicator's hints exclude",
-            ),
-            Self::LeftDiffers(what) => {
-                write!(f, "the NIC's queues at the end do not hold what its answers left: {what}")
-            }
-            Self::Payload(message) => write!(f, "message {message} was delivered with wrong bytes"),
-            Self::Stopped => f.write_str("the emulated NIC stopped unexpectedly"),
-        }
-    }
-}
-
-impl std::error::Error for NicRunError {}
+/// Bytes of every receive's buffer unless the stream says otherwise.
+const BUFFER_BYTES: u32 = 64;
 
 impl NicMatcher {
     /// A NIC of this configuration with `hints` on every communicator, run by `config.workers`
@@ -94,6 +70,36 @@ impl NicMatcher {
         self.inline_hashes = on;
     }
 
+    /// The events, then what is left.
+    fn feed(
+        &self,
+        run: &mut NicRun,
+        events: &mut dyn Iterator<Item = Event>,
+        mut sink: &mut dyn FnMut(Outcome),
+    ) -> Result<(), NicRunError> {
+        let mut comms = HashMap::new();
+        for event in events {
+            let mut operation = event.operation(BUFFER_BYTES, 0);
+            if let Operation::Post { bytes, .. } | Operation::Arrive { bytes, .. } = &mut operation
+            {
+                *bytes = (*bytes).min(PAYLOAD_BYTES_MAX as u32);
+            }
+            // The NIC numbers communicators from 0; one is created when it is first used.
+            if let Some(comm) = operation.comm_mut() {
+                let next = CommId(comms.len() as u32);
+                let known = *comms.entry(*comm).or_insert(next);
+                if known == next {
+                    let (bins, hints) = (self.config.bins as u32, self.hints);
+                    run.issue(&Operation::Create { comm: known, bins, hints }, &mut sink)?;
+                }
+                *comm = known;
+            }
+            run.issue(&operation, &mut sink)?;
+        }
+        run.settle(&mut sink)?;
+        drain(run, sink)
+    }
+
     /// The NIC's and the fallback's counters after a run.
     pub fn counts(&self) -> Option<(Counts, SoftwareStats)> {
         self.counts
@@ -106,13 +112,14 @@ impl StreamMatcher for NicMatcher {
         events: &mut dyn Iterator<Item = Event>,
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
-        let mut run = Run::start(self).map_err(boxed)?;
-        let result = run.all(events, sink);
-        self.counts = Some((run.monitor.counts(), run.software.stats()));
+        let mut run = NicRun::start(&self.config, self.threads, self.inline_hashes, self.fallback)
+            .map_err(boxed)?;
+        let result = self.feed(&mut run, events, sink);
+        self.counts = Some((run.monitor().counts(), run.software.stats()));
         let searched = run.software.engine().stats();
         self.software_steps =
             [searched.prq, searched.umq].iter().map(|queue| queue.attempts + queue.hops).sum();
-        self.bins = run.monitor.bin_use();
+        self.bins = run.monitor().bin_use();
         run.stop();
         result.map_err(boxed)
     }
@@ -135,6 +142,36 @@ impl StreamMatcher for NicMatcher {
         let rows = nic.handlers.rows().chain(nic.boundary.rows()).chain(sends);
         rows.map(|(name, value)| Counter::new(name, value)).collect()
     }
+}
+
+/// Asks the NIC itself what its queues hold, in order, and compares with what its answers left.
+fn drain(run: &mut NicRun, sink: &mut dyn FnMut(Outcome)) -> Result<(), NicRunError> {
+    let posted = run.feeder().posted();
+    posted.iter().for_each(|&recv| sink(Outcome::Posted { recv }));
+    let mut cancelled = Vec::with_capacity(posted.len());
+    let mut note = |outcome| cancelled.push(outcome);
+    for &recv in &posted {
+        run.issue(&Operation::Cancel { recv }, &mut note)?;
+    }
+    run.settle(&mut note)?;
+    if !cancelled.into_iter().eq(posted.iter().map(|&recv| Outcome::Cancelled { recv })) {
+        return Err(NicRunError::LeftDiffers("a receive could not be cancelled"));
+    }
+    let left: Vec<_> = run.feeder().unexpected().collect();
+    left.iter().for_each(|&(msg, _)| sink(Outcome::Unexpected { msg }));
+    let mut taken = Vec::with_capacity(left.len());
+    let mut note = |outcome| taken.push(outcome);
+    for &(MsgId(name), envelope) in &left {
+        let selector = Selector::new(envelope.source, envelope.tag);
+        let (probe, comm) = (ProbeId(name), envelope.comm);
+        run.issue(&Operation::Probe { probe, comm, selector, take: true }, &mut note)?;
+    }
+    run.settle(&mut note)?;
+    let found = |&(msg, _): &(MsgId, _)| Outcome::Mprobed { probe: ProbeId(msg.0), msg: Some(msg) };
+    if !taken.into_iter().eq(left.iter().map(found)) {
+        return Err(NicRunError::LeftDiffers("a message was not found, or in another order"));
+    }
+    Ok(())
 }
 
 fn boxed(error: impl std::error::Error + Send + Sync + 'static) -> RunError {

@@ -6,10 +6,10 @@
 //! and an engine that sees the forwarded events in their order gives the oracle's result.
 //!
 //! **The way back.** Once no message of the communicator waits here, the host offers it back with
-//! the receives that are left, naming how many events it has seen; the NIC accepts if it has sent on
-//! no more and has room. Until it answers, the receives belong to nobody here, so events that need
-//! them wait. After a refusal with receives left the next offer waits for more events, twice as many
-//! each time, up to 1024.
+//! the receives that are left, naming how many events it has seen; the NIC accepts if it has sent
+//! on no more and has room. Until it answers, the receives belong to nobody here, so events that
+//! need them wait. After a refusal with receives left the next offer waits for more events, twice
+//! as many each time, up to 1024.
 //!
 //! **How long it stays.** As long as messages wait here, since their data is on the host; and as
 //! long as this host is slower than the NIC, which then always has sent on more. A communicator
@@ -24,85 +24,6 @@ use dpa_model::{
 use dpamatch_vocabulary::{CommId, Selector};
 
 use crate::engine::{Engine, MsgId, RecvId};
-
-/// A message that a matched probe took out of matching, wherever it was.
-#[derive(Debug)]
-pub enum Taken {
-    /// It is held by the NIC.
-    OnNic(TakenMessage),
-    /// It is held here.
-    InSoftware(Message, Payload),
-}
-
-/// What became of a request or message, whether the NIC or the software decided it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Done {
-    /// A receive is complete. If `message.length` exceeds the buffer it was truncated.
-    Received {
-        /// Which receive.
-        request: RequestId,
-        /// Its buffer.
-        buffer: Vec<u8>,
-        /// What it received.
-        message: Message,
-        /// The message had been unexpected.
-        late: bool,
-    },
-    /// The receive stands in a posted queue (always told by the software, by the NIC only with the
-    /// order log).
-    Posted {
-        /// Which receive.
-        request: RequestId,
-    },
-    /// The message stands in an unexpected queue (as above).
-    Unexpected {
-        /// Which message.
-        message: Message,
-    },
-    /// The receive or probe uses a wildcard that the communicator's hints exclude.
-    Refused {
-        /// Which request.
-        request: RequestId,
-        /// Its buffer; empty for a probe.
-        buffer: Vec<u8>,
-    },
-    /// The receive was cancelled.
-    Cancelled {
-        /// Which receive.
-        request: RequestId,
-        /// Its buffer.
-        buffer: Vec<u8>,
-    },
-    /// The receive had matched already.
-    TooLate {
-        /// Which receive.
-        request: RequestId,
-    },
-    /// Answer to a probe.
-    Probed {
-        /// Which probe.
-        request: RequestId,
-        /// The oldest message that fits.
-        found: Option<Message>,
-        /// A matched probe's hold on it.
-        taken: Option<Taken>,
-    },
-    /// Answer to a communicator's creation.
-    Created {
-        /// Which request.
-        request: RequestId,
-        /// Whether the NIC matches it.
-        offloaded: bool,
-    },
-    /// Answer to a communicator's end.
-    Freed {
-        /// Which request.
-        request: RequestId,
-        /// Something is left in its queues: nothing was done.
-        busy: bool,
-    },
-}
 
 /// What the fallback has done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -211,9 +132,10 @@ impl Software {
         self.engine.free_comm(comm)
     }
 
-    /// The next thing that became known, or `None` if there is nothing now. To be called until
-    /// then, since communicators are handed back when the NIC has nothing more to tell.
-    pub fn poll(&mut self, port: &mut HostPort) -> Option<Done> {
+    /// The next thing that became known, whether the NIC or this decided it, or `None` if there is
+    /// nothing now. No request or message is forwarded any more. To be called until then, since
+    /// communicators are handed back when the NIC has nothing more to tell.
+    pub fn poll(&mut self, port: &mut HostPort) -> Option<Event> {
         while let Some(event) = self.next(port) {
             if let Some(done) = self.digest(port, event) {
                 return Some(done);
@@ -287,30 +209,18 @@ impl Software {
         posted
     }
 
-    fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Done> {
-        Some(match event {
-            Event::Received { request, buffer, message, late } => {
-                Done::Received { request, buffer, message, late }
-            }
-            Event::Admitted { request } => Done::Posted { request },
-            Event::Unexpected { message } => Done::Unexpected { message },
-            Event::PostForwarded { request } => self.post(port, request)?,
-            Event::ArrivalForwarded { message, payload } => self.arrive(port, message, payload)?,
-            Event::Refused { request, buffer } => Done::Refused { request, buffer },
-            Event::Cancelled { request, buffer } => Done::Cancelled { request, buffer },
-            Event::TooLate { request } => Done::TooLate { request },
-            Event::CancelForwarded { request, comm } => self.cancel(port, request, comm),
-            Event::Probed { request, found, taken } => {
-                Done::Probed { request, found, taken: taken.map(Taken::OnNic) }
-            }
-            Event::ProbeForwarded { request, take } => self.probe(port, request, take)?,
-            Event::Created { request, offloaded } => Done::Created { request, offloaded },
-            Event::Freed { request, busy } => Done::Freed { request, busy },
-            _ => return None,
-        })
+    fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
+        match event {
+            Event::PostForwarded { request } => self.post(port, request),
+            Event::ArrivalForwarded { message, payload } => self.arrive(port, message, payload),
+            Event::CancelForwarded { request, comm } => Some(self.cancel(port, request, comm)),
+            Event::ProbeForwarded { request, take } => self.probe(port, request, take),
+            Event::Resumed { .. } | Event::Declined { .. } => None,
+            decided => Some(decided),
+        }
     }
 
-    fn post(&mut self, port: &mut HostPort, request: ForwardedRequest) -> Option<Done> {
+    fn post(&mut self, port: &mut HostPort, request: ForwardedRequest) -> Option<Event> {
         let id = request.id();
         let (comm, selector) = port.describe(id)?;
         self.stats.posts += 1;
@@ -319,13 +229,13 @@ impl Software {
         let Some(MsgId(arrival)) = matched else {
             self.receives.insert(id.as_u64(), request);
             self.note_change(comm);
-            return Some(Done::Posted { request: id });
+            return Some(Event::Admitted { request: id });
         };
         let (message, payload) = self.remove(comm, arrival)?;
         self.deliver(port, request, message, payload, true)
     }
 
-    fn arrive(&mut self, port: &mut HostPort, message: Message, payload: Payload) -> Option<Done> {
+    fn arrive(&mut self, port: &mut HostPort, message: Message, payload: Payload) -> Option<Event> {
         let comm = message.envelope.comm;
         self.stats.arrivals += 1;
         self.count_forwarded(comm);
@@ -336,7 +246,7 @@ impl Software {
         }
         *self.waiting.entry(comm).or_default() += 1;
         self.messages.insert(message.arrival, (message, payload));
-        Some(Done::Unexpected { message })
+        Some(Event::Unexpected { message })
     }
 
     fn deliver(
@@ -346,24 +256,28 @@ impl Software {
         message: Message,
         payload: Payload,
         late: bool,
-    ) -> Option<Done> {
+    ) -> Option<Event> {
         self.stats.matches += 1;
         let id = request.id();
         let mut buffer = port.withdraw(request);
         // Otherwise the NIC has stopped and the sender has its data back: the receive never ends.
-        fill(&mut buffer, payload).then_some(Done::Received { request: id, buffer, message, late })
+        payload.read(&mut buffer)?;
+        Some(Event::Received { request: id, buffer, message, late })
     }
 
-    fn cancel(&mut self, port: &mut HostPort, request: RequestId, comm: CommId) -> Done {
+    fn cancel(&mut self, port: &mut HostPort, request: RequestId, comm: CommId) -> Event {
+        if request == RequestId::NONE {
+            return Event::TooLate { request };
+        }
         *self.forwarded.entry(comm).or_default() += 1;
         self.note_change(comm);
         if !self.engine.cancel(RecvId(request.as_u64())) {
-            return Done::TooLate { request };
+            return Event::TooLate { request };
         }
         let Some(forwarded) = self.receives.remove(&request.as_u64()) else {
-            return Done::TooLate { request };
+            return Event::TooLate { request };
         };
-        Done::Cancelled { request, buffer: port.withdraw(forwarded) }
+        Event::Cancelled { request, buffer: port.withdraw(forwarded) }
     }
 
     fn probe(
@@ -371,13 +285,13 @@ impl Software {
         port: &mut HostPort,
         request: ForwardedRequest,
         take: bool,
-    ) -> Option<Done> {
+    ) -> Option<Event> {
         let id = request.id();
         let (comm, selector): (CommId, Selector) = port.describe(id)?;
         port.withdraw(request);
         if !take {
             let found = self.engine.probe(comm, selector).and_then(|msg| self.messages.get(&msg.0));
-            return Some(Done::Probed {
+            return Some(Event::Probed {
                 request: id,
                 found: found.map(|held| held.0),
                 taken: None,
@@ -385,12 +299,12 @@ impl Software {
         }
         let found = self.engine.mprobe(comm, selector).and_then(|msg| self.remove(comm, msg.0));
         Some(match found {
-            Some((message, payload)) => Done::Probed {
+            Some((message, payload)) => Event::Probed {
                 request: id,
                 found: Some(message),
-                taken: Some(Taken::InSoftware(message, payload)),
+                taken: Some(TakenMessage::by_software(payload)),
             },
-            None => Done::Probed { request: id, found: None, taken: None },
+            None => Event::Probed { request: id, found: None, taken: None },
         })
     }
 
@@ -455,17 +369,4 @@ fn needs_lists(port: &HostPort, event: &Event, comm: CommId) -> bool {
         _ => None,
     };
     of == Some(comm)
-}
-
-/// Copies as much of a message's data as fits. `false`: the NIC has stopped, and the sender has
-/// taken its data back.
-pub(crate) fn fill(buffer: &mut [u8], payload: Payload) -> bool {
-    match payload {
-        Payload::Eager(bytes) => {
-            let length = bytes.len().min(buffer.len());
-            buffer[..length].copy_from_slice(&bytes[..length]);
-            true
-        }
-        Payload::Rendezvous(data) => data.read(buffer).is_some(),
-    }
 }

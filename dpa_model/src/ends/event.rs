@@ -54,13 +54,24 @@ impl ForwardedRequest {
     }
 }
 
-/// An unexpected message that a matched probe took out of matching; receive it with
-/// [`receive`](crate::HostPort::receive).
+/// An unexpected message that a matched probe took out of matching. The NIC holds it, and
+/// [`receive`](crate::HostPort::receive) fetches it; or software matching does, and
+/// [`into_payload`](Self::into_payload) gives its data.
 ///
-/// Dropped instead, it is lost: the NIC gives its memory back when the host next polls, and a sender
-/// that waits for it is told.
+/// Dropped instead, it is lost: the NIC gives its memory back when the host next polls, and a
+/// sender that waits for it is told.
+#[derive(Debug)]
 #[must_use = "the message is lost unless it is received"]
-pub struct TakenMessage {
+pub struct TakenMessage(Held);
+
+#[derive(Debug)]
+enum Held {
+    ByNic(Stored),
+    BySoftware(Payload),
+}
+
+/// An entry of the unexpected store that is in no chain.
+struct Stored {
     shared: Arc<Shared>,
     /// `NIL`: received.
     entry: u32,
@@ -68,20 +79,39 @@ pub struct TakenMessage {
 
 impl TakenMessage {
     pub(crate) fn new(shared: &Arc<Shared>, entry: u32) -> Self {
-        Self { shared: shared.clone(), entry }
+        Self(Held::ByNic(Stored { shared: shared.clone(), entry }))
+    }
+
+    /// A message that software matching holds.
+    pub fn by_software(payload: Payload) -> Self {
+        Self(Held::BySoftware(payload))
+    }
+
+    /// The data of a message that software matching holds.
+    ///
+    /// # Errors
+    /// The message, if the NIC holds it.
+    pub fn into_payload(self) -> Result<Payload, Self> {
+        match self.0 {
+            Held::BySoftware(payload) => Ok(payload),
+            held @ Held::ByNic(_) => Err(Self(held)),
+        }
     }
 
     pub(crate) fn is_on(&self, nic: &Arc<Shared>) -> bool {
-        Arc::ptr_eq(&self.shared, nic)
+        matches!(&self.0, Held::ByNic(stored) if Arc::ptr_eq(&stored.shared, nic))
     }
 
-    /// The entry, for a command that receives it.
-    pub(crate) fn receive(mut self) -> u32 {
-        core::mem::replace(&mut self.entry, NIL)
+    /// The entry, for a command that receives it; `None`: the NIC does not hold it.
+    pub(crate) fn receive(self) -> Option<u32> {
+        match self.0 {
+            Held::ByNic(mut stored) => Some(core::mem::replace(&mut stored.entry, NIL)),
+            Held::BySoftware(_) => None,
+        }
     }
 }
 
-impl Drop for TakenMessage {
+impl Drop for Stored {
     fn drop(&mut self) {
         if self.entry != NIL {
             self.shared.dropped.put(self.entry);
@@ -89,9 +119,9 @@ impl Drop for TakenMessage {
     }
 }
 
-impl fmt::Debug for TakenMessage {
+impl fmt::Debug for Stored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TakenMessage").field("entry", &self.entry).finish_non_exhaustive()
+        f.debug_struct("Stored").field("entry", &self.entry).finish_non_exhaustive()
     }
 }
 
@@ -116,8 +146,23 @@ pub enum Payload {
     Rendezvous(RemoteData),
 }
 
-/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it tells the sender
-/// that its message was not received.
+impl Payload {
+    /// Copies as much as fits into `target` and returns the number of bytes copied. `None`: the NIC
+    /// has stopped, and the sender has taken its buffer back.
+    pub fn read(self, target: &mut [u8]) -> Option<usize> {
+        match self {
+            Self::Eager(bytes) => {
+                let length = bytes.len().min(target.len());
+                target[..length].copy_from_slice(&bytes[..length]);
+                Some(length)
+            }
+            Self::Rendezvous(data) => data.read(target),
+        }
+    }
+}
+
+/// The sender's registered buffer of a rendezvous message (O21). Dropped unread, it tells the
+/// sender that its message was not received.
 pub struct RemoteData {
     shared: Arc<Shared>,
     key: RegionKey,
@@ -155,8 +200,8 @@ impl fmt::Debug for RemoteData {
     }
 }
 
-/// What [`poll`](crate::HostPort::poll) reports. All events of a port come in the order of
-/// matching.
+/// What [`poll`](crate::HostPort::poll) reports, and software matching for what it was sent. All
+/// events of a port come in the order of matching.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -171,12 +216,13 @@ pub enum Event {
         /// The message had been unexpected.
         late: bool,
     },
-    /// Order log: the receive entered the posted queue.
+    /// The receive entered a posted queue: told by the NIC with the order log, by software always.
     Admitted {
         /// Which receive.
         request: RequestId,
     },
-    /// Order log: the message entered the unexpected queue.
+    /// The message entered an unexpected queue: told by the NIC with the order log, by software
+    /// always.
     Unexpected {
         /// Which message.
         message: Message,

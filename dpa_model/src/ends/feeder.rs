@@ -3,10 +3,11 @@
 //! Host and wire are two queues. Stamps tell a NIC with `Order::Stamped` how their entries follow
 //! each other. Who runs leader and workers, and when, is the caller's affair.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::made_up::MadeUp;
 use super::recent::Recent;
 use super::{Event, HostPort, RequestId, SendError, Sender, TakenMessage};
 use crate::message::Message;
@@ -109,6 +110,9 @@ pub struct Feeder {
     pub sender: Sender,
     /// By the request's slot.
     asked: Vec<Option<(RequestId, Asked)>>,
+    /// Requests that have ended and whose slot another has, but whose event software matching
+    /// keeps back.
+    ended: BTreeMap<RequestId, Asked>,
     /// Receives without a result, by name.
     receives: Recent<RequestId>,
     /// Messages without a receive, by arrival number.
@@ -121,14 +125,11 @@ pub struct Feeder {
     held: Vec<(TakenMessage, MsgId, u32)>,
     posts: u64,
     arrivals: u64,
+    /// What messages carry if nothing is checked.
     payload: Vec<u8>,
+    made_up: MadeUp,
     spare: Vec<Vec<u8>>,
     checks: bool,
-}
-
-/// A byte of the payload that says which message it belongs to.
-fn payload_byte(msg: MsgId, index: usize) -> u8 {
-    (msg.0.wrapping_mul(31).wrapping_add(index as u64 * 7) >> 2) as u8
 }
 
 impl Feeder {
@@ -138,6 +139,7 @@ impl Feeder {
             host,
             sender,
             asked: Vec::new(),
+            ended: BTreeMap::new(),
             receives: Recent::new(),
             messages: Recent::new(),
             cancels: VecDeque::new(),
@@ -146,6 +148,7 @@ impl Feeder {
             posts: 0,
             arrivals: 0,
             payload: Vec::new(),
+            made_up: MadeUp::new(),
             spare: Vec::new(),
             checks: true,
         }
@@ -217,8 +220,18 @@ impl Feeder {
 
     /// Whether every cancel, probe and flush is answered and all data of taken messages is here.
     pub fn is_settled(&mut self) -> bool {
+        self.waits_for().is_none()
+    }
+
+    /// What is missing until [`is_settled`](Self::is_settled).
+    pub fn waits_for(&mut self) -> Option<&'static str> {
         self.fetch();
-        self.cancels.is_empty() && self.open == 0 && self.held.is_empty()
+        let missing = [
+            (!self.held.is_empty(), "room to ask for the data of a message that a probe took"),
+            (!self.cancels.is_empty(), "the answer to a cancel or a flush"),
+            (self.open > 0, "the answer to a probe, or the data of a message that one took"),
+        ];
+        missing.into_iter().find(|(missing, _)| *missing).map(|(_, what)| what)
     }
 
     /// Takes in all that the NIC tells now.
@@ -280,8 +293,7 @@ impl Feeder {
                 self.open -= 1;
                 let msg = found.map(|message| self.found(message, take)).transpose()?;
                 if let (Some(taken), Some(message), Some(msg)) = (taken, found, msg) {
-                    self.held.push((taken, msg, message.length));
-                    self.fetch();
+                    self.receive(taken, msg, message)?;
                 }
                 Some(match take {
                     true => Outcome::Mprobed { probe, msg },
@@ -312,6 +324,7 @@ impl Feeder {
             Asked::Receive { recv, order } => Some((order, recv)),
             _ => None,
         };
+        // What has ended was matched or cancelled.
         let mut posted: Vec<_> = self.asked.iter().flatten().filter_map(receive).collect();
         posted.sort_unstable();
         posted.into_iter().map(|(_, recv)| recv).collect()
@@ -327,6 +340,27 @@ impl Feeder {
         self.arrivals
     }
 
+    /// Gets the data of a message that a probe took.
+    fn receive(
+        &mut self,
+        taken: TakenMessage,
+        msg: MsgId,
+        message: Message,
+    ) -> Result<(), FeedError> {
+        match taken.into_payload() {
+            Ok(payload) => {
+                let mut buffer = self.buffer(message.length);
+                payload.read(&mut buffer).ok_or(FeedError::Send(SendError::Stopped))?;
+                self.take_back(msg, buffer, message)?;
+            }
+            Err(taken) => {
+                self.held.push((taken, msg, message.length));
+                self.fetch();
+            }
+        }
+        Ok(())
+    }
+
     fn buffer(&mut self, bytes: u32) -> Vec<u8> {
         let mut buffer = self.spare.pop().unwrap_or_default();
         if self.checks {
@@ -337,23 +371,19 @@ impl Feeder {
     }
 
     fn send(&mut self, msg: MsgId, envelope: Envelope, bytes: usize) -> Result<(), SendError> {
-        if self.checks {
-            self.payload.clear();
-            self.payload.extend((0..bytes).map(|index| payload_byte(msg, index)));
+        let payload = if self.checks {
+            self.made_up.payload(msg, bytes)
         } else {
             self.payload.resize(bytes, 0);
-        }
+            &self.payload
+        };
         let stamp = self.host.commands_counted();
         if bytes <= self.sender.eager_limit() {
-            self.sender.try_send(envelope, &self.payload, stamp)?;
+            self.sender.try_send(envelope, payload, stamp)?;
         } else {
-            let payload = core::mem::take(&mut self.payload);
             // Without its request the message is still delivered.
-            let sent = self.sender.try_send_rendezvous(envelope, payload, stamp).map(drop);
-            sent.map_err(|(error, payload)| {
-                self.payload = payload;
-                error
-            })?;
+            let sent = self.sender.try_send_rendezvous(envelope, payload.to_vec(), stamp);
+            sent.map(drop).map_err(|(error, _)| error)?;
         }
         self.messages.insert(self.arrivals, (msg, envelope));
         self.arrivals += 1;
@@ -373,12 +403,17 @@ impl Feeder {
         if slot >= self.asked.len() {
             self.asked.resize(slot + 1, None);
         }
-        self.asked[slot] = Some((request, asked));
+        if let Some((before, asked)) = self.asked[slot].replace((request, asked)) {
+            self.ended.insert(before, asked);
+        }
     }
 
     fn ended(&mut self, request: RequestId) -> Option<Asked> {
         let place = self.asked.get_mut(request.slot())?;
-        place.take_if(|(known, _)| *known == request).map(|(_, asked)| asked)
+        match place.take_if(|(known, _)| *known == request) {
+            Some((_, asked)) => Some(asked),
+            None => self.ended.remove(&request),
+        }
     }
 
     /// A receive has its result. A later one may have its name.
@@ -420,8 +455,8 @@ impl Feeder {
         message: Message,
     ) -> Result<(), FeedError> {
         if self.checks {
-            let delivered = buffer.iter().take(message.length as usize).enumerate();
-            if !delivered.clone().all(|(index, &byte)| byte == payload_byte(msg, index)) {
+            let delivered = &buffer[..buffer.len().min(message.length as usize)];
+            if delivered != self.made_up.sent(msg, delivered.len()) {
                 return Err(FeedError::WrongBytes(msg));
             }
         }
@@ -519,6 +554,26 @@ mod tests {
         );
         assert!(full > 0, "a queue was full");
         assert_eq!((feeder.posted(), feeder.unexpected().count()), (alloc::vec![recv(6)], 0));
+    }
+
+    /// Software matching may keep an event back while the port uses its request's slot again.
+    #[test]
+    fn an_event_that_is_told_late_finds_its_operation() {
+        let (mut leader, mut feeder) = small();
+        let issue = |feeder: &mut Feeder, operation| {
+            assert_eq!(feeder.try_issue(&operation), Ok(true));
+        };
+        issue(&mut feeder, post(1));
+        issue(&mut feeder, arrive(5, 8));
+        leader.round(1);
+        let late = feeder.host.poll().expect("a result");
+        issue(&mut feeder, post(2));
+        let matched = |recv, msg| Outcome::Matched { recv: RecvId(recv), msg: MsgId(msg) };
+        assert_eq!(feeder.note(late), Ok(Some(matched(1, 5))));
+        assert_eq!(feeder.posted(), [RecvId(2)]);
+        issue(&mut feeder, arrive(6, 8));
+        leader.round(1);
+        assert_eq!(outcomes(&mut feeder), Ok(alloc::vec![matched(2, 6)]));
     }
 
     #[test]

@@ -172,24 +172,20 @@ impl HostPort {
     /// [`CommandQueueFull`], with message and buffer.
     ///
     /// # Panics
-    /// When the message is held by another NIC.
+    /// When the message is held by another NIC or by software matching.
     pub fn receive(
         &mut self,
         message: TakenMessage,
         buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<RequestId, (CommandQueueFull, TakenMessage, Vec<u8>)> {
-        assert!(message.is_on(&self.shared), "the message is held by another NIC");
+        assert!(message.is_on(&self.shared), "the message is not held by this NIC");
         if !self.has_room() {
             return Err((CommandQueueFull, message, buffer));
         }
+        let Some(entry) = message.receive() else { unreachable!("checked above") };
         let (request, address, capacity) = self.lend(CommId(u32::MAX), None, buffer);
-        let command = Command::Receive {
-            request: request.0,
-            entry: message.receive(),
-            buffer: address,
-            capacity,
-        };
+        let command = Command::Receive { request: request.0, entry, buffer: address, capacity };
         self.issue(command, stamp);
         Ok(request)
     }
@@ -227,10 +223,10 @@ impl HostPort {
     }
 
     /// Offers to end a fallback: after `forwarded` posts, arrivals and cancels that were sent on to
-    /// the host, no message of `comm` is left in the software lists, and of its receives only these,
-    /// in posting order (S20). The NIC answers with `Resumed` and then has the receives, or with
-    /// `Declined` if it has sent on more since or has no room; then they come back with the answer.
-    /// There is one offer at a time.
+    /// the host, no message of `comm` is left in the software lists, and of its receives only
+    /// these, in posting order (S20). The NIC answers with `Resumed` and then has the receives, or
+    /// with `Declined` if it has sent on more since or has no room; then they come back with the
+    /// answer. There is one offer at a time.
     ///
     /// # Errors
     /// [`CommandQueueFull`], also while an offer has no answer; `receives` is then as before, else

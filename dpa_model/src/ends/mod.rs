@@ -13,6 +13,7 @@ mod drain;
 mod event;
 mod feeder;
 mod host_port;
+mod made_up;
 #[cfg(feature = "std")]
 mod pool;
 mod recent;

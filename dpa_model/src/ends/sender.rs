@@ -51,7 +51,7 @@ impl fmt::Display for SendError {
 impl core::error::Error for SendError {}
 
 /// A sender; every clone may send from its own thread. Messages of one sender arrive in the order
-/// sent (C2).
+/// sent (G3b).
 #[derive(Debug)]
 pub struct Sender {
     shared: Arc<Shared>,

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use dpa_model::ConfigError;
+use dpa_model::{ConfigError, FeedError};
+use dpamatch::host::NicRunError;
 
 use super::point::Peer;
 use super::scenario::WINDOW_MAX;
@@ -31,7 +32,7 @@ pub enum BenchError {
         "a message has at most {SIZE_MAX} bytes, all messages of a window together at most {WINDOW_BYTES_MAX}"
     )]
     MessageSize,
-    /// A receive got another message than the order demands (C1, C2), or wrong bytes.
+    /// A receive got another message than the order demands (G3a, G3b), or wrong bytes.
     #[error(
         "receive {receive} did not get message {message} of the window: wrong order or wrong bytes"
     )]
@@ -47,6 +48,9 @@ pub enum BenchError {
     /// The scenario uses a wildcard that the hints exclude.
     #[error("the scenario uses a wildcard that the communicator's hints exclude")]
     Hint,
+    /// A recorded sequence could not be run.
+    #[error(transparent)]
+    Run(NicRunError),
     /// A receive or message was sent on to software.
     #[error("a receive or message did not fit on the NIC and went to software matching")]
     LeftTheNic,
@@ -62,4 +66,15 @@ pub enum BenchError {
     /// The receiver ended before the sender.
     #[error("no window was measured")]
     Nothing,
+}
+
+impl From<NicRunError> for BenchError {
+    fn from(error: NicRunError) -> Self {
+        match error {
+            NicRunError::Config(error) => Self::Config(error),
+            NicRunError::Thread(error) => Self::Thread(error),
+            NicRunError::Feed(FeedError::Refused) => Self::Hint,
+            other => Self::Run(other),
+        }
+    }
 }

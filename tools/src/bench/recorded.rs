@@ -9,69 +9,58 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use dpa_model::{
-    CommandQueueFull, Counts, HostPort, Leader, Nic, NicConfig, Order, Pool, RequestId, SendError,
-    Sender, UnexpectedFull,
-};
-use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
+use dpa_model::{Counts, NicConfig, Operation, Order, UnexpectedFull};
+use dpamatch_vocabulary::{CommId, Outcome};
 
 use super::{BenchError, Summary};
 use dpamatch::engine::{Engine, MsgId, RecvId};
-use dpamatch::host::{Done, Software};
+use dpamatch::host::NicRun;
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions};
 use dpamatch::stream::Event;
 
-/// One event, with communicators numbered from 0 as the NIC wants them.
-#[derive(Clone, Copy, Debug)]
-enum Act {
-    Post(CommId, Selector),
-    Arrive(Envelope),
-    /// Of the n-th post.
-    Cancel(u32),
-    Probe(CommId, Selector),
-}
-
-/// A sequence that can be run again and again.
+/// A sequence that can be run again and again, with communicators, receives and messages numbered
+/// from 0.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    acts: Vec<Act>,
+    operations: Vec<Operation>,
     comms: u32,
     messages: u64,
-    size: usize,
 }
 
 impl Recorded {
     /// From an event stream. All messages have `size` bytes, receives room for as many; matched
     /// probes are left out.
     pub fn new(events: impl Iterator<Item = Event>, size: usize) -> Self {
-        let mut comms = HashMap::new();
-        let mut dense = |comm: CommId| {
-            let next = CommId(comms.len() as u32);
-            *comms.entry(comm).or_insert(next)
-        };
-        let mut posts = HashMap::new();
-        let mut acts = Vec::new();
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        let (mut comms, mut posts) = (HashMap::new(), HashMap::new());
+        let mut operations = Vec::new();
         let mut messages = 0;
         for event in events {
-            acts.push(match event {
-                Event::Post { recv, comm, selector, .. } => {
-                    let number = posts.len() as u32;
-                    posts.insert(recv, number);
-                    Act::Post(dense(comm), selector)
+            let mut operation = event.operation(size, size);
+            if let Some(comm) = operation.comm_mut() {
+                let next = CommId(comms.len() as u32);
+                *comm = *comms.entry(*comm).or_insert(next);
+            }
+            match &mut operation {
+                Operation::Post { recv, bytes, .. } => {
+                    let number = RecvId(posts.len() as u64);
+                    posts.insert(*recv, number);
+                    (*recv, *bytes) = (number, size);
                 }
-                Event::Arrive { envelope, .. } => {
+                Operation::Arrive { msg, bytes, .. } => {
+                    (*msg, *bytes) = (MsgId(messages), size);
                     messages += 1;
-                    Act::Arrive(Envelope { comm: dense(envelope.comm), ..envelope })
                 }
-                Event::Cancel { recv } => match posts.get(&recv) {
-                    Some(&number) => Act::Cancel(number),
+                Operation::Cancel { recv } => match posts.get(recv) {
+                    Some(&number) => *recv = number,
                     None => continue,
                 },
-                Event::Probe { comm, selector, .. } => Act::Probe(dense(comm), selector),
-                Event::Mprobe { .. } => continue,
-            });
+                Operation::Probe { take: true, .. } => continue,
+                _ => {}
+            }
+            operations.push(operation);
         }
-        Self { acts, comms: comms.len() as u32, messages, size }
+        Self { operations, comms: comms.len() as u32, messages }
     }
 
     /// Messages of the sequence.
@@ -81,7 +70,7 @@ impl Recorded {
 
     /// Events of the sequence.
     pub fn events(&self) -> u64 {
-        self.acts.len() as u64
+        self.operations.len() as u64
     }
 
     /// Measures the emulated NIC and the software engines of these names in turn, so many rounds;
@@ -132,19 +121,18 @@ impl Recorded {
 
     fn run_engine(&self, engine: &mut dyn Engine) -> (Duration, u64) {
         let begin = Instant::now();
-        let (mut posts, mut arrivals, mut matched) = (0, 0, 0);
-        for act in &self.acts {
-            match *act {
-                Act::Post(comm, selector) => {
-                    matched += u64::from(engine.post(RecvId(posts), comm, selector).is_some());
-                    posts += 1;
+        let mut matched = 0;
+        for operation in &self.operations {
+            match *operation {
+                Operation::Post { recv, comm, selector, .. } => {
+                    matched += u64::from(engine.post(recv, comm, selector).is_some());
                 }
-                Act::Arrive(envelope) => {
-                    matched += u64::from(engine.arrive(MsgId(arrivals), envelope).is_some());
-                    arrivals += 1;
+                Operation::Arrive { msg, envelope, .. } => {
+                    matched += u64::from(engine.arrive(msg, envelope).is_some());
                 }
-                Act::Cancel(number) => _ = engine.cancel(RecvId(u64::from(number))),
-                Act::Probe(comm, selector) => _ = engine.probe(comm, selector),
+                Operation::Cancel { recv } => _ = engine.cancel(recv),
+                Operation::Probe { comm, selector, .. } => _ = engine.probe(comm, selector),
+                Operation::Create { .. } | Operation::Free { .. } => {}
             }
         }
         (begin.elapsed(), matched)
@@ -155,44 +143,24 @@ impl Recorded {
         let mut config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
         config.options.order = Order::Stamped;
         config.options.unexpected_full = UnexpectedFull::Demote;
-        let Nic { leader, workers, host, mut sender, .. } = Nic::new(&config)?;
-        sender.set_inline_hashes(options.sender_hashes);
-        let monitor = leader.monitor();
-        let runner = if options.threads {
-            Runner::Threads(Pool::start(leader, workers, |_| ())?)
-        } else {
-            Runner::Caller(Box::new(leader))
-        };
-        let mut feeder = Feeder {
-            runner,
-            port: host,
-            sender,
-            software: Software::new(options.fallback.build()),
-            payload: vec![7; self.size],
-            spare: Vec::new(),
-            requests: Vec::with_capacity(self.acts.len()),
-            arrivals: 0,
-            matched: 0,
-            open: 0,
-        };
-        for comm in 0..self.comms {
-            while feeder.port.create(CommId(comm), config.bins as u32, options.hints, 0).is_err() {
-                feeder.step()?;
-            }
+        let (threads, hashes) = (options.threads, options.sender_hashes);
+        let mut run = NicRun::start(&config, threads, hashes, options.fallback)?.without_checks();
+        let mut matched = 0;
+        let mut count = |outcome| matched += u64::from(matches!(outcome, Outcome::Matched { .. }));
+        let (bins, hints) = (config.bins as u32, options.hints);
+        for comm in (0..self.comms).map(CommId) {
+            run.issue(&Operation::Create { comm, bins, hints }, &mut count)?;
         }
-        feeder.settle()?;
+        run.settle(&mut count)?;
         let begin = Instant::now();
-        for act in &self.acts {
-            feeder.feed(act)?;
+        for operation in &self.operations {
+            run.issue(operation, &mut count)?;
         }
-        feeder.settle()?;
+        run.settle(&mut count)?;
         let took = begin.elapsed();
-        let matched = feeder.matched;
-        feeder.port.ask_to_stop();
-        if let Runner::Threads(pool) = feeder.runner {
-            pool.stop();
-        }
-        Ok((took, matched, monitor.counts()))
+        let counts = run.monitor().counts();
+        run.stop();
+        Ok((took, matched, counts))
     }
 }
 
@@ -224,106 +192,6 @@ pub struct RecordedRow {
     pub counts: Option<Counts>,
 }
 
-enum Runner {
-    Caller(Box<Leader>),
-    Threads(Pool),
-}
-
-struct Feeder {
-    runner: Runner,
-    port: HostPort,
-    sender: Sender,
-    software: Software,
-    payload: Vec<u8>,
-    spare: Vec<Vec<u8>>,
-    /// By post.
-    requests: Vec<RequestId>,
-    arrivals: u64,
-    matched: u64,
-    /// Probes without an answer.
-    open: u64,
-}
-
-impl Feeder {
-    fn feed(&mut self, act: &Act) -> Result<(), BenchError> {
-        match *act {
-            Act::Post(comm, selector) => {
-                let mut buffer = self.spare.pop().unwrap_or_else(|| vec![0; self.payload.len()]);
-                let request = loop {
-                    match self.port.post(comm, selector, buffer, self.arrivals) {
-                        Ok(request) => break request,
-                        Err((CommandQueueFull, back)) => buffer = back,
-                    }
-                    self.step()?;
-                };
-                self.requests.push(request);
-            }
-            Act::Arrive(envelope) => {
-                let stamp = self.port.commands_counted();
-                loop {
-                    match self.sender.try_send(envelope, &self.payload, stamp) {
-                        Ok(()) => break,
-                        Err(SendError::ReceiverNotReady) => self.step()?,
-                        Err(_) => return Err(BenchError::MessageSize),
-                    }
-                }
-                self.arrivals += 1;
-            }
-            Act::Cancel(number) => {
-                while self.port.cancel(self.requests[number as usize], self.arrivals).is_err() {
-                    self.step()?;
-                }
-            }
-            Act::Probe(comm, selector) => self.probe(comm, selector)?,
-        }
-        self.take()
-    }
-
-    fn probe(&mut self, comm: CommId, selector: Selector) -> Result<(), BenchError> {
-        while self.port.probe(comm, selector, false, self.arrivals).is_err() {
-            self.step()?;
-        }
-        self.open += 1;
-        Ok(())
-    }
-
-    /// Until everything fed so far is done: a probe is answered in its place.
-    fn settle(&mut self) -> Result<(), BenchError> {
-        self.probe(CommId(0), Selector::new(Rank::default(), Tag::default()))?;
-        while self.open > 0 {
-            self.step()?;
-        }
-        Ok(())
-    }
-
-    /// Lets the NIC go on, if that is this thread's job, and takes what it reports.
-    fn step(&mut self) -> Result<(), BenchError> {
-        match &mut self.runner {
-            // Idle only while the host is to blame, which reads its ring right below.
-            Runner::Caller(leader) => _ = leader.round(1),
-            Runner::Threads(_) => std::thread::yield_now(),
-        }
-        self.take()?;
-        if self.port.is_stopped() { Err(BenchError::Panic) } else { Ok(()) }
-    }
-
-    fn take(&mut self) -> Result<(), BenchError> {
-        while let Some(done) = self.software.poll(&mut self.port) {
-            match done {
-                Done::Received { buffer, .. } => {
-                    self.matched += 1;
-                    self.spare.push(buffer);
-                }
-                Done::Cancelled { buffer, .. } => self.spare.push(buffer),
-                Done::Probed { .. } => self.open -= 1,
-                Done::Refused { .. } => return Err(BenchError::Hint),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,11 +219,16 @@ mod tests {
         let recorded = Recorded::new(events.map(|event| event.expect("a good line")), 8);
         assert_eq!((recorded.events(), recorded.messages()), (5, 1));
         let (first, second) = (CommId(0), CommId(1));
-        let acts = recorded.acts.as_slice();
+        let operations = recorded.operations.as_slice();
         assert!(
-            matches!(acts, [Act::Post(a, _), Act::Post(b, _), Act::Cancel(1), Act::Probe(c, _), Act::Arrive(message)]
-                if [*a, *b, *c, message.comm] == [first, second, second, first]),
-            "{acts:?}"
+            matches!(operations, [
+                Operation::Post { recv: RecvId(0), comm: a, bytes: 8, .. },
+                Operation::Post { recv: RecvId(1), comm: b, .. },
+                Operation::Cancel { recv: RecvId(1) },
+                Operation::Probe { comm: c, take: false, .. },
+                Operation::Arrive { msg: MsgId(0), envelope, bytes: 8 },
+            ] if [*a, *b, *c, envelope.comm] == [first, second, second, first]),
+            "{operations:?}"
         );
     }
 

@@ -1,9 +1,9 @@
 //! The real progress engine: three channels, one matcher, one polling policy.
 //!
 //! `progress` polls what the policy says. The kernel module is polled outside that loop, and only
-//! when a message may be expected from it (L3): when a receive is posted that a process of the node
-//! could send to, or when a message of such a process waits for one before it. Until then what lies
-//! in the module stays there.
+//! when a message may be expected from it (CH3): when a receive is posted that a process of the
+//! node could send to, or when a message of such a process waits for one before it. Until then what
+//! lies in the module stays there.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -198,7 +198,7 @@ impl<'a> ProgressEngine<'a> {
         true
     }
 
-    /// Whether a message may be expected from the kernel module (L3).
+    /// Whether a message may be expected from the kernel module (CH3).
     pub fn expects_kernel(&self) -> bool {
         self.matcher.from_node > 0 || self.reorder.held() > 0
     }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     /// Four threads send by three channels, with every policy: each message is received once,
-    /// whole, and those of a sender in the order sent (C2), although a third of them took another
+    /// whole, and those of a sender in the order sent (G3b), although a third of them took another
     /// channel.
     #[test]
     fn one_matcher_gets_everything_in_order_per_sender() {
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn the_kernel_module_is_left_alone_until_a_message_is_expected_from_it() {
-        // L3.
+        // CH3.
         let mut engine = engine(PolicySpec::RoundRobin, Box::new(ListEngine::new()));
         let mut peer = local(&mut engine, 1);
         peer.send(tag(0), vec![7; THRESHOLD]);

@@ -12,7 +12,7 @@ use dpamatch_tools::table::{Cell, Table};
 
 /// Messages of each point of the latency figure.
 const ROUNDS: u32 = 2000;
-/// Message lengths of the published latencies (L4).
+/// Message lengths of the published latencies (CH4).
 const BYTES: [u64; 2] = [4, 2048];
 
 pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
@@ -111,7 +111,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     results.figures.push(("latency-ratio", figure));
 }
 
-/// Update rates of the figure, and its burst lengths (L6, L7).
+/// Update rates of the figure, and its burst lengths (CH6, CH7).
 const HISTORIES: [u32; 14] = [1, 2, 4, 6, 8, 10, 15, 20, 30, 50, 100, 150, 200, 300];
 const HISTORY_BURSTS: [u32; 3] = [10, 100, 200];
 
@@ -288,7 +288,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     let compute_ns = args.compute * 1000;
     let columns = ["bytes", "way", "latency_us", "bandwidth_mb_s", "overlap"];
     let title = format!(
-        "Between two processes of a node (L8-L10); overlap is total time over {} us of computation, 1 at best.",
+        "Between two processes of a node; overlap is total time over {} us of computation, 1 at best.",
         args.compute
     );
     let mut table = Table::new("ways", title, columns);

@@ -1,0 +1,258 @@
+//! One emulated NIC with software matching behind it, and a sequence of operations fed into both.
+
+use std::fmt;
+use std::time::Duration;
+
+use dpa_model::{
+    ConfigError, FeedError, Feeder, Leader, Monitor, Nic, NicConfig, Operation, Outcome, Pool,
+    Round,
+};
+
+use super::software::Software;
+use crate::registry::Fallback;
+
+/// A failure of the emulated NIC that the run noticed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NicRunError {
+    /// No NIC can be built like this.
+    Config(ConfigError),
+    /// A thread cannot be started.
+    Thread(std::io::Error),
+    /// The NIC's answers make no sense, or a hint forbids a wildcard.
+    Feed(FeedError),
+    /// The NIC's queues hold something else at the end than its answers said.
+    LeftDiffers(&'static str),
+    /// The NIC stopped by itself.
+    Stopped,
+    /// Nothing goes on any more, and this is still waited for.
+    Stuck(&'static str),
+}
+
+impl fmt::Display for NicRunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Thread(_) => f.write_str("cannot start a thread"),
+            Self::Feed(error) => error.fmt(f),
+            Self::LeftDiffers(what) => {
+                write!(f, "the NIC's queues at the end do not hold what its answers left: {what}")
+            }
+            Self::Stopped => f.write_str("the emulated NIC stopped unexpectedly"),
+            Self::Stuck(what) => {
+                write!(f, "the emulated NIC does nothing any more, and {what} is missing")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NicRunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Thread(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<FeedError> for NicRunError {
+    fn from(error: FeedError) -> Self {
+        Self::Feed(error)
+    }
+}
+
+/// Who runs the NIC.
+enum Runner {
+    Caller(Box<Leader>),
+    Threads(Pool),
+}
+
+/// A NIC that one thread feeds with operations; what does not fit on it is matched by software. The
+/// order is that of the operations if the NIC has [`Order::Stamped`](dpa_model::Order::Stamped).
+pub struct NicRun {
+    runner: Runner,
+    feeder: Feeder,
+    pub(super) software: Software,
+    monitor: Monitor,
+}
+
+impl fmt::Debug for NicRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NicRun").field("feeder", &self.feeder).finish_non_exhaustive()
+    }
+}
+
+impl NicRun {
+    /// Builds the NIC and starts its threads; without `threads` the calling thread runs it.
+    /// `inline_hashes`: senders put hashes in the header (O26).
+    ///
+    /// # Errors
+    /// [`NicRunError::Config`], [`NicRunError::Thread`].
+    pub fn start(
+        config: &NicConfig,
+        threads: bool,
+        inline_hashes: bool,
+        fallback: Fallback,
+    ) -> Result<Self, NicRunError> {
+        let Nic { leader, workers, host, mut sender, .. } =
+            Nic::new(config).map_err(NicRunError::Config)?;
+        sender.set_inline_hashes(inline_hashes);
+        let monitor = leader.monitor();
+        let runner = if threads {
+            let pool = Pool::start(leader, workers, |_| ()).map_err(NicRunError::Thread)?;
+            Runner::Threads(pool)
+        } else {
+            Runner::Caller(Box::new(leader))
+        };
+        let feeder = Feeder::new(host, sender);
+        Ok(Self { runner, feeder, software: Software::new(fallback.build()), monitor })
+    }
+
+    /// As [`Feeder::without_checks`].
+    pub fn without_checks(self) -> Self {
+        Self { feeder: self.feeder.without_checks(), ..self }
+    }
+
+    /// What was fed, and what is left of it.
+    pub fn feeder(&self) -> &Feeder {
+        &self.feeder
+    }
+
+    /// The NIC's counters.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    /// Feeds one operation, and takes in what has become known.
+    ///
+    /// # Errors
+    /// [`NicRunError::Feed`], [`NicRunError::Stopped`], [`NicRunError::Stuck`].
+    pub fn issue(
+        &mut self,
+        operation: &Operation,
+        sink: &mut impl FnMut(Outcome),
+    ) -> Result<(), NicRunError> {
+        let mut idle = Idle::default();
+        while !self.feeder.try_issue(operation)? {
+            self.step(sink, &mut idle, "room in a queue for the next operation")?;
+        }
+        self.collect(sink)?;
+        Ok(())
+    }
+
+    /// Waits until everything fed so far is answered and its data here; a receive without a message
+    /// stays posted.
+    ///
+    /// # Errors
+    /// As [`issue`](Self::issue).
+    pub fn settle(&mut self, sink: &mut impl FnMut(Outcome)) -> Result<(), NicRunError> {
+        let mut idle = Idle::default();
+        while !self.feeder.try_flush() {
+            self.step(sink, &mut idle, "room in the command queue for a flush")?;
+        }
+        while let Some(what) = self.feeder.waits_for() {
+            self.step(sink, &mut idle, what)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the NIC and its threads.
+    pub fn stop(self) {
+        self.feeder.host.ask_to_stop();
+        if let Runner::Threads(pool) = self.runner {
+            pool.stop();
+        }
+    }
+
+    /// Lets the NIC go on, and takes in what has become known.
+    fn step(
+        &mut self,
+        sink: &mut impl FnMut(Outcome),
+        idle: &mut Idle,
+        missing: &'static str,
+    ) -> Result<(), NicRunError> {
+        // Asked before the last look: what the NIC told before it stopped is then seen.
+        let stopped = self.feeder.host.is_stopped();
+        let (worked, most) = match &mut self.runner {
+            Runner::Caller(leader) => (leader.round(1) == Round::Worked, Idle::MOST_OF_CALLER),
+            Runner::Threads(_) => (false, Idle::MOST),
+        };
+        if self.collect(sink)? || worked {
+            *idle = Idle::default();
+        } else if stopped {
+            return Err(NicRunError::Stopped);
+        } else if !idle.pause(most) {
+            return Err(NicRunError::Stuck(missing));
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, sink: &mut impl FnMut(Outcome)) -> Result<bool, NicRunError> {
+        let mut any = false;
+        while let Some(event) = self.software.poll(&mut self.feeder.host) {
+            any = true;
+            if let Some(outcome) = self.feeder.note(event)? {
+                sink(outcome);
+            }
+        }
+        Ok(any)
+    }
+}
+
+/// Steps in a row that had no effect.
+#[derive(Debug, Default)]
+struct Idle(u32);
+
+impl Idle {
+    /// If the caller runs the NIC nobody else does anything; the first step may have given back what
+    /// the NIC waits for.
+    const MOST_OF_CALLER: u32 = 4;
+    /// Steps before the first sleep.
+    const YIELDS: u32 = 2_000;
+    /// One minute of sleep.
+    const MOST: u32 = Self::YIELDS + 120_000;
+    const SLEEP: Duration = Duration::from_micros(500);
+
+    /// `false`: these were `most`.
+    fn pause(&mut self, most: u32) -> bool {
+        self.0 += 1;
+        match self.0 {
+            idle if idle >= most => return false,
+            idle if idle < Self::MOST_OF_CALLER => {}
+            idle if idle < Self::YIELDS => std::thread::yield_now(),
+            _ => std::thread::sleep(Self::SLEEP),
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dpa_model::{CommId, Hints, Order, RecvId, Selector, SourceSel, TagSel};
+
+    use super::*;
+
+    /// A receive that may only be posted after a message that never comes.
+    #[test]
+    fn a_run_that_cannot_go_on_says_what_is_missing() {
+        let mut config = NicConfig { command_queue: 1, ..NicConfig::default() };
+        config.options.order = Order::Stamped;
+        let run = NicRun::start(&config, false, true, Fallback::Bins);
+        let mut run = run.expect("a NIC");
+        let none = &mut |outcome: Outcome| panic!("{outcome:?}");
+        let comm = CommId(0);
+        run.issue(&Operation::Create { comm, bins: 1, hints: Hints::default() }, none)
+            .expect("room");
+        run.settle(none).expect("an answer");
+        // As if a message had come before the receive.
+        let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
+        run.feeder.host.post(comm, selector, Vec::new(), 1).expect("room");
+        let post = Operation::Post { recv: RecvId(0), comm, selector, bytes: 8 };
+        let error = run.issue(&post, none).expect_err("the queue stays full");
+        assert_eq!(
+            error.to_string(),
+            "the emulated NIC does nothing any more, and room in a queue for the next operation is missing"
+        );
+        assert!(matches!(run.settle(none), Err(NicRunError::Stuck(_))));
+    }
+}
