@@ -7,9 +7,11 @@
 //! ever dropped (S21).
 //!
 //! **A single sender needs no read-modify-write.** `senders` counts them. A new one is only made by
-//! borrowing an existing one, so while a sender that counts one is sending, there is no other. On
-//! x86 a locked instruction would also wait until the entry before has left the store buffer, which
-//! is most of a message's time between two processors.
+//! borrowing an existing one, so while a sender that counts one is sending, there is no other. Then
+//! it counts positions by itself ([`Claims`]), and stores `tail` when somebody else may need it: when
+//! a sender is made from it, when it goes, and now and then for those who look how full the queue
+//! is. On x86 a locked instruction would wait until the entry before has left the store buffer, and
+//! even a plain store to another line between two entries costs as much as half an entry.
 //!
 //! **Nobody starves.** Where there are fewer buffers than entries, short messages could keep the queue
 //! so full that a longer one never finds its buffer. So a sender that finds none notes how far the
@@ -22,7 +24,7 @@
 //!
 //! | writer | reader | publishes |
 //! |---|---|---|
-//! | `leave`: senders, Release | `claim`: Acquire | the leaver's last `tail`, to a sender that is now alone |
+//! | `leave`: senders, Release | `claim`: Acquire | the leaver's `tail`, to a sender that is now alone |
 
 use crossbeam_utils::CachePadded;
 
@@ -36,12 +38,37 @@ pub(crate) struct Arrivals {
     pub(crate) ring: Ring<Entry>,
     pub(crate) bounce: Buffers,
     tail: CachePadded<AtomicU64>,
+    /// How many senders there are, and above [`ERA`] how often one came or went: so one that is
+    /// alone again knows that it was not all the time.
     senders: CachePadded<AtomicU64>,
     /// Until the head reaches this, short messages leave room for longer ones. A hint.
     reserved: CachePadded<AtomicU64>,
     /// Positions from the head on that have a bounce buffer of their own.
-    with_buffer: i64,
+    with_buffer: u64,
 }
+
+/// What one sender knows of the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Claims {
+    /// Positions below have a bounce buffer of their own, by the queue's head as last seen.
+    end: u64,
+    /// The next position, as long as this sender is alone.
+    tail: u64,
+    /// What `senders` was when this sender found itself alone; 0 if it was not.
+    era: u64,
+}
+
+impl Claims {
+    /// Of the first sender.
+    pub(crate) fn new() -> Self {
+        Self { end: 0, tail: 0, era: 0 }
+    }
+}
+
+const ERA: u64 = 1 << 20;
+
+/// How many positions a single sender claims before it stores `tail`.
+const STORE_EVERY: u64 = 32;
 
 /// Why a message cannot be placed now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,23 +84,38 @@ impl Arrivals {
             bounce: Buffers::new(bounce_buffers, eager_limit),
             tail: CachePadded::new(AtomicU64::new(0)),
             senders: CachePadded::new(AtomicU64::new(1)),
-            with_buffer: depth.min(bounce_buffers) as i64,
+            with_buffer: depth.min(bounce_buffers) as u64,
             reserved: CachePadded::new(AtomicU64::new(0)),
         }
     }
 
-    /// One more sender, made from `&` of another.
-    pub(crate) fn join(&self) {
-        self.senders.fetch_add(1, Relaxed);
+    /// One more sender, made from `&` of the one with these claims.
+    pub(crate) fn join(&self, of: &Claims) -> Claims {
+        self.store_tail(of);
+        self.senders.fetch_add(ERA + 1, Relaxed);
+        Claims { era: 0, ..*of }
     }
 
-    /// A sender has gone.
-    pub(crate) fn leave(&self) {
-        self.senders.fetch_sub(1, weak!(LeaveRelaxed, Release));
+    /// The sender with these claims has gone.
+    pub(crate) fn leave(&self, claims: &Claims) {
+        self.store_tail(claims);
+        self.senders.fetch_add(ERA - 1, weak!(LeaveRelaxed, Release));
     }
 
-    /// Positions claimed so far. Relaxed: whoever must know that a sender's last claim is counted
-    /// orders itself after that sender.
+    /// Counts for all what this sender claimed while it was alone. `tail` only grows: another thread
+    /// may have made a sender from the same one meanwhile, which has claimed more.
+    fn store_tail(&self, claims: &Claims) {
+        let mut tail = self.tail.load(Relaxed);
+        while tail < claims.tail && !fault!(TailKept) {
+            match self.tail.compare_exchange_weak(tail, claims.tail, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(newer) => tail = newer,
+            }
+        }
+    }
+
+    /// Positions claimed so far; up to [`STORE_EVERY`] less while a single sender lives. Relaxed:
+    /// whoever must know that a sender's last claim is counted orders itself after its end.
     pub(crate) fn claimed(&self) -> u64 {
         self.tail.load(Relaxed)
     }
@@ -84,59 +126,82 @@ impl Arrivals {
         (position % self.bounce.count() as u64) as usize
     }
 
-    /// Whether a message without a bounce buffer could be placed now. `seen_head` as in `claim`.
-    pub(crate) fn look(&self, seen_head: &mut u64) -> Result<(), NotReady> {
-        let tail = self.tail.load(Relaxed);
-        if tail.wrapping_sub(*seen_head) as i64 >= self.with_buffer {
-            self.look_again(tail, seen_head, false)?;
-        }
-        Ok(())
+    /// Whether a message without a bounce buffer could be placed now.
+    pub(crate) fn look(&self, claims: &mut Claims) -> Result<(), NotReady> {
+        self.count(claims);
+        if claims.tail < claims.end { Ok(()) } else { self.look_again(claims, false) }
     }
 
-    /// Takes the next position for this sender alone. `seen_head` is the sender's copy of the
-    /// queue's head.
+    /// Takes the next position for this sender.
     #[inline(always)]
-    pub(crate) fn claim(&self, seen_head: &mut u64, bounced: bool) -> Result<u64, NotReady> {
-        let alone = self.senders.load(weak!(AloneRelaxed, Acquire)) == 1 || fault!(ClaimTorn);
-        let mut tail = self.tail.load(Relaxed);
+    pub(crate) fn claim(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
+        let position = claims.tail;
+        let alone = self.senders.load(weak!(AloneRelaxed, Acquire)) == claims.era;
+        if !alone || position >= claims.end {
+            return self.claim_anew(claims, bounced);
+        }
+        claims.tail = position + 1;
+        if position.is_multiple_of(STORE_EVERY) {
+            self.tail.store(claims.tail, Relaxed);
+        }
+        Ok(position)
+    }
+
+    /// The same with other senders, for the first time without, or where no bounce buffer is sure.
+    #[inline(never)]
+    fn claim_anew(&self, claims: &mut Claims, bounced: bool) -> Result<u64, NotReady> {
+        self.count(claims);
         loop {
-            // `tail` may be older than the head; then the difference is negative, and the exchange
-            // fails.
-            if tail.wrapping_sub(*seen_head) as i64 >= self.with_buffer && !fault!(FullIgnored) {
-                self.look_again(tail, seen_head, bounced)?;
+            if claims.tail >= claims.end && !fault!(FullIgnored) {
+                self.look_again(claims, bounced)?;
             }
-            if alone {
-                self.tail.store(tail + 1, Relaxed);
-                return Ok(tail);
+            let position = claims.tail;
+            claims.tail += 1;
+            if claims.era != 0 {
+                self.tail.store(claims.tail, Relaxed);
+                return Ok(position);
             }
-            match self.tail.compare_exchange_weak(tail, tail + 1, Relaxed, Relaxed) {
-                Ok(_) => return Ok(tail),
-                Err(newer) => tail = newer,
+            // `tail` may be older than the head; then the exchange fails.
+            match self.tail.compare_exchange_weak(position, claims.tail, Relaxed, Relaxed) {
+                Ok(_) => return Ok(position),
+                Err(newer) => claims.tail = newer,
             }
         }
     }
 
-    /// Whether position `tail` may be claimed although it is not surely among those with a bounce
+    /// Finds out whether this sender is alone, and the next position unless it counts by itself.
+    fn count(&self, claims: &mut Claims) {
+        let senders = self.senders.load(weak!(AloneRelaxed, Acquire));
+        if senders != claims.era {
+            claims.tail = self.tail.load(Relaxed);
+        }
+        let alone = senders % ERA == 1 || fault!(ClaimTorn);
+        claims.era = if alone { senders } else { 0 };
+    }
+
+    /// Whether the next position may be claimed although it is not surely among those with a bounce
     /// buffer of their own. Messages without one leave those alone while another sender waits for
     /// one.
     #[cold]
-    fn look_again(&self, tail: u64, seen_head: &mut u64, bounced: bool) -> Result<(), NotReady> {
-        let depth = self.ring.depth() as i64;
-        let ahead = |head: u64| tail.wrapping_sub(head) as i64;
+    fn look_again(&self, claims: &mut Claims, bounced: bool) -> Result<(), NotReady> {
+        let (tail, depth) = (claims.tail, self.ring.depth());
+        // A tail older than the head is below any limit.
+        let full = |head: u64| tail >= head + depth;
         let reserved = |head: u64| self.reserved.load(Relaxed) > head;
-        if !bounced && ahead(*seen_head) < depth && !reserved(*seen_head) {
+        let seen = claims.end.saturating_sub(self.with_buffer);
+        if !bounced && !full(seen) && !reserved(seen) {
             return Ok(());
         }
-        *seen_head = self.ring.head();
-        let limit = if bounced || reserved(*seen_head) { self.with_buffer } else { depth };
-        if ahead(*seen_head) < limit {
+        let head = self.ring.head();
+        claims.end = head + self.with_buffer;
+        let short = if bounced || reserved(head) { tail >= claims.end } else { full(head) };
+        if !short {
             return Ok(());
         }
         if bounced {
             self.reserved.store(tail, Relaxed);
         }
-        let full = ahead(*seen_head) >= depth;
-        Err(if full { NotReady::Queue } else { NotReady::BounceBuffer })
+        Err(if full(head) { NotReady::Queue } else { NotReady::BounceBuffer })
     }
 }
 
@@ -183,7 +248,8 @@ mod tests {
     #[test]
     fn short_messages_leave_room_for_a_longer_one() {
         let arrivals = Arrivals::new(8, 2, 64);
-        let (mut short, mut longer) = (0, 0);
+        let mut short = Claims::new();
+        let mut longer = arrivals.join(&short);
         let mut claim =
             |bounced| arrivals.claim(if bounced { &mut longer } else { &mut short }, bounced);
         (0..8).for_each(|position| assert_eq!(claim(false), Ok(position)));

@@ -143,6 +143,8 @@ faults! {
     FullIgnored,
     /// Several senders claim a position in two steps.
     ClaimTorn,
+    /// A sender that was alone keeps its count of positions for itself.
+    TailKept,
     /// Commands are given back before they are read.
     CommandReleasedEarly,
     /// A command is given back while it is still being read.

@@ -278,7 +278,7 @@ impl HostPort {
     }
 
     /// Messages that senders have put on their way so far, and how many of them the NIC has dealt
-    /// with. When a communicator has no sender any more, its last message has been dealt with once
+    /// with. The first number is some 32 too low at most while there is a single sender. When a communicator has no sender any more, its last message has been dealt with once
     /// the second number reaches the first as it was then.
     pub fn arrivals(&self) -> (u64, u64) {
         (self.shared.arrivals.claimed(), self.shared.arrivals.ring.head())

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::arrivals::NotReady;
-use crate::message::{Entry, INLINE_BYTES, Protocol, inline_words};
+use crate::arrivals::{Claims, NotReady};
+use crate::message::{INLINE_BYTES, Protocol, inline_words};
 use crate::nic::Shared;
 use crate::region::{Ended, RegionKey};
 use crate::sync::Wait;
@@ -55,39 +55,41 @@ impl core::error::Error for SendError {}
 #[derive(Debug)]
 pub struct Sender {
     shared: Arc<Shared>,
-    /// The completion queue's head, as last seen.
-    head: u64,
+    claims: Claims,
     inline_hashes: bool,
     /// Zero, or what makes this sender's hashes wrong.
     hash_fault: u32,
+    /// Headers have no hashes or wrong ones.
+    odd: bool,
 }
 
 impl Clone for Sender {
     fn clone(&self) -> Self {
-        self.shared.arrivals.join();
         Self {
             shared: self.shared.clone(),
-            head: self.head,
+            claims: self.shared.arrivals.join(&self.claims),
             inline_hashes: self.inline_hashes,
             hash_fault: self.hash_fault,
+            odd: self.odd,
         }
     }
 }
 
 impl Drop for Sender {
     fn drop(&mut self) {
-        self.shared.arrivals.leave();
+        self.shared.arrivals.leave(&self.claims);
     }
 }
 
 impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, head: 0, inline_hashes: true, hash_fault: 0 }
+        Self { shared, claims: Claims::new(), inline_hashes: true, hash_fault: 0, odd: false }
     }
 
     /// Whether this sender puts hashes in the header (O26); without them the NIC computes.
     pub fn set_inline_hashes(&mut self, on: bool) {
         self.inline_hashes = on;
+        self.odd = !on || self.hash_fault != 0;
     }
 
     /// Makes this sender a faulty one: the bits of `fault` are flipped in all hashes that it puts
@@ -95,6 +97,7 @@ impl Sender {
     /// messages rightly; 0 ends the fault.
     pub fn set_hash_fault(&mut self, fault: u32) {
         self.hash_fault = fault;
+        self.odd = !self.inline_hashes || fault != 0;
     }
 
     /// Messages that the NIC has dealt with so far, of all senders: as long as the number grows, a
@@ -120,21 +123,30 @@ impl Sender {
         bytes: &[u8],
         stamp: u64,
     ) -> Result<(), SendError> {
-        let protocol =
-            if bytes.len() <= INLINE_BYTES { Protocol::Inline } else { Protocol::Buffered };
-        if protocol == Protocol::Buffered && bytes.len() > self.shared.eager_limit {
+        if bytes.len() > INLINE_BYTES {
+            return self.try_send_buffered(envelope, bytes, stamp);
+        }
+        let position = self.claim(false)?;
+        let (length, payload) = (bytes.len() as u32, inline_words(bytes));
+        self.fill(position, envelope, length, Protocol::Inline, payload, stamp);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn try_send_buffered(
+        &mut self,
+        envelope: Envelope,
+        bytes: &[u8],
+        stamp: u64,
+    ) -> Result<(), SendError> {
+        if bytes.len() > self.shared.eager_limit {
             return Err(SendError::TooLong { length: bytes.len(), limit: self.eager_limit() });
         }
-        let position = self.claim(protocol == Protocol::Buffered)?;
-        let mut payload = [0; 3];
-        if protocol == Protocol::Inline {
-            payload = inline_words(bytes);
-        } else {
-            let buffer = self.shared.arrivals.bounce_buffer(position);
-            // SAFETY: the claim saw the buffer's last message released (`Arrivals::claim`).
-            unsafe { self.shared.arrivals.bounce.write(buffer, bytes) };
-        }
-        self.fill(position, envelope, bytes.len() as u32, protocol, payload, stamp);
+        let position = self.claim(true)?;
+        let buffer = self.shared.arrivals.bounce_buffer(position);
+        // SAFETY: the claim saw the buffer's last message released (`Arrivals::claim`).
+        unsafe { self.shared.arrivals.bounce.write(buffer, bytes) };
+        self.fill(position, envelope, bytes.len() as u32, Protocol::Buffered, [0; 3], stamp);
         Ok(())
     }
 
@@ -196,7 +208,7 @@ impl Sender {
         if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
-        self.shared.arrivals.look(&mut self.head).map_err(|cause| self.refused(cause))
+        self.shared.arrivals.look(&mut self.claims).map_err(|cause| self.refused(cause))
     }
 
     #[cold]
@@ -215,10 +227,12 @@ impl Sender {
         if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
-        let position = self.shared.arrivals.claim(&mut self.head, bounced);
+        let position = self.shared.arrivals.claim(&mut self.claims, bounced);
         position.map_err(|cause| self.refused(cause))
     }
 
+    /// Writes the entry from its beginning to its end with no other store in between: such stores
+    /// leave the store buffer together, and each run of them costs as much as a message.
     #[inline(always)]
     fn fill(
         &self,
@@ -229,20 +243,31 @@ impl Sender {
         payload: [u64; 3],
         stamp: u64,
     ) {
-        let mut hashes = if self.inline_hashes {
-            Hashes::of(envelope.source, envelope.tag)
-        } else {
-            Hashes::default()
-        };
-        if self.hash_fault != 0 {
-            for hash in [&mut hashes.both, &mut hashes.tag, &mut hashes.source] {
-                *hash ^= self.hash_fault;
-            }
+        let mut hashes = Hashes::of(envelope.source, envelope.tag);
+        let mut has_hashes = true;
+        if self.odd {
+            (hashes, has_hashes) = (self.odd_hashes(hashes), self.inline_hashes);
         }
-        let entry =
-            Entry { envelope, length, hashes, protocol, has_hashes: self.inline_hashes, payload };
         // SAFETY: `claim` gave this position to this sender alone.
-        unsafe { self.shared.arrivals.ring.fill(position, stamp, |slot| *slot = entry) };
+        unsafe {
+            self.shared.arrivals.ring.fill(position, stamp, |slot| {
+                slot.envelope = envelope;
+                slot.length = length;
+                slot.hashes = hashes;
+                (slot.protocol, slot.has_hashes) = (protocol, has_hashes);
+                slot.payload = payload;
+            });
+        }
+    }
+
+    #[cold]
+    fn odd_hashes(&self, right: Hashes) -> Hashes {
+        if !self.inline_hashes {
+            return Hashes::default();
+        }
+        let Hashes { both, tag, source } = right;
+        let [both, tag, source] = [both, tag, source].map(|hash| hash ^ self.hash_fault);
+        Hashes { both, tag, source }
     }
 }
 
