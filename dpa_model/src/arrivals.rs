@@ -211,38 +211,50 @@ mod tests {
 
     #[test]
     fn senders_and_claims_are_counted() {
-        let arrivals = Arrivals::new(8, 3, 64);
-        let senders = || arrivals.senders.load(Relaxed);
+        let arrivals = Arrivals::new(8, 8, 64);
+        let senders = || arrivals.senders.load(Relaxed) % ERA;
         assert_eq!(
             (senders(), arrivals.claimed()),
             (1, 0),
             "a queue is made with its first sender"
         );
-        arrivals.join();
-        arrivals.join();
-        arrivals.leave();
+        let mut first = Claims::new();
+        let mut second = arrivals.join(&first);
+        let third = arrivals.join(&first);
+        arrivals.leave(&third);
         assert_eq!(senders(), 2);
         for claimed in 1..=3 {
-            assert!(arrivals.claim(&mut 0, true).is_ok());
+            assert!(arrivals.claim(&mut second, true).is_ok());
             assert_eq!(arrivals.claimed(), claimed);
         }
-        arrivals.leave();
-        assert!(arrivals.claim(&mut 0, false).is_ok());
-        assert_eq!((senders(), arrivals.claimed()), (1, 4));
-        let buffers = [0, 1, 2, 3, 4].map(|position| arrivals.bounce_buffer(position));
+        arrivals.leave(&second);
+        assert_eq!(senders(), 1);
+        // Alone it counts by itself, and tells when somebody else comes or it goes.
+        assert_eq!([3, 4].map(|_| arrivals.claim(&mut first, false)), [Ok(3), Ok(4)]);
+        assert_eq!(arrivals.claimed(), 4);
+        let mut fourth = arrivals.join(&first);
+        assert_eq!(arrivals.claimed(), 5);
+        assert_eq!(arrivals.claim(&mut fourth, false), Ok(5));
+        assert_eq!(arrivals.claim(&mut first, false), Ok(6));
+        arrivals.leave(&fourth);
+        assert_eq!(arrivals.claim(&mut first, false), Ok(7));
+        arrivals.leave(&first);
+        assert_eq!((senders(), arrivals.claimed()), (0, 8));
+        let few = Arrivals::new(8, 3, 64);
+        let buffers = [0, 1, 2, 3, 4].map(|position| few.bounce_buffer(position));
         assert_eq!(buffers, [0, 1, 2, 0, 1]);
     }
 
     #[test]
     fn a_look_says_what_a_claim_would() {
-        let arrivals = Arrivals::new(8, 2, 64);
+        let (arrivals, mut claims) = (Arrivals::new(8, 2, 64), Claims::new());
         for position in 0..8 {
-            assert_eq!(arrivals.look(&mut 0), Ok(()), "{position}");
-            assert_eq!(arrivals.claim(&mut 0, false), Ok(position));
+            assert_eq!(arrivals.look(&mut claims), Ok(()), "{position}");
+            assert_eq!(arrivals.claim(&mut claims, false), Ok(position));
         }
-        assert_eq!(arrivals.look(&mut 0), Err(NotReady::Queue));
+        assert_eq!(arrivals.look(&mut claims), Err(NotReady::Queue));
         arrivals.ring.release(1);
-        assert_eq!(arrivals.look(&mut 0), Ok(()));
+        assert_eq!(arrivals.look(&mut claims), Ok(()));
     }
 
     #[test]

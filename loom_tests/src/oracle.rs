@@ -1,5 +1,5 @@
 //! The sequential rule that every schedule must equal: one list of posted receives, one list of
-//! unexpected messages, each searched from its oldest entry (G1, C1, C2).
+//! unexpected messages, each searched from its oldest entry (G1, G3).
 
 use dpa_model::{CommId, Envelope, Selector};
 

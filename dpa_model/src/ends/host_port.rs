@@ -74,6 +74,9 @@ pub struct HostPort {
     commands_counted: u64,
     /// Receives of the offer that has no answer: not the host's to end.
     offered: Option<Vec<ForwardedRequest>>,
+    /// Slots of requests that ended while the offer had no answer. Software matching may keep back
+    /// what it was told of them, but not beyond its next offer.
+    parked: Vec<u32>,
     results_head: u64,
     results_released: u64,
 }
@@ -97,6 +100,7 @@ impl HostPort {
             commands_end,
             commands_counted: 0,
             offered: None,
+            parked: Vec::new(),
             results_head: 0,
             results_released: 0,
         }
@@ -226,7 +230,8 @@ impl HostPort {
     /// the host, no message of `comm` is left in the software lists, and of its receives only
     /// these, in posting order (S20). The NIC answers with `Resumed` and then has the receives, or
     /// with `Declined` if it has sent on more since or has no room; then they come back with the
-    /// answer. There is one offer at a time.
+    /// answer. There is one offer at a time, and all that was told before it must have been dealt
+    /// with.
     ///
     /// # Errors
     /// [`CommandQueueFull`], also while an offer has no answer; `receives` is then as before, else
@@ -248,6 +253,7 @@ impl HostPort {
             let of = self.describe(receive.request).map(|(comm, _)| comm);
             assert_eq!(of, Some(comm), "the receive is of another communicator");
         }
+        self.free.append(&mut self.parked);
         let first = self.commands_tail;
         for (position, receive) in (first + 1..).zip(receives.iter()) {
             let slot = &self.slots[receive.request.slot()];
@@ -564,7 +570,8 @@ impl HostPort {
         let Some(lent) = slot.lent.take() else { return Vec::new() };
         slot.generation = slot.generation.wrapping_add(1);
         if slot.generation != 0 {
-            self.free.push(request.slot() as u32);
+            let free = if self.offered.is_none() { &mut self.free } else { &mut self.parked };
+            free.push(request.slot() as u32);
         }
         // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the
         // address any more), which the ring's owner bit ordered before this; `take` makes this the

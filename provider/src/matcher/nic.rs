@@ -13,11 +13,11 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use dpa_model::{
-    ConfigError, HostPort, Leader, Monitor, Nic, NicConfig, Pool, RequestId, Round, SendError,
-    Sender, Wait,
+    ConfigError, Event, HostPort, Leader, Monitor, Nic, NicConfig, Pool, RequestId, Round,
+    SendError, Sender, Wait,
 };
 use dpamatch::engine::Counter;
-use dpamatch::host::{Done, Software};
+use dpamatch::host::Software;
 use dpamatch::registry::{EngineOptions, Fallback};
 use dpamatch_vocabulary::{CommId, Envelope, Hints};
 
@@ -227,33 +227,33 @@ impl NicMatcher {
 
     fn collect(&mut self) -> bool {
         let mut any = false;
-        while let Some(done) = self.software.poll(&mut self.port) {
+        while let Some(event) = self.software.poll(&mut self.port) {
             any = true;
-            self.note(done);
+            self.note(event);
         }
         any
     }
 
-    fn note(&mut self, done: Done) {
-        match done {
-            Done::Received { request, message, late, .. } => {
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Received { request, message, late, .. } => {
                 let Some(&(recv, comm)) = self.receives.get(request.slot()) else { return };
                 let Some((msg, _)) = self.messages.remove(&message.arrival) else { return };
                 self.requests.remove(&recv);
                 self.home(comm).waiting -= 2;
                 self.verdicts.push_back(Verdict::Matched { recv, msg, late });
             }
-            Done::Posted { request } => {
+            Event::Admitted { request } => {
                 if let Some(&(recv, _)) = self.receives.get(request.slot()) {
                     self.verdicts.push_back(Verdict::Posted(recv));
                 }
             }
-            Done::Unexpected { message } => {
+            Event::Unexpected { message } => {
                 if let Some(&(msg, _)) = self.messages.get(&message.arrival) {
                     self.verdicts.push_back(Verdict::Unexpected(msg));
                 }
             }
-            Done::Cancelled { request, .. } => {
+            Event::Cancelled { request, .. } => {
                 let Some(recv) = self.cancels.pop_front() else { return };
                 if let Some(&(_, comm)) = self.receives.get(request.slot()) {
                     self.home(comm).waiting -= 1;
@@ -261,11 +261,11 @@ impl NicMatcher {
                 self.requests.remove(&recv);
                 self.verdicts.push_back(Verdict::Cancelled(recv));
             }
-            Done::TooLate { .. } => {
+            Event::TooLate { .. } => {
                 let Some(recv) = self.cancels.pop_front() else { return };
                 self.verdicts.push_back(Verdict::TooLate(recv));
             }
-            Done::Probed { found, taken, .. } => {
+            Event::Probed { found, taken, .. } => {
                 let arrival = found.map(|message| message.arrival);
                 let found = arrival.and_then(|arrival| self.messages.get(&arrival)).copied();
                 // The provider has the data, so the NIC's hold on the message is dropped.
@@ -277,7 +277,6 @@ impl NicMatcher {
                 self.verdicts.push_back(Verdict::Probed { found: found.map(|(msg, _)| msg) });
             }
             // No hints are given, so nothing is refused.
-            Done::Refused { .. } | Done::Created { .. } | Done::Freed { .. } => {}
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use crate::{Nic, NicConfig};
+use crate::{Envelope, Nic, NicConfig};
 
 const COMM: CommId = CommId(0);
 
@@ -81,4 +81,24 @@ fn a_stale_request_names_nothing() {
     let last = RequestId(u64::from(u32::MAX) << 32 | new.slot() as u64);
     assert_eq!(nic.host.end(last), [7; 8]);
     assert_ne!(post(&mut nic).slot(), last.slot());
+}
+
+/// Software matching may keep back what it was told while its offer has no answer.
+#[test]
+fn slots_that_end_during_an_offer_are_used_again_after_it() {
+    let mut nic = nic();
+    let left = forwarded(&mut nic);
+    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    nic.sender.try_send(envelope, &[], 0).unwrap();
+    nic.leader.round(1);
+    // The receive on the NIC gets the message; the other is offered meanwhile, with a wrong count.
+    let mut offer = vec![left];
+    nic.host.hand_back(COMM, 7, &mut offer).unwrap();
+    let Some(Event::Received { request: ended, .. }) = nic.host.poll() else { panic!("a result") };
+    let during = post(&mut nic);
+    assert_ne!(during.slot(), ended.slot());
+    let Some(Event::Declined { mut receives, .. }) = nic.host.poll() else { panic!("an answer") };
+    nic.host.hand_back(COMM, 7, &mut receives).unwrap();
+    let after = post(&mut nic);
+    assert_eq!((after.slot(), after == ended), (ended.slot(), false));
 }
