@@ -58,13 +58,6 @@ pub(crate) struct Claims {
     era: u64,
 }
 
-impl Claims {
-    /// Of the first sender.
-    pub(crate) fn new() -> Self {
-        Self { end: 0, tail: 0, era: 0 }
-    }
-}
-
 const ERA: u64 = 1 << 20;
 
 /// How many positions a single sender claims before it stores `tail`.
@@ -87,6 +80,11 @@ impl Arrivals {
             with_buffer: depth.min(bounce_buffers) as u64,
             reserved: CachePadded::new(AtomicU64::new(0)),
         }
+    }
+
+    /// The claims of the first sender.
+    pub(crate) fn first(&self) -> Claims {
+        Claims { end: self.with_buffer, tail: 0, era: 0 }
     }
 
     /// One more sender, made from `&` of the one with these claims.
@@ -218,7 +216,7 @@ mod tests {
             (1, 0),
             "a queue is made with its first sender"
         );
-        let mut first = Claims::new();
+        let mut first = arrivals.first();
         let mut second = arrivals.join(&first);
         let third = arrivals.join(&first);
         arrivals.leave(&third);
@@ -247,7 +245,8 @@ mod tests {
 
     #[test]
     fn a_look_says_what_a_claim_would() {
-        let (arrivals, mut claims) = (Arrivals::new(8, 2, 64), Claims::new());
+        let arrivals = Arrivals::new(8, 2, 64);
+        let mut claims = arrivals.first();
         for position in 0..8 {
             assert_eq!(arrivals.look(&mut claims), Ok(()), "{position}");
             assert_eq!(arrivals.claim(&mut claims, false), Ok(position));
@@ -260,7 +259,7 @@ mod tests {
     #[test]
     fn short_messages_leave_room_for_a_longer_one() {
         let arrivals = Arrivals::new(8, 2, 64);
-        let mut short = Claims::new();
+        let mut short = arrivals.first();
         let mut longer = arrivals.join(&short);
         let mut claim =
             |bounced| arrivals.claim(if bounced { &mut longer } else { &mut short }, bounced);

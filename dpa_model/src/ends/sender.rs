@@ -83,7 +83,8 @@ impl Drop for Sender {
 
 impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, claims: Claims::new(), inline_hashes: true, hash_fault: 0, odd: false }
+        let claims = shared.arrivals.first();
+        Self { shared, claims, inline_hashes: true, hash_fault: 0, odd: false }
     }
 
     /// Whether this sender puts hashes in the header (O26); without them the NIC computes.
