@@ -3,7 +3,7 @@
 use super::tables::{Arrived, Body, Receipt, Target, Transfer};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED};
-use crate::wire::{Kind, Record, copy_from_peer};
+use crate::wire::{Kind, PeerMemory, Record, copy_from_peer};
 
 impl Endpoint {
     /// Moves a message's data into a receive, or begins to.
@@ -50,18 +50,23 @@ impl Endpoint {
         let link = self.connections[connection].link.as_ref();
         let pid = link.and_then(|link| link.pid()).filter(|_| common.options.read_peers);
         let post = &mut self.posts[recv];
-        // SAFETY: the receive's buffers are the program's until it completes, and hold its capacity.
-        let read = length == 0
-            || pid.is_some_and(|pid| unsafe {
+        let read = match pid {
+            _ if length == 0 => Ok(()),
+            // SAFETY: the receive's buffers are the program's until it completes, and hold its
+            // capacity.
+            Some(pid) => unsafe {
                 copy_from_peer(pid, address, post.buffers.as_slice(), at, length)
-            });
-        if read {
-            self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
-            return self.complete(common, recv, at, length, receipt);
-        }
-        if pid.is_some() {
-            // It is the kernel's rule for all processes of this user: do not ask again.
-            common.options.read_peers = false;
+            },
+            None => Err(PeerMemory::Absent),
+        };
+        match read {
+            Ok(()) => {
+                self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
+                return self.complete(common, recv, at, length, receipt);
+            }
+            // The kernel's rule for all processes of this user: do not ask again.
+            Err(PeerMemory::Forbidden) => common.options.read_peers = false,
+            Err(PeerMemory::Absent) => {}
         }
         post.transfers += 1;
         self.pull(Transfer {

@@ -185,7 +185,7 @@ impl Endpoint {
                 // SAFETY: as above.
                 let read = length == 0
                     || pid.is_some_and(|pid| unsafe {
-                        copy_from_peer(pid, record.body[1], &iov, 0, length)
+                        copy_from_peer(pid, record.body[1], &iov, 0, length).is_ok()
                     });
                 if read {
                     self.written(common, connection, &record, length);

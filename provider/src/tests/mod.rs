@@ -3,4 +3,5 @@
 mod messages;
 mod processes;
 mod regions;
+mod rogue;
 mod side;

@@ -53,8 +53,28 @@ pub(crate) unsafe fn scatter(iov: &[IoVec], mut skip: usize, mut source: *const 
     }
 }
 
-/// Reads `length` bytes at `address` of process `pid` into the list, from `skip` bytes on. `false`:
-/// the kernel forbids it or the memory is not there; some bytes may have been written.
+/// Why another process's memory cannot be read or written. Some bytes may have been.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PeerMemory {
+    /// The kernel forbids it, and will the next time.
+    Forbidden,
+    /// The process or the memory is not there.
+    Absent,
+}
+
+impl PeerMemory {
+    fn of_errno() -> Self {
+        match std::io::Error::last_os_error().raw_os_error() {
+            Some(libc::EPERM | libc::ENOSYS) => Self::Forbidden,
+            _ => Self::Absent,
+        }
+    }
+}
+
+/// Reads `length` bytes at `address` of process `pid` into the list, from `skip` bytes on.
+///
+/// # Errors
+/// [`PeerMemory`].
 ///
 /// # Safety
 /// The list's buffers can be written and hold `skip + length` bytes.
@@ -64,7 +84,7 @@ pub(crate) unsafe fn copy_from_peer(
     iov: &[IoVec],
     mut skip: usize,
     length: usize,
-) -> bool {
+) -> Result<(), PeerMemory> {
     let (mut address, mut left) = (address, length);
     for part in iov {
         if left == 0 {
@@ -85,7 +105,9 @@ pub(crate) unsafe fn copy_from_peer(
             let remote = IoVec { iov_base: address as *mut _, iov_len: count };
             // SAFETY: the kernel checks the remote range; the local one is inside the part.
             let read = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
-            let Ok(read @ 1..) = usize::try_from(read) else { return false };
+            let Ok(read @ 1..) = usize::try_from(read) else {
+                return Err(PeerMemory::of_errno());
+            };
             address = address.wrapping_add(read as u64);
             at += read;
             count -= read;
@@ -93,7 +115,7 @@ pub(crate) unsafe fn copy_from_peer(
         }
         skip = 0;
     }
-    left == 0
+    if left == 0 { Ok(()) } else { Err(PeerMemory::Absent) }
 }
 
 /// Writes `length` bytes at `source` to `address` of process `pid`. `false`: the kernel forbids it or
@@ -159,7 +181,7 @@ mod tests {
                 // SAFETY: as above.
                 let read =
                     unsafe { copy_from_peer(me, source.as_ptr() as u64, &iov, skip, length) };
-                assert!(read, "a process reads its own memory");
+                assert_eq!(read, Ok(()), "a process reads its own memory");
                 assert_eq!(&parts.concat()[skip..skip + length], &source[..]);
             }
         }
@@ -170,6 +192,7 @@ mod tests {
         let mut parts = [vec![0; 8]];
         let iov = list(&mut parts);
         // SAFETY: the part holds 8 bytes.
-        assert!(!unsafe { copy_from_peer(std::process::id() as i32, 8, &iov, 0, 8) });
+        let read = unsafe { copy_from_peer(std::process::id() as i32, 8, &iov, 0, 8) };
+        assert_eq!(read, Err(PeerMemory::Absent));
     }
 }

@@ -24,6 +24,6 @@ mod tcp;
 pub(crate) use address::Address;
 pub(crate) use link::{Link, LinkError};
 pub(crate) use listener::{Listener, Newcomer, TcpChoice, connect};
-pub(crate) use memory::{copy_from_peer, copy_to_peer, gather, scatter};
+pub(crate) use memory::{PeerMemory, copy_from_peer, copy_to_peer, gather, scatter};
 pub(crate) use peers::{PeerId, Peers};
 pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, Record, flag};
