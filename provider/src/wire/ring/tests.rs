@@ -104,19 +104,23 @@ fn records_come_out_as_they_went_in() {
 fn old_payload_is_no_stamp() {
     let memory = Memory::new(LINES_MIN);
     let (mut sender, mut receiver) = memory.ends(LINES_MIN);
-    let mut position = 0_u64;
-    for round in 0..3 * LINES_MIN as u64 {
+    let mut random = numbers(3);
+    for round in 0..10 * LINES_MIN as u64 {
+        // Of a length that puts heads, in later rounds, on lines that held payload.
+        let mut payload = vec![0_u8; LINE * (1 + random(4) as usize)];
+        let lines = lines_of(payload.len());
+        let rest = sender.place.rest(sender.tail);
+        let head = if lines > rest { sender.tail + rest } else { sender.tail };
         // Every word of the payload is the stamp that its line would have one round later.
-        let mut payload = [0_u8; 2 * LINE];
-        for (line, bytes) in payload.chunks_exact_mut(LINE).enumerate() {
-            let stamp = position + 1 + line as u64 + LINES_MIN as u64 + 1;
+        for (line, bytes) in (head + 1..).zip(payload.chunks_exact_mut(LINE)) {
+            let stamp = line + LINES_MIN as u64 + 1;
             bytes.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&stamp.to_ne_bytes()));
         }
-        let record = Record { bytes: 128, tag: round, ..Record::new(Kind::Eager) };
+        let bytes = payload.len() as u32;
+        let record = Record { bytes, tag: round, ..Record::new(Kind::Eager) };
         // SAFETY: the list holds the payload.
         let put = unsafe { sender.put(record, &list(&mut payload), 0) };
         assert_eq!(put, Ok(true));
-        position = sender.tail;
         let (record, _) = receiver.next().expect("sound").expect("one record");
         assert_eq!(record.tag, round);
         assert_eq!(receiver.next(), Ok(None), "nothing more was sent");
