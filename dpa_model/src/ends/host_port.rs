@@ -560,6 +560,11 @@ impl HostPort {
         (slot.generation == request.generation() && slot.lent.is_some()).then_some(slot)
     }
 
+    #[cold]
+    fn park(&mut self, slot: u32) {
+        self.parked.push(slot);
+    }
+
     /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
     #[inline(always)]
     fn end(&mut self, request: RequestId) -> Vec<u8> {
@@ -570,8 +575,11 @@ impl HostPort {
         let Some(lent) = slot.lent.take() else { return Vec::new() };
         slot.generation = slot.generation.wrapping_add(1);
         if slot.generation != 0 {
-            let free = if self.offered.is_none() { &mut self.free } else { &mut self.parked };
-            free.push(request.slot() as u32);
+            if self.offered.is_some() {
+                self.park(request.slot() as u32);
+            } else {
+                self.free.push(request.slot() as u32);
+            }
         }
         // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the
         // address any more), which the ring's owner bit ordered before this; `take` makes this the
