@@ -9,7 +9,7 @@ use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::Series;
 use dpamatch_predict::override_text;
 
-use super::predict::Common;
+use super::predict::{Common, Like};
 use super::{BadInput, output};
 use dpamatch_tools::table::Table;
 
@@ -45,7 +45,7 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
         let name = args.file.display().to_string();
         read(&name, BufReader::new(File::open(&args.file).with_context(|| name.clone())?))?
     };
-    let (text, setup) = args.common.text_and_setup()?;
+    let (text, setup) = args.common.text_and_setup(Like::Prototype)?;
     let (profile, fits) =
         calibrate(&setup, &measured).map_err(|error| BadInput(error.to_string()))?;
     let columns = ["parameter", "value", "fitted to", "threads", "measured", "predicted"];

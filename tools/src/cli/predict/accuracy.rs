@@ -4,15 +4,13 @@ use dpamatch_predict::figure8::{Series, Use, mape, points};
 use dpamatch_predict::{Setup, predict, series};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series as Curve, Style};
 
-use super::{Common, make, wrong};
+use super::{Common, Like, make, options, wrong};
 use dpamatch_tools::table::{Cell, Table};
 
 pub(super) fn run(common: &Common) -> anyhow::Result<()> {
-    let base = common.setup(1)?;
-    let title = format!(
-        "Figure 8 of the paper and what {} (version {}) predicts, in M messages/s.",
-        base.profile.name, base.profile.version
-    );
+    let base = common.setup_like(Like::Prototype, 1)?;
+    let title =
+        format!("Figure 8 of the paper and what {} predicts, in M messages/s.", options(&base));
     let mut table = Table::new(
         "accuracy",
         title,

@@ -15,7 +15,7 @@ use dpamatch_story::Page;
 use super::super::BadInput;
 use super::rates::latency_us;
 use super::recorded::{RecordedArgs, describe};
-use super::{Common, Workload, wrong};
+use super::{Common, Like, Workload, wrong};
 use dpamatch_tools::table::{Cell, Table};
 
 /// Blocks of a window that are run for a page.
@@ -85,7 +85,7 @@ fn page(
     path: &Path,
     common: &Common,
 ) -> anyhow::Result<()> {
-    let setup = workload.setup(common, args.handlers)?;
+    let setup = workload.setup(common, Like::Nic, args.handlers)?;
     let sequence = match &workload.offer {
         Offer::Pattern { pattern, .. } => {
             Sequence::window(*pattern, BLOCKS_SHOWN * args.handlers, 0)
@@ -113,7 +113,7 @@ pub(super) fn detail(
     spans: &SpanArgs,
     common: &Common,
 ) -> anyhow::Result<()> {
-    let setup = workload.setup(common, handlers)?;
+    let setup = workload.setup(common, Like::Nic, handlers)?;
     let prediction = predict(&setup, &workload.offer, spans.wanted()).map_err(wrong)?;
     let gains = limits(&setup, &workload.offer, &prediction).map_err(wrong)?;
     let part = &prediction.part;

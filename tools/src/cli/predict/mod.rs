@@ -78,12 +78,16 @@ pub(super) struct Common {
     /// Bins of each hash table
     #[arg(long, global = true, value_name = "B", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
-    /// Entry rule of the fast path
-    #[arg(long, global = true, value_enum, value_name = "FORM", default_value_t = FastPathArg::Literal)]
-    fast_path: FastPathArg,
-    /// When consumed receives leave their chain
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Deferred)]
-    removal: RemovalArg,
+    /// Where the options below have their defaults from [default: nic; prototype for accuracy, what-if
+    /// and calibrate]
+    #[arg(long, global = true, value_enum, value_name = "WHOM")]
+    like: Option<Like>,
+    /// Entry rule of the fast path [default: sequence; literal as in the prototype]
+    #[arg(long, global = true, value_enum, value_name = "FORM")]
+    fast_path: Option<FastPathArg>,
+    /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
+    #[arg(long, global = true, value_enum, value_name = "WHEN")]
+    removal: Option<RemovalArg>,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
@@ -106,6 +110,15 @@ pub(super) struct Common {
     /// Write tables (CSV) and figures (SVG) into this folder as well
     #[arg(long, global = true, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// Whose options are the defaults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Like {
+    /// The emulated NIC, as the other commands build it
+    Nic,
+    /// The paper's prototype
+    Prototype,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -183,9 +196,9 @@ impl Workload {
         Ok(Self { name: name.to_owned(), offer, fast_path, charge_commands: false })
     }
 
-    /// The set-up for it, with so many handlers.
-    fn setup(&self, common: &Common, handlers: usize) -> anyhow::Result<Setup> {
-        let setup = common.setup(handlers)?;
+    /// The set-up for it, with so many handlers and defaults like these.
+    fn setup(&self, common: &Common, like: Like, handlers: usize) -> anyhow::Result<Setup> {
+        let setup = common.setup_like(like, handlers)?;
         let (receives, eager_limit) = match self.offer {
             Offer::Pattern { bytes, .. } => (setup.receives, setup.eager_limit.max(bytes as usize)),
             // Queue and bounce buffers stay in the caches of the built-in profiles.
@@ -243,8 +256,9 @@ impl Common {
         Ok((text, profile))
     }
 
-    fn setup(&self, handlers: usize) -> anyhow::Result<Setup> {
-        let (_, setup) = self.text_and_setup()?;
+    /// With defaults like these, if no others are asked for.
+    fn setup_like(&self, like: Like, handlers: usize) -> anyhow::Result<Setup> {
+        let (_, setup) = self.text_and_setup(like)?;
         Ok(Setup { handlers, ..setup })
     }
 
@@ -253,15 +267,20 @@ impl Common {
     }
 
     /// The profile's text without overrides, and a set-up with one handler.
-    pub(super) fn text_and_setup(&self) -> anyhow::Result<(String, Setup)> {
+    pub(super) fn text_and_setup(&self, like: Like) -> anyhow::Result<(String, Setup)> {
         let (text, profile) = self.profile()?;
+        let prototype = Setup::new(profile.clone(), 1);
+        let defaults = match self.like.unwrap_or(like) {
+            Like::Nic => Setup::shipped(profile, 1),
+            Like::Prototype => prototype.clone(),
+        };
         let setup = Setup {
             bins: self.bins as usize,
-            fast_path: self.fast_path.into(),
-            removal: self.removal.into(),
+            fast_path: self.fast_path.map_or(defaults.fast_path, FastPath::from),
+            removal: self.removal.map_or(defaults.removal, Removal::from),
             early_check: self.early_check,
             inline_hashes: !self.no_inline_hashes,
-            ..Setup::new(profile, 1)
+            ..prototype
         };
         Ok((text, setup))
     }
@@ -279,6 +298,13 @@ impl Common {
         write(&mut *out, tables, self.format)?;
         Ok(out.flush()?)
     }
+}
+
+/// The card and the options of a table, in a few words.
+fn options(setup: &Setup) -> String {
+    let Setup { profile, fast_path, removal, .. } = setup;
+    let words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
+    format!("{} (version {}; {words})", profile.name, profile.version)
 }
 
 fn make(folder: &Path) -> anyhow::Result<()> {

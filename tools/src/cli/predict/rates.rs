@@ -5,7 +5,7 @@ use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::BadInput;
 use super::recorded::{RecordedArgs, describe};
-use super::{Common, Threads, Workload, make, numbers, wrong};
+use super::{Common, Like, Threads, Workload, make, numbers, options, wrong};
 use dpamatch_tools::table::{Cell, Table};
 
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,8 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
             window.map_or(setup.profile.driver.window, |window| window as usize);
         setup
     };
-    let profile = change(common.setup(1)?).profile;
+    let setup = change(common.setup_like(Like::Nic, 1)?);
+    let profile = &setup.profile;
     let what = match &recorded {
         Some(Workload { name, offer: Offer::Sequence(sequence), .. }) => {
             format!("{name}: {}", describe(sequence))
@@ -75,10 +76,8 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
         }
         _ => format!("windows of {}, messages of {} bytes", profile.driver.window, args.bytes),
     };
-    let title = format!(
-        "Predicted rates on {} (version {}), {what}, in M messages/s of virtual time.",
-        profile.name, profile.version
-    );
+    let title =
+        format!("Predicted rates on {}, {what}, in M messages/s of virtual time.", options(&setup));
     let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
     let mut table = Table::new("rates", title, COLUMNS.iter().chain(latency).copied());
     let workloads: Vec<Workload> = match recorded {
@@ -93,7 +92,7 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     for workload in &workloads {
         let mut points = Vec::new();
         for handlers in numbers(&args.threads) {
-            let setup = change(workload.setup(common, handlers)?);
+            let setup = change(workload.setup(common, Like::Nic, handlers)?);
             let now = predict(&setup, &workload.offer, 0).map_err(wrong)?;
             table.push(row(workload, &setup, &now)?);
             points.push((handlers as f64, now.rate));

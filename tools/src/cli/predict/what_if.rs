@@ -4,7 +4,7 @@ use dpamatch_predict::{FastPath, Removal, Setup, predict};
 
 use super::rates::progress;
 use super::recorded::RecordedArgs;
-use super::{Common, Threads, Workload, numbers, wrong};
+use super::{Common, Like, Threads, Workload, numbers, options, wrong};
 use dpamatch_tools::table::Table;
 
 /// A named change of the set-up.
@@ -78,7 +78,7 @@ pub(super) struct WhatIfArgs {
 }
 
 pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
-    let profile = common.setup(1)?.profile;
+    let base = common.setup_like(Like::Prototype, 1)?;
     let (workloads, what) = match args.recorded.load(common)? {
         Some(recorded) => (vec![(recorded.name.clone(), recorded)], "a recorded sequence"),
         None => {
@@ -91,8 +91,8 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
         }
     };
     let title = format!(
-        "What nobody has measured: {} (version {}), {what}, M messages/s of virtual time.",
-        profile.name, profile.version
+        "What nobody has measured: {}, {what}, M messages/s of virtual time.",
+        options(&base)
     );
     let mut columns = vec!["question".to_owned(), "answer".to_owned(), "handlers".to_owned()];
     columns.extend(workloads.iter().map(|(title, _)| title.clone()));
@@ -102,7 +102,7 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
         for handlers in numbers(&args.threads) {
             let mut row = vec![variant.question.into(), variant.name.into(), handlers.into()];
             for (_, workload) in &workloads {
-                let mut setup = workload.setup(common, handlers)?;
+                let mut setup = workload.setup(common, Like::Prototype, handlers)?;
                 // Windows of 128 would be one block or two.
                 setup.profile.driver.window = 0;
                 (variant.change)(&mut setup);
