@@ -1,10 +1,11 @@
 /*
  * Random traffic that checks itself: exchange [rounds] [seed] [die]
  *
- * In every round all processes draw the same list of messages from the same seed. The receives of one process in
- * one round are of one kind: exact, any source, any tag, or both; so that no receive can take what another needs.
- * Every message says who sent it, with what tag, how long it is and which it is of its kind: status, order and
- * content are checked. Every few rounds there is a collective operation, a probe, a cancelled receive.
+ * In every round all processes draw the same list of messages from the same seed. The receives of
+ * one process in one round are of one kind: exact, any source, any tag, or both; so that no receive
+ * can take what another needs. Every message says who sent it, with what tag, how long it is and
+ * which it is of its kind: status, order and content are checked. Every few rounds there is a
+ * collective operation, a probe, a cancelled receive.
  *
  * With "die", the last process kills itself in the middle of a round.
  */
@@ -39,7 +40,10 @@ static void expect(int good, const char *what, int round)
 	fprintf(stderr, "exchange: rank %d, round %d: %s\n", rank, round, what);
 }
 
-static unsigned char byte_of(const struct head *h, int at) { return (unsigned char) (h->from * 17 + h->tag * 5 + h->number * 3 + at); }
+static unsigned char byte_of(const struct head *h, int at)
+{
+	return (unsigned char) (h->from * 17 + h->tag * 5 + h->number * 3 + at);
+}
 
 static void fill(char *buffer, const struct message *m)
 {
@@ -55,13 +59,15 @@ static void check(const char *buffer, MPI_Status *status, int round)
 	int count, good = 1;
 	memcpy(&h, buffer, sizeof h);
 	MPI_Get_count(status, MPI_CHAR, &count);
-	expect(h.from == status->MPI_SOURCE && h.tag == status->MPI_TAG, "status names another message", round);
+	int named = h.from == status->MPI_SOURCE && h.tag == status->MPI_TAG;
+	expect(named, "status names another message", round);
 	expect(h.length == count, "wrong length", round);
 	for (int at = sizeof h; at < h.length; at++)
 		good &= (unsigned char) buffer[at] == byte_of(&h, at);
 	expect(good, "wrong content", round);
 	messages++;
-	sum += (uint64_t) (h.from + 1) * 1000003 + (uint64_t) h.tag * 10007 + (uint64_t) h.length * 101 + (uint64_t) h.number;
+	sum += (uint64_t) (h.from + 1) * 1000003 + (uint64_t) h.tag * 10007 +
+	       (uint64_t) h.length * 101 + (uint64_t) h.number;
 }
 
 static int draw_length(void)
@@ -79,11 +85,15 @@ static void one_round(MPI_Comm comm, int round, int die)
 	static char *in[MESSAGES], *out[MESSAGES];
 	MPI_Request receives[MESSAGES], sends[MESSAGES];
 	MPI_Status statuses[MESSAGES];
-	int last[64][8], got = 0, sent = 0, kind = (int) draw(4), late = (int) draw(2), probing = draw(4) == 0;
+	int last[64][8], got = 0, sent = 0;
+	int kind = (int) draw(4), late = (int) draw(2), probing = draw(4) == 0;
 	memset(last, -1, sizeof last);
 	for (int i = 0; i < MESSAGES; i++) {
 		struct message *m = &list[i];
-		*m = (struct message) { (int) draw(size), (int) draw(size), kind == 1 ? 3 : (int) draw(8), draw_length(), draw(6) == 0, i };
+		*m = (struct message) { .from = (int) draw(size), .to = (int) draw(size), .number = i };
+		m->tag = kind == 1 ? 3 : (int) draw(8);
+		m->length = draw_length();
+		m->synchronous = draw(6) == 0;
 	}
 	for (int pass = 0; pass < 2; pass++) {
 		if (pass == late && !probing) {
@@ -92,8 +102,9 @@ static void one_round(MPI_Comm comm, int round, int die)
 				if (m->to != rank)
 					continue;
 				in[got] = in[got] ? in[got] : malloc(LENGTH_MAX);
-				MPI_Irecv(in[got], LENGTH_MAX, MPI_CHAR, kind & 1 ? MPI_ANY_SOURCE : m->from, kind & 2 ? MPI_ANY_TAG : m->tag, comm,
-					  &receives[got]);
+				int from = kind & 1 ? MPI_ANY_SOURCE : m->from;
+				int tag = kind & 2 ? MPI_ANY_TAG : m->tag;
+				MPI_Irecv(in[got], LENGTH_MAX, MPI_CHAR, from, tag, comm, &receives[got]);
 				got++;
 			}
 		}
@@ -107,9 +118,11 @@ static void one_round(MPI_Comm comm, int round, int die)
 				out[sent] = out[sent] ? out[sent] : malloc(LENGTH_MAX);
 				fill(out[sent], m);
 				if (m->synchronous)
-					MPI_Issend(out[sent], m->length, MPI_CHAR, m->to, m->tag, comm, &sends[sent]);
+					MPI_Issend(out[sent], m->length, MPI_CHAR, m->to, m->tag, comm,
+						   &sends[sent]);
 				else
-					MPI_Isend(out[sent], m->length, MPI_CHAR, m->to, m->tag, comm, &sends[sent]);
+					MPI_Isend(out[sent], m->length, MPI_CHAR, m->to, m->tag, comm,
+						  &sends[sent]);
 				sent++;
 			}
 		}
@@ -126,7 +139,8 @@ static void one_round(MPI_Comm comm, int round, int die)
 				MPI_Imrecv(in[got], LENGTH_MAX, MPI_CHAR, &message, &receives[got]);
 			} else {
 				MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &seen);
-				MPI_Irecv(in[got], LENGTH_MAX, MPI_CHAR, seen.MPI_SOURCE, seen.MPI_TAG, comm, &receives[got]);
+				MPI_Irecv(in[got], LENGTH_MAX, MPI_CHAR, seen.MPI_SOURCE, seen.MPI_TAG, comm,
+					  &receives[got]);
 			}
 			got++;
 		}
@@ -182,7 +196,7 @@ int main(int argc, char **argv)
 	MPI_Comm_free(&comms[2]);
 	MPI_Finalize();
 	if (rank == 0)
-		printf("exchange: %s, %llu messages, sum %016llx\n", all[2] ? "WRONG" : "ok", (unsigned long long) all[0],
-		       (unsigned long long) all[1]);
+		printf("exchange: %s, %llu messages, sum %016llx\n", all[2] ? "WRONG" : "ok",
+		       (unsigned long long) all[0], (unsigned long long) all[1]);
 	return wrong != 0;
 }

@@ -1,8 +1,9 @@
 /*
- * Message rate between two processes, one line per pattern: rate [messages]
+ * Message rate between two processes, one line for all patterns: rate [messages]
  *
- * in-order: 64 receives posted in the order of the messages. reverse: 1,024 receives of different tags posted, the
- * messages in the opposite order. any-source: the same with receives from anybody. ping-pong: 8 bytes, half a round trip.
+ * in-order: 64 receives posted in the order of the messages. reverse: 1,024 receives of different
+ * tags posted, the messages in the opposite order. any-source: the same with receives from anybody.
+ * ping-pong: 8 bytes, half a round trip.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -22,12 +23,15 @@ static double window(int depth, int windows, int reverse, int source)
 	for (int w = 0; w < windows; w++) {
 		if (rank == 0) {
 			for (int i = 0; i < depth; i++)
-				MPI_Irecv(buffers[i], 8, MPI_CHAR, source, i, MPI_COMM_WORLD, &requests[i]);
+				MPI_Irecv(buffers[i], 8, MPI_CHAR, source, i, MPI_COMM_WORLD,
+					  &requests[i]);
 			MPI_Send(&token, 1, MPI_CHAR, 1, DEPTH, MPI_COMM_WORLD);
 		} else {
-			MPI_Recv(&token, 1, MPI_CHAR, 0, DEPTH, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+			MPI_Recv(&token, 1, MPI_CHAR, 0, DEPTH, MPI_COMM_WORLD,
+				 MPI_STATUS_IGNORE);
 			for (int i = 0; i < depth; i++)
-				MPI_Isend(buffers[i], 8, MPI_CHAR, 0, reverse ? depth - 1 - i : i, MPI_COMM_WORLD, &requests[i]);
+				MPI_Isend(buffers[i], 8, MPI_CHAR, 0, reverse ? depth - 1 - i : i,
+					  MPI_COMM_WORLD, &requests[i]);
 		}
 		MPI_Waitall(depth, requests, MPI_STATUSES_IGNORE);
 	}
@@ -61,8 +65,9 @@ int main(int argc, char **argv)
 		double any = window(DEPTH, count / DEPTH + 1, 1, MPI_ANY_SOURCE);
 		double latency = ping_pong(count / 10 + 1);
 		if (rank == 0 && warm)
-			printf("rate: in-order %.0f ns, reverse %.0f ns, any-source %.0f ns a message, ping-pong %.2f us\n", in_order * 1e9,
-			       reverse * 1e9, any * 1e9, latency * 1e6);
+			printf("rate: in-order %.0f ns, reverse %.0f ns, any-source %.0f ns a message, "
+			       "ping-pong %.2f us\n",
+			       in_order * 1e9, reverse * 1e9, any * 1e9, latency * 1e6);
 	}
 	MPI_Finalize();
 	return 0;

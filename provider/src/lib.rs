@@ -1,13 +1,15 @@
 //! A libfabric provider whose endpoints match on the emulated NIC.
 //!
-//! libfabric loads this library when the folder that holds it stands in `FI_PROVIDER_PATH`, and then
-//! offers a provider `dpamatch` to every program. An MPI library that runs on libfabric thereby does its
-//! matching on the emulated NIC, or on any engine of the registry, without being changed.
+//! libfabric loads this library when the folder that holds it stands in `FI_PROVIDER_PATH`, and
+//! then offers a provider `dpamatch` to every program. An MPI library that runs on libfabric
+//! thereby does its matching on the emulated NIC, or on any engine of the registry, without being
+//! changed.
 //!
 //! - `bindings`: libfabric's C interface.
 //! - `getinfo`, `objects`: what the C side calls.
 //! - `endpoint`: sends, receives, progress.
-//! - `matcher`: the NIC, or an engine in its place; from match bits to communicator, source and tag.
+//! - `matcher`: the NIC, or an engine in its place; from match bits to communicator, source and
+//!   tag.
 //! - `wire`: rings in shared memory, TCP, addresses, who is let in.
 //!
 //! The one function that this library exports is [`fi_prov_ini`]. A panic does not reach C: the
@@ -99,8 +101,8 @@ pub extern "C" fn fi_prov_ini() -> *mut std::ffi::c_void {
     };
     GLOBAL.get_or_init(|| Global { core: Some(core), options });
     let table = TABLE.0.get();
-    // SAFETY: libfabric initializes a provider once, from one thread, before it uses it. The version
-    // says which interface the provider speaks: that of whoever loaded it.
+    // SAFETY: libfabric initializes a provider once, from one thread, before it uses it. The
+    // version says which interface the provider speaks: that of whoever loaded it.
     unsafe { (*table).fi_version = core.version() };
     table.cast()
 }

@@ -189,7 +189,7 @@ fn yield_after(look: &dyn Fn(&str) -> Option<String>) -> u32 {
         .iter()
         .find_map(|name| look(name)?.parse::<usize>().ok());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    if ranks.is_some_and(|ranks| ranks > processors) { 64 } else { 16_384 }
+    if ranks.is_some_and(|ranks| ranks > processors) { 256 } else { 16_384 }
 }
 
 /// The registry's name of the emulated NIC.

@@ -24,8 +24,8 @@ impl Endpoint {
         if let Body::Remote { address } = message.body {
             return self.fetch(common, recv, at, length, receipt, &message, address);
         }
-        // SAFETY: the receive's buffers are the program's until it completes, and hold its capacity;
-        // `length` is no more than the message's.
+        // SAFETY: the receive's buffers are the program's until it completes, and hold its
+        // capacity; `length` is no more than the message's.
         unsafe { message.copy_to(post.buffers.as_slice(), at, length) };
         if let Some(cookie) = message.cookie {
             self.tell(message.connection, Record { cookie, ..Record::new(Kind::Fin) });

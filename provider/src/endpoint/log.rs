@@ -1,8 +1,8 @@
 //! The order log of an endpoint: what its matcher did, in order, and what came of it.
 //!
 //! `NAME.events` is an event stream as the command `match` reads it, `NAME.results` are the results
-//! beside it; the results of the oracle for the same stream must be the same lines. When the rule for
-//! match bits changes, a log ends and the next begins, with what stood in the queues.
+//! beside it; the results of the oracle for the same stream must be the same lines. When the rule
+//! for match bits changes, a log ends and the next begins, with what stood in the queues.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

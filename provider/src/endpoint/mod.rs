@@ -1,6 +1,7 @@
 //! An endpoint: sends, receives, and the progress that brings them together.
 //!
-//! Progress is made when the program reads a completion queue or a counter, or peeks. One round of it
+//! Progress is made when the program reads a completion queue or a counter, or peeks. One round of
+//! it
 //! - reads what the links have, up to a bound, and gives each message's envelope to the matcher;
 //! - settles the matcher, and moves the data of what it brought together: from the link's memory
 //!   straight to the program's buffer where the receive was there first;

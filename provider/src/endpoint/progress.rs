@@ -17,8 +17,8 @@ const LOOK_AT_STREAMS_EVERY: u32 = 4;
 /// Records read from one link in one round.
 const RECORDS_MAX: usize = 64;
 
-/// Callers that have not said yet who they are. More have to wait, so that strangers cannot take all
-/// descriptors of the process.
+/// Callers that have not said yet who they are. More have to wait, so that strangers cannot take
+/// all descriptors of the process.
 const NEWCOMERS_MAX: usize = 256;
 
 /// What an event of the kernel is about.
@@ -289,7 +289,8 @@ impl Endpoint {
             }
         };
         // SAFETY: the target holds what was asked for: a receive reserved it, a read has its
-        // buffers, and a region's range was checked when the transfer began and is still registered.
+        // buffers, and a region's range was checked when the transfer began and is still
+        // registered.
         unsafe { scatter(iov, skip, bytes.start, bytes.length) };
         if transfer.got < transfer.wanted {
             return Some(());

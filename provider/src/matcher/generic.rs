@@ -1,4 +1,5 @@
-//! Two lists that compare all 64 bits under any mask, for programs whose masks the rule cannot tell.
+//! Two lists that compare all 64 bits under any mask, for programs whose masks the rule cannot
+//! tell.
 
 use std::collections::VecDeque;
 

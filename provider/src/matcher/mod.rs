@@ -68,8 +68,8 @@ pub(crate) trait Matcher: std::fmt::Debug + Send {
     /// A receive is to be cancelled.
     fn cancel(&mut self, recv: RecvKey);
 
-    /// The oldest unexpected message that fits is looked for. One probe at a time: settle before the
-    /// next.
+    /// The oldest unexpected message that fits is looked for. One probe at a time: settle before
+    /// the next.
     fn probe(&mut self, asked: &Asked, take: bool);
 
     /// Executes everything and hands over what was decided.

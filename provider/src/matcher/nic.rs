@@ -1,13 +1,13 @@
 //! The emulated NIC as the matcher.
 //!
 //! The NIC matches; the provider keeps the data and moves it when it learns of the match. So what
-//! the NIC gets of a message is its envelope, with no payload, and a receive lends it an empty buffer:
-//! its completion says "matched". A message is named by its arrival number, since one sender feeds
-//! the NIC, and a receive by its request.
+//! the NIC gets of a message is its envelope, with no payload, and a receive lends it an empty
+//! buffer: its completion says "matched". A message is named by its arrival number, since one
+//! sender feeds the NIC, and a receive by its request.
 //!
-//! Communicators get the NIC's tables when they are first used. When none is free, those of one whose
-//! queues are empty are given to the newcomer; without such a one the newcomer is matched in software,
-//! as the NIC does with a communicator that has no tables.
+//! Communicators get the NIC's tables when they are first used. When none is free, those of one
+//! whose queues are empty are given to the newcomer; without such a one the newcomer is matched in
+//! software, as the NIC does with a communicator that has no tables.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};

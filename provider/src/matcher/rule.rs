@@ -1,18 +1,18 @@
 //! From 64 match bits and a mask to communicator, tag and wildcards.
 //!
 //! libfabric matches a receive and a message when their bits agree wherever the receive's mask does
-//! not say "ignore". MPI libraries use few of these masks. They put the tag into the low 31 bits, and
-//! ignore all of them for `MPI_ANY_TAG`; above them stands the communicator's context. A few of the
-//! high bits tell of the protocol (a synchronous send, say), and every receive from the user ignores
-//! them: here *protocol bits*.
+//! not say "ignore". MPI libraries use few of these masks. They put the tag into the low 31 bits,
+//! and ignore all of them for `MPI_ANY_TAG`; above them stands the communicator's context. A few of
+//! the high bits tell of the protocol (a synchronous send, say), and every receive from the user
+//! ignores them: here *protocol bits*.
 //!
 //! So one rule serves all: the tag is the low 31 bits, and the communicator is the high 33 bits
 //! without the protocol bits. Which bits these are is learned from the first receive that ignores
 //! any. The rule is exact as long as
 //! - no other mask is used, and
-//! - in one communicator either all receives ignore the protocol bits, or none does and no message has
-//!   any of these bits set to another value than the receives. That is the case where a library has
-//!   contexts of its own for its control messages.
+//! - in one communicator either all receives ignore the protocol bits, or none does and no message
+//!   has any of these bits set to another value than the receives. That is the case where a library
+//!   has contexts of its own for its control messages.
 //!
 //! Where a receive or message would make it inexact, the rule says so ([`RuleError`]), and the
 //! endpoint goes over to comparing all bits.

@@ -1,10 +1,10 @@
 //! The objects that C programs hold: each begins with what libfabric knows of it, and goes on with
 //! its domain and its place there.
 //!
-//! **Facts on which every `unsafe` block here rests** (libfabric's rules for programs): a pointer to
-//! an object comes from this provider and was not closed; pointers to attributes, buffers and results
-//! are valid for the call; buffers of an operation stay valid until it completes; objects are closed
-//! after those that were bound to them.
+//! **Facts on which every `unsafe` block here rests** (libfabric's rules for programs): a pointer
+//! to an object comes from this provider and was not closed; pointers to attributes, buffers and
+//! results are valid for the call; buffers of an operation stay valid until it completes; objects
+//! are closed after those that were bound to them.
 
 mod av;
 mod cntr;

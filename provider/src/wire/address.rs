@@ -123,8 +123,8 @@ pub(super) fn outside_ip() -> Option<IpAddr> {
     }
     let mut found: Option<IpAddr> = None;
     let mut next = first;
-    // SAFETY: entries of a list that `getifaddrs` made; the address of each is null or of the length
-    // that its family has.
+    // SAFETY: entries of a list that `getifaddrs` made; the address of each is null or of the
+    // length that its family has.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
         let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;

@@ -5,7 +5,8 @@ use crate::bindings::IoVec;
 /// Copies `length` bytes that begin `skip` bytes into the list to `target`.
 ///
 /// # Safety
-/// The list's buffers can be read, `skip + length` is no more than they hold, and `target` has room.
+/// The list's buffers can be read, `skip + length` is no more than they hold, and `target` has
+/// room.
 pub(crate) unsafe fn gather(iov: &[IoVec], mut skip: usize, mut target: *mut u8, length: usize) {
     let mut left = length;
     for part in iov {
@@ -118,8 +119,8 @@ pub(crate) unsafe fn copy_from_peer(
     if left == 0 { Ok(()) } else { Err(PeerMemory::Absent) }
 }
 
-/// Writes `length` bytes at `source` to `address` of process `pid`. `false`: the kernel forbids it or
-/// the memory is not there; some bytes may have been written.
+/// Writes `length` bytes at `source` to `address` of process `pid`. `false`: the kernel forbids it
+/// or the memory is not there; some bytes may have been written.
 ///
 /// # Safety
 /// `source` begins `length` bytes that can be read.

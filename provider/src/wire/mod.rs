@@ -2,10 +2,10 @@
 //!
 //! Every endpoint listens on an abstract Unix socket, and on a TCP socket where an address to bind
 //! to was given. A peer that connects says hello with its own address and the key that it was given
-//! with this endpoint's address. Between processes of one machine the hello carries the descriptor of
-//! a memory file with two rings, one for each direction; the socket then only tells that the peer is
-//! gone, and wakes a sleeper. There are no names in a file system, so nothing is left behind when a
-//! process is killed, and `/dev/shm` need not exist.
+//! with this endpoint's address. Between processes of one machine the hello carries the descriptor
+//! of a memory file with two rings, one for each direction; the socket then only tells that the
+//! peer is gone, and wakes a sleeper. There are no names in a file system, so nothing is left
+//! behind when a process is killed, and `/dev/shm` need not exist.
 //!
 //! **Trust.** Whoever connects through the Unix socket must have this process's user, which the
 //! kernel tells; whoever connects at all must know the key. Beyond that nothing that comes from a

@@ -5,16 +5,19 @@
 //! the head follows on whole lines. Records never cross the end; a `Wrap` record fills the rest.
 //!
 //! **States.** The line at position p holds a record once its stamp is p + 1. The sender makes the
-//! stamp of the line after a record zero before it stamps the record itself, so old payload is never
-//! taken for a stamp. The receiver's position in the control line says which lines are free again.
+//! stamp of the line after a record zero before it stamps the record itself, so old payload is
+//! never taken for a stamp. The receiver's position in the control line says which lines are free
+//! again.
 //!
 //! **Orderings.** Stamp: Release by the sender -> Acquire by the receiver: head and payload are
-//! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: SeqCst on both sides
-//! with a fence after the stamp, so that either the sender sees the sleeper or the sleeper the stamp.
+//! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: SeqCst on both
+//! sides with a fence after the stamp, so that either the sender sees the sleeper or the sleeper
+//! the stamp.
 //!
 //! **Trust.** Each side keeps its own position; what it reads from the other is only ever compared.
 //! A receiver's position that is ahead of the sender's or more than a ring behind it, and a record
-//! that is none, end the connection. Payload is copied once, as bytes, and never looked at in place.
+//! that is none, end the connection. Payload is copied once, as bytes, and never looked at in
+//! place.
 //!
 //! **Cost.** A small message moves one line from one cache to the other.
 
@@ -98,8 +101,8 @@ pub(super) struct RingSender {
 impl RingSender {
     /// # Safety
     /// `start` is aligned to 64 bytes and begins [`ring_bytes`]`(lines)` bytes that stay mapped
-    /// until the value is dropped, `lines` is a power of two of at least [`LINES_MIN`], and no other
-    /// sender of this ring exists in this process.
+    /// until the value is dropped, `lines` is a power of two of at least [`LINES_MIN`], and no
+    /// other sender of this ring exists in this process.
     pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
         Self { place: Place { start, lines: lines as u64 }, tail: 0, done: 0 }
     }

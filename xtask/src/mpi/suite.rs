@@ -93,7 +93,7 @@ fn pt2pt(tools: &Tools, library: &Library, source: &Path) -> Result<String, Stri
         return Err(difference);
     }
     let text = format!(
-        "{passed} passed, the logs of {logs} equal the oracle; {expected} failed as the list expects"
+        "{passed} passed, the logs of {logs} equal the oracle; {expected} failed as expected"
     );
     if failed.is_empty() {
         Ok(text)
