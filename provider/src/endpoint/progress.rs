@@ -246,7 +246,7 @@ impl Endpoint {
         if sending.flags & FI_READ != 0 {
             // Refused, or written by the peer: no data will come.
             self.transfers.retain(
-                |_, transfer| !matches!(transfer.target, Target::Read { sending } if sending == key),
+                |_, moving| !matches!(moving.target, Target::Read { sending } if sending == key),
             );
         }
         let mut completion = Completion::new(sending.context, sending.flags);
