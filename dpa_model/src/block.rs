@@ -61,6 +61,10 @@ pub(crate) struct BlockInfo {
 impl BlockInfo {
     /// The handlers of slice `slice`.
     pub(crate) fn slice(&self, slice: usize) -> Range<usize> {
+        if self.slices == self.count {
+            // A handler each, as on a card, whose units divide slowly.
+            return slice..slice + 1;
+        }
         slice * self.count / self.slices..(slice + 1) * self.count / self.slices
     }
 }
