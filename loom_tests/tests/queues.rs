@@ -113,7 +113,7 @@ fn two_senders_share_the_queue() {
 #[test]
 fn a_sender_leaves_and_the_other_is_alone() {
     model("queues/a sender leaves", 2, None, &["clean"], &[], |rotation, paths| {
-        let mut parts = build(alone(8));
+        let mut parts = build(NicConfig { bounce_buffers: 8, ..alone(8) });
         let mut setup = post_first(&mut parts, 5);
         // While it is alone it counts by itself.
         for number in 0..2 {
