@@ -34,20 +34,29 @@ pub const WEAKENED: [&str; 18] = [
     "AloneRelaxed",
 ];
 
-/// Orderings that this machine cannot show to be needed, and why. The models of `loom_tests` find
-/// all of them but the one that is implied by another.
+/// Orderings that these runs were not seen to need, and why. The models of `loom_tests` find all of
+/// them but the one that is implied by another.
 pub const NOT_SHOWN: [(&str, &str); 7] = [
-    ("ReachFinishedRelaxed", "orders loads before a later store, which this machine never turns"),
-    ("HeadReleaseRelaxed", "orders loads before a later store, which this machine never turns"),
-    ("HeadRelaxed", "orders a load before later stores, which this machine never turns"),
-    ("FinRelaxed", "orders loads before a later store, which this machine never turns"),
+    (
+        "ReachFinishedRelaxed",
+        "orders loads before a store that frees what they read: they end long before",
+    ),
+    (
+        "HeadReleaseRelaxed",
+        "orders loads before a store that frees what they read: they end long before",
+    ),
+    (
+        "HeadRelaxed",
+        "orders a load before stores behind a branch on it, which RISC-V orders anyway",
+    ),
+    ("FinRelaxed", "orders loads before a store that frees what they read: they end long before"),
     ("ExposeRelaxed", "implied: the key reaches its reader in an entry that is released later"),
     ("LeaveRelaxed", "the firmware has one sender"),
     ("AloneRelaxed", "the firmware has one sender"),
 ];
 
 /// Instructions after which a run hangs: the longest good one takes a quarter.
-const LIMIT: u64 = 20_000_000;
+const LIMIT: u64 = 60_000_000;
 /// Threads of this program.
 const THREADS: usize = 2;
 
@@ -192,8 +201,8 @@ pub fn shipped(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> bool {
     good
 }
 
-/// Each weakened ordering, up to so many seeds of each kind, until one run is wrong; whether all are
-/// caught, but for those that cannot be shown here.
+/// Each weakened ordering, up to so many seeds of each kind, until one run is wrong; whether all
+/// are caught, but for those that cannot be shown here.
 pub fn weakened(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> bool {
     let mut good = true;
     for fault in WEAKENED {
@@ -209,7 +218,7 @@ pub fn weakened(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> bool {
         match (caught, reason) {
             (true, None) => {}
             (false, Some(reason)) => each(&format!("{fault:<22}not shown: {reason}")),
-            (true, Some(_)) => each(&format!("{fault:<22}caught, though it cannot be shown")),
+            (true, Some(_)) => each(&format!("{fault:<22}caught, though it is not expected")),
             (false, None) => {
                 each(&format!("{fault:<22}NOT CAUGHT"));
                 good = false;
