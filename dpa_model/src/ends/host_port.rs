@@ -8,9 +8,10 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::mem::ManuallyDrop;
-use core::ptr::NonNull;
 
+mod lent;
+
+use self::lent::Lent;
 use super::event::{
     CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
 };
@@ -20,35 +21,6 @@ use crate::message::{
 use crate::nic::{NicName, Shared};
 use crate::region::RegionKey;
 use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
-
-/// A buffer lent to the NIC: the parts of a `Vec`.
-#[derive(Debug)]
-struct Lent {
-    start: NonNull<u8>,
-    length: usize,
-    capacity: usize,
-}
-
-impl Lent {
-    fn new(buffer: Vec<u8>) -> Self {
-        let mut buffer = ManuallyDrop::new(buffer);
-        // SAFETY: a `Vec`'s pointer is never null.
-        let start = unsafe { NonNull::new_unchecked(buffer.as_mut_ptr()) };
-        Self { start, length: buffer.len(), capacity: buffer.capacity() }
-    }
-
-    /// Bytes that a message may fill.
-    fn capacity(&self) -> u32 {
-        u32::try_from(self.length).unwrap_or(u32::MAX)
-    }
-
-    /// # Safety
-    /// Nobody else uses the buffer, and this is the only call for this value.
-    unsafe fn give_back(&self) -> Vec<u8> {
-        // SAFETY: these are the parts of a `Vec<u8>` that was forgotten in `new`.
-        unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, self.capacity) }
-    }
-}
 
 #[derive(Debug)]
 #[repr(align(64))]
