@@ -53,7 +53,10 @@ fn csv_has_the_columns_of_the_peers() {
     for (own, bins) in [(0, 2), (1, 2), (3, 4)] {
         let rate = |row: usize| rows[row][5].parse::<f64>().expect("a rate");
         let shown = rows[own][11].parse::<f64>().expect("a ratio");
-        assert!((shown - rate(own) / rate(bins)).abs() < 1e-3, "{rows:?}");
+        // On a busy machine the rates are so low that their rounding shows.
+        let ratio = rate(own) / rate(bins);
+        let rounding = 5e-4 + ratio * (0.5 / rate(own) + 0.5 / rate(bins));
+        assert!((shown - ratio).abs() <= 1.1 * rounding, "{rows:?}");
     }
 }
 
