@@ -256,17 +256,23 @@ impl HostPort {
     }
 
     /// Messages that senders have put on their way so far, and how many of them the NIC has dealt
-    /// with. The first number is some 32 too low at most while there is a single sender. When a communicator has no sender any more, its last message has been dealt with once
-    /// the second number reaches the first as it was then.
+    /// with. While there is a single sender the first number may be too low, by some 32 at most.
+    /// When a communicator has no sender any more, its last message has been dealt with once the
+    /// second number reaches the first as it was then.
     pub fn arrivals(&self) -> (u64, u64) {
-        (self.shared.arrivals.claimed(), self.shared.arrivals.ring.head())
+        let arrivals = &self.shared.arrivals;
+        let dealt_with = arrivals.ring.head();
+        (arrivals.claimed().max(dealt_with), dealt_with)
     }
 
     /// Whether the NIC has dealt with every command and message there was, so that all that came of
     /// them can be polled.
     pub fn is_settled(&self) -> bool {
-        let (sent, dealt_with) = self.arrivals();
-        dealt_with == sent && self.shared.commands.head() == self.commands_tail
+        let ring = &self.shared.arrivals.ring;
+        let (claimed, dealt_with) = self.arrivals();
+        // A single sender counts by itself: what it sent shows in the entries only.
+        let waits = || ring.stamp_if_ready(dealt_with).is_some() || ring.head() != dealt_with;
+        claimed == dealt_with && !waits() && self.shared.commands.head() == self.commands_tail
     }
 
     /// Ends a request that was sent on to the host, and gives its buffer back.

@@ -102,3 +102,19 @@ fn slots_that_end_during_an_offer_are_used_again_after_it() {
     let after = post(&mut nic);
     assert_eq!((after.slot(), after == ended), (ended.slot(), false));
 }
+
+/// A single sender counts its messages by itself; the port sees them all the same.
+#[test]
+fn a_message_of_a_single_sender_is_waited_for() {
+    let mut nic = nic();
+    assert!(nic.host.is_settled());
+    for sent in 1..=40 {
+        nic.sender.try_send(Envelope::default(), b"x", 0).unwrap();
+        assert!(!nic.host.is_settled(), "message {sent} is under way");
+        nic.host.post(COMM, anything(), vec![7; 8], 0).unwrap();
+        assert_eq!(nic.leader.round(1), crate::Round::Worked);
+        assert!(nic.host.is_settled(), "message {sent} was dealt with");
+        assert_eq!(nic.host.arrivals(), (sent, sent));
+        assert!(matches!(nic.host.poll(), Some(Event::Received { .. })));
+    }
+}
