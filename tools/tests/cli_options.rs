@@ -377,7 +377,7 @@ fn every_option_of_bench() {
             "--reps 1 --rounds 1 --budget 0 --format json \
              --baseline list --windows 20 --scenario NC",
             NC,
-            Json("/placement"),
+            Json("/by_placement"),
         ),
         ("--cpus", NC, quick!("--scenario NC --cpus 0"), Exit(2)),
         ("--sweep", NC, quick!("--scenario NC --sweep 4"), Json("/results/0/handlers")),

@@ -113,6 +113,7 @@ pub(super) fn json(
         "payloads_checked": report.checked(),
         "runner": header.runner(),
         "nic": nic_settings,
+        "by_placement": header.settings.look,
         "placement": parts[0].short_name(),
         "results": results(&parts[0].report),
         "other_placements": parts[1..].iter().map(by_placement).collect::<Vec<_>>(),
