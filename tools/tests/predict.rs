@@ -261,7 +261,19 @@ fn calibration_writes_a_profile() {
     let measured = "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n";
     text(&dpamatch(&["calibrate", "--write", name], measured));
     let csv = text(&dpamatch(
-        &["predict", "--profile", name, "--threads", "1,2", "--workload", "nc", "--format", "csv"],
+        &[
+            "predict",
+            "--profile",
+            name,
+            "--like",
+            "prototype",
+            "--threads",
+            "1,2",
+            "--workload",
+            "nc",
+            "--format",
+            "csv",
+        ],
         "",
     ));
     std::fs::remove_file(&path).expect("it is ours");

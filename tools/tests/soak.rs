@@ -18,7 +18,8 @@ fn a_short_soak_finds_nothing() {
     let report = run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}"));
     report.check_memory().unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(report.received, 50_000);
-    assert!(report.breaks >= 20, "{report:?}");
+    // A break is due every 2,000 messages; one that comes while another waits is left out.
+    assert!(report.breaks >= 10, "{report:?}");
     assert!(report.log_entries > 75_000, "posts and arrivals: {report:?}");
     for (what, count) in [
         ("truncated", report.truncated),
