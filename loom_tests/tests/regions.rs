@@ -337,7 +337,7 @@ fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
     model("regions/an older head", 2, Some(2), &expected, &[], |rotation, paths| {
         let config =
             NicConfig { completion_queue: 4, regions: 2, ..tiny(1, 1, Options::default()) };
-        let mut parts = build(config);
+        let parts = build(config);
         let mut other = ManuallyDrop::new((*parts.sender).clone());
         let (mut leader, mut host, mut sender) = (parts.leader, parts.host, parts.sender);
         let mut sends = move |number: u32| {
