@@ -120,6 +120,13 @@ impl Part {
         self.messages as f64 * 1e6 / self.time.max(1) as f64
     }
 
+    /// Mean and longest time from a message's arrival to the end of its handler, in microseconds.
+    pub fn latency_us(&self) -> (f64, f64) {
+        let sum: u64 = self.outcome.eus.iter().map(|eu| eu.latency).sum();
+        let longest = self.outcome.eus.iter().map(|eu| eu.latency_max).max().unwrap_or(0);
+        (sum as f64 / 1e6 / self.messages.max(1) as f64, longest as f64 / 1e6)
+    }
+
     /// One of the handlers' counters, added up.
     pub fn count(&self, name: &str) -> u64 {
         let all = self.handlers.iter().flatten().chain(&self.boundary);

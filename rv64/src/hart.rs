@@ -193,7 +193,7 @@ impl Hart {
                 if self.counting && op.is_division() {
                     self.count().divisions += 1;
                 }
-                arithmetic(op, a, b, constant)
+                arithmetic(op, a, b, constant).ok_or(Fault::Illegal { pc })?
             }
         };
         self.x[rd] = result;
@@ -368,11 +368,11 @@ fn combine(function: i32, old: u64, operand: u64, long: bool) -> u64 {
     }
 }
 
-/// Instructions that combine registers and constants.
+/// Instructions that combine registers and constants; `None` for any other.
 #[inline(always)]
-fn arithmetic(op: Op, a: u64, b: u64, constant: u64) -> u64 {
+fn arithmetic(op: Op, a: u64, b: u64, constant: u64) -> Option<u64> {
     let shift = constant as u32;
-    match op {
+    Some(match op {
         Op::Addi => a.wrapping_add(constant),
         Op::Slti => u64::from((a as i64) < constant as i64),
         Op::Sltiu => u64::from(a < constant),
@@ -401,16 +401,17 @@ fn arithmetic(op: Op, a: u64, b: u64, constant: u64) -> u64 {
         Op::Sllw => word(u64::from((a as u32) << (b & 31))),
         Op::Srlw => word(u64::from(a as u32 >> (b & 31))),
         Op::Sraw => i64::from(a as i32 >> (b & 31)) as u64,
-        _ => multiply_divide(op, a, b),
-    }
+        _ => return multiply_divide(op, a, b),
+    })
 }
 
-/// The M extension. A division by zero gives all ones, its remainder the dividend.
-fn multiply_divide(op: Op, a: u64, b: u64) -> u64 {
+/// The M extension; `None` for any other. A division by zero gives all ones, its remainder the
+/// dividend.
+fn multiply_divide(op: Op, a: u64, b: u64) -> Option<u64> {
     let (signed_a, signed_b) = (a as i64, b as i64);
     let (word_a, word_b) = (a as i32, b as i32);
     let high = |product: i128| (product >> 64) as u64;
-    match op {
+    Some(match op {
         Op::Mul => a.wrapping_mul(b),
         Op::Mulh => high(i128::from(signed_a) * i128::from(signed_b)),
         Op::Mulhsu => high(i128::from(signed_a) * i128::from(b)),
@@ -428,6 +429,6 @@ fn multiply_divide(op: Op, a: u64, b: u64) -> u64 {
         Op::Remw if word_b == 0 => word(a),
         Op::Remw => i64::from(word_a.wrapping_rem(word_b)) as u64,
         Op::Remuw => word(u64::from((a as u32).checked_rem(b as u32).unwrap_or(a as u32))),
-        _ => unreachable!("not arithmetic: {op:?}"),
-    }
+        _ => return None,
+    })
 }

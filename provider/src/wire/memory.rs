@@ -2,29 +2,35 @@
 
 use crate::bindings::IoVec;
 
+/// The pieces of the list that hold `length` bytes from `skip` on: where each begins, and its bytes.
+/// They are inside the list's buffers; fewer bytes come where the list ends before.
+fn pieces(
+    iov: &[IoVec],
+    mut skip: usize,
+    length: usize,
+) -> impl Iterator<Item = (*mut u8, usize)> + '_ {
+    let mut left = length;
+    iov.iter().filter_map(move |part| {
+        let before = skip.min(part.iov_len);
+        skip -= before;
+        let count = (part.iov_len - before).min(left);
+        left -= count;
+        (count > 0).then(|| (part.iov_base.cast::<u8>().wrapping_add(before), count))
+    })
+}
+
 /// Copies `length` bytes that begin `skip` bytes into the list to `target`.
 ///
 /// # Safety
 /// The list's buffers can be read, `skip + length` is no more than they hold, and `target` has
 /// room.
-pub(crate) unsafe fn gather(iov: &[IoVec], mut skip: usize, mut target: *mut u8, length: usize) {
-    let mut left = length;
-    for part in iov {
-        if left == 0 {
-            return;
-        }
-        if skip >= part.iov_len {
-            skip -= part.iov_len;
-            continue;
-        }
-        let count = (part.iov_len - skip).min(left);
-        // SAFETY: the part holds `skip + count` bytes, the target `left` more.
+pub(crate) unsafe fn gather(iov: &[IoVec], skip: usize, mut target: *mut u8, length: usize) {
+    for (start, count) in pieces(iov, skip, length) {
+        // SAFETY: the piece is inside a buffer of the list; all pieces together have `length` bytes.
         unsafe {
-            part.iov_base.cast::<u8>().add(skip).copy_to_nonoverlapping(target, count);
+            start.copy_to_nonoverlapping(target, count);
             target = target.add(count);
         }
-        left -= count;
-        skip = 0;
     }
 }
 
@@ -33,24 +39,13 @@ pub(crate) unsafe fn gather(iov: &[IoVec], mut skip: usize, mut target: *mut u8,
 /// # Safety
 /// The list's buffers can be written, `skip + length` is no more than they hold, and `source` has
 /// that many bytes.
-pub(crate) unsafe fn scatter(iov: &[IoVec], mut skip: usize, mut source: *const u8, length: usize) {
-    let mut left = length;
-    for part in iov {
-        if left == 0 {
-            return;
-        }
-        if skip >= part.iov_len {
-            skip -= part.iov_len;
-            continue;
-        }
-        let count = (part.iov_len - skip).min(left);
-        // SAFETY: the part has room for `skip + count` bytes, the source has `left` more.
+pub(crate) unsafe fn scatter(iov: &[IoVec], skip: usize, mut source: *const u8, length: usize) {
+    for (start, count) in pieces(iov, skip, length) {
+        // SAFETY: the piece is inside a buffer of the list; all pieces together have `length` bytes.
         unsafe {
-            part.iov_base.cast::<u8>().add(skip).copy_from_nonoverlapping(source, count);
+            start.copy_from_nonoverlapping(source, count);
             source = source.add(count);
         }
-        left -= count;
-        skip = 0;
     }
 }
 
@@ -81,40 +76,26 @@ impl PeerMemory {
 /// The list's buffers can be written and hold `skip + length` bytes.
 pub(crate) unsafe fn copy_from_peer(
     pid: i32,
-    address: u64,
+    mut address: u64,
     iov: &[IoVec],
-    mut skip: usize,
+    skip: usize,
     length: usize,
 ) -> Result<(), PeerMemory> {
-    let (mut address, mut left) = (address, length);
-    for part in iov {
-        if left == 0 {
-            break;
-        }
-        if skip >= part.iov_len {
-            skip -= part.iov_len;
-            continue;
-        }
-        let mut count = (part.iov_len - skip).min(left);
-        let mut at = skip;
-        while count > 0 {
-            let local = IoVec {
-                // SAFETY: inside the part, see above.
-                iov_base: unsafe { part.iov_base.cast::<u8>().add(at) }.cast(),
-                iov_len: count,
-            };
-            let remote = IoVec { iov_base: address as *mut _, iov_len: count };
-            // SAFETY: the kernel checks the remote range; the local one is inside the part.
+    let mut left = length;
+    for (start, count) in pieces(iov, skip, length) {
+        let mut done = 0;
+        while done < count {
+            let local = IoVec { iov_base: start.wrapping_add(done).cast(), iov_len: count - done };
+            let remote = IoVec { iov_base: address as *mut _, iov_len: count - done };
+            // SAFETY: the kernel checks the remote range; the local one is inside the piece.
             let read = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
             let Ok(read @ 1..) = usize::try_from(read) else {
                 return Err(PeerMemory::of_errno());
             };
             address = address.wrapping_add(read as u64);
-            at += read;
-            count -= read;
-            left -= read;
+            done += read;
         }
-        skip = 0;
+        left -= count;
     }
     if left == 0 { Ok(()) } else { Err(PeerMemory::Absent) }
 }

@@ -65,7 +65,8 @@ fn replay_rank(
     Ok((receives, matcher.counters()))
 }
 
-fn tell_sizes(view: RankView<'_>, engine: &mut dyn Engine) {
+/// Tells an engine the sizes of the rank's communicators.
+pub(crate) fn tell_sizes(view: RankView<'_>, engine: &mut dyn Engine) {
     let mut told = std::collections::BTreeSet::new();
     let comms = (0..view.program.comms.len()).map(|local| view.comms.global(view.at, local as u16));
     for comm in comms.filter(|&comm| told.insert(comm)) {

@@ -37,6 +37,7 @@ pub use advice::Advice;
 pub use collect::collect;
 pub use communicators::{Communicators, GlobalComm, Translation};
 pub use engines::EngineReport;
+pub(crate) use engines::tell_sizes;
 pub use inbound::{Inbound, Lost};
 pub use origin::{How, LocalId, Members, Origin};
 pub use program::{

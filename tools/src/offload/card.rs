@@ -66,12 +66,11 @@ impl Card {
         };
         let busy_us = run(fast)?.time as f64 / 1e6;
         let part = run(recorded)?;
-        let latency: u64 = part.outcome.eus.iter().map(|eu| eu.latency).sum();
-        let longest = part.outcome.eus.iter().map(|eu| eu.latency_max).max().unwrap_or(0);
+        let (latency_us, longest_us) = part.latency_us();
         Ok(Service {
             busy_us,
-            latency_us: latency as f64 / 1e6 / part.messages.max(1) as f64,
-            longest_us: longest as f64 / 1e6,
+            latency_us,
+            longest_us,
             sent_on: part.count("arrivals_forwarded") + part.count("posts_forwarded"),
         })
     }

@@ -1,12 +1,10 @@
 //! What one process asks of its matching, in an order of posts and arrivals.
 
-use dpamatch::engine::Engine;
 use dpamatch::registry::{EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, RunError, StreamMatcher};
-use dpamatch_vocabulary::CommId;
 
-use crate::analyze::RankView;
 use crate::analyze::order::{Happening, Order};
+use crate::analyze::{RankView, tell_sizes};
 use crate::cost::steps::counted_steps;
 
 /// Counts of one rank, of one communicator at a rank, or of all ranks together.
@@ -88,10 +86,11 @@ impl<'a> Part<'a> {
         eager_limit: u64,
     ) -> Result<Demand, RunError> {
         let mut engine = entry.engine(options).expect("a software engine");
-        self.tell_sizes(engine.as_mut());
+        tell_sizes(self.view, engine.as_mut());
         let mut matcher = Box::new(engine);
         matcher.run(&mut self.events().map(|(event, _)| event), &mut |_| ())?;
-        let steps = counted_steps(&StreamMatcher::counters(&*matcher)).unwrap_or(0);
+        let steps = counted_steps(&StreamMatcher::counters(&*matcher))
+            .expect("every software engine counts its steps");
         let mut demand = Demand { steps, ..Demand::default() };
         for (event, _) in self.events() {
             match event {
@@ -109,12 +108,5 @@ impl<'a> Part<'a> {
             }
         }
         Ok(demand)
-    }
-
-    fn tell_sizes(self, engine: &mut dyn Engine) {
-        for comm in self.comms() {
-            let size = self.view.comms.all[comm as usize].members.len() as u32;
-            engine.set_comm_size(CommId(comm), size);
-        }
     }
 }

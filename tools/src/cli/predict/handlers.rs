@@ -13,7 +13,6 @@ use dpamatch_predict::{
 use dpamatch_story::Page;
 
 use super::super::BadInput;
-use super::rates::latency_us;
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Like, Workload, wrong};
 use dpamatch_tools::table::{Cell, Table};
@@ -157,7 +156,7 @@ fn came_to(name: &str, part: &Part) -> Table {
     let boundary = |name: &str| {
         part.boundary.iter().find(|(counter, _)| *counter == name).map_or(0, |&(_, value)| value)
     };
-    let (mean, longest) = latency_us(part);
+    let (mean, longest) = part.latency_us();
     table.push([
         part.messages.into(),
         (part.time as f64 / 1e6).into(),

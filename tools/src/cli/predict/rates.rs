@@ -123,7 +123,7 @@ fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<V
     let (block_us, latency) = match workload.offer {
         Offer::Pattern { .. } => (setup.handlers as f64 / now.rate, vec![]),
         Offer::Sequence(_) => {
-            let (mean, longest) = latency_us(part);
+            let (mean, longest) = part.latency_us();
             (
                 part.time as f64 / 1e6 / part.count("blocks").max(1) as f64,
                 vec![mean.into(), longest.into()],
@@ -149,13 +149,6 @@ fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<V
 fn busy(part: &Part) -> f64 {
     let busy: u64 = part.outcome.eus.iter().map(|eu| eu.time.busy()).sum();
     100.0 * busy as f64 / (part.time.max(1) as f64 * part.outcome.eus.len() as f64)
-}
-
-/// Mean and longest time from a message's arrival to the end of its handler.
-pub(super) fn latency_us(part: &Part) -> (f64, f64) {
-    let sum: u64 = part.outcome.eus.iter().map(|eu| eu.latency).sum();
-    let longest = part.outcome.eus.iter().map(|eu| eu.latency_max).max().unwrap_or(0);
-    (sum as f64 / 1e6 / part.messages.max(1) as f64, longest as f64 / 1e6)
 }
 
 /// A bar on standard error, hidden if that is no terminal.
