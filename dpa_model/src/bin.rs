@@ -1,7 +1,7 @@
 //! A bin of an index: the chain of the receives with one hash, cleaned under the bin's lock (O5,
 //! O6, O28).
 //!
-//! **State.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or `NIL`.
+//! **State.** `lock`: 0 free, 1 held by one remover. `head`, `tail`: descriptors or none.
 //! `length`: receives linked. `tail` and `length` are only touched by the boundary and by the
 //! lock's holder.
 //!
@@ -18,7 +18,8 @@
 //! two 64-bit pointers (O31).
 
 use crate::Removal;
-use crate::descriptor::{Descriptor, NIL, state};
+use crate::descriptor::{Descriptor, Link, state};
+use crate::number::ReceiveId;
 use crate::sync::{Acquire, AtomicU32, Relaxed, Release, Wait};
 
 /// Bytes of one bin (O29).
@@ -28,8 +29,8 @@ pub const BIN_BYTES: usize = 20;
 #[repr(C)]
 pub(crate) struct Bin {
     lock: AtomicU32,
-    head: AtomicU32,
-    tail: AtomicU32,
+    head: Link,
+    tail: Link,
     length: AtomicU32,
     /// Receives ever linked here: tells a bin that was never used from one that is empty now.
     linked: AtomicU32,
@@ -42,16 +43,16 @@ impl Bin {
     pub(crate) fn empty() -> Self {
         Self {
             lock: AtomicU32::new(0),
-            head: AtomicU32::new(NIL),
-            tail: AtomicU32::new(NIL),
+            head: Link::nil(),
+            tail: Link::nil(),
             length: AtomicU32::new(0),
             linked: AtomicU32::new(0),
         }
     }
 
     #[inline(always)]
-    pub(crate) fn head(&self) -> u32 {
-        self.head.load(Relaxed)
+    pub(crate) fn head(&self) -> ReceiveId {
+        self.head.get()
     }
 
     pub(crate) fn length(&self) -> u32 {
@@ -65,53 +66,53 @@ impl Bin {
 
     /// Appends; boundary only. Returns whether the chain held something already (a collision, S28).
     #[inline]
-    pub(crate) fn append(&self, receives: &[Descriptor], receive: u32) -> bool {
-        let tail = self.tail.load(Relaxed);
-        receives[receive as usize].next.store(NIL, Relaxed);
-        if tail == NIL {
-            self.head.store(receive, Relaxed);
+    pub(crate) fn append(&self, receives: &[Descriptor], receive: ReceiveId) -> bool {
+        let tail = self.tail.get();
+        receives[receive].next.set(ReceiveId::NIL);
+        if tail == ReceiveId::NIL {
+            self.head.set(receive);
         } else {
-            receives[tail as usize].next.store(receive, Relaxed);
+            receives[tail].next.set(receive);
         }
-        self.tail.store(receive, Relaxed);
+        self.tail.set(receive);
         self.length.store(self.length() + 1, Relaxed);
         self.linked.store(self.linked.load(Relaxed).wrapping_add(1), Relaxed);
-        tail != NIL
+        tail != ReceiveId::NIL
     }
 
     /// Takes a receive out of the chain where nobody else uses the bin, and makes it free.
     /// `before`: what stood before it once, or anything; if that still holds, nothing has to be
     /// walked.
     #[inline(always)]
-    pub(crate) fn unlink(&self, receives: &[Descriptor], receive: u32, before: u32) {
-        let descriptor = &receives[receive as usize];
+    pub(crate) fn unlink(&self, receives: &[Descriptor], receive: ReceiveId, before: ReceiveId) {
+        let descriptor = &receives[receive];
         if self.head() == receive {
             // The oldest of its chain: by far the commonest.
-            let next = descriptor.next.load(Relaxed);
-            self.head.store(next, Relaxed);
-            if next == NIL {
-                self.tail.store(NIL, Relaxed);
+            let next = descriptor.next.get();
+            self.head.set(next);
+            if next == ReceiveId::NIL {
+                self.tail.set(ReceiveId::NIL);
             }
             self.length.store(self.length() - 1, Relaxed);
         } else if !self.unlink_after(receives, receive, before) {
             return self.unlink_up_to(receives, receive);
         }
         descriptor.state.store(state::FREE, Relaxed);
-        step!(Unlinked { receive });
+        step!(Unlinked { receive: receive.0 });
     }
 
     /// Takes a receive out behind `before`. `false`: it does not stand there. A receive that is
     /// still posted is still in its chain (B2), so what its `next` names is, too.
     #[inline]
-    fn unlink_after(&self, receives: &[Descriptor], receive: u32, before: u32) -> bool {
-        let Some(neighbour) = receives.get(before as usize) else { return false };
-        if !neighbour.is_posted() || neighbour.next.load(Relaxed) != receive {
+    fn unlink_after(&self, receives: &[Descriptor], receive: ReceiveId, before: ReceiveId) -> bool {
+        let Some(neighbour) = receives.get(before.index()) else { return false };
+        if !neighbour.is_posted() || neighbour.next.get() != receive {
             return false;
         }
-        let next = receives[receive as usize].next.load(Relaxed);
-        neighbour.next.store(next, Relaxed);
-        if next == NIL {
-            self.tail.store(before, Relaxed);
+        let next = receives[receive].next.get();
+        neighbour.next.set(next);
+        if next == ReceiveId::NIL {
+            self.tail.set(before);
         }
         self.length.store(self.length() - 1, Relaxed);
         true
@@ -123,7 +124,7 @@ impl Bin {
     pub(crate) fn try_unlink(
         &self,
         receives: &[Descriptor],
-        receive: u32,
+        receive: ReceiveId,
         removal: Removal,
     ) -> bool {
         if removal == Removal::Deferred {
@@ -141,11 +142,11 @@ impl Bin {
             }
         }
         // Read under the lock: an earlier holder may have taken it along (B3).
-        if receives[receive as usize].state.load(Relaxed) == state::CONSUMED {
-            self.unlink(receives, receive, NIL);
+        if receives[receive].state.load(Relaxed) == state::CONSUMED {
+            self.unlink(receives, receive, ReceiveId::NIL);
         }
         if fault!(UnlinkedLosesNext) {
-            receives[receive as usize].next.store(NIL, Relaxed);
+            receives[receive].next.set(ReceiveId::NIL);
         }
         self.lock.store(0, weak!(LockReleaseRelaxed, Release));
         true
@@ -154,26 +155,26 @@ impl Bin {
     /// Walks from the head to `receive` and takes out it and every consumed receive before it. Ends
     /// because of B3.
     #[inline(never)]
-    fn unlink_up_to(&self, receives: &[Descriptor], receive: u32) {
-        let mut before = NIL;
+    fn unlink_up_to(&self, receives: &[Descriptor], receive: ReceiveId) {
+        let mut before = ReceiveId::NIL;
         let mut current = self.head();
         let mut unlinked = 0;
-        while current != NIL {
-            step!(LinkRead { receive: current });
-            let descriptor = &receives[current as usize];
-            let next = descriptor.next.load(Relaxed);
+        while current != ReceiveId::NIL {
+            step!(LinkRead { receive: current.0 });
+            let descriptor = &receives[current];
+            let next = descriptor.next.get();
             if current == receive || descriptor.state.load(Relaxed) == state::CONSUMED {
-                if before == NIL {
-                    self.head.store(next, Relaxed);
+                if before == ReceiveId::NIL {
+                    self.head.set(next);
                 } else {
-                    receives[before as usize].next.store(next, Relaxed);
+                    receives[before].next.set(next);
                 }
-                if next == NIL {
-                    self.tail.store(before, Relaxed);
+                if next == ReceiveId::NIL {
+                    self.tail.set(before);
                 }
                 // `descriptor.next` stays: a searcher may stand here (B2).
                 descriptor.state.store(state::FREE, Relaxed);
-                step!(Unlinked { receive: current });
+                step!(Unlinked { receive: current.0 });
                 unlinked += 1;
             } else {
                 before = current;
@@ -197,9 +198,17 @@ mod tests {
     const RECEIVES: u32 = 4;
 
     fn chain(bin: &Bin, receives: &[Descriptor]) -> Vec<u32> {
-        let linked = |at: u32| (at != NIL).then_some(at);
-        let next = |&at: &u32| linked(receives[at as usize].next.load(Relaxed));
-        core::iter::successors(linked(bin.head()), next).collect()
+        let next = |&at: &u32| receives[ReceiveId(at)].next.get().found();
+        core::iter::successors(bin.head().found(), next).collect()
+    }
+
+    fn post(bin: &Bin, receives: &[Descriptor], receive: u32) {
+        receives[ReceiveId(receive)].state.store(state::POSTED, Relaxed);
+        bin.append(receives, ReceiveId(receive));
+    }
+
+    fn unlink(bin: &Bin, receives: &[Descriptor], receive: u32, before: u32) {
+        bin.unlink(receives, ReceiveId(receive), ReceiveId(before));
     }
 
     /// All orders in which these can be taken.
@@ -218,36 +227,37 @@ mod tests {
     fn taking_out_in_any_order_leaves_the_others_in_theirs() {
         // What stood before each in the beginning, or a wrong hint: nobody, the receive itself, one
         // behind it.
-        let hints: [fn(u32) -> u32; 4] =
-            [|receive| receive.wrapping_sub(1), |_| NIL, |receive| receive, |_| RECEIVES - 1];
+        let hints: [fn(u32) -> u32; 4] = [
+            |receive| receive.wrapping_sub(1),
+            |_| ReceiveId::NIL.0,
+            |receive| receive,
+            |_| RECEIVES - 1,
+        ];
         for (order, hint) in
             orders(&[0, 1, 2, 3]).iter().flat_map(|order| hints.map(|hint| (order, hint)))
         {
             let (bin, receives) = (Bin::empty(), table(RECEIVES as usize + 1));
             let mut left: Vec<u32> = (0..RECEIVES).collect();
             for &receive in &left {
-                receives[receive as usize].state.store(state::POSTED, Relaxed);
-                bin.append(&receives, receive);
+                post(&bin, &receives, receive);
             }
             for &receive in order {
-                bin.unlink(&receives, receive, hint(receive));
+                unlink(&bin, &receives, receive, hint(receive));
                 left.retain(|&other| other != receive);
                 assert_eq!(chain(&bin, &receives), left, "{order:?}");
                 assert_eq!(bin.length() as usize, left.len());
             }
             // The chain's end is where it must be.
-            receives[RECEIVES as usize].state.store(state::POSTED, Relaxed);
-            bin.append(&receives, RECEIVES);
+            post(&bin, &receives, RECEIVES);
             assert_eq!(chain(&bin, &receives), [RECEIVES], "{order:?}");
         }
         // The end, also while others are left.
         let (bin, receives) = (Bin::empty(), table(3));
         for receive in 0..2 {
-            receives[receive as usize].state.store(state::POSTED, Relaxed);
-            bin.append(&receives, receive);
+            post(&bin, &receives, receive);
         }
-        bin.unlink(&receives, 1, 0);
-        bin.append(&receives, 2);
+        unlink(&bin, &receives, 1, 0);
+        post(&bin, &receives, 2);
         assert_eq!(chain(&bin, &receives), [0, 2]);
     }
 }

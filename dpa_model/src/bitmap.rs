@@ -30,6 +30,7 @@ use core::ops::Range;
 use crossbeam_utils::CachePadded;
 
 use crate::booking::{HANDLERS_MAX, HandlerSet};
+use crate::number::WorkerId;
 use crate::sync::{AcqRel, Acquire, AtomicU64, Relaxed};
 
 /// Workers of one word.
@@ -55,11 +56,11 @@ impl Bitmap {
 
     /// Sets the worker's bit, and clears the set of the block before if it is worker 0. `true`: the
     /// bits of the workers `awaited` are known to be set.
-    pub(crate) fn set(&self, block: u64, worker: usize, awaited: Range<usize>) -> bool {
+    pub(crate) fn set(&self, block: u64, worker: WorkerId, awaited: Range<WorkerId>) -> bool {
         step!(BitSet { block });
-        let (word, bit) = (worker / WORD, 1 << (worker % WORD));
+        let (word, bit) = (worker.0 / WORD, 1 << (worker.0 % WORD));
         let before = self.set_of(block)[word].fetch_or(bit, weak!(BitSetRelaxed, AcqRel));
-        if worker == 0 {
+        if worker == WorkerId::LEADER {
             self.clear_other(block);
         }
         let wanted = members(&awaited, word);
@@ -67,9 +68,9 @@ impl Bitmap {
     }
 
     /// Whether the bits of the workers `awaited` are set.
-    pub(crate) fn are_set(&self, block: u64, awaited: Range<usize>) -> bool {
+    pub(crate) fn are_set(&self, block: u64, awaited: Range<WorkerId>) -> bool {
         let set = self.set_of(block);
-        (awaited.start / WORD..awaited.end.div_ceil(WORD)).all(|word| {
+        (awaited.start.0 / WORD..awaited.end.0.div_ceil(WORD)).all(|word| {
             step!(BitsRead { block });
             let wanted = members(&awaited, word);
             set[word].load(weak!(BitsReadRelaxed, Acquire)) & wanted == wanted
@@ -85,24 +86,28 @@ impl Bitmap {
 }
 
 /// The bits of these workers in a word.
-fn members(workers: &Range<usize>, word: usize) -> u64 {
-    HandlerSet::below(workers.end).word(word) & !HandlerSet::below(workers.start).word(word)
+fn members(workers: &Range<WorkerId>, word: usize) -> u64 {
+    HandlerSet::below(workers.end.0).word(word) & !HandlerSet::below(workers.start.0).word(word)
 }
 
 #[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests {
     use super::*;
 
+    fn workers(range: Range<usize>) -> Range<WorkerId> {
+        WorkerId(range.start)..WorkerId(range.end)
+    }
+
     #[test]
     fn all_lower_bits_are_waited_for() {
         for worker in [0, 1, 63, 64, 65, 128, HANDLERS_MAX - 1] {
             let bitmap = Bitmap::new();
             for missing in 0..worker {
-                assert!(!bitmap.are_set(7, 0..worker), "{missing} of {worker}");
-                bitmap.set(7, missing, 0..missing);
+                assert!(!bitmap.are_set(7, workers(0..worker)), "{missing} of {worker}");
+                bitmap.set(7, WorkerId(missing), workers(0..missing));
             }
-            assert!(bitmap.are_set(7, 0..worker));
-            let knows = bitmap.set(7, worker, 0..worker);
+            assert!(bitmap.are_set(7, workers(0..worker)));
+            let knows = bitmap.set(7, WorkerId(worker), workers(0..worker));
             assert_eq!(knows, worker < WORD, "the word of {worker} tells of its lower bits");
         }
     }
@@ -111,13 +116,16 @@ mod tests {
     fn a_set_comes_back_clear() {
         let bitmap = Bitmap::new();
         for block in 1..6 {
-            assert!(!bitmap.are_set(block, 1..2), "block {block}");
-            assert!(!bitmap.are_set(block, HANDLERS_MAX - 1..HANDLERS_MAX), "block {block}");
+            assert!(!bitmap.are_set(block, workers(1..2)), "block {block}");
+            assert!(
+                !bitmap.are_set(block, workers(HANDLERS_MAX - 1..HANDLERS_MAX)),
+                "block {block}"
+            );
             for worker in [2, 0, HANDLERS_MAX - 1, 1] {
-                bitmap.set(block, worker, 0..worker);
+                bitmap.set(block, WorkerId(worker), workers(0..worker));
             }
-            assert!(bitmap.are_set(block, 0..3));
-            assert!(!bitmap.are_set(block, 0..4));
+            assert!(bitmap.are_set(block, workers(0..3)));
+            assert!(!bitmap.are_set(block, workers(0..4)));
         }
     }
 }

@@ -35,12 +35,12 @@ use core::ops::Range;
 
 use crossbeam_utils::CachePadded;
 
-use crate::Barrier;
 use crate::bitmap::Bitmap;
-use crate::descriptor::NIL;
+use crate::number::{Label, ReceiveId, Sequence, WorkerId};
+pub(crate) use crate::progress::Phase;
 use crate::progress::Progress;
-pub(crate) use crate::progress::phase;
 use crate::sync::{Acquire, AtomicU64, PlainCell, Release, Wait};
+use crate::{Barrier, CommId};
 
 const SLICE_BITS: u32 = 16;
 
@@ -59,8 +59,8 @@ pub(crate) struct BlockInfo {
 }
 
 impl BlockInfo {
-    /// The handlers of slice `slice`.
-    pub(crate) fn slice(&self, slice: usize) -> Range<usize> {
+    /// The handlers of a worker's slice.
+    pub(crate) fn slice(&self, WorkerId(slice): WorkerId) -> Range<usize> {
         if self.slices == self.count {
             // A handler each, as on a card, whose units divide slowly.
             return slice..slice + 1;
@@ -73,15 +73,17 @@ impl BlockInfo {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
     /// Its candidate, or `NIL`.
-    pub(crate) receive: u32,
-    /// [`Posted::sequence`](crate::descriptor::Posted::sequence).
-    pub(crate) sequence: u64,
-    pub(crate) comm: u32,
-    pub(crate) label: u64,
+    pub(crate) receive: ReceiveId,
+    pub(crate) sequence: Sequence,
+    pub(crate) comm: CommId,
+    pub(crate) label: Label,
 }
 
 impl Claim {
-    pub(crate) const NONE: Self = Self { receive: NIL, sequence: 0, comm: NIL, label: 0 };
+    /// The claim of a handler without a candidate.
+    pub(crate) fn none(comm: CommId) -> Self {
+        Self { receive: ReceiveId::NIL, sequence: Sequence(Label(0)), comm, label: Label(0) }
+    }
 }
 
 #[derive(Debug)]
@@ -90,9 +92,9 @@ pub(crate) struct Block {
     info: PlainCell<BlockInfo>,
     /// The candidate of each handler, or `NIL`: all that a handler publishes (S3). Four bytes each,
     /// so that detection reads few lines.
-    candidates: Box<[PlainCell<u32>]>,
+    candidates: Box<[PlainCell<ReceiveId>]>,
     /// The receive that each handler took; `NIL`: unexpected, or for the host.
-    taken: Box<[PlainCell<u32>]>,
+    taken: Box<[PlainCell<ReceiveId>]>,
     progress: Box<[CachePadded<Progress>]>,
     bitmap: Option<Bitmap>,
     /// 1: a worker died of a panic, so waits may never end.
@@ -101,7 +103,7 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(handlers: usize, workers: usize, barrier: Barrier) -> Self {
-        let receives = || (0..handlers).map(|_| PlainCell::new(NIL)).collect();
+        let receives = || (0..handlers).map(|_| PlainCell::new(ReceiveId::NIL)).collect();
         Self {
             published: CachePadded::new(AtomicU64::new(0)),
             info: PlainCell::new(BlockInfo::default()),
@@ -114,7 +116,7 @@ impl Block {
     }
 
     /// Bytes that each handler takes.
-    pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<PlainCell<u32>>();
+    pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<PlainCell<ReceiveId>>();
 
     /// Starts a block with the other workers; leader only, after the last block's end (K3).
     pub(crate) fn publish(&self, info: BlockInfo) {
@@ -142,22 +144,27 @@ impl Block {
 
     /// Says that every handler of this worker's slice has passed `phase`.
     #[inline]
-    pub(crate) fn reach(&self, worker: usize, block: u64, phase: u64) {
+    pub(crate) fn reach(&self, worker: WorkerId, block: u64, phase: Phase) {
         let release = match phase {
-            phase::BOOKED => weak!(ReachBookedRelaxed, Release),
-            phase::MATCHED => weak!(ReachMatchedRelaxed, Release),
-            _ => weak!(ReachFinishedRelaxed, Release),
+            Phase::Booked => weak!(ReachBookedRelaxed, Release),
+            Phase::Matched => weak!(ReachMatchedRelaxed, Release),
+            Phase::Finished => weak!(ReachFinishedRelaxed, Release),
         };
-        step!(ProgressWritten { worker });
-        self.progress[worker].reach(block, phase, release);
+        step!(ProgressWritten { worker: worker.0 });
+        self.progress[worker.0].reach(block, phase, release);
     }
 
     /// The partial barrier (O12): says that all handlers of this worker's slice have booked, and
     /// waits until those of the workers `awaited` have; returns the failed polls.
-    pub(crate) fn pass_barrier(&self, worker: usize, block: u64, awaited: Range<usize>) -> u64 {
+    pub(crate) fn pass_barrier(
+        &self,
+        worker: WorkerId,
+        block: u64,
+        awaited: Range<WorkerId>,
+    ) -> u64 {
         let Some(bitmap) = &self.bitmap else {
-            self.reach(worker, block, phase::BOOKED);
-            return self.wait_for_each(awaited, block, phase::BOOKED);
+            self.reach(worker, block, Phase::Booked);
+            return self.wait_for_each(awaited, block, Phase::Booked);
         };
         if bitmap.set(block, worker, awaited.clone()) {
             return 0;
@@ -166,16 +173,18 @@ impl Block {
     }
 
     /// Waits until these workers have reached `phase` of the block; returns the failed polls.
-    pub(crate) fn wait_for_each(&self, workers: Range<usize>, block: u64, phase: u64) -> u64 {
-        workers.map(|worker| self.wait_for(worker, block, phase)).sum()
+    pub(crate) fn wait_for_each(&self, workers: Range<WorkerId>, block: u64, phase: Phase) -> u64 {
+        (workers.start.0..workers.end.0)
+            .map(|worker| self.wait_for(WorkerId(worker), block, phase))
+            .sum()
     }
 
     /// Waits until worker `worker` has reached `phase` of the block; returns the failed polls.
     #[inline]
-    pub(crate) fn wait_for(&self, worker: usize, block: u64, phase: u64) -> u64 {
+    pub(crate) fn wait_for(&self, worker: WorkerId, block: u64, phase: Phase) -> u64 {
         self.wait_until(|| {
-            step!(ProgressRead { worker });
-            self.progress[worker].has_reached(block, phase, weak!(WaitRelaxed, Acquire))
+            step!(ProgressRead { worker: worker.0 });
+            self.progress[worker.0].has_reached(block, phase, weak!(WaitRelaxed, Acquire))
         })
     }
 
@@ -207,7 +216,7 @@ impl Block {
     /// # Safety
     /// The caller runs this handler and has not reached phase 1.
     #[inline(always)]
-    pub(crate) unsafe fn set_candidate(&self, handler: usize, receive: u32) {
+    pub(crate) unsafe fn set_candidate(&self, handler: usize, receive: ReceiveId) {
         // SAFETY: K2: others read it only after phase 1; the readers of the last block are done
         // (K3).
         unsafe { self.candidates[handler].write(|slot| *slot = receive) };
@@ -218,7 +227,7 @@ impl Block {
     /// # Safety
     /// The caller saw phase 1 of the slice that runs it.
     #[inline(always)]
-    pub(crate) unsafe fn candidate(&self, handler: usize) -> u32 {
+    pub(crate) unsafe fn candidate(&self, handler: usize) -> ReceiveId {
         // SAFETY: K1.
         unsafe { self.candidates[handler].read(|receive| *receive) }
     }
@@ -228,7 +237,7 @@ impl Block {
     /// # Safety
     /// The caller runs this handler and has not reached phase 3.
     #[inline(always)]
-    pub(crate) unsafe fn set_taken(&self, handler: usize, receive: u32) {
+    pub(crate) unsafe fn set_taken(&self, handler: usize, receive: ReceiveId) {
         // SAFETY: the leader reads it only after phase 3.
         unsafe { self.taken[handler].write(|slot| *slot = receive) };
     }
@@ -238,7 +247,7 @@ impl Block {
     /// # Safety
     /// The caller is the leader after phase 3 of the handler's slice.
     #[inline(always)]
-    pub(crate) unsafe fn taken(&self, handler: usize) -> u32 {
+    pub(crate) unsafe fn taken(&self, handler: usize) -> ReceiveId {
         // SAFETY: see `set_taken`.
         unsafe { self.taken[handler].read(|taken| *taken) }
     }

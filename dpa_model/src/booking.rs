@@ -11,6 +11,7 @@
 use alloc::boxed::Box;
 
 use crate::descriptor::Descriptor;
+use crate::number::ReceiveId;
 use crate::sync::{AtomicU64, Relaxed};
 
 /// Widest block: BlueField-3's DPA has 256 threads, one a handler.
@@ -60,17 +61,17 @@ pub(crate) struct Bookings<'a> {
 
 impl<'a> Bookings<'a> {
     #[inline(always)]
-    fn word(self, receive: u32, handler: usize) -> &'a AtomicU64 {
+    fn word(self, receive: ReceiveId, handler: usize) -> &'a AtomicU64 {
         if handler < NEAR {
-            &self.receives[receive as usize].booking
+            &self.receives[receive].booking
         } else {
-            &self.far[receive as usize].0[handler / 64 - 1]
+            &self.far[receive].0[handler / 64 - 1]
         }
     }
 
     /// Sets the bit of `handler` where others may book at the same time.
     #[inline(always)]
-    pub(crate) fn book(self, receive: u32, handler: usize) {
+    pub(crate) fn book(self, receive: ReceiveId, handler: usize) {
         let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
         self.word(receive, handler).fetch_or(bit, Relaxed);
     }
@@ -78,16 +79,12 @@ impl<'a> Bookings<'a> {
     /// The same where nobody else books: a load and a store. Returns bits of lower handlers that
     /// had booked the receive before; 0 if none had.
     #[inline(always)]
-    pub(crate) fn book_alone(&self, receive: u32, handler: usize) -> u64 {
+    pub(crate) fn book_alone(&self, receive: ReceiveId, handler: usize) -> u64 {
         if handler >= NEAR {
-            return book_far_alone(
-                &self.receives[receive as usize],
-                &self.far[receive as usize],
-                handler,
-            );
+            return book_far_alone(&self.receives[receive], &self.far[receive], handler);
         }
         let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
-        let word = &self.receives[receive as usize].booking;
+        let word = &self.receives[receive].booking;
         let before = word.load(Relaxed);
         word.store(before | bit, Relaxed);
         before & bit.wrapping_sub(1)
@@ -95,19 +92,19 @@ impl<'a> Bookings<'a> {
 
     /// Whether a handler below `handler` has booked the receive.
     #[inline(always)]
-    pub(crate) fn any_below(self, receive: u32, handler: usize) -> bool {
+    pub(crate) fn any_below(self, receive: ReceiveId, handler: usize) -> bool {
         let below = |word: &AtomicU64, bits: u64| word.load(Relaxed) & bits != 0;
-        let near = &self.receives[receive as usize].booking;
+        let near = &self.receives[receive].booking;
         if handler < NEAR {
             return below(near, bit(handler) - 1);
         }
-        let far = self.far.get(receive as usize).into_iter().flat_map(|far| &far.0);
+        let far = self.far.get(receive.index()).into_iter().flat_map(|far| &far.0);
         let words = core::iter::once(near).chain(far);
         words.zip(HandlerSet::below(handler).0).any(|(word, bits)| below(word, bits))
     }
 
     /// Whether all of the first `handlers` handlers have booked the receive.
-    pub(crate) fn all_below(self, receive: u32, handlers: usize) -> bool {
+    pub(crate) fn all_below(self, receive: ReceiveId, handlers: usize) -> bool {
         (0..handlers.div_ceil(64)).all(|word| {
             let wanted = HandlerSet::below(handlers).0[word];
             self.word(receive, word * 64).load(Relaxed) & wanted == wanted
@@ -180,27 +177,31 @@ mod tests {
         for booker in EDGES {
             for alone in [false, true] {
                 if alone {
-                    assert_eq!(bookings.book_alone(1, booker), 0);
+                    assert_eq!(bookings.book_alone(ReceiveId(1), booker), 0);
                 } else {
-                    bookings.book(1, booker);
+                    bookings.book(ReceiveId(1), booker);
                 }
                 for other in EDGES.into_iter().filter(|&other| other != booker) {
                     let (receives, far) = (table(1), FarBits::table(1, HANDLERS_MAX));
                     let both = Bookings { receives: &receives, far: &far };
-                    both.book_alone(0, booker);
-                    assert_eq!(both.book_alone(0, other) != 0, booker < other, "{booker} {other}");
+                    both.book_alone(ReceiveId(0), booker);
+                    assert_eq!(
+                        both.book_alone(ReceiveId(0), other) != 0,
+                        booker < other,
+                        "{booker} {other}"
+                    );
                 }
                 for handler in EDGES {
                     assert_eq!(
-                        bookings.any_below(1, handler),
+                        bookings.any_below(ReceiveId(1), handler),
                         booker < handler,
                         "{booker} {handler}"
                     );
-                    assert!(!bookings.any_below(0, handler));
+                    assert!(!bookings.any_below(ReceiveId(0), handler));
                 }
                 receives[1].booking.store(0, Relaxed);
                 far[1].clear();
-                assert!(!bookings.any_below(1, HANDLERS_MAX - 1));
+                assert!(!bookings.any_below(ReceiveId(1), HANDLERS_MAX - 1));
             }
         }
     }
@@ -212,10 +213,10 @@ mod tests {
             assert_eq!(far.len(), usize::from(handlers > NEAR));
             let bookings = Bookings { receives: &receives, far: &far };
             for handler in (0..handlers).rev() {
-                assert!(!bookings.all_below(0, handlers));
-                bookings.book_alone(0, handler);
+                assert!(!bookings.all_below(ReceiveId(0), handlers));
+                bookings.book_alone(ReceiveId(0), handler);
             }
-            assert!(bookings.all_below(0, handlers));
+            assert!(bookings.all_below(ReceiveId(0), handlers));
         }
     }
 

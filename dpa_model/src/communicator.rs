@@ -5,15 +5,15 @@ use alloc::boxed::Box;
 use crate::config::bins_of_communicator;
 use crate::index::CommView;
 use crate::message::Target;
+use crate::number::{BinId, Label};
 use crate::sync::PlainCell;
 use crate::unexpected::LINKED_ALWAYS;
 use crate::{ClassSet, WildcardClass};
 
 /// Where a communicator's new receives and unmatched messages go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Home {
     /// Nobody created it, or it got no tables: everything is for the host.
-    #[default]
     Absent,
     /// The NIC matches it.
     Nic,
@@ -22,7 +22,7 @@ pub(crate) enum Home {
 }
 
 /// Boundary-only state of a communicator.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Communicator {
     pub(crate) home: Home,
     /// Classes that may be used (S24).
@@ -30,10 +30,10 @@ pub(crate) struct Communicator {
     /// Classes in whose chains its unexpected messages are linked.
     pub(crate) linked: ClassSet,
     pub(crate) view: CommView,
-    /// Label of the next receive (S10: only those that enter the posted queue count).
-    pub(crate) next_label: u64,
+    /// Label of the next receive.
+    pub(crate) next_label: Label,
     /// Label with which the youngest sequence began (S11).
-    began: u64,
+    began: Label,
     /// [`Target::packed`] of the last receive that got a label; `NO_TARGET` starts a new sequence.
     last: u64,
     /// Posted receives per class.
@@ -56,30 +56,33 @@ impl Communicator {
     /// A communicator with tables and nothing in them. `forwarded` goes on from what was sent to
     /// the host before.
     pub(crate) fn new(home: Home, allowed: ClassSet, view: CommView, forwarded: u64) -> Self {
-        Self {
-            home,
-            allowed,
-            linked: LINKED_ALWAYS,
-            view,
-            forwarded,
-            last: NO_TARGET,
-            ..Self::default()
-        }
+        Self { home, allowed, linked: LINKED_ALWAYS, view, ..Self::absent(forwarded) }
     }
 
     /// No communicator, but still the count of what was sent to the host.
     pub(crate) fn absent(forwarded: u64) -> Self {
-        Self { forwarded, ..Self::default() }
+        Self {
+            home: Home::Absent,
+            allowed: ClassSet::EMPTY,
+            linked: ClassSet::EMPTY,
+            view: CommView::NONE,
+            next_label: Label(0),
+            began: Label(0),
+            last: NO_TARGET,
+            posted: [0; 4],
+            unexpected: 0,
+            forwarded,
+        }
     }
 
     /// Label and place in its sequence of a receive that enters the posted queue now.
     #[inline]
-    pub(crate) fn label(&mut self, target: &Target) -> (u64, u32) {
+    pub(crate) fn label(&mut self, target: &Target) -> (Label, u32) {
         let target = target.packed();
         let label = self.next_label;
-        self.next_label += 1;
+        self.next_label = label.plus(1);
         if self.last == target
-            && let Ok(place) = u32::try_from(label - self.began)
+            && let Ok(place) = u32::try_from(label.since(self.began))
         {
             return (label, place);
         }
@@ -137,7 +140,7 @@ impl BinRoom {
 
     /// Room for a communicator with `bins` bins per table; `None` if there is none.
     /// O(communicators).
-    pub(crate) fn take(&mut self, bins: u32) -> Option<u32> {
+    pub(crate) fn take(&mut self, bins: u32) -> Option<BinId> {
         if self.used == self.extents.len() {
             return None;
         }
@@ -157,11 +160,11 @@ impl BinRoom {
         self.extents.copy_within(place..self.used, place + 1);
         self.extents[place] = Extent { first, length };
         self.used += 1;
-        Some(first)
+        Some(BinId(first))
     }
 
     /// Gives room back.
-    pub(crate) fn give(&mut self, first: u32) {
+    pub(crate) fn give(&mut self, BinId(first): BinId) {
         if let Some(place) =
             self.extents[..self.used].iter().position(|extent| extent.first == first)
         {
@@ -178,38 +181,42 @@ mod tests {
     #[test]
     fn room_is_found_again_after_it_was_given_back() {
         let mut room = BinRoom::new(4, 30);
-        assert_eq!(room.take(3), Some(0));
-        assert_eq!(room.take(2), Some(10));
-        assert_eq!(room.take(3), Some(17));
+        assert_eq!(room.take(3), Some(BinId(0)));
+        assert_eq!(room.take(2), Some(BinId(10)));
+        assert_eq!(room.take(3), Some(BinId(17)));
         assert_eq!(room.take(1), None, "27 of 30 used, 4 wanted");
-        room.give(10);
+        room.give(BinId(10));
         assert_eq!(room.take(3), None, "the hole has 7 bins, 10 wanted");
-        assert_eq!(room.take(2), Some(10), "a hole that fits exactly");
-        room.give(10);
-        assert_eq!(room.take(1), Some(10));
+        assert_eq!(room.take(2), Some(BinId(10)), "a hole that fits exactly");
+        room.give(BinId(10));
+        assert_eq!(room.take(1), Some(BinId(10)));
         assert_eq!(room.take(u32::MAX), None);
-        room.give(0);
-        room.give(17);
-        room.give(10);
-        assert_eq!(room.take(9), Some(0));
+        room.give(BinId(0));
+        room.give(BinId(17));
+        room.give(BinId(10));
+        assert_eq!(room.take(9), Some(BinId(0)));
     }
 
     #[test]
     fn sequences_follow_the_posting_order() {
-        let mut comm = Communicator::default();
+        let mut comm = Communicator::absent(0);
         let from_any =
             |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
         let five = Target::of(from_any(5));
         let six = Target::of(from_any(6));
-        assert_eq!(comm.label(&five), (0, 0));
-        assert_eq!(comm.label(&five), (1, 1));
-        assert_eq!(comm.label(&six), (2, 0));
-        assert_eq!(comm.label(&five), (3, 0));
+        assert_eq!(comm.label(&five), (Label(0), 0));
+        assert_eq!(comm.label(&five), (Label(1), 1));
+        assert_eq!(comm.label(&six), (Label(2), 0));
+        assert_eq!(comm.label(&five), (Label(3), 0));
         comm.end_sequence();
-        assert_eq!(comm.label(&five), (4, 0), "after a cancel no later receive joins the sequence");
-        assert_eq!(comm.label(&five), (5, 1));
+        assert_eq!(
+            comm.label(&five),
+            (Label(4), 0),
+            "after a cancel no later receive joins the sequence"
+        );
+        assert_eq!(comm.label(&five), (Label(5), 1));
         // A sequence of 2^32 receives is followed by another: no place comes twice in one.
-        comm.next_label = comm.began + u64::from(u32::MAX);
+        comm.next_label = comm.began.plus(u64::from(u32::MAX));
         assert_eq!(comm.label(&five).1, u32::MAX);
         assert_eq!(comm.label(&five).1, 0);
     }

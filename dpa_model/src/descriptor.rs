@@ -21,11 +21,9 @@
 
 use alloc::boxed::Box;
 
-use crate::sync::{AtomicU32, AtomicU64, PlainCell};
+use crate::number::{BinId, Label, ReceiveId, Sequence};
+use crate::sync::{AtomicU32, AtomicU64, PlainCell, Relaxed};
 use crate::{HostAddress, WildcardClass};
-
-/// "No descriptor", "no entry": the end of a chain.
-pub(crate) const NIL: u32 = u32::MAX;
 
 /// Life of a descriptor, see the file's page.
 pub(crate) mod state {
@@ -38,8 +36,7 @@ pub(crate) mod state {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Posted {
-    /// Place in the posting order of the communicator, dense (S9, S10).
-    pub(crate) label: u64,
+    pub(crate) label: Label,
     /// Where the data goes.
     pub(crate) buffer: HostAddress,
     /// The host's name for it.
@@ -51,18 +48,17 @@ pub(crate) struct Posted {
     /// Tag, if the class has one.
     pub(crate) tag: u32,
     /// Bin in whose chain it is.
-    pub(crate) bin: u32,
+    pub(crate) bin: BinId,
     /// Length of the user's buffer in bytes.
     pub(crate) capacity: u32,
     pub(crate) class: WildcardClass,
 }
 
 impl Posted {
-    /// The sequence's ID: the label with which it began. Labels never come twice, so two sequences
-    /// of a communicator never have the same one.
+    /// The sequence that it belongs to.
     #[inline(always)]
-    pub(crate) fn sequence(&self) -> u64 {
-        self.label - u64::from(self.place)
+    pub(crate) fn sequence(&self) -> Sequence {
+        Sequence(Label(self.label.0 - u64::from(self.place)))
     }
 
     /// Whether a message with this source and tag fits, for a receive found in the index of
@@ -78,12 +74,34 @@ impl Posted {
     }
 }
 
+/// A pointer of a chain: the receive that comes next, or first, or last. One writer at a time;
+/// searchers read it meanwhile, see the file's page.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Link(AtomicU32);
+
+impl Link {
+    pub(crate) fn nil() -> Self {
+        Self(AtomicU32::new(ReceiveId::NIL.0))
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self) -> ReceiveId {
+        ReceiveId(self.0.load(Relaxed))
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, receive: ReceiveId) {
+        self.0.store(receive.0, Relaxed);
+    }
+}
+
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Descriptor {
     pub(crate) booking: AtomicU64,
     pub(crate) state: AtomicU32,
-    pub(crate) next: AtomicU32,
+    pub(crate) next: Link,
     pub(crate) posted: PlainCell<Posted>,
 }
 
@@ -97,27 +115,27 @@ const _: () =
 impl Descriptor {
     fn free() -> Self {
         let posted = Posted {
-            label: 0,
+            label: Label(0),
             buffer: HostAddress::none(),
             request: 0,
             place: 0,
             source: 0,
             tag: 0,
-            bin: NIL,
+            bin: BinId::NIL,
             capacity: 0,
             class: WildcardClass::Exact,
         };
         Self {
             booking: AtomicU64::new(0),
             state: AtomicU32::new(state::FREE),
-            next: AtomicU32::new(NIL),
+            next: Link::nil(),
             posted: PlainCell::new(posted),
         }
     }
 
     /// Whether a message may still take it.
     pub(crate) fn is_posted(&self) -> bool {
-        self.state.load(crate::sync::Relaxed) == state::POSTED
+        self.state.load(Relaxed) == state::POSTED
     }
 
     /// A copy of what was posted.

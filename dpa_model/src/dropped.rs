@@ -9,7 +9,7 @@
 
 use alloc::boxed::Box;
 
-use crate::descriptor::NIL;
+use crate::number::StoredId;
 use crate::sync::{Acquire, AtomicU32, Relaxed, Release};
 
 #[derive(Debug)]
@@ -23,17 +23,17 @@ impl Dropped {
 
     pub(crate) fn new(entries: usize) -> Self {
         Self {
-            head: AtomicU32::new(NIL),
-            next: (0..entries).map(|_| AtomicU32::new(NIL)).collect(),
+            head: AtomicU32::new(StoredId::NIL.0),
+            next: (0..entries).map(|_| AtomicU32::new(StoredId::NIL.0)).collect(),
         }
     }
 
     /// Puts an entry in.
-    pub(crate) fn put(&self, entry: u32) {
+    pub(crate) fn put(&self, entry: StoredId) {
         let mut head = self.head.load(Relaxed);
         loop {
-            self.next[entry as usize].store(head, Relaxed);
-            match self.head.compare_exchange(head, entry, Release, Relaxed) {
+            self.next[entry.index()].store(head, Relaxed);
+            match self.head.compare_exchange(head, entry.0, Release, Relaxed) {
                 Ok(_) => return,
                 Err(newer) => head = newer,
             }
@@ -43,15 +43,15 @@ impl Dropped {
     /// Whether there is any.
     #[inline]
     pub(crate) fn any(&self) -> bool {
-        self.head.load(Relaxed) != NIL
+        self.head.load(Relaxed) != StoredId::NIL.0
     }
 
     /// Takes all out, and hands each over.
-    pub(crate) fn take_all(&self, mut each: impl FnMut(u32)) {
-        let mut current = self.head.swap(NIL, Acquire);
-        while current != NIL {
+    pub(crate) fn take_all(&self, mut each: impl FnMut(StoredId)) {
+        let mut current = StoredId(self.head.swap(StoredId::NIL.0, Acquire));
+        while current != StoredId::NIL {
             // Read first: `each` may put it in again.
-            let next = self.next[current as usize].load(Relaxed);
+            let next = StoredId(self.next[current.index()].load(Relaxed));
             each(current);
             current = next;
         }

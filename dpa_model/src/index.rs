@@ -8,16 +8,17 @@
 
 use crate::bin::Bin;
 use crate::booking::Bookings;
-use crate::descriptor::{NIL, state};
+use crate::descriptor::state;
 use crate::hash::{Hashes, reduce};
+use crate::number::{BinId, Label, ReceiveId};
 use crate::sync::{Counter, Relaxed};
 use crate::{ClassSet, HandlerCounters, WildcardClass};
 
 /// What handlers need to know of a communicator; written by the boundary, constant inside a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommView {
     /// First of the communicator's bins.
-    pub(crate) base: u32,
+    pub(crate) base: BinId,
     /// Bins per hash table; 0: the NIC has no tables for this communicator.
     pub(crate) bins: u32,
     /// Classes of which receives are posted.
@@ -29,13 +30,13 @@ pub(crate) struct CommView {
 impl CommView {
     /// Nothing is known of the communicator.
     pub(crate) const NONE: Self =
-        Self { base: 0, bins: 0, classes: ClassSet::EMPTY, overtaking: false };
+        Self { base: BinId(0), bins: 0, classes: ClassSet::EMPTY, overtaking: false };
 
     /// The bin that holds `class` and `hash`.
     #[inline(always)]
-    pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> u32 {
+    pub(crate) fn bin(&self, class: WildcardClass, hash: u32) -> BinId {
         let within = if class == WildcardClass::Any { 0 } else { reduce(hash, self.bins) };
-        self.base + class as u32 * self.bins + within
+        BinId(self.base.0 + class as u32 * self.bins + within)
     }
 }
 
@@ -50,10 +51,10 @@ pub(crate) struct Key {
 /// A posted receive that fits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    pub(crate) receive: u32,
+    pub(crate) receive: ReceiveId,
     /// The one before it in its chain, or `NIL`.
-    pub(crate) before: u32,
-    pub(crate) label: u64,
+    pub(crate) before: ReceiveId,
+    pub(crate) label: Label,
 }
 
 /// The indexes of one communicator, inside a block or at the boundary.
@@ -110,13 +111,13 @@ impl Indexes<'_> {
             WildcardClass::Any => &counters.walked_any,
         };
         let bin = self.view.bin(class, key.hashes.of_class(class));
-        step!(BinRead { bin });
-        let head = self.bins[bin as usize].head();
-        if head == NIL {
+        step!(BinRead { bin: bin.0 });
+        let head = self.bins[bin].head();
+        if head == ReceiveId::NIL {
             return None;
         }
         // By far the commonest: the oldest of the chain, without a loop.
-        match self.fitting::<CLASS>(head, NIL, key, skip_below) {
+        match self.fitting::<CLASS>(head, ReceiveId::NIL, key, skip_below) {
             Ok(found) => {
                 walked.add(1);
                 Some(found)
@@ -129,14 +130,14 @@ impl Indexes<'_> {
     #[inline(always)]
     fn walk_on<const CLASS: usize>(
         &self,
-        (mut before, mut current): (u32, u32),
+        (mut before, mut current): (ReceiveId, ReceiveId),
         key: &Key,
         skip_below: usize,
         walked: &Counter,
     ) -> Option<Candidate> {
         let mut visited = 1;
         let mut found = None;
-        while current != NIL {
+        while current != ReceiveId::NIL {
             visited += 1;
             match self.fitting::<CLASS>(current, before, key, skip_below) {
                 Ok(candidate) => {
@@ -154,13 +155,13 @@ impl Indexes<'_> {
     #[inline(always)]
     fn fitting<const CLASS: usize>(
         &self,
-        receive: u32,
-        before: u32,
+        receive: ReceiveId,
+        before: ReceiveId,
         key: &Key,
         skip_below: usize,
-    ) -> Result<Candidate, u32> {
-        let descriptor = &self.bookings.receives[receive as usize];
-        step!(Visited { receive });
+    ) -> Result<Candidate, ReceiveId> {
+        let descriptor = &self.bookings.receives[receive];
+        step!(Visited { receive: receive.0 });
         // SAFETY: handlers search inside a block, the boundary between blocks (D1).
         let posted = unsafe { descriptor.posted.peek() };
         if posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
@@ -169,7 +170,7 @@ impl Indexes<'_> {
         {
             Ok(Candidate { receive, before, label: posted.label })
         } else {
-            Err(descriptor.next.load(Relaxed))
+            Err(descriptor.next.get())
         }
     }
 }

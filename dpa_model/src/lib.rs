@@ -74,6 +74,7 @@ mod matching;
 mod memory;
 mod message;
 mod nic;
+mod number;
 mod progress;
 mod region;
 mod ring;

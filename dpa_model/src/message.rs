@@ -2,6 +2,7 @@
 //! one 64-byte line.
 
 use crate::hash::Hashes;
+use crate::number::StoredId;
 use crate::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass};
 
 /// Payload bytes that travel inside a completion-queue entry; longer eager messages use a bounce
@@ -193,13 +194,13 @@ pub(crate) enum Command {
     /// Receives a message that a matched probe took.
     Receive {
         request: u64,
-        entry: u32,
+        entry: StoredId,
         buffer: HostAddress,
         capacity: u32,
     },
     /// Nobody will receive a message that a matched probe took.
     Discard {
-        entry: u32,
+        entry: StoredId,
     },
     Create {
         request: u64,
@@ -270,7 +271,7 @@ pub(crate) enum Completion {
     Probed {
         request: u64,
         /// The message and, for a matched probe, the store's entry that holds it.
-        found: Option<(Message, Option<u32>)>,
+        found: Option<(Message, Option<StoredId>)>,
     },
     /// Nothing on the NIC, so perhaps in the software list.
     ProbeForwarded {

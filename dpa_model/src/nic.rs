@@ -14,11 +14,12 @@ use crate::descriptor::{Descriptor, table};
 use crate::dropped::Dropped;
 use crate::index::{CommView, Indexes};
 use crate::message::{Command, Completion};
+use crate::number::WorkerId;
 use crate::region::Regions;
 use crate::ring::Ring;
 use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release, Unique};
 use crate::{
-    ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Options, Worker,
+    CommId, ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Options, Worker,
 };
 #[cfg(feature = "ends")]
 use crate::{HostPort, Sender};
@@ -68,8 +69,8 @@ impl Shared {
     /// The caller is inside a block for as long as it uses the view, or is the boundary: only that
     /// writes views, between blocks.
     #[inline(always)]
-    pub(crate) unsafe fn view(&self, comm: u32) -> Peek<'_, CommView> {
-        match self.views.get(comm as usize) {
+    pub(crate) unsafe fn view(&self, comm: CommId) -> Peek<'_, CommView> {
+        match self.views.get(comm.0 as usize) {
             // SAFETY: the caller's promise.
             Some(view) => unsafe { view.peek() },
             None => Peek::constant(&CommView::NONE),
@@ -163,7 +164,7 @@ impl Nic {
             receives: table(config.receives),
             far_bits: FarBits::table(config.receives, config.handlers),
             bins: (0..config.total_index_bins()).map(|_| Bin::empty()).collect(),
-            views: (0..config.communicators).map(|_| PlainCell::new(CommView::default())).collect(),
+            views: (0..config.communicators).map(|_| PlainCell::new(CommView::NONE)).collect(),
             block: Block::new(config.handlers, config.workers, config.options.barrier),
             regions: Regions::new(config.regions),
             dropped: Dropped::new(config.unexpected),
@@ -175,7 +176,7 @@ impl Nic {
         Ok(Self {
             leader: Leader::new(shared.clone(), config),
             workers: (1..config.workers)
-                .map(|worker| Worker::new(shared.clone(), worker))
+                .map(|worker| Worker::new(shared.clone(), WorkerId(worker)))
                 .collect(),
             #[cfg(feature = "ends")]
             host: HostPort::new(shared.clone()),

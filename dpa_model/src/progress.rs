@@ -11,14 +11,15 @@
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Phases of a slice, in order.
-pub(crate) mod phase {
-    /// Every handler has booked and published its claim.
-    pub(crate) const BOOKED: u64 = 1;
-    /// Every handler is matched.
-    pub(crate) const MATCHED: u64 = 2;
-    /// All data has moved.
-    pub(crate) const FINISHED: u64 = 3;
+/// What every handler of a slice has done, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// It has booked and published its candidate.
+    Booked = 1,
+    /// It is matched.
+    Matched = 2,
+    /// Its data has moved.
+    Finished = 3,
 }
 
 #[cfg(not(dpamatch_loom))]
@@ -42,14 +43,14 @@ impl Progress {
 
     /// Says that the worker has passed `phase` of a block.
     #[inline(always)]
-    pub(crate) fn reach(&self, block: u64, phase: u64, release: Ordering) {
-        self.0.store(block << PHASE_BITS | phase, release);
+    pub(crate) fn reach(&self, block: u64, phase: Phase, release: Ordering) {
+        self.0.store(block << PHASE_BITS | phase as u64, release);
     }
 
     /// Whether it has passed `phase` of that block.
     #[inline(always)]
-    pub(crate) fn has_reached(&self, block: u64, phase: u64, acquire: Ordering) -> bool {
-        self.0.load(acquire) >= (block << PHASE_BITS | phase)
+    pub(crate) fn has_reached(&self, block: u64, phase: Phase, acquire: Ordering) -> bool {
+        self.0.load(acquire) >= (block << PHASE_BITS | phase as u64)
     }
 }
 
@@ -59,11 +60,11 @@ impl Progress {
         Self(core::array::from_fn(|_| AtomicU64::new(0)))
     }
 
-    pub(crate) fn reach(&self, block: u64, phase: u64, release: Ordering) {
+    pub(crate) fn reach(&self, block: u64, phase: Phase, release: Ordering) {
         self.0[phase as usize - 1].store(block, release);
     }
 
-    pub(crate) fn has_reached(&self, block: u64, phase: u64, acquire: Ordering) -> bool {
+    pub(crate) fn has_reached(&self, block: u64, phase: Phase, acquire: Ordering) -> bool {
         self.0[phase as usize - 1].load(acquire) >= block
     }
 }

@@ -37,7 +37,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::descriptor::NIL;
+use crate::number::RegionId;
 use crate::sync::{Acquire, AtomicU32, AtomicU64, Counter, PlainCell, Relaxed, Release};
 
 const FREE: u64 = 0;
@@ -81,12 +81,12 @@ pub(crate) struct Regions {
 pub(crate) struct RegionKey(pub(crate) u64);
 
 impl RegionKey {
-    fn new(index: u32, generation: u64) -> Self {
-        Self(generation << 32 | u64::from(index))
+    fn new(region: RegionId, generation: u64) -> Self {
+        Self(generation << 32 | u64::from(region.0))
     }
 
-    fn index(self) -> u32 {
-        self.0 as u32
+    fn region(self) -> RegionId {
+        RegionId(self.0 as u32)
     }
 
     fn state(self, status: u64) -> u64 {
@@ -130,14 +130,14 @@ impl Regions {
     }
 
     /// The region of that number, which is the one that a key or the list named (G3).
-    fn region(&self, index: u32) -> &Region {
-        let rest = index >> self.first_bits;
+    fn region(&self, region: RegionId) -> &Region {
+        let rest = region.0 >> self.first_bits;
         let chunk = (u32::BITS - rest.leading_zeros()) as usize;
         // SAFETY: G3: nobody writes the chunk any more, and whoever named the region acquired it.
         let regions = unsafe { self.chunks[chunk].read(|regions| core::ptr::from_ref(&**regions)) };
         // SAFETY: the chunk stays where it is as long as `self` lives.
         let regions = unsafe { &*regions };
-        &regions[(index - self.first_of(chunk)) as usize]
+        &regions[region.index() - self.first_of(chunk) as usize]
     }
 
     /// Number of the first region in a chunk.
@@ -174,7 +174,7 @@ impl Regions {
         key: RegionKey,
         look: impl FnOnce(&[u8]) -> R,
     ) -> Option<R> {
-        let region = self.region(key.index());
+        let region = self.region(key.region());
         let state = region.state.load(Acquire);
         if state != key.state(EXPOSED) && state != key.state(ABANDONED) {
             return None;
@@ -201,7 +201,7 @@ impl Regions {
         key: RegionKey,
         look: impl FnOnce(&[u8]) -> R,
     ) -> Option<R> {
-        let region = self.region(key.index());
+        let region = self.region(key.region());
         let (exposed, abandoned) = (key.state(EXPOSED), key.state(ABANDONED));
         let reading = key.state(READING);
         let seen = region.state.compare_exchange(exposed, reading, Acquire, Acquire);
@@ -217,7 +217,7 @@ impl Regions {
 
     /// The reader's end. Does nothing if the sender has its buffer back.
     fn end(&self, key: RegionKey, status: u64) {
-        let region = self.region(key.index());
+        let region = self.region(key.region());
         let mut seen = region.state.load(Relaxed);
         loop {
             if seen == key.state(ABANDONED) {
@@ -226,7 +226,7 @@ impl Regions {
                 if region.state.compare_exchange(seen, freed, Acquire, Relaxed).is_ok() {
                     // SAFETY: the one reader has ended, and the sender gave the buffer up (G2).
                     drop(unsafe { region.bytes.write(core::mem::take) });
-                    self.free(key.index(), key.index());
+                    self.free(key.region(), key.region());
                 }
                 return;
             }
@@ -243,7 +243,7 @@ impl Regions {
 
     /// The buffer, once the reader has ended.
     pub(crate) fn take(&self, key: RegionKey) -> Option<Ended> {
-        let region = self.region(key.index());
+        let region = self.region(key.region());
         let state = region.state.load(Acquire);
         if state != key.state(READ) && state != key.state(UNREAD) {
             return None;
@@ -252,13 +252,13 @@ impl Regions {
         // was acquired (G2).
         let bytes = unsafe { region.bytes.write(core::mem::take) };
         region.state.store(key.state(FREE), Relaxed);
-        self.free(key.index(), key.index());
+        self.free(key.region(), key.region());
         Some(if state == key.state(READ) { Ended::Read(bytes) } else { Ended::Unread(bytes) })
     }
 
     /// The sender no longer wants the buffer back.
     pub(crate) fn abandon(&self, key: RegionKey) {
-        let region = self.region(key.index());
+        let region = self.region(key.region());
         let mut seen = region.state.load(Relaxed);
         while seen == key.state(EXPOSED) || seen == key.state(READING) {
             let abandoned = key.state(ABANDONED);
@@ -275,22 +275,22 @@ impl Regions {
     /// # Safety
     /// The NIC has stopped, or the message was not sent.
     pub(crate) unsafe fn reclaim(&self, key: RegionKey) -> Option<Ended> {
-        let region = self.region(key.index());
+        let region = self.region(key.region());
         let (exposed, unread) = (key.state(EXPOSED), key.state(UNREAD));
         let _ = region.state.compare_exchange(exposed, unread, Relaxed, Relaxed);
         self.take(key)
     }
 
     /// Takes a region off the list.
-    fn take_free(&self) -> Option<u32> {
+    fn take_free(&self) -> Option<RegionId> {
         let mut head = self.free.load(Acquire);
         while head & END != END {
-            let index = (head & END) as u32;
+            let region = RegionId((head & END) as u32);
             // Read before the exchange, so it may be that of another life of the region; the
             // exchange then fails.
-            let next = self.region(index).next.load(Relaxed);
+            let next = RegionId(self.region(region).next.load(Relaxed));
             match self.free.compare_exchange(head, follow(head, next), Acquire, Acquire) {
-                Ok(_) => return Some(index),
+                Ok(_) => return Some(region),
                 Err(newer) => head = newer,
             }
         }
@@ -298,10 +298,10 @@ impl Regions {
     }
 
     /// Puts regions `first` to `last`, which are linked to each other, on the list.
-    fn free(&self, first: u32, last: u32) {
+    fn free(&self, first: RegionId, last: RegionId) {
         let mut head = self.free.load(Relaxed);
         loop {
-            let next = if head & END == END { NIL } else { (head & END) as u32 };
+            let next = if head & END == END { RegionId::NIL.0 } else { (head & END) as u32 };
             self.region(last).next.store(next, Relaxed);
             match self.free.compare_exchange(head, follow(head, first), Release, Relaxed) {
                 Ok(_) => return,
@@ -331,7 +331,7 @@ impl Regions {
         // SAFETY: bit 0 of `growth` makes this thread the only one that writes a chunk, and no
         // region of this one is known to anybody (G3).
         unsafe { self.chunks[chunk].write(|place| *place = regions) };
-        self.free(first, first + count - 1);
+        self.free(RegionId(first), RegionId(first + count - 1));
         if chunk > 0 {
             self.added.add(u64::from(count));
         }
@@ -341,7 +341,7 @@ impl Regions {
 }
 
 /// The list's head after `head`, with region `next` in front.
-fn follow(head: u64, next: u32) -> u64 {
+fn follow(head: u64, RegionId(next): RegionId) -> u64 {
     ((head >> INDEX_BITS) + 1) << INDEX_BITS | u64::from(next) & END
 }
 
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(receive(&regions, key), None, "it has ended");
         assert_eq!(regions.take(key), Some(Ended::Read(vec![1, 2, 3])));
         let next = regions.register(vec![5]).unwrap();
-        assert_eq!((next.index(), free(&regions)), (key.index(), 0), "the same region");
+        assert_eq!((next.region(), free(&regions)), (key.region(), 0), "the same region");
         assert_eq!(receive(&regions, key), None, "a stale key reads nothing, and ends nothing");
         assert_eq!(regions.read_on_host(next, <[u8]>::to_vec), Some(vec![5]));
         assert_eq!(regions.take(next), Some(Ended::Read(vec![5])));
@@ -396,7 +396,7 @@ mod tests {
             };
             assert_eq!((read, free(&regions)), (Some(100), 1));
             // SAFETY: one thread.
-            let held = unsafe { regions.region(key.index()).bytes.read(Vec::capacity) };
+            let held = unsafe { regions.region(key.region()).bytes.read(Vec::capacity) };
             assert_eq!(held, 0, "the memory of a delivered message");
         }
         let key = regions.register(vec![8]).unwrap();

@@ -16,73 +16,73 @@
 use alloc::boxed::Box;
 
 use crate::buffers::Buffers;
-use crate::descriptor::NIL;
 use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::message::{Entry, Message, Protocol, Target};
+use crate::number::{BufferId, StoredId};
 use crate::{ClassSet, Hints, WildcardClass};
 
 #[derive(Clone, Copy, Debug)]
 struct Chain {
-    head: u32,
-    tail: u32,
+    head: StoredId,
+    tail: StoredId,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
-    next: u32,
-    before: u32,
+struct Neighbours {
+    next: StoredId,
+    before: StoredId,
 }
 
-const UNLINKED: Link = Link { next: NIL, before: NIL };
+const UNLINKED: Neighbours = Neighbours { next: StoredId::NIL, before: StoredId::NIL };
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Unexpected {
     pub(crate) message: Message,
     pub(crate) payload: [u64; 3],
-    links: [Link; 4],
+    links: [Neighbours; 4],
     hashes: Hashes,
     /// Unexpected buffer of a payload that does not fit here.
-    pub(crate) buffer: u32,
+    pub(crate) buffer: BufferId,
     pub(crate) protocol: Protocol,
 }
 
 const _: () = assert!(size_of::<Unexpected>() == 128);
 
-/// A pile of free indexes; last freed, first used, so that the lines in use stay few.
+/// A pile of free places of one table; last freed, first used, so that the lines in use stay few.
 #[derive(Debug)]
-pub(crate) struct FreeList {
-    free: Box<[u32]>,
+pub(crate) struct FreeList<Id> {
+    free: Box<[Id]>,
     count: usize,
 }
 
-impl FreeList {
+impl<Id: Copy + From<u32>> FreeList<Id> {
     pub(crate) fn full(count: usize) -> Self {
-        Self { free: (0..count as u32).rev().collect(), count }
+        Self { free: (0..count as u32).rev().map(Id::from).collect(), count }
     }
 
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<u32> {
+    pub(crate) fn take(&mut self) -> Option<Id> {
         self.count = self.count.checked_sub(1)?;
         Some(self.free[self.count])
     }
 
     #[inline]
-    pub(crate) fn give(&mut self, index: u32) {
-        self.free[self.count] = index;
+    pub(crate) fn give(&mut self, place: Id) {
+        self.free[self.count] = place;
         self.count += 1;
     }
 
     /// Gives all of them back, the last first: `take` then hands them out in the order of
-    /// `indexes`.
+    /// `places`.
     #[inline]
-    pub(crate) fn give_all(&mut self, indexes: &[u32]) {
-        let places = &mut self.free[self.count..self.count + indexes.len()];
-        for (place, index) in places.iter_mut().zip(indexes.iter().rev()) {
-            *place = *index;
+    pub(crate) fn give_all(&mut self, places: &[Id]) {
+        let free = &mut self.free[self.count..self.count + places.len()];
+        for (free, place) in free.iter_mut().zip(places.iter().rev()) {
+            *free = *place;
         }
-        self.count += indexes.len();
+        self.count += places.len();
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -97,10 +97,10 @@ impl FreeList {
 #[derive(Debug)]
 pub(crate) struct UnexpectedStore {
     entries: Box<[Unexpected]>,
-    free: FreeList,
+    free: FreeList<StoredId>,
     chains: Box<[Chain]>,
     buffers: Buffers,
-    free_buffers: FreeList,
+    free_buffers: FreeList<BufferId>,
     /// Payload bytes held now.
     pub(crate) bytes: u64,
 }
@@ -134,13 +134,13 @@ impl UnexpectedStore {
             payload: [0; 3],
             links: [UNLINKED; 4],
             hashes: Hashes::default(),
-            buffer: NIL,
+            buffer: BufferId::NIL,
             protocol: Protocol::Inline,
         };
         Self {
             entries: (0..entries).map(|_| entry).collect(),
             free: FreeList::full(entries),
-            chains: (0..bins).map(|_| Chain { head: NIL, tail: NIL }).collect(),
+            chains: (0..bins).map(|_| Chain { head: StoredId::NIL, tail: StoredId::NIL }).collect(),
             buffers: Buffers::new(buffers, buffer_bytes),
             free_buffers: FreeList::full(buffers),
             bytes: 0,
@@ -161,8 +161,8 @@ impl UnexpectedStore {
         self.free.used()
     }
 
-    pub(crate) fn entry(&self, index: u32) -> &Unexpected {
-        &self.entries[index as usize]
+    pub(crate) fn entry(&self, message: StoredId) -> &Unexpected {
+        &self.entries[message.index()]
     }
 
     /// Takes the message that came as number `arrival` at the end of its chains, those in `linked`.
@@ -184,74 +184,74 @@ impl UnexpectedStore {
         if !self.has_room(protocol) {
             return false;
         }
-        let Some(index) = self.free.take() else { return false };
-        step!(Stored { entry: index });
-        let mut buffer = NIL;
+        let Some(message) = self.free.take() else { return false };
+        step!(Stored { entry: message.0 });
+        let mut buffer = BufferId::NIL;
         if protocol == Protocol::Buffered {
             let Some(free) = self.free_buffers.take() else { return false };
             buffer = free;
             // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses
             // these buffers.
-            unsafe { self.buffers.write(buffer as usize, bytes) };
+            unsafe { self.buffers.write(buffer.index(), bytes) };
         }
         if protocol != Protocol::Rendezvous {
             self.bytes += u64::from(incoming.length);
         }
-        let entry = &mut self.entries[index as usize];
+        let entry = &mut self.entries[message.index()];
         entry.message.arrival = arrival;
         entry.message.envelope = incoming.envelope;
         entry.message.length = incoming.length;
         entry.payload = incoming.payload;
         (entry.hashes, entry.buffer, entry.protocol) = (hashes, buffer, protocol);
-        self.append::<0>(view, linked, index);
+        self.append::<0>(view, linked, message);
         if linked.exceeds(LINKED_ALWAYS) {
-            self.append::<1>(view, linked, index);
-            self.append::<2>(view, linked, index);
+            self.append::<1>(view, linked, message);
+            self.append::<2>(view, linked, message);
         }
-        self.append::<3>(view, linked, index);
+        self.append::<3>(view, linked, message);
         true
     }
 
     /// Links an entry at the end of its chain of one class, if that is in `linked`.
     #[inline(always)]
-    fn append<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, index: u32) {
+    fn append<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, message: StoredId) {
         let class = WildcardClass::ALL[CLASS];
         if !linked.contains(WildcardClass::ALL[CLASS]) {
             return;
         }
-        let entry = &mut self.entries[index as usize];
-        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)) as usize];
-        entry.links[CLASS] = Link { next: NIL, before: chain.tail };
-        let tail = core::mem::replace(&mut chain.tail, index);
-        if tail == NIL {
-            chain.head = index;
+        let entry = &mut self.entries[message.index()];
+        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)).index()];
+        entry.links[CLASS] = Neighbours { next: StoredId::NIL, before: chain.tail };
+        let tail = core::mem::replace(&mut chain.tail, message);
+        if tail == StoredId::NIL {
+            chain.head = message;
         } else {
-            self.entries[tail as usize].links[CLASS].next = index;
+            self.entries[tail.index()].links[CLASS].next = message;
         }
     }
 
     /// Links all messages of a communicator in the chains of another class.
     #[cold]
     pub(crate) fn link(&mut self, view: &CommView, class: WildcardClass) {
-        let mut current = self.chains[view.bin(WildcardClass::Any, 0) as usize].head;
-        while current != NIL {
+        let mut current = self.chains[view.bin(WildcardClass::Any, 0).index()].head;
+        while current != StoredId::NIL {
             match class {
                 WildcardClass::AnySource => self.append::<1>(view, ClassSet::ALL, current),
                 WildcardClass::AnyTag => self.append::<2>(view, ClassSet::ALL, current),
                 WildcardClass::Exact | WildcardClass::Any => return,
             }
-            current = self.entries[current as usize].links[WildcardClass::Any as usize].next;
+            current = self.entries[current.index()].links[WildcardClass::Any as usize].next;
         }
     }
 
     /// The oldest message that the target accepts, looked up in the one chain of its class.
     #[inline(always)]
-    pub(crate) fn find(&self, view: &CommView, target: &Target) -> Option<u32> {
+    pub(crate) fn find(&self, view: &CommView, target: &Target) -> Option<StoredId> {
         let class = target.class;
-        let mut current = self.chains[view.bin(class, target.hash) as usize].head;
-        while current != NIL {
-            step!(UnexpectedVisited { entry: current });
-            let entry = &self.entries[current as usize];
+        let mut current = self.chains[view.bin(class, target.hash).index()].head;
+        while current != StoredId::NIL {
+            step!(UnexpectedVisited { entry: current.0 });
+            let entry = &self.entries[current.index()];
             if target.accepts(entry.message.envelope.source, entry.message.envelope.tag) {
                 return Some(current);
             }
@@ -262,44 +262,44 @@ impl UnexpectedStore {
 
     /// Takes a message out of its chains, those in `linked`; it keeps its memory until `free`.
     #[inline(always)]
-    pub(crate) fn unlink(&mut self, view: &CommView, linked: ClassSet, index: u32) {
-        self.remove::<0>(view, linked, index);
+    pub(crate) fn unlink(&mut self, view: &CommView, linked: ClassSet, message: StoredId) {
+        self.remove::<0>(view, linked, message);
         if linked.exceeds(LINKED_ALWAYS) {
-            self.remove::<1>(view, linked, index);
-            self.remove::<2>(view, linked, index);
+            self.remove::<1>(view, linked, message);
+            self.remove::<2>(view, linked, message);
         }
-        self.remove::<3>(view, linked, index);
+        self.remove::<3>(view, linked, message);
     }
 
     /// Takes it out of its chain of one class, if that is in `linked`.
     #[inline(always)]
-    fn remove<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, index: u32) {
+    fn remove<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, message: StoredId) {
         let class = WildcardClass::ALL[CLASS];
         if !linked.contains(WildcardClass::ALL[CLASS]) {
             return;
         }
-        let entry = &self.entries[index as usize];
-        let Link { next, before } = entry.links[CLASS];
-        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)) as usize];
-        if before == NIL {
+        let entry = &self.entries[message.index()];
+        let Neighbours { next, before } = entry.links[CLASS];
+        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)).index()];
+        if before == StoredId::NIL {
             chain.head = next;
         } else {
-            self.entries[before as usize].links[CLASS].next = next;
+            self.entries[before.index()].links[CLASS].next = next;
         }
-        if next == NIL {
+        if next == StoredId::NIL {
             chain.tail = before;
         } else {
-            self.entries[next as usize].links[CLASS].before = before;
+            self.entries[next.index()].links[CLASS].before = before;
         }
     }
 
     /// Looks at a stored payload.
     #[inline(always)]
-    pub(crate) fn with_bytes<R>(&self, index: u32, look: impl FnOnce(&[u8]) -> R) -> R {
-        let entry = &self.entries[index as usize];
+    pub(crate) fn with_bytes<R>(&self, message: StoredId, look: impl FnOnce(&[u8]) -> R) -> R {
+        let entry = &self.entries[message.index()];
         if entry.protocol == Protocol::Buffered {
             // SAFETY: only the boundary writes these buffers, and it holds `&self` here.
-            unsafe { self.buffers.read(entry.buffer as usize, entry.message.length as usize, look) }
+            unsafe { self.buffers.read(entry.buffer.index(), entry.message.length as usize, look) }
         } else {
             look(crate::message::inline_bytes(&entry.payload, entry.message.length))
         }
@@ -307,14 +307,14 @@ impl UnexpectedStore {
 
     /// Gives the memory of an unlinked message back.
     #[inline(always)]
-    pub(crate) fn free(&mut self, index: u32) {
-        let entry = &self.entries[index as usize];
-        if entry.buffer != NIL {
+    pub(crate) fn free(&mut self, message: StoredId) {
+        let entry = &self.entries[message.index()];
+        if entry.buffer != BufferId::NIL {
             self.free_buffers.give(entry.buffer);
         }
         if entry.protocol != Protocol::Rendezvous {
             self.bytes -= u64::from(entry.message.length);
         }
-        self.free.give(index);
+        self.free.give(message);
     }
 }

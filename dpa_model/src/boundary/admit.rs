@@ -3,11 +3,12 @@
 use super::Boundary;
 use crate::communicator::{Communicator, Home};
 use crate::config::{BINS_MAX, Order};
-use crate::descriptor::{NIL, Posted, state};
+use crate::descriptor::{Posted, state};
 use crate::index::CommView;
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, HostAddress, Post, Protocol, Target};
 use crate::nic::Shared;
+use crate::number::{ReceiveId, StoredId};
 use crate::region::RegionKey;
 use crate::sync::Relaxed;
 use crate::unexpected::{UnexpectedStore, classes_allowed};
@@ -106,9 +107,9 @@ impl Boundary {
     fn post(&mut self, nic: &Shared, post: &Post) {
         let counters = &nic.boundary_counters;
         counters.posts.add(1);
-        let comm = post.comm.0;
+        let comm = post.comm;
         let Some(control) =
-            self.comms.get_mut(comm as usize).filter(|control| control.home != Home::Absent)
+            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
             return self.forward_post(nic, post);
         };
@@ -122,7 +123,7 @@ impl Boundary {
             && let Some(found) = find_unexpected(&mut self.unexpected, control, &post.target)
         {
             counters.posts_late.add(1);
-            step!(TakenLate { entry: found });
+            step!(TakenLate { entry: found.0 });
             self.unlink_unexpected(comm, found);
             return self.receive_stored(nic, post.request, found, post.buffer, post.capacity);
         }
@@ -149,7 +150,7 @@ impl Boundary {
 
     /// Puts a receive at the end of the posted queue.
     #[inline(always)]
-    fn enter(&mut self, nic: &Shared, post: &Post, receive: u32) {
+    fn enter(&mut self, nic: &Shared, post: &Post, receive: ReceiveId) {
         let counters = &nic.boundary_counters;
         let &Post { request, comm, target, buffer, capacity } = post;
         let Target { class, source, tag, hash } = target;
@@ -157,7 +158,7 @@ impl Boundary {
         let (label, place) = control.label(&target);
         let bin = control.view.bin(class, hash);
         let (source, tag) = (source.get(), tag.get());
-        let descriptor = &nic.receives[receive as usize];
+        let descriptor = &nic.receives[receive];
         debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
         // SAFETY: the descriptor was free and no block is running (D1).
         unsafe {
@@ -167,26 +168,26 @@ impl Boundary {
         }
         // The bookings of its last life: its handlers are long done.
         descriptor.booking.store(0, Relaxed);
-        if let Some(far) = nic.far_bits.get(receive as usize) {
+        if let Some(far) = nic.far_bits.get(receive.index()) {
             far.clear();
         }
-        step!(Posted { request, bin, receive });
+        step!(Posted { request, bin: bin.0, receive: receive.0 });
         descriptor.state.store(state::POSTED, Relaxed);
-        if nic.bins[bin as usize].append(&nic.receives, receive) {
+        if nic.bins[bin].append(&nic.receives, receive) {
             counters.collisions.add(1);
         }
         counters.posted_high.raise(self.free_receives.used() as u64);
         control.posted[class as usize] += 1;
         if control.posted[class as usize] == 1 {
             control.view.classes = control.classes();
-            self.set_view(nic, comm.0);
+            self.set_view(nic, comm);
         }
     }
 
     #[cold]
     fn forward_post(&mut self, nic: &Shared, post: &Post) {
         nic.boundary_counters.posts_forwarded.add(1);
-        self.count_forwarded(post.comm.0);
+        self.count_forwarded(post.comm);
         self.report(nic, Completion::PostForwarded { request: post.request });
     }
 
@@ -196,7 +197,7 @@ impl Boundary {
         &mut self,
         nic: &Shared,
         request: u64,
-        entry: u32,
+        entry: StoredId,
         buffer: HostAddress,
         capacity: u32,
     ) {
@@ -215,7 +216,7 @@ impl Boundary {
 
     /// Gives the memory of a message back that is in no chain any more and nobody will receive.
     #[cold]
-    fn discard(&mut self, nic: &Shared, entry: u32) {
+    fn discard(&mut self, nic: &Shared, entry: StoredId) {
         let held = self.unexpected.entry(entry);
         if held.protocol == Protocol::Rendezvous {
             nic.regions.give_up(RegionKey(held.payload[0]));
@@ -228,26 +229,26 @@ impl Boundary {
         let Some(control) =
             self.comms.get(comm.0 as usize).filter(|control| control.home != Home::Absent)
         else {
-            self.count_forwarded(comm.0);
+            self.count_forwarded(comm);
             return self.report(nic, Completion::CancelForwarded { request, comm });
         };
         let bin = control.view.bin(target.class, target.hash);
-        let mut current = nic.bins[bin as usize].head();
-        while current != NIL {
-            step!(LinkRead { receive: current });
-            let descriptor = &nic.receives[current as usize];
+        let mut current = nic.bins[bin].head();
+        while current != ReceiveId::NIL {
+            step!(LinkRead { receive: current.0 });
+            let descriptor = &nic.receives[current];
             // SAFETY: the boundary (D1).
             if unsafe { descriptor.posted() }.request == request
                 && descriptor.state.load(Relaxed) == state::POSTED
             {
                 break;
             }
-            current = descriptor.next.load(Relaxed);
+            current = descriptor.next.get();
         }
-        if current == NIL {
+        if current == ReceiveId::NIL {
             let result = match control.home {
                 Home::Fallback => {
-                    self.count_forwarded(comm.0);
+                    self.count_forwarded(comm);
                     Completion::CancelForwarded { request, comm }
                 }
                 _ => Completion::TooLate { request },
@@ -255,33 +256,33 @@ impl Boundary {
             return self.report(nic, result);
         }
         if !fault!(CancelKeepsSequence) {
-            self.split_sequence(nic, comm.0, current);
+            self.split_sequence(nic, comm, current);
         }
-        nic.receives[current as usize].state.store(state::CONSUMED, Relaxed);
-        self.recycle(nic, comm.0, current);
+        nic.receives[current].state.store(state::CONSUMED, Relaxed);
+        self.recycle(nic, comm, current);
         nic.boundary_counters.cancelled.add(1);
         self.report(nic, Completion::Cancelled { request });
     }
 
     /// A cancel leaves a gap in the labels: the later receives of its sequence become another
     /// sequence (S11).
-    fn split_sequence(&mut self, nic: &Shared, comm: u32, receive: u32) {
-        self.comms[comm as usize].end_sequence();
+    fn split_sequence(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
+        self.comms[comm.0 as usize].end_sequence();
         // SAFETY: the boundary (D1).
-        let cancelled = unsafe { nic.receives[receive as usize].posted() };
+        let cancelled = unsafe { nic.receives[receive].posted() };
         let mut began = None;
-        let mut current = nic.receives[receive as usize].next.load(Relaxed);
-        while current != NIL {
-            let descriptor = &nic.receives[current as usize];
+        let mut current = nic.receives[receive].next.get();
+        while current != ReceiveId::NIL {
+            let descriptor = &nic.receives[current];
             // SAFETY: the boundary (D1).
             let later = unsafe { descriptor.posted() };
             if later.sequence() != cancelled.sequence() {
                 break;
             }
-            let place = (later.label - *began.get_or_insert(later.label)) as u32;
+            let place = later.label.since(*began.get_or_insert(later.label)) as u32;
             // SAFETY: no block is running.
             unsafe { descriptor.posted.write(|posted| posted.place = place) };
-            current = descriptor.next.load(Relaxed);
+            current = descriptor.next.get();
         }
     }
 
@@ -308,7 +309,7 @@ impl Boundary {
         };
         let message = self.unexpected.entry(found).message;
         if take && !fault!(ProbeKeepsTaken) {
-            self.unlink_unexpected(comm.0, found);
+            self.unlink_unexpected(comm, found);
         }
         self.report(
             nic,
@@ -333,7 +334,7 @@ impl Boundary {
         let view =
             CommView { base, bins, classes: ClassSet::EMPTY, overtaking: hints.allow_overtaking };
         *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
-        self.set_view(nic, comm.0);
+        self.set_view(nic, comm);
         self.report(nic, Completion::Created { request, offloaded: true });
     }
 
@@ -349,7 +350,7 @@ impl Boundary {
         let base = control.view.base;
         *control = Communicator::absent(control.forwarded);
         self.room.give(base);
-        self.set_view(nic, comm.0);
+        self.set_view(nic, comm);
         self.report(nic, Completion::Freed { request, busy: false });
     }
 
@@ -385,21 +386,21 @@ impl Boundary {
     }
 
     #[inline(always)]
-    pub(super) fn unlink_unexpected(&mut self, comm: u32, entry: u32) {
-        let control = &mut self.comms[comm as usize];
+    pub(super) fn unlink_unexpected(&mut self, comm: CommId, entry: StoredId) {
+        let control = &mut self.comms[comm.0 as usize];
         control.unexpected -= 1;
         self.unexpected.unlink(&control.view, control.linked, entry);
     }
 
     /// Makes a consumed receive free again, if that has not been done; between blocks, when no
     /// handler can stand on it (S17).
-    pub(super) fn recycle(&mut self, nic: &Shared, comm: u32, receive: u32) {
-        let descriptor = &nic.receives[receive as usize];
+    pub(super) fn recycle(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
+        let descriptor = &nic.receives[receive];
         // SAFETY: the boundary (D1).
         let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
         if descriptor.state.load(Relaxed) == state::CONSUMED {
-            step!(Unlinking { bin, receive, alone: true });
-            nic.bins[bin as usize].unlink(&nic.receives, receive, NIL);
+            step!(Unlinking { bin: bin.0, receive: receive.0, alone: true });
+            nic.bins[bin].unlink(&nic.receives, receive, ReceiveId::NIL);
         }
         self.free_receives.give(receive);
         self.count_left(nic, comm, class, 1);
@@ -413,7 +414,7 @@ fn find_unexpected(
     store: &mut UnexpectedStore,
     control: &mut Communicator,
     target: &Target,
-) -> Option<u32> {
+) -> Option<StoredId> {
     if !control.linked.contains(target.class) {
         store.link(&control.view, target.class);
         control.linked.insert(target.class);

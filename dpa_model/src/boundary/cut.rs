@@ -4,9 +4,9 @@ use super::Boundary;
 use crate::block::BlockInfo;
 use crate::communicator::Home;
 use crate::config::{Order, UnexpectedFull};
-use crate::descriptor::NIL;
 use crate::matching::find;
 use crate::nic::Shared;
+use crate::number::ReceiveId;
 
 /// Entries that a single worker looks at before it begins with a block. Looking takes as long as
 /// the sender needs for the next message, so looking for a whole wide block would wait for its last
@@ -71,14 +71,14 @@ impl Boundary {
         if self.unexpected.has_room(entry.protocol) {
             return true;
         }
-        let comm = entry.envelope.comm.0;
-        if self.comms.get(comm as usize).is_none_or(|comm| comm.home != Home::Nic) {
+        let comm = entry.envelope.comm;
+        if self.comms.get(comm.0 as usize).is_none_or(|comm| comm.home != Home::Nic) {
             return true;
         }
         // SAFETY: the boundary.
         let view = unsafe { *nic.view(comm) };
         let uncounted = crate::HandlerCounters::default();
         // The same key as in the block: with hashes that a sender got wrong it finds nothing there.
-        find(nic, &entry, view, 0, &uncounted) != NIL
+        find(nic, &entry, view, 0, &uncounted) != ReceiveId::NIL
     }
 }

@@ -5,12 +5,12 @@ use super::Boundary;
 use crate::block::BlockInfo;
 use crate::booking::HandlerSet;
 use crate::communicator::Home;
-use crate::descriptor::NIL;
 use crate::hash::Hashes;
 use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::nic::Shared;
-use crate::{InlineHashes, UnexpectedFull, WildcardClass};
+use crate::number::ReceiveId;
+use crate::{CommId, InlineHashes, UnexpectedFull, WildcardClass};
 
 impl Boundary {
     /// After a block that the leader ran alone: the receives that its handlers took are unlinked
@@ -20,7 +20,7 @@ impl Boundary {
         nic: &Shared,
         block: &BlockInfo,
         matched: Matched,
-        taken: &[u32],
+        taken: &[ReceiveId],
     ) {
         let taken = &taken[..block.count];
         match matched {
@@ -35,14 +35,14 @@ impl Boundary {
 
     /// The receives of all handlers are no longer posted.
     #[inline]
-    fn count_all_left(&mut self, nic: &Shared, comm: u32, taken: &[u32]) {
-        if let Some(class) = self.comms[comm as usize].view.classes.only() {
+    fn count_all_left(&mut self, nic: &Shared, comm: CommId, taken: &[ReceiveId]) {
+        if let Some(class) = self.comms[comm.0 as usize].view.classes.only() {
             return self.count_left(nic, comm, class, taken.len());
         }
         let mut left = [0; WildcardClass::ALL.len()];
         for &receive in taken {
             // SAFETY: the boundary (D1).
-            left[unsafe { nic.receives[receive as usize].posted.peek() }.class as usize] += 1;
+            left[unsafe { nic.receives[receive].posted.peek() }.class as usize] += 1;
         }
         for class in WildcardClass::ALL.into_iter().filter(|&class| left[class as usize] > 0) {
             self.count_left(nic, comm, class, left[class as usize]);
@@ -57,19 +57,19 @@ impl Boundary {
     }
 
     /// Recycles what was consumed and stores what was not matched; `taken` says which receive a
-    /// handler took, or `NIL`.
+    /// handler took, or none.
     pub(super) fn finish_each(
         &mut self,
         nic: &Shared,
         block: &BlockInfo,
-        taken: impl Fn(usize) -> u32,
+        taken: impl Fn(usize) -> ReceiveId,
     ) {
         // From the top, so that the free list hands them out in posting order again.
         for handler in (0..block.count).rev() {
             let receive = taken(handler);
-            if receive != NIL {
+            if receive != ReceiveId::NIL {
                 step!(BoundaryBegins { handler });
-                step!(Recycled { receive });
+                step!(Recycled { receive: receive.0 });
                 self.recycle(nic, comm_of(nic, block, handler), receive);
                 step!(BoundaryEnds);
             }
@@ -81,7 +81,7 @@ impl Boundary {
         // In handler order, so every chain stays in arrival order (S14).
         for place in 0..block.count {
             let handler = if fault!(UnexpectedReversed) { block.count - 1 - place } else { place };
-            if taken(handler) == NIL {
+            if taken(handler) == ReceiveId::NIL {
                 step!(BoundaryBegins { handler });
                 let tells = self.keep_unmatched(nic, block, handler);
                 step!(BoundaryEnds);
@@ -98,7 +98,7 @@ impl Boundary {
         counters.unexpected_high.raise(self.unexpected.used() as u64);
         counters.unexpected_bytes_high.raise(self.unexpected.bytes);
         for handler in 0..results {
-            if taken(handler) == NIL && !told.contains(handler) {
+            if taken(handler) == ReceiveId::NIL && !told.contains(handler) {
                 fill_result(nic, block, handler, Completion::None);
             }
         }
@@ -166,7 +166,7 @@ impl Boundary {
             nic.boundary_counters.fallback_unexpected.add(1);
         }
         nic.boundary_counters.arrivals_forwarded.add(1);
-        self.count_forwarded(envelope.comm.0);
+        self.count_forwarded(envelope.comm);
         stage(nic, entry, position, block.results + handler as u64);
         let message = Message { arrival: position, envelope, length };
         let result = Completion::ArrivalForwarded { message, protocol, payload };
@@ -174,9 +174,9 @@ impl Boundary {
     }
 }
 
-fn comm_of(nic: &Shared, block: &BlockInfo, handler: usize) -> u32 {
+fn comm_of(nic: &Shared, block: &BlockInfo, handler: usize) -> CommId {
     // SAFETY: the entry was seen ready and is released only at the end.
-    unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }.envelope.comm.0
+    unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }.envelope.comm
 }
 
 fn fill_result(nic: &Shared, block: &BlockInfo, handler: usize, result: Completion) {

@@ -4,10 +4,11 @@ use alloc::sync::Arc;
 
 use super::Boundary;
 use crate::NicConfig;
-use crate::block::{BlockInfo, phase};
+use crate::block::{BlockInfo, Phase};
 use crate::config::UnexpectedFull;
 use crate::matching::{Alone, Scratch, Slice, run};
 use crate::nic::Shared;
+use crate::number::WorkerId;
 
 /// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their
 /// processor's cache.
@@ -132,12 +133,12 @@ impl Leader {
             if fault!(PostInsideBlock) {
                 boundary.admit(nic);
             }
-            let crew = Slice { nic, block: &block, worker: 0 };
+            let crew = Slice { nic, block: &block, worker: WorkerId::LEADER };
             run(nic, &block, crew, scratch);
             for worker in 1..block.slices {
-                let end = if fault!(FenceMatchedOnly) { phase::MATCHED } else { phase::FINISHED };
+                let end = if fault!(FenceMatchedOnly) { Phase::Matched } else { Phase::Finished };
                 if !fault!(FenceMissing) {
-                    nic.block.wait_for(worker, block.number, end);
+                    nic.block.wait_for(WorkerId(worker), block.number, end);
                 }
             }
             self.in_block = false;
@@ -159,7 +160,7 @@ impl Leader {
             assert!(
                 worker.shared.name == self.shared.name,
                 "worker {} belongs to another NIC",
-                worker.worker
+                worker.worker.0
             );
         }
         assert_eq!(workers.len() + 1, self.workers, "all workers of the NIC run, or none");
@@ -192,7 +193,7 @@ fn check_bookings(nic: &Shared, block: &BlockInfo) {
     for handler in 0..block.count {
         // SAFETY: every slice of the block has reached phase 3.
         let candidate = unsafe { nic.block.candidate(handler) };
-        let receive = nic.receives.get(candidate as usize);
+        let receive = nic.receives.get(candidate.index());
         let left = receive.is_some_and(|receive| receive.is_posted());
         assert!(!left, "a booked receive survived its block (S7)");
     }
@@ -202,21 +203,21 @@ fn check_bookings(nic: &Shared, block: &BlockInfo) {
 #[derive(Debug)]
 pub struct Worker {
     shared: Arc<Shared>,
-    worker: usize,
+    worker: WorkerId,
     scratch: Scratch,
     /// Number of the last shared block that it has seen.
     seen: u64,
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, worker: usize) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, worker: WorkerId) -> Self {
         let scratch = Scratch::new(shared.handlers);
         Self { shared, worker, scratch, seen: 0 }
     }
 
     /// Which worker this is; the leader is 0.
     pub fn index(&self) -> usize {
-        self.worker
+        self.worker.0
     }
 
     /// Runs this worker's slice if a block with one was published since the last call. Returns
@@ -227,7 +228,7 @@ impl Worker {
             return false;
         }
         self.seen = number;
-        if self.worker >= slices {
+        if self.worker.0 >= slices {
             return false;
         }
         // SAFETY: the block has a slice for this worker, which has not run it: the numbers

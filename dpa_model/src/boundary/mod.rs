@@ -14,8 +14,9 @@ use alloc::boxed::Box;
 use crate::communicator::{BinRoom, Communicator};
 use crate::message::Completion;
 use crate::nic::Shared;
+use crate::number::ReceiveId;
 use crate::unexpected::{FreeList, UnexpectedStore};
-use crate::{NicConfig, WildcardClass};
+use crate::{CommId, NicConfig, WildcardClass};
 
 /// What only the boundary touches. The part of the NIC that workers and both ends see, too, is an
 /// argument of each step.
@@ -23,7 +24,7 @@ use crate::{NicConfig, WildcardClass};
 pub(crate) struct Boundary {
     comms: Box<[Communicator]>,
     room: BinRoom,
-    free_receives: FreeList,
+    free_receives: FreeList<ReceiveId>,
     unexpected: UnexpectedStore,
     /// Next command to admit.
     commands_head: u64,
@@ -45,7 +46,7 @@ impl Boundary {
     fn new(nic: &Shared, config: &NicConfig) -> Self {
         let bins = config.total_index_bins();
         Self {
-            comms: (0..config.communicators).map(|_| Communicator::default()).collect(),
+            comms: (0..config.communicators).map(|_| Communicator::absent(0)).collect(),
             room: BinRoom::new(config.communicators, bins),
             free_receives: FreeList::full(config.receives),
             unexpected: UnexpectedStore::new(
@@ -82,15 +83,15 @@ impl Boundary {
     }
 
     /// Publishes what handlers see of a communicator.
-    fn set_view(&self, nic: &Shared, comm: u32) {
-        let view = self.comms[comm as usize].view;
+    fn set_view(&self, nic: &Shared, comm: CommId) {
+        let view = self.comms[comm.0 as usize].view;
         // SAFETY: the boundary runs between blocks: no handler reads views now.
-        unsafe { nic.views[comm as usize].write(|slot| *slot = view) };
+        unsafe { nic.views[comm.0 as usize].write(|slot| *slot = view) };
     }
 
     /// So many receives of this class are no longer posted.
-    fn count_left(&mut self, nic: &Shared, comm: u32, class: WildcardClass, count: usize) {
-        let control = &mut self.comms[comm as usize];
+    fn count_left(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: usize) {
+        let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] -= count as u32;
         if control.posted[class as usize] == 0 {
             control.view.classes = control.classes();
@@ -99,8 +100,8 @@ impl Boundary {
     }
 
     /// One more event of this communicator was sent on to the host.
-    fn count_forwarded(&mut self, comm: u32) {
-        if let Some(control) = self.comms.get_mut(comm as usize) {
+    fn count_forwarded(&mut self, comm: CommId) {
+        if let Some(control) = self.comms.get_mut(comm.0 as usize) {
             control.forwarded += 1;
         }
     }

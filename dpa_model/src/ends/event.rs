@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::CommId;
-use crate::descriptor::NIL;
 use crate::message::Message;
 use crate::nic::{NicName, Shared};
+use crate::number::StoredId;
 use crate::region::RegionKey;
 
 /// A request that the NIC or the host's software is working on.
@@ -74,12 +74,12 @@ enum Held {
 /// An entry of the unexpected store that is in no chain.
 struct Stored {
     shared: Arc<Shared>,
-    /// `NIL`: received.
-    entry: u32,
+    /// None: received.
+    entry: StoredId,
 }
 
 impl TakenMessage {
-    pub(crate) fn new(shared: &Arc<Shared>, entry: u32) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, entry: StoredId) -> Self {
         Self(Held::ByNic(Stored { shared: shared.clone(), entry }))
     }
 
@@ -104,9 +104,9 @@ impl TakenMessage {
     }
 
     /// The entry, for a command that receives it; `None`: the NIC does not hold it.
-    pub(crate) fn receive(self) -> Option<u32> {
+    pub(crate) fn receive(self) -> Option<StoredId> {
         match self.0 {
-            Held::ByNic(mut stored) => Some(core::mem::replace(&mut stored.entry, NIL)),
+            Held::ByNic(mut stored) => Some(core::mem::replace(&mut stored.entry, StoredId::NIL)),
             Held::BySoftware(_) => None,
         }
     }
@@ -114,7 +114,7 @@ impl TakenMessage {
 
 impl Drop for Stored {
     fn drop(&mut self) {
-        if self.entry != NIL {
+        if self.entry != StoredId::NIL {
             self.shared.dropped.put(self.entry);
         }
     }

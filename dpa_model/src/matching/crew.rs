@@ -22,10 +22,11 @@ use core::ops::Range;
 
 use super::scratch::Scratch;
 use crate::bin::Bin;
-use crate::block::{BlockInfo, phase};
+use crate::block::{BlockInfo, Phase};
 use crate::booking::Bookings;
 use crate::descriptor::{Descriptor, Posted, state};
 use crate::nic::Shared;
+use crate::number::{ReceiveId, WorkerId};
 use crate::sync::Relaxed;
 use crate::{Path, Removal};
 
@@ -39,10 +40,10 @@ pub(crate) struct Tables<'a> {
 /// A receive that a handler takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken<'a> {
-    pub(super) receive: u32,
+    pub(super) receive: ReceiveId,
     pub(super) posted: &'a Posted,
     /// What stood before it in its chain when it was found.
-    pub(super) before: u32,
+    pub(super) before: ReceiveId,
 }
 
 pub(crate) trait Crew: Copy {
@@ -51,16 +52,16 @@ pub(crate) trait Crew: Copy {
     const DELIVERS_AT_ONCE: bool;
 
     /// Number of the worker.
-    fn worker(self) -> usize;
+    fn worker(self) -> WorkerId;
 
     /// The handlers that this worker runs.
     fn handlers(self) -> Range<usize>;
 
     /// Sets the handler's booking bit (O10). Not 0: a lower handler has booked the same receive.
-    fn book(self, bookings: Bookings<'_>, receive: u32, handler: usize) -> u64;
+    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64;
 
     /// Shows the others what a handler booked, or `NIL` (S3).
-    fn publish(self, handler: usize, candidate: u32);
+    fn publish(self, handler: usize, candidate: ReceiveId);
 
     /// The partial barrier (O12): returns when all lower handlers have booked, with their
     /// candidates in `scratch`, and whether two may have booked the same.
@@ -74,7 +75,7 @@ pub(crate) trait Crew: Copy {
     fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool;
 
     /// Tells the leader which receive a handler took.
-    fn note_taken(self, handler: usize, receive: u32);
+    fn note_taken(self, handler: usize, receive: ReceiveId);
 
     /// All handlers of the slice are matched.
     fn matched(self);
@@ -94,8 +95,8 @@ impl Crew for Alone<'_> {
     const DELIVERS_AT_ONCE: bool = true;
 
     #[inline(always)]
-    fn worker(self) -> usize {
-        0
+    fn worker(self) -> WorkerId {
+        WorkerId::LEADER
     }
 
     #[inline(always)]
@@ -104,14 +105,14 @@ impl Crew for Alone<'_> {
     }
 
     #[inline(always)]
-    fn book(self, bookings: Bookings<'_>, receive: u32, handler: usize) -> u64 {
-        step!(Booked { handler, receive, alone: true });
+    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64 {
+        step!(Booked { handler, receive: receive.0, alone: true });
         // All lower handlers have searched before.
         bookings.book_alone(receive, handler)
     }
 
     #[inline(always)]
-    fn publish(self, handler: usize, candidate: u32) {
+    fn publish(self, handler: usize, candidate: ReceiveId) {
         // Nobody needs it but the check at the block's end (S7).
         if cfg!(debug_assertions) {
             // SAFETY: this worker runs the handler, and there is no other.
@@ -129,16 +130,16 @@ impl Crew for Alone<'_> {
     fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool {
         let (Tables { receives, bins }, Taken { receive, posted, before }) = (tables, taken);
         if cfg!(debug_assertions) && path != Path::Overtaking {
-            let live = receives[receive as usize].is_posted();
-            assert!(live, "receive {receive} was consumed twice (S18)");
+            let live = receives[receive].is_posted();
+            assert!(live, "{receive:?} was consumed twice (S18)");
         }
-        step!(Unlinking { bin: posted.bin, receive, alone: true });
-        bins[posted.bin as usize].unlink(receives, receive, before);
+        step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
+        bins[posted.bin].unlink(receives, receive, before);
         true
     }
 
     #[inline(always)]
-    fn note_taken(self, _: usize, _: u32) {}
+    fn note_taken(self, _: usize, _: ReceiveId) {}
 
     #[inline(always)]
     fn matched(self) {}
@@ -152,28 +153,28 @@ impl Crew for Alone<'_> {
 pub(crate) struct Slice<'a> {
     pub(crate) nic: &'a Shared,
     pub(crate) block: &'a BlockInfo,
-    pub(crate) worker: usize,
+    pub(crate) worker: WorkerId,
 }
 
 impl Slice<'_> {
     /// Whom a handler of this slice waits for: every lower slice, never a higher one (O12).
-    fn awaited(self, reached: u64) -> Range<usize> {
+    fn awaited(self, reached: Phase) -> Range<WorkerId> {
         let worker = self.worker;
+        let previous = WorkerId(worker.0.saturating_sub(1));
         let first = match reached {
-            phase::BOOKED if fault!(BarrierPreviousOnly) => worker.saturating_sub(1),
-            phase::MATCHED if fault!(SlowPreviousOnly) => worker.saturating_sub(1),
-            _ => 0,
+            Phase::Booked if fault!(BarrierPreviousOnly) => previous,
+            Phase::Matched if fault!(SlowPreviousOnly) => previous,
+            _ => WorkerId::LEADER,
         };
-        let short = reached == phase::BOOKED && fault!(BarrierShort);
-        let end = if short { worker.saturating_sub(1) } else { worker };
-        first..end
+        let short = reached == Phase::Booked && fault!(BarrierShort);
+        first..if short { previous } else { worker }
     }
 }
 
 impl Crew for Slice<'_> {
     const DELIVERS_AT_ONCE: bool = false;
 
-    fn worker(self) -> usize {
+    fn worker(self) -> WorkerId {
         self.worker
     }
 
@@ -182,14 +183,14 @@ impl Crew for Slice<'_> {
     }
 
     #[inline(always)]
-    fn book(self, bookings: Bookings<'_>, receive: u32, handler: usize) -> u64 {
-        step!(Booked { handler, receive, alone: false });
+    fn book(self, bookings: Bookings<'_>, receive: ReceiveId, handler: usize) -> u64 {
+        step!(Booked { handler, receive: receive.0, alone: false });
         bookings.book(receive, handler);
         0
     }
 
     #[inline(always)]
-    fn publish(self, handler: usize, candidate: u32) {
+    fn publish(self, handler: usize, candidate: ReceiveId) {
         step!(Published { handler });
         // SAFETY: this worker runs the handler and has not reached phase 1.
         unsafe { self.nic.block.set_candidate(handler, candidate) };
@@ -197,7 +198,8 @@ impl Crew for Slice<'_> {
 
     fn pass_barrier(self, scratch: &mut Scratch) {
         step!(SliceBooked);
-        let awaited = if fault!(BarrierMissing) { 0..0 } else { self.awaited(phase::BOOKED) };
+        let nobody = WorkerId::LEADER..WorkerId::LEADER;
+        let awaited = if fault!(BarrierMissing) { nobody } else { self.awaited(Phase::Booked) };
         let handlers = self.handlers();
         let polls = self.nic.block.pass_barrier(self.worker, self.block.number, awaited);
         self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
@@ -211,32 +213,32 @@ impl Crew for Slice<'_> {
     }
 
     fn wait_for_lower(self) {
-        let awaited = self.awaited(phase::MATCHED);
-        let polls = self.nic.block.wait_for_each(awaited, self.block.number, phase::MATCHED);
+        let awaited = self.awaited(Phase::Matched);
+        let polls = self.nic.block.wait_for_each(awaited, self.block.number, Phase::Matched);
         self.nic.handler_counters[self.handlers().start].slow_polls.add(polls);
     }
 
     fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool {
         let (Tables { receives, bins }, Taken { receive, posted, .. }) = (tables, taken);
-        let descriptor = &receives[receive as usize];
+        let descriptor = &receives[receive];
         if path != Path::Overtaking {
             // A plain store is enough: no two handlers take the same receive (S18).
             if cfg!(all(debug_assertions, not(dpamatch_loom))) {
                 let before = descriptor.state.swap(state::CONSUMED, Relaxed);
-                assert_eq!(before, state::POSTED, "receive {receive} was consumed twice (S18)");
+                assert_eq!(before, state::POSTED, "{receive:?} was consumed twice (S18)");
             } else {
                 descriptor.state.store(state::CONSUMED, Relaxed);
             }
         }
         let (bin, removal) = (posted.bin, self.nic.options.removal);
         if removal != Removal::Deferred {
-            step!(Unlinking { bin, receive, alone: false });
+            step!(Unlinking { bin: bin.0, receive: receive.0, alone: false });
         }
-        bins[bin as usize].try_unlink(receives, receive, removal)
+        bins[bin].try_unlink(receives, receive, removal)
     }
 
     #[inline(always)]
-    fn note_taken(self, handler: usize, receive: u32) {
+    fn note_taken(self, handler: usize, receive: ReceiveId) {
         step!(Noted { handler });
         // SAFETY: this worker runs the handler and has not reached phase 3.
         unsafe { self.nic.block.set_taken(handler, receive) };
@@ -244,11 +246,11 @@ impl Crew for Slice<'_> {
 
     fn matched(self) {
         step!(SliceMatched);
-        self.nic.block.reach(self.worker, self.block.number, phase::MATCHED);
+        self.nic.block.reach(self.worker, self.block.number, Phase::Matched);
     }
 
     fn finished(self) {
-        self.nic.block.reach(self.worker, self.block.number, phase::FINISHED);
+        self.nic.block.reach(self.worker, self.block.number, Phase::Finished);
         step!(SliceEnds);
     }
 }

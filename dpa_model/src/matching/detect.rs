@@ -1,7 +1,7 @@
 //! Phase 3: conflict detection from the candidates, and the forcing rule (O13, O14, S4).
 
 use crate::booking::Bookings;
-use crate::descriptor::NIL;
+use crate::number::ReceiveId;
 
 /// No conflict in the block so far.
 pub(crate) const NO_CONFLICT: usize = usize::MAX;
@@ -16,14 +16,14 @@ const WORDS: usize = 8;
 ///
 /// **Cost.** Linear: a filter of one bit per receive number modulo 512 says of nearly every
 /// candidate that no lower handler chose it; only where it cannot, the lower ones are compared.
-pub(crate) fn first_conflict(candidates: &[u32]) -> usize {
+pub(crate) fn first_conflict(candidates: &[ReceiveId]) -> usize {
     let mut seen = [0u64; WORDS];
     for (handler, &mine) in candidates.iter().enumerate() {
-        if mine == NIL {
+        if mine == ReceiveId::NIL {
             continue;
         }
-        let word = &mut seen[mine as usize / 64 % WORDS];
-        let bit = 1 << (mine % 64);
+        let word = &mut seen[mine.index() / 64 % WORDS];
+        let bit = 1 << (mine.0 % 64);
         if *word & bit != 0 {
             let from = if fault!(ConflictPreviousOnly) { handler - 1 } else { 0 };
             if candidates[from..handler].contains(&mine) {
@@ -41,7 +41,7 @@ pub(crate) fn first_conflict(candidates: &[u32]) -> usize {
 pub(super) fn must_resolve(
     first: usize,
     handler: usize,
-    candidate: u32,
+    candidate: ReceiveId,
     bookings: Bookings<'_>,
 ) -> bool {
     let excused = fault!(ForcingIgnored) && !bookings.any_below(candidate, handler);
@@ -51,6 +51,13 @@ pub(super) fn must_resolve(
 #[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests {
     use super::*;
+
+    const NIL: u32 = ReceiveId::NIL.0;
+
+    fn first_conflict(candidates: &[u32]) -> usize {
+        let candidates: alloc::vec::Vec<_> = candidates.iter().copied().map(ReceiveId).collect();
+        super::first_conflict(&candidates)
+    }
 
     #[test]
     fn the_first_repeated_candidate_counts() {

@@ -8,46 +8,46 @@ use super::BlockRun;
 use super::crew::Crew;
 use super::detect::must_resolve;
 use super::scratch::Scratch;
-use crate::FastPath;
 use crate::block::Claim;
-use crate::descriptor::{Descriptor, NIL};
-use crate::sync::Relaxed;
+use crate::descriptor::Descriptor;
+use crate::number::{Label, ReceiveId, Sequence};
+use crate::{CommId, FastPath};
 
 /// The handlers of one communicator in a block, seen from the lowest up (S25: the shift counts only
 /// these).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
-    comm: u32,
+    comm: CommId,
     /// Handlers so far.
     count: u64,
     /// Label, sequence and receive of the lowest handler's candidate.
-    label: u64,
-    sequence: u64,
-    receive: u32,
+    label: Label,
+    sequence: Sequence,
+    receive: ReceiveId,
     /// All candidates so far have that sequence (form c).
     same_sequence: bool,
     /// All candidates so far are that receive (form b).
     same_receive: bool,
     /// Behind the receive that the last fast path took: the next walk goes on from there.
-    cursor: u32,
+    cursor: ReceiveId,
 }
 
 impl Group {
     pub(crate) const EMPTY: Self = Self {
-        comm: NIL,
+        comm: CommId(u32::MAX),
         count: 0,
-        label: 0,
-        sequence: 0,
-        receive: NIL,
+        label: Label(0),
+        sequence: Sequence(Label(0)),
+        receive: ReceiveId::NIL,
         same_sequence: false,
         same_receive: false,
-        cursor: NIL,
+        cursor: ReceiveId::NIL,
     };
 
     /// A group without handlers yet, of which `claim` will be the lowest.
     #[inline(always)]
     fn led_by(claim: &Claim) -> Self {
-        let has_candidate = claim.receive != NIL;
+        let has_candidate = claim.receive != ReceiveId::NIL;
         Self {
             comm: claim.comm,
             count: 0,
@@ -62,8 +62,8 @@ impl Group {
 
     /// Whether that is the candidate of the lowest handler, so of this communicator and sequence.
     #[inline(always)]
-    pub(crate) fn is_led_by(&self, candidate: u32) -> bool {
-        candidate == self.receive && candidate != NIL
+    pub(crate) fn is_led_by(&self, candidate: ReceiveId) -> bool {
+        candidate == self.receive && candidate != ReceiveId::NIL
     }
 
     /// Adds a handler with that candidate.
@@ -75,7 +75,7 @@ impl Group {
     /// Adds the next handler of this communicator.
     #[inline(always)]
     pub(crate) fn add(&mut self, claim: &Claim) {
-        let has_candidate = claim.receive != NIL;
+        let has_candidate = claim.receive != ReceiveId::NIL;
         self.count += 1;
         self.same_sequence &= has_candidate && claim.sequence == self.sequence;
         self.same_receive &= has_candidate && claim.receive == self.receive;
@@ -174,14 +174,15 @@ type RowOf<'b, 's, C> = (BlockRun<'b, C>, Range<usize>, usize, &'s mut Group, &'
 #[inline(always)]
 fn take_row_if<C: Crew>(
     (block, handlers, conflict, group, scratch): RowOf<'_, '_, C>,
-    allowed: impl Fn(&Group, u32) -> bool,
+    allowed: impl Fn(&Group, ReceiveId) -> bool,
 ) -> Row {
     let tables = block.nic.bookings();
     let Range { start, end } = handlers;
     // In a local variable: a compiler must otherwise write it back for each handler.
     let mut own = *group;
     // The commonest candidate in a row; no receive has that number if the lowest handler has none.
-    let common = if own.receive == NIL { NIL - 1 } else { own.receive };
+    let nobodys = ReceiveId(ReceiveId::NIL.0 - 1);
+    let common = if own.receive == ReceiveId::NIL { nobodys } else { own.receive };
     let mut row = Row { next: end, refusal: None };
     for handler in start..end {
         let candidate = scratch.receives[handler];
@@ -190,7 +191,10 @@ fn take_row_if<C: Crew>(
         } else {
             let claim = block.claim(handler, None, candidate);
             let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
-            if candidate == NIL || other || !must_resolve(conflict, handler, candidate, tables) {
+            if candidate == ReceiveId::NIL
+                || other
+                || !must_resolve(conflict, handler, candidate, tables)
+            {
                 row.next = handler;
                 break;
             }
@@ -215,25 +219,25 @@ impl Group {
     /// The receive that the handler added last takes: as many labels further as there are lower
     /// handlers.
     #[inline(always)]
-    fn walk(&mut self, receives: &[Descriptor]) -> Result<u32, Refusal> {
+    fn walk(&mut self, receives: &[Descriptor]) -> Result<ReceiveId, Refusal> {
         #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
         if fault!(FastByHops) {
             return self.hops(receives);
         }
-        let wanted = self.label + (self.count - 1) + u64::from(fault!(FastOffByOne));
+        let wanted = self.label.plus(self.count - 1 + u64::from(fault!(FastOffByOne)));
         let mut current = self.cursor;
         // Labels, not hops: consumed receives may have left the chain meanwhile (S9). B2 keeps the
         // walk whole.
-        while current != NIL {
-            step!(Visited { receive: current });
-            let descriptor = &receives[current as usize];
+        while current != ReceiveId::NIL {
+            step!(Visited { receive: current.0 });
+            let descriptor = &receives[current];
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             let left = posted.sequence() != self.sequence && !fault!(FastIgnoresSequence);
             if left || posted.label > wanted {
                 return Err(Refusal::SequenceEnded);
             }
-            let next = descriptor.next.load(Relaxed);
+            let next = descriptor.next.get();
             if posted.label == wanted {
                 self.cursor = next;
                 return Ok(current);
@@ -245,11 +249,11 @@ impl Group {
 
     /// The fault [`FastByHops`](crate::fault): as many steps along the chain as the shift says.
     #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-    fn hops(&self, receives: &[Descriptor]) -> Result<u32, Refusal> {
+    fn hops(&self, receives: &[Descriptor]) -> Result<ReceiveId, Refusal> {
         let mut current = self.receive;
         for _ in 1..self.count {
-            current = receives[current as usize].next.load(Relaxed);
-            if current == NIL {
+            current = receives[current].next.get();
+            if current == ReceiveId::NIL {
                 return Err(Refusal::Exhausted);
             }
         }

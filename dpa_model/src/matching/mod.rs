@@ -23,10 +23,11 @@ pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 
 use self::detect::NO_CONFLICT;
+use crate::CommId;
 use crate::block::{BlockInfo, Claim};
-use crate::descriptor::NIL;
 use crate::message::Entry;
 use crate::nic::Shared;
+use crate::number::ReceiveId;
 use crate::ring::Run;
 use crate::sync::Peek;
 
@@ -50,17 +51,17 @@ impl<'a, C> BlockRun<'a, C> {
     /// What is to be known of a handler of this or a lower slice, whose candidate is `candidate`;
     /// after the barrier. `comm`: its communicator, if it is known.
     #[inline(always)]
-    fn claim(&self, handler: usize, comm: Option<u32>, candidate: u32) -> Claim {
+    fn claim(&self, handler: usize, comm: Option<CommId>, candidate: ReceiveId) -> Claim {
         step!(ClaimRead {
             message: comm.is_none().then(|| self.entries.position(handler)),
-            receive: (candidate != NIL).then_some(candidate),
+            receive: candidate.found(),
         });
-        let comm = comm.unwrap_or_else(|| self.entry(handler).envelope.comm.0);
-        if candidate == NIL {
-            return Claim { comm, ..Claim::NONE };
+        let comm = comm.unwrap_or_else(|| self.entry(handler).envelope.comm);
+        if candidate == ReceiveId::NIL {
+            return Claim::none(comm);
         }
         // SAFETY: inside a block (D1).
-        let posted = unsafe { self.nic.receives[candidate as usize].posted.peek() };
+        let posted = unsafe { self.nic.receives[candidate].posted.peek() };
         Claim { receive: candidate, sequence: posted.sequence(), comm, label: posted.label }
     }
 }
@@ -69,7 +70,7 @@ impl<'a, C> BlockRun<'a, C> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Matched {
     /// All have a receive, in this communicator.
-    AllOf(u32),
+    AllOf(CommId),
     /// Look.
     Mixed,
 }
@@ -82,7 +83,7 @@ pub(crate) fn run<C: Crew>(
     scratch: &mut Scratch,
 ) -> Matched {
     let handlers = crew.handlers();
-    step!(SliceBegins { worker: crew.worker(), block: info.number });
+    step!(SliceBegins { worker: crew.worker().0, block: info.number });
     let block = BlockRun { nic, info, crew, entries: nic.arrivals.ring.run(info.first) };
     let comm = search::search_and_book(block, scratch);
     crew.pass_barrier(scratch);

@@ -3,6 +3,7 @@
 use crate::descriptor::Posted;
 use crate::message::{Completion, Entry, HostAddress, Message, Protocol, inline_bytes};
 use crate::nic::Shared;
+use crate::number::StoredId;
 use crate::region::RegionKey;
 use crate::ring::Run;
 use crate::unexpected::UnexpectedStore;
@@ -85,15 +86,15 @@ fn rendezvous(nic: &Shared, key: RegionKey, target: HostAddress, capacity: u32) 
 pub(crate) fn deliver_stored(
     nic: &Shared,
     store: &UnexpectedStore,
-    index: u32,
+    message: StoredId,
     target: HostAddress,
     capacity: u32,
 ) {
-    let entry = store.entry(index);
+    let entry = store.entry(message);
     if entry.protocol == Protocol::Rendezvous {
         rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
     } else {
         // SAFETY: as in `move_data`.
-        store.with_bytes(index, |bytes| unsafe { target.put(capacity, bytes) });
+        store.with_bytes(message, |bytes| unsafe { target.put(capacity, bytes) });
     }
 }

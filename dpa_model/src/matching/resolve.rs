@@ -10,11 +10,12 @@ use super::fast_path::{Group, Refusal, take_row};
 use super::scratch::Scratch;
 use super::search::key;
 use super::take::Taking;
-use crate::descriptor::{NIL, state};
+use crate::descriptor::state;
 use crate::index::{CommView, Indexes};
 use crate::nic::Shared;
+use crate::number::ReceiveId;
 use crate::sync::Relaxed;
-use crate::{FastPath, HandlerCounters, Path};
+use crate::{CommId, FastPath, HandlerCounters, Path};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
 /// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it is
@@ -23,7 +24,7 @@ use crate::{FastPath, HandlerCounters, Path};
 pub(super) fn resolve<C: Crew>(
     block: BlockRun<'_, C>,
     conflict: usize,
-    comm: Option<u32>,
+    comm: Option<CommId>,
     scratch: &mut Scratch,
 ) -> usize {
     let handlers = block.crew.handlers();
@@ -59,7 +60,7 @@ pub(super) fn resolve<C: Crew>(
             None
         };
         if handler < handlers.start
-            || candidate == NIL
+            || candidate == ReceiveId::NIL
             || !must_resolve(conflict, handler, candidate, nic.bookings())
         {
             if alike {
@@ -101,7 +102,7 @@ fn slow_row<C: Crew>(
     let bookings = block.nic.bookings();
     let goes = |handler: usize| {
         let candidate = scratch.receives[handler];
-        candidate != NIL && must_resolve(conflict, handler, candidate, bookings)
+        candidate != ReceiveId::NIL && must_resolve(conflict, handler, candidate, bookings)
     };
     (start + 1..end).find(|&handler| !goes(handler)).unwrap_or(end)
 }
@@ -112,14 +113,14 @@ pub(super) struct SlowPath<'a, C> {
     /// All handlers of lower slices are done.
     waited: bool,
     /// The communicator whose indexes these are.
-    comm: u32,
+    comm: CommId,
     indexes: Indexes<'a>,
 }
 
 impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
     fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
-        Self { block, waited, comm: NIL, indexes: block.nic.indexes(CommView::NONE) }
+        Self { block, waited, comm: CommId(u32::MAX), indexes: block.nic.indexes(CommView::NONE) }
     }
 
     /// Which receive a handler gets, after all lower handlers are done: its own candidate if that is
@@ -128,9 +129,9 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     pub(super) fn find(
         &mut self,
         handler: usize,
-        candidate: u32,
+        candidate: ReceiveId,
         counters: &HandlerCounters,
-    ) -> u32 {
+    ) -> ReceiveId {
         let nic = self.block.nic;
         step!(SlowWaits { handler });
         // All lower handlers, not only the one before (S13); those of this slice are done.
@@ -139,15 +140,15 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             self.waited = true;
         }
         step!(SlowWaited);
-        step!(StateRead { receive: candidate });
-        let receive = if nic.receives[candidate as usize].state.load(Relaxed) == state::POSTED
+        step!(StateRead { receive: candidate.0 });
+        let receive = if nic.receives[candidate].state.load(Relaxed) == state::POSTED
             || fault!(SlowKeepsOwn)
         {
             counters.forced.add(1);
             candidate
         } else {
             let entry = self.block.entry(handler);
-            let comm = entry.envelope.comm.0;
+            let comm = entry.envelope.comm;
             if comm != self.comm {
                 // SAFETY: inside a block.
                 let view = unsafe { *nic.view(comm) };
@@ -156,13 +157,9 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
             let key = key(&entry, nic.options.inline_hashes, counters);
             let found = self.indexes.search(&key, skip_below, counters);
-            found.map_or(NIL, |found| found.receive)
+            found.map_or(ReceiveId::NIL, |found| found.receive)
         };
-        step!(SlowFound {
-            handler,
-            found: (receive != NIL).then_some(receive),
-            own: receive == candidate,
-        });
+        step!(SlowFound { handler, found: receive.found(), own: receive == candidate });
         receive
     }
 }

@@ -4,16 +4,16 @@ use alloc::boxed::Box;
 
 use super::fast_path::Groups;
 use crate::booking::HandlerSet;
-use crate::descriptor::NIL;
+use crate::number::ReceiveId;
 
 /// A place for each handler of the widest block; reused for every block.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     /// The candidate of a handler, and from its resolution on the receive that it took; of the own
     /// slice and, after the barrier, the candidates of all lower ones.
-    pub(super) receives: Box<[u32]>,
+    pub(super) receives: Box<[ReceiveId]>,
     /// What stood before the candidates in their chains.
-    pub(super) before: Box<[u32]>,
+    pub(super) before: Box<[ReceiveId]>,
     /// Some receive may have been booked by two handlers.
     pub(super) contested: bool,
     /// Handlers whose communicator allows overtaking.
@@ -24,8 +24,8 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) fn new(handlers: usize) -> Self {
         Self {
-            receives: (0..handlers).map(|_| NIL).collect(),
-            before: (0..handlers).map(|_| NIL).collect(),
+            receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
+            before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             contested: false,
             overtaken: HandlerSet::NONE,
             groups: Groups::new(handlers),
@@ -34,7 +34,7 @@ impl Scratch {
 
     /// Which receive each handler of the last block took, if one worker ran it alone; `NIL` for
     /// none.
-    pub(crate) fn receives(&self) -> &[u32] {
+    pub(crate) fn receives(&self) -> &[ReceiveId] {
         &self.receives
     }
 }

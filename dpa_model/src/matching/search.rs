@@ -6,12 +6,13 @@ use super::BlockRun;
 use super::crew::Crew;
 use super::scratch::Scratch;
 use crate::booking::HandlerSet;
-use crate::descriptor::{NIL, state};
+use crate::descriptor::state;
 use crate::index::{Candidate, CommView, Indexes, Key};
 use crate::message::Entry;
 use crate::nic::Shared;
+use crate::number::ReceiveId;
 use crate::sync::Relaxed;
-use crate::{HandlerCounters, Hashes, InlineHashes, WildcardClass};
+use crate::{CommId, HandlerCounters, Hashes, InlineHashes, WildcardClass};
 
 /// Searches and books for all handlers of the slice: runs of messages of one communicator, each by
 /// the loop for the classes of receives that are posted there. Returns the communicator if it is
@@ -20,14 +21,14 @@ use crate::{HandlerCounters, Hashes, InlineHashes, WildcardClass};
 pub(super) fn search_and_book<C: Crew>(
     block: BlockRun<'_, C>,
     scratch: &mut Scratch,
-) -> Option<u32> {
+) -> Option<CommId> {
     scratch.overtaken = HandlerSet::NONE;
     scratch.contested = false;
     let Range { start, end } = block.crew.handlers();
     let mut from = start;
-    let mut comm = 0;
+    let mut comm = CommId::default();
     while from < end {
-        comm = block.entry(from).envelope.comm.0;
+        comm = block.entry(from).envelope.comm;
         let next = search_run(block, comm, from..end, scratch);
         if from == start && next == end {
             return Some(comm);
@@ -40,7 +41,7 @@ pub(super) fn search_and_book<C: Crew>(
 /// As many of these handlers as have messages of communicator `comm`; returns the next one.
 fn search_run<C: Crew>(
     block: BlockRun<'_, C>,
-    comm: u32,
+    comm: CommId,
     handlers: Range<usize>,
     scratch: &mut Scratch,
 ) -> usize {
@@ -81,7 +82,7 @@ fn search_run<C: Crew>(
     }
 }
 
-type Run<'b, 's, C> = (BlockRun<'b, C>, u32, Range<usize>, &'s mut Scratch);
+type Run<'b, 's, C> = (BlockRun<'b, C>, CommId, Range<usize>, &'s mut Scratch);
 
 #[inline(always)]
 fn search_with<C: Crew>(
@@ -97,11 +98,11 @@ fn search_with<C: Crew>(
 #[inline(always)]
 fn search_each<C: Crew>(
     block: BlockRun<'_, C>,
-    comm: u32,
+    comm: CommId,
     handlers: Range<usize>,
     scratch: &mut Scratch,
     trusted: bool,
-    search: impl Fn(usize, &Key, &HandlerCounters) -> Result<Option<Candidate>, u32>,
+    search: impl Fn(usize, &Key, &HandlerCounters) -> Result<Option<Candidate>, ReceiveId>,
 ) -> usize {
     let BlockRun { nic, crew, entries, .. } = block;
     // In local variables: a compiler must otherwise read them again after each booking.
@@ -115,7 +116,7 @@ fn search_each<C: Crew>(
         let counters = &counters[handler];
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { entries.peek(handler) };
-        if entry.envelope.comm.0 != comm || trusted && !entry.has_hashes {
+        if entry.envelope.comm != comm || trusted && !entry.has_hashes {
             scratch.contested |= contested != 0;
             return handler;
         }
@@ -132,11 +133,11 @@ fn search_each<C: Crew>(
             Err(taken) => {
                 scratch.overtaken.insert(handler);
                 *place = taken;
-                crew.publish(handler, NIL);
+                crew.publish(handler, ReceiveId::NIL);
                 continue;
             }
         };
-        step!(Searched { handler, found: found.map(|found| found.receive) });
+        step!(Searched { handler, found: found.map(|found| found.receive.0) });
         *place = match found {
             Some(Candidate { receive, before: neighbour, .. }) => {
                 contested |= crew.book(bookings, receive, handler);
@@ -145,7 +146,7 @@ fn search_each<C: Crew>(
             }
             None => {
                 counters.no_candidate.add(1);
-                NIL
+                ReceiveId::NIL
             }
         };
         crew.publish(handler, *place);
@@ -155,17 +156,17 @@ fn search_each<C: Crew>(
 }
 
 /// The receive that a message finds: the oldest live one that fits and that no handler below
-/// `skip_below` has booked, or `NIL`.
+/// `skip_below` has booked, or none.
 pub(crate) fn find(
     nic: &Shared,
     entry: &Entry,
     view: CommView,
     skip_below: usize,
     counters: &HandlerCounters,
-) -> u32 {
+) -> ReceiveId {
     let key = key(entry, nic.options.inline_hashes, counters);
     let found = nic.indexes(view).search(&key, skip_below, counters);
-    found.map_or(NIL, |found| found.receive)
+    found.map_or(ReceiveId::NIL, |found| found.receive)
 }
 
 /// The key of a message, with the hashes that the options ask for (S29).
@@ -192,10 +193,15 @@ fn computed(entry: &Entry, verify: bool, counters: &HandlerCounters) -> Hashes {
 
 /// Under `mpi_assert_allow_overtaking`: takes the first live receive at once (S24). A claim lost to
 /// another handler means searching on.
-fn overtake(nic: &Shared, indexes: &Indexes<'_>, key: &Key, counters: &HandlerCounters) -> u32 {
+fn overtake(
+    nic: &Shared,
+    indexes: &Indexes<'_>,
+    key: &Key,
+    counters: &HandlerCounters,
+) -> ReceiveId {
     loop {
-        let Some(found) = indexes.search(key, 0, counters) else { return NIL };
-        let state = &nic.receives[found.receive as usize].state;
+        let Some(found) = indexes.search(key, 0, counters) else { return ReceiveId::NIL };
+        let state = &nic.receives[found.receive].state;
         if fault!(OvertakeTorn) {
             state.store(state::CONSUMED, Relaxed);
             return found.receive;

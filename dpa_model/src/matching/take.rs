@@ -8,9 +8,9 @@ use super::crew::{Crew, Tables, Taken};
 use super::protocol::deliver;
 use super::resolve::SlowPath;
 use super::scratch::Scratch;
-use crate::descriptor::NIL;
 use crate::message::Completion;
 use crate::nic::Shared;
+use crate::number::ReceiveId;
 use crate::ring::Run;
 use crate::{HandlerCounters, Path};
 
@@ -42,7 +42,7 @@ impl<'a, C: Crew> Taking<'a, C> {
 
     #[inline(never)]
     fn take_some(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
-        let chosen = |_: usize, receive: u32, _: &HandlerCounters| receive;
+        let chosen = |_: usize, receive: ReceiveId, _: &HandlerCounters| receive;
         match path {
             Path::Clean => self.take_each(scratch, handlers, Path::Clean, chosen),
             Path::Fast => self.take_each(scratch, handlers, Path::Fast, chosen),
@@ -70,7 +70,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         scratch: &mut Scratch,
         handlers: Range<usize>,
         path: Path,
-        mut choose: impl FnMut(usize, u32, &HandlerCounters) -> u32,
+        mut choose: impl FnMut(usize, ReceiveId, &HandlerCounters) -> ReceiveId,
     ) -> usize {
         let BlockRun { nic, crew, entries, .. } = self.block;
         let tables = Tables { receives: &nic.receives, bins: &nic.bins };
@@ -84,7 +84,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             let receive = choose(handler, *place, counters);
             *place = receive;
             crew.note_taken(handler, receive);
-            if receive == NIL {
+            if receive == ReceiveId::NIL {
                 unmatched(nic, handler, path);
                 continue;
             }
@@ -94,9 +94,9 @@ impl<'a, C: Crew> Taking<'a, C> {
                 Path::Slow => counters.slow.add(1),
                 Path::Overtaking => counters.overtaking.add(1),
             }
-            step!(Taken { handler, receive, path });
+            step!(Taken { handler, receive: receive.0, path });
             // SAFETY: inside a block (D1).
-            let posted = unsafe { tables.receives[receive as usize].posted.peek() };
+            let posted = unsafe { tables.receives[receive].posted.peek() };
             let taken = Taken { receive, posted: &posted, before };
             if !crew.consume(tables, taken, path) {
                 counters.lock_missed.add(1);
@@ -119,9 +119,9 @@ impl<'a, C: Crew> Taking<'a, C> {
         let BlockRun { nic, crew, entries, .. } = self.block;
         for handler in crew.handlers() {
             let receive = scratch.receives[handler];
-            if receive != NIL {
+            if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).
-                let posted = unsafe { nic.receives[receive as usize].posted.peek() };
+                let posted = unsafe { nic.receives[receive].posted.peek() };
                 // SAFETY: as in `take`.
                 unsafe { deliver(nic, entries, self.results, handler, &posted) };
             }

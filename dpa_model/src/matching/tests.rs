@@ -3,7 +3,8 @@
 
 use alloc::vec::Vec;
 
-use crate::descriptor::{NIL, state};
+use crate::descriptor::state;
+use crate::number::ReceiveId;
 use crate::sync::Relaxed;
 use crate::{
     Barrier, CommId, Counts, Envelope, Event, FastPath, HANDLERS_MAX, Hints, InlineHashes, Nic,
@@ -77,14 +78,14 @@ fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
     let chain = |bin: &crate::bin::Bin| {
         let mut labels = Vec::new();
         let mut current = bin.head();
-        while current != NIL {
-            let descriptor = &shared.receives[current as usize];
+        while current != ReceiveId::NIL {
+            let descriptor = &shared.receives[current];
             assert!(descriptor.is_posted(), "between blocks a chain holds live receives only");
             let booked = shared.bookings().any_below(current, HANDLERS_MAX);
             assert!(!booked, "what handlers booked is taken (S7), or is of an earlier life");
             // SAFETY: no block is running.
-            labels.push(unsafe { descriptor.posted() }.label);
-            current = descriptor.next.load(Relaxed);
+            labels.push(unsafe { descriptor.posted() }.label.0);
+            current = descriptor.next.get();
         }
         assert_eq!(bin.length() as usize, labels.len());
         labels

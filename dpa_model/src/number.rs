@@ -1,0 +1,120 @@
+//! The numbers by which the NIC's tables name what they hold: a type for each, so that one cannot
+//! stand for another.
+
+use core::ops::Index;
+
+use crate::bin::Bin;
+use crate::booking::FarBits;
+use crate::descriptor::Descriptor;
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident,)*) => {$(
+        $(#[$doc])*
+        ///
+        /// 32 bits, as on a card.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(transparent)]
+        pub(crate) struct $name(pub(crate) u32);
+
+        impl $name {
+            /// None: the end of a chain.
+            pub(crate) const NIL: Self = Self(u32::MAX);
+
+            /// As an index of its table.
+            #[inline(always)]
+            pub(crate) fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl From<u32> for $name {
+            fn from(number: u32) -> Self {
+                Self(number)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    /// A receive, by the place of its descriptor.
+    ReceiveId,
+    /// A bin of posted receives; the unexpected messages with that hash have a chain of the same
+    /// number.
+    BinId,
+    /// An unexpected message, by its entry of the store.
+    StoredId,
+    /// A buffer for the payload of an unexpected message.
+    BufferId,
+    /// A region: a buffer that a sender has exposed.
+    RegionId,
+}
+
+impl ReceiveId {
+    /// The number for who listens to the steps; `None` for none.
+    pub(crate) fn found(self) -> Option<u32> {
+        (self != Self::NIL).then_some(self.0)
+    }
+}
+
+impl Index<ReceiveId> for [Descriptor] {
+    type Output = Descriptor;
+
+    #[inline(always)]
+    fn index(&self, receive: ReceiveId) -> &Descriptor {
+        &self[receive.index()]
+    }
+}
+
+impl Index<ReceiveId> for [FarBits] {
+    type Output = FarBits;
+
+    #[inline(always)]
+    fn index(&self, receive: ReceiveId) -> &FarBits {
+        &self[receive.index()]
+    }
+}
+
+impl Index<BinId> for [Bin] {
+    type Output = Bin;
+
+    #[inline(always)]
+    fn index(&self, bin: BinId) -> &Bin {
+        &self[bin.index()]
+    }
+}
+
+/// Place of a receive in the posting order of its communicator, dense: only receives that enter the
+/// posted queue count (S9, S10).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[repr(transparent)]
+pub(crate) struct Label(pub(crate) u64);
+
+impl Label {
+    /// The label so many receives later.
+    #[inline(always)]
+    pub(crate) fn plus(self, receives: u64) -> Self {
+        Self(self.0 + receives)
+    }
+
+    /// How many receives came between that one and this.
+    #[inline(always)]
+    pub(crate) fn since(self, earlier: Self) -> u64 {
+        self.0 - earlier.0
+    }
+}
+
+/// A run of receives with one selector (O9, S11), by the label of its first. Labels never come
+/// twice, so two sequences of a communicator are never the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(transparent)]
+pub(crate) struct Sequence(pub(crate) Label);
+
+/// One of the workers that share a block, 0 for the leader.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(transparent)]
+pub(crate) struct WorkerId(pub(crate) usize);
+
+impl WorkerId {
+    /// The worker that also runs the boundary.
+    pub(crate) const LEADER: Self = Self(0);
+}
