@@ -12,6 +12,7 @@
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
+//! - [`version`]: which version and commit of the program this is.
 #![forbid(unsafe_code)]
 
 pub mod analyze;
@@ -25,6 +26,7 @@ mod sequence;
 pub mod soak;
 pub mod table;
 pub mod trace;
+pub mod version;
 pub mod workload;
 
 pub use sequence::sequence;

@@ -95,7 +95,7 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
         "<h2 id=\"made\">How this was made</h2>\n<pre>{}</pre>\n<p>dpamatch {}. The numbers of every rank are in the CSV \
          files beside this page, all of them in <code>report.json</code>.</p>\n</body>\n</html>\n",
         escaped(command),
-        env!("CARGO_PKG_VERSION")
+        crate::version::VERSION
     );
     out
 }

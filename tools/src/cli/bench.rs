@@ -19,6 +19,7 @@ use dpamatch_tools::bench::{
     BenchError, CALIBRATION, Machine, Peer, Placed, Placement, Point, Report, Scenario, Settings,
     Summary, Ucx, WINDOW_MAX,
 };
+use dpamatch_tools::version::VERSION;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::nic_args::NicArgs;
@@ -501,7 +502,6 @@ impl Header {
     }
 
     fn text(&self, report: &Report) -> String {
-        let version = env!("CARGO_PKG_VERSION");
         let Self { machine, command, settings, rounds, seconds } = self;
         let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
             format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
@@ -511,7 +511,7 @@ impl Header {
             .as_ref()
             .map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
         format!(
-            "dpamatch {version}{beside} on {machine}\n\
+            "dpamatch {VERSION}{beside} on {machine}\n\
              {command}\n\
              from one processor to the other and back: {hand_over}\n\
              {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s",

@@ -29,6 +29,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use dpamatch_tools::version::VERSION;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +51,7 @@ dpamatch COMMAND --help shows more of each command.";
 
 /// Emulator of a SmartNIC data-path accelerator that does MPI message matching.
 #[derive(Debug, Parser)]
-#[command(name = "dpamatch", version, after_help = EXAMPLES)]
+#[command(name = "dpamatch", version = VERSION, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -9,6 +9,7 @@ use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
 use dpamatch_tools::trace::{self, OpenOptions};
+use dpamatch_tools::version::VERSION;
 use serde_json::json;
 
 use super::super::{BadInput, output};
@@ -100,7 +101,7 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
     }
     let text = format!(
         "dpamatch {} on {}\nrank {}: {} messages of {} bytes in {} events, {} rounds\n{table}",
-        env!("CARGO_PKG_VERSION"),
+        VERSION,
         Machine::this(),
         load.rank,
         load.recorded.messages(),

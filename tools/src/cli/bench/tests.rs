@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 
 const NIC: Peer = Peer::Nic { handlers: 32 };
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+const NUMBER: &str = env!("CARGO_PKG_VERSION");
 
 /// A row with these rates in million messages per second, by round.
 fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
@@ -121,15 +121,15 @@ fn csv_has_the_rates_and_the_ratio_to_the_bins_of_the_same_round() {
     machine_readable::csv(&mut csv, &Part::of(&everything()), NIC, None).expect("written");
     let expected = [
         "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash,placement",
-        &format!("dpamatch,{VERSION},NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000,near"),
-        &format!("no-matching,{VERSION},NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000,near"),
-        &format!("seq-bins,{VERSION},NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000,near"),
-        &format!("seq-list,{VERSION},NC,100,8,5000000,5000000,5000000,3,2.2,7.5,0.500,near"),
-        &format!("memcpy,{VERSION},NC,100,8,120000000,100000000,160000000,3,2.2,7.5,10.000,near"),
-        &format!("ucx,{VERSION},NC,100,8,200000000,200000000,200000000,3,2.2,7.5,20.000,near"),
-        &format!("dpamatch-n4,{VERSION},NC,100,8,8000000,8000000,8000000,1,3.0,9.0,0.800,near"),
-        &format!("dpamatch,{VERSION},NC-CAL,128,8,45000000,40000000,50000000,2,0.0,0.0,2.250,near"),
-        &format!("seq-bins,{VERSION},NC-CAL,128,8,16000000,1000000,25000000,3,0.0,0.0,1.000,near"),
+        &format!("dpamatch,{NUMBER},NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000,near"),
+        &format!("no-matching,{NUMBER},NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000,near"),
+        &format!("seq-bins,{NUMBER},NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000,near"),
+        &format!("seq-list,{NUMBER},NC,100,8,5000000,5000000,5000000,3,2.2,7.5,0.500,near"),
+        &format!("memcpy,{NUMBER},NC,100,8,120000000,100000000,160000000,3,2.2,7.5,10.000,near"),
+        &format!("ucx,{NUMBER},NC,100,8,200000000,200000000,200000000,3,2.2,7.5,20.000,near"),
+        &format!("dpamatch-n4,{NUMBER},NC,100,8,8000000,8000000,8000000,1,3.0,9.0,0.800,near"),
+        &format!("dpamatch,{NUMBER},NC-CAL,128,8,45000000,40000000,50000000,2,0.0,0.0,2.250,near"),
+        &format!("seq-bins,{NUMBER},NC-CAL,128,8,16000000,1000000,25000000,3,0.0,0.0,1.000,near"),
         "",
     ];
     assert_eq!(String::from_utf8(csv).expect("text"), expected.join("\n"));
@@ -216,7 +216,7 @@ fn json_has_a_ratio_to_each_of_the_others() {
     let json: Value = serde_json::from_slice(&text).expect("one JSON object");
     assert_eq!(
         [&json["version"], &json["seed"], &json["rounds"], &json["repetitions"], &json["seconds"]],
-        [&json!(VERSION), &json!(9), &json!(6), &json!(321), &json!(1.25)]
+        [&json!(NUMBER), &json!(9), &json!(6), &json!(321), &json!(1.25)]
     );
     assert_eq!(json["hand_over_ns"], json!([80.0, 100.0, 97.0]));
     assert_eq!(json["payloads_checked"], 19 * 100);
