@@ -6,7 +6,7 @@
 //! - [`engine`]: the [`Engine`](engine::Engine) trait, the specification
 //!   ([`Oracle`](engine::Oracle)), the list and the hash-bin engine, and the statistics that all of
 //!   them keep.
-//! - [`registry`]: the engines by name.
+//! - [`registry`]: the engines by name; [`named`]: their options by name.
 //! - [`stream`]: events and results as text, read and written line by line; the
 //!   [`StreamMatcher`](stream::StreamMatcher) trait that everything implements that can run a
 //!   stream.
@@ -21,6 +21,7 @@ pub mod conformance;
 pub mod endpoint;
 pub mod engine;
 pub mod host;
+pub mod named;
 pub mod processors;
 pub mod registry;
 pub mod stream;

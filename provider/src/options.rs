@@ -3,11 +3,10 @@
 use std::env;
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use dpa_model::{FastPath, InlineHashes, NicConfig, Removal};
-use dpamatch::engine::BinCount;
-use dpamatch::registry::{self, EngineEntry, EngineOptions, Fallback};
+use dpa_model::{NicConfig, Options};
+use dpamatch::named::SetError;
+use dpamatch::registry::{self, EngineEntry, EngineOptions};
 
 use crate::wire::TcpChoice;
 
@@ -53,43 +52,55 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// The parsed value; `parse` says what was expected of one that makes no sense.
     fn parsed<T>(
         &mut self,
         name: &'static str,
         otherwise: T,
-        expected: &str,
-        parse: impl FnOnce(&str) -> Option<T>,
+        parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> T {
         let Some(value) = (self.look)(&format!("DPAMATCH_{name}")) else { return otherwise };
         match parse(&value) {
-            Some(parsed) => parsed,
-            None => {
-                let expected = expected.to_owned();
+            Ok(parsed) => parsed,
+            Err(expected) => {
                 self.bad.get_or_insert(BadOption { name, value, expected });
                 otherwise
             }
         }
     }
 
-    fn number<T: FromStr>(&mut self, name: &'static str, otherwise: T) -> T {
-        self.parsed(name, otherwise, "a number", |text| text.parse().ok())
-    }
-
-    fn word<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)], otherwise: T) -> T {
-        let names: Vec<_> = words.iter().map(|&(word, _)| word).collect();
-        self.parsed(name, otherwise, &format!("one of {}", names.join(", ")), |text| {
-            words.iter().find(|&&(word, _)| word == text).map(|&(_, value)| value)
+    fn switch(&mut self, name: &'static str, otherwise: bool) -> bool {
+        self.parsed(name, otherwise, |text| match text {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err("one of on, off".to_owned()),
         })
     }
 
     fn path(&mut self, name: &'static str) -> Option<PathBuf> {
-        self.parsed(name, None, "a folder", |text| {
-            (!text.is_empty()).then(|| Some(PathBuf::from(text)))
+        self.parsed(name, None, |text| match text {
+            "" => Err("a folder".to_owned()),
+            text => Ok(Some(PathBuf::from(text))),
         })
     }
 }
 
-const SWITCH: &[(&str, bool)] = &[("on", true), ("off", false)];
+/// Variables that say how matching is done, without `DPAMATCH_`, and the names of the same options
+/// on the command line.
+const MATCHING: &[(&str, &str)] = &[
+    ("HANDLERS", "handlers"),
+    ("WORKERS", "workers"),
+    ("SLICE_MIN", "slice-min"),
+    ("RECEIVES", "receives"),
+    ("COMMUNICATORS", "communicators"),
+    ("UNEXPECTED", "unexpected"),
+    ("BINS", "bins"),
+    ("FAST_PATH", "fast-path"),
+    ("EARLY_CHECK", "early-check"),
+    ("REMOVAL", "removal"),
+    ("HASHES", "hashes"),
+    ("FALLBACK", "fallback"),
+];
 
 impl ProviderOptions {
     /// Reads the environment.
@@ -102,84 +113,69 @@ impl ProviderOptions {
 
     fn read(look: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut source = Source { look, bad: None };
-        let defaults = NicConfig::default();
-        let workers: usize = source.number("WORKERS", 0);
-        let mut nic = NicConfig {
-            handlers: source.number("HANDLERS", defaults.handlers),
-            workers: workers.max(1),
-            slice_min: source.number("SLICE_MIN", defaults.slice_min),
-            receives: source.number("RECEIVES", defaults.receives),
-            communicators: source.number("COMMUNICATORS", defaults.communicators),
-            unexpected: source.number("UNEXPECTED", defaults.unexpected),
+        let mut matching = EngineOptions { threads: false, ..EngineOptions::default() };
+        for &(name, option) in MATCHING {
+            source.parsed(name, (), |value| {
+                matching.set(option, value).map_err(|error| match error {
+                    SetError::Value { expected } => expected,
+                    _ => "nothing".to_owned(),
+                })
+            });
+        }
+        let nic = NicConfig {
+            bins: matching.bins.get() as usize,
             // The provider keeps the data: what the NIC gets has none.
             eager_limit: 0,
             bounce_buffers: 1,
             unexpected_buffers: 0,
-            ..defaults
+            ..matching.nic
         };
-        let forms = [
-            ("off", FastPath::Off),
-            ("literal", FastPath::Literal),
-            ("prefix", FastPath::Prefix),
-            ("sequence", FastPath::Sequence),
-        ];
-        nic.options.fast_path = source.word("FAST_PATH", &forms, FastPath::Sequence);
-        nic.options.early_check = source.word("EARLY_CHECK", SWITCH, false);
-        let times =
-            [("lazy", Removal::Lazy), ("eager", Removal::Eager), ("deferred", Removal::Deferred)];
-        nic.options.removal = source.word("REMOVAL", &times, Removal::Lazy);
-        let uses = [
-            ("trust", (InlineHashes::Trust, true)),
-            ("verify", (InlineHashes::Verify, true)),
-            ("ignore", (InlineHashes::Ignore, true)),
-            ("absent", (InlineHashes::Trust, false)),
-        ];
-        let (hashes, sender_hashes) = source.word("HASHES", &uses, uses[0].1);
-        nic.options.inline_hashes = hashes;
-        let fallbacks = [("bins", Fallback::Bins), ("list", Fallback::List)];
-        let fallback = source.word("FALLBACK", &fallbacks, Fallback::Bins);
-        let bins = source.parsed("BINS", BinCount::default(), "1 to 65536", |text| {
-            BinCount::new(text.parse().ok()?).ok()
+        let engine = source.parsed("ENGINE", None, |name| match registry::find(name) {
+            Some(entry) => Ok((name != NIC).then_some(entry)),
+            None => Err(engine_names()),
         });
-        let engine = source.parsed("ENGINE", None, &engine_names(), |name| {
-            registry::find(name).map(|entry| (name != NIC).then_some(entry))
-        });
+        // A port is opened unasked only where it is needed.
+        let unasked = if spans_machines(look) { TcpChoice::Outside } else { TcpChoice::Off };
         let log = source.path("LOG");
-        nic.options.log_order = log.is_some();
+        matching.nic =
+            NicConfig { options: Options { log_order: log.is_some(), ..nic.options }, ..nic };
         let options = Self {
             engine,
-            matching: EngineOptions {
-                bins,
-                nic,
-                threads: workers > 0,
-                sender_hashes,
-                fallback,
-                ..EngineOptions::default()
-            },
+            matching,
             log,
             stats: source.path("STATS"),
-            read_peers: source.word("READ_PEERS", SWITCH, true),
-            tcp: source.parsed("TCP", TcpChoice::Outside, "off, auto or an address", |text| {
-                TcpChoice::parse(text)
+            read_peers: source.switch("READ_PEERS", true),
+            tcp: source.parsed("TCP", unasked, |text| match text {
+                "auto" => Ok(unasked),
+                text => {
+                    TcpChoice::parse(text).ok_or_else(|| "off, on, auto or an address".to_owned())
+                }
             }),
-            ring_lines: source.parsed(
-                "RING_LINES",
-                1024,
-                "a power of two, 512 to 1048576",
-                |text| {
-                    let lines: usize = text.parse().ok()?;
-                    (lines.is_power_of_two() && (512..=1 << 20).contains(&lines)).then_some(lines)
-                },
-            ),
-            yield_after: source.number("YIELD", yield_after(look)),
+            ring_lines: source.parsed("RING_LINES", 1024, |text| {
+                let lines = text.parse().ok().filter(|lines: &usize| {
+                    lines.is_power_of_two() && (512..=1 << 20).contains(lines)
+                });
+                lines.ok_or_else(|| "a power of two, 512 to 1048576".to_owned())
+            }),
+            yield_after: source.parsed("YIELD", yield_after(look), |text| {
+                text.parse().map_err(|_| "a number".to_owned())
+            }),
         };
         if let Some(bad) = source.bad {
             return Err(bad.to_string());
         }
-        let nic = NicConfig { bins: bins.get() as usize, ..nic };
         nic.validate().map_err(|error| format!("the emulated NIC cannot be built: {error}"))?;
         Ok(options)
     }
+}
+
+/// Whether the launcher tells of processes of this job on other machines.
+fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
+    let number = |name: &str| look(name)?.parse::<usize>().ok();
+    let more = |all: &str, here: &str| number(all).zip(number(here)).is_some_and(|(a, b)| a > b);
+    more("PMI_SIZE", "MPI_LOCALNRANKS")
+        || more("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
+        || number("SLURM_NNODES").is_some_and(|nodes| nodes > 1)
 }
 
 /// Polls before the processor is given away, unless that is asked for: few where there are more
@@ -219,6 +215,30 @@ mod tests {
         assert_eq!(options.engine.map(|entry| entry.name), Some("list"));
         assert!(!options.read_peers && !options.matching.threads);
         assert!(read(&[("ENGINE", "optimistic")]).expect("the NIC").engine.is_none());
+    }
+
+    #[test]
+    fn a_port_is_opened_where_a_job_spans_machines() {
+        let tcp = |pairs: &[(&str, &str)]| {
+            let look = |name: &str| {
+                let pair = pairs.iter().find(|&&(key, _)| name == key);
+                pair.map(|&(_, value)| value.to_owned())
+            };
+            ProviderOptions::read(&look).expect("good values").tcp
+        };
+        assert_eq!(tcp(&[]), TcpChoice::Off);
+        assert_eq!(tcp(&[("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "4")]), TcpChoice::Off);
+        let elsewhere = [
+            [("PMI_SIZE", "8"), ("MPI_LOCALNRANKS", "4")],
+            [("OMPI_COMM_WORLD_SIZE", "8"), ("OMPI_COMM_WORLD_LOCAL_SIZE", "4")],
+            [("SLURM_NNODES", "2"), ("SLURM_JOB_ID", "7")],
+        ];
+        for [one, other] in elsewhere {
+            assert_eq!(tcp(&[one, other]), TcpChoice::Outside, "{one:?}");
+            assert_eq!(tcp(&[one, other, ("DPAMATCH_TCP", "auto")]), TcpChoice::Outside);
+            assert_eq!(tcp(&[one, other, ("DPAMATCH_TCP", "off")]), TcpChoice::Off);
+        }
+        assert_eq!(tcp(&[("DPAMATCH_TCP", "on")]), TcpChoice::Outside);
     }
 
     #[test]

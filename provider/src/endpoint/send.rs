@@ -140,7 +140,13 @@ impl Endpoint {
             Ok(link) => Ok(self.add_connection(peer, link)),
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Err(-(FI_EAGAIN as isize)),
             Err(error) => {
-                crate::report(&format!("cannot reach peer {:032x}: {error}", to.identity));
+                let why = match to.tcp {
+                    None if to.host != self.address.host => {
+                        "it is on another machine and has no TCP port (DPAMATCH_TCP=on)".to_owned()
+                    }
+                    _ => error.to_string(),
+                };
+                crate::report(&format!("cannot reach peer {:032x}: {why}", to.identity));
                 Err(-(FI_EHOSTUNREACH as isize))
             }
         }

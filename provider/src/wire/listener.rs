@@ -242,11 +242,11 @@ pub(crate) fn connect(from: &Address, to: &Address, lines: usize) -> Result<Link
 }
 
 impl TcpChoice {
-    /// `off`, `auto`, or an address of this machine.
+    /// `off`, `on`, or an address of this machine.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "off" => Some(Self::Off),
-            "auto" => Some(Self::Outside),
+            "on" => Some(Self::Outside),
             ip => ip.parse().ok().map(Self::At),
         }
     }

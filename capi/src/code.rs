@@ -1,0 +1,206 @@
+//! Codes, and the words that go with them.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dpamatch::SendError;
+use dpamatch::endpoint::{EndpointError, PostError, RecvError, Stopped};
+
+/// All went well.
+pub const DPAMATCH_OK: i32 = 0;
+/// Not now: the receiver is not ready (try_send), or the communicator is in use (comm_free).
+pub const DPAMATCH_AGAIN: i32 = 1;
+/// An argument makes no sense: a null pointer, a handle of another endpoint, a rank or tag that is
+/// none.
+pub const DPAMATCH_ERR_ARGUMENT: i32 = 2;
+/// An option is not known or has a bad value, or no NIC can be built from all of them.
+pub const DPAMATCH_ERR_OPTION: i32 = 3;
+/// The system gave no thread.
+pub const DPAMATCH_ERR_SYSTEM: i32 = 4;
+/// Another thread is inside a call with this endpoint.
+pub const DPAMATCH_ERR_BUSY: i32 = 5;
+/// The communicator's hints exclude the wildcard.
+pub const DPAMATCH_ERR_WILDCARD: i32 = 6;
+/// The message is longer than the buffer, which holds its beginning. The receive is over.
+pub const DPAMATCH_ERR_TRUNCATED: i32 = 7;
+/// The receive was cancelled. It is over.
+pub const DPAMATCH_ERR_CANCELLED: i32 = 8;
+/// The message is too long to be sent.
+pub const DPAMATCH_ERR_TOO_LONG: i32 = 9;
+/// The thread would wait for itself: it is the one that runs the receiver.
+pub const DPAMATCH_ERR_OWN_THREAD: i32 = 10;
+/// The receiver gave the message up, so that nobody receives it.
+pub const DPAMATCH_ERR_NOT_RECEIVED: i32 = 11;
+/// The emulated NIC has stopped, or its endpoint is gone.
+pub const DPAMATCH_ERR_STOPPED: i32 = 12;
+/// A fault of this library.
+pub const DPAMATCH_ERR_INTERNAL: i32 = 13;
+
+/// The version of this interface. It grows when a program that was built with an older header would
+/// no longer work.
+pub const DPAMATCH_ABI_VERSION: i32 = 1;
+
+/// A code with its words.
+pub(crate) struct Failure {
+    code: i32,
+    words: String,
+}
+
+impl Failure {
+    pub(crate) fn new(code: i32, words: impl Into<String>) -> Self {
+        Self { code, words: words.into() }
+    }
+
+    pub(crate) fn argument(words: &str) -> Self {
+        Self::new(DPAMATCH_ERR_ARGUMENT, words)
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(error: Stopped) -> Self {
+        Self::new(DPAMATCH_ERR_STOPPED, error.to_string())
+    }
+}
+
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        let code = match error {
+            EndpointError::Config(_) => DPAMATCH_ERR_OPTION,
+            _ => DPAMATCH_ERR_SYSTEM,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<PostError> for Failure {
+    fn from(error: PostError) -> Self {
+        RecvError::from(error).into()
+    }
+}
+
+impl From<RecvError> for Failure {
+    fn from(error: RecvError) -> Self {
+        let code = match error {
+            RecvError::Truncated { .. } => DPAMATCH_ERR_TRUNCATED,
+            RecvError::Cancelled(_) => DPAMATCH_ERR_CANCELLED,
+            RecvError::WildcardExcluded(_) => DPAMATCH_ERR_WILDCARD,
+            RecvError::Stopped => DPAMATCH_ERR_STOPPED,
+            _ => DPAMATCH_ERR_INTERNAL,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Self {
+        let code = match error {
+            SendError::ReceiverNotReady => DPAMATCH_AGAIN,
+            SendError::TooLong { .. } => DPAMATCH_ERR_TOO_LONG,
+            SendError::OwnThread => DPAMATCH_ERR_OWN_THREAD,
+            SendError::NotReceived => DPAMATCH_ERR_NOT_RECEIVED,
+            SendError::Stopped => DPAMATCH_ERR_STOPPED,
+            _ => DPAMATCH_ERR_INTERNAL,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// Does what a function of the interface does, and turns the outcome into a code.
+pub(crate) fn guarded(inside: impl FnOnce() -> Result<(), Failure>) -> i32 {
+    // Sound: what a panic may leave half done is behind the endpoint's lock, which remembers it, or
+    // belongs to this call alone.
+    let failure = match catch_unwind(AssertUnwindSafe(inside)) {
+        Ok(Ok(())) => return DPAMATCH_OK,
+        Ok(Err(failure)) => failure,
+        Err(panic) => Failure::new(DPAMATCH_ERR_INTERNAL, words_of(panic.as_ref())),
+    };
+    let words = failure.words.replace('\0', " ");
+    // A thread that ends has no place for words any more.
+    let _ = LAST.try_with(|last| {
+        if let (Ok(mut last), Ok(words)) = (last.try_borrow_mut(), CString::new(words)) {
+            *last = words;
+        }
+    });
+    failure.code
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a fault of this library: {}", text.unwrap_or("unknown"))
+}
+
+/// The version of the interface that the library speaks: DPAMATCH_ABI_VERSION of its header.
+#[unsafe(no_mangle)]
+pub extern "C" fn dpamatch_abi_version() -> i32 {
+    DPAMATCH_ABI_VERSION
+}
+
+/// What a code means, in a few words. Never null; the text lives as long as the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn dpamatch_error_text(code: i32) -> *const c_char {
+    let text: &CStr = match code {
+        DPAMATCH_OK => c"all went well",
+        DPAMATCH_AGAIN => c"not now",
+        DPAMATCH_ERR_ARGUMENT => c"an argument makes no sense",
+        DPAMATCH_ERR_OPTION => c"an option makes no sense",
+        DPAMATCH_ERR_SYSTEM => c"the system gave no thread",
+        DPAMATCH_ERR_BUSY => c"another thread uses the endpoint",
+        DPAMATCH_ERR_WILDCARD => c"the hints exclude the wildcard",
+        DPAMATCH_ERR_TRUNCATED => c"the message is longer than the buffer",
+        DPAMATCH_ERR_CANCELLED => c"the receive was cancelled",
+        DPAMATCH_ERR_TOO_LONG => c"the message is too long to be sent",
+        DPAMATCH_ERR_OWN_THREAD => c"the thread would wait for itself",
+        DPAMATCH_ERR_NOT_RECEIVED => c"nobody receives the message",
+        DPAMATCH_ERR_STOPPED => c"the emulated NIC has stopped",
+        DPAMATCH_ERR_INTERNAL => c"a fault of the library",
+        _ => c"no code of this library",
+    };
+    text.as_ptr()
+}
+
+/// What went wrong in the calling thread's last call that went wrong, with names and numbers. Never
+/// null; the text lives until the thread's next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn dpamatch_last_error() -> *const c_char {
+    let text = LAST.try_with(|last| last.try_borrow().map_or(c"".as_ptr(), |last| last.as_ptr()));
+    text.unwrap_or(c"".as_ptr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last() -> String {
+        // SAFETY: the text lives until this thread's next call.
+        unsafe { CStr::from_ptr(dpamatch_last_error()) }.to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn a_panic_ends_as_a_code() {
+        let code = guarded(|| panic!("the cat walked {} times", 3));
+        assert_eq!(code, DPAMATCH_ERR_INTERNAL);
+        assert!(last().contains("the cat walked 3 times"), "{}", last());
+        assert_eq!(guarded(|| Err(Failure::argument("no \0 pointer"))), DPAMATCH_ERR_ARGUMENT);
+        assert_eq!(last(), "no   pointer");
+        assert_eq!(guarded(|| Ok(())), DPAMATCH_OK);
+    }
+
+    #[test]
+    fn every_code_has_its_own_text() {
+        let text = |code| {
+            // SAFETY: a literal.
+            unsafe { CStr::from_ptr(dpamatch_error_text(code)) }.to_owned()
+        };
+        let texts: std::collections::BTreeSet<_> =
+            (DPAMATCH_OK..=DPAMATCH_ERR_INTERNAL + 1).map(text).collect();
+        assert_eq!(texts.len(), DPAMATCH_ERR_INTERNAL as usize + 2);
+        assert_eq!(text(-1), text(DPAMATCH_ERR_INTERNAL + 1));
+    }
+}

@@ -1,0 +1,196 @@
+//! The endpoint: its handle, its lock, its life.
+
+use std::ffi::{CStr, c_char};
+use std::sync::{Mutex, TryLockError};
+
+use dpamatch::NicConfig;
+use dpamatch::endpoint::{Drive, Endpoint as Inner, EndpointConfig};
+use dpamatch::named::{NAMES, SetError};
+use dpamatch::registry::EngineOptions;
+
+use crate::code::{
+    DPAMATCH_ERR_BUSY, DPAMATCH_ERR_INTERNAL, DPAMATCH_ERR_OPTION, Failure, guarded,
+};
+use crate::status::tell;
+
+/// Buffers that are kept for later receives.
+const SPARE_MAX: usize = 64;
+
+/// A process's receiving side with an emulated NIC of its own. One thread at a time is inside a
+/// call with it; a second one gets DPAMATCH_ERR_BUSY.
+#[derive(Debug)]
+pub struct Endpoint {
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inside {
+    pub(crate) endpoint: Inner,
+    /// Buffers of receives that ended.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Inside {
+    /// A buffer of this length for a receive.
+    pub(crate) fn buffer(&mut self, length: usize) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.resize(length, 0);
+        buffer
+    }
+
+    pub(crate) fn keep(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(buffer);
+        }
+    }
+}
+
+/// Does something with an endpoint.
+///
+/// # Safety
+/// `endpoint` is null or one that [`dpamatch_endpoint_create`] gave and nobody destroyed.
+pub(crate) unsafe fn with<R>(
+    endpoint: *const Endpoint,
+    inside: impl FnOnce(&mut Inside) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    // SAFETY: the caller's promise.
+    let endpoint = unsafe { endpoint.as_ref() };
+    let endpoint = endpoint.ok_or_else(|| Failure::argument("the endpoint is null"))?;
+    match endpoint.inside.try_lock() {
+        Ok(mut state) => inside(&mut state),
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::new(DPAMATCH_ERR_BUSY, "another thread is inside a call"))
+        }
+        Err(TryLockError::Poisoned(_)) => Err(Failure::new(
+            DPAMATCH_ERR_INTERNAL,
+            "a fault of this library happened on this endpoint before",
+        )),
+    }
+}
+
+/// Creates an endpoint.
+///
+/// `options`: names and values of the command line's options for the NIC, `"handlers=8
+/// workers=2"`, separated by spaces or commas; null or empty: all as usual. The names are handlers,
+/// workers, slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
+/// fast-path, early-check, removal, hashes, fallback. With workers=0, which is usual, the NIC runs
+/// inside the calls with this endpoint and not otherwise; else it has so many threads of its own.
+///
+/// Errors: ARGUMENT, OPTION, SYSTEM.
+///
+/// # Safety
+/// `options` is null or text that ends with a zero; `endpoint` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_endpoint_create(
+    options: *const c_char,
+    endpoint: *mut *mut Endpoint,
+) -> i32 {
+    guarded(|| {
+        if endpoint.is_null() {
+            return Err(Failure::argument("no place for the endpoint"));
+        }
+        let text = match options.is_null() {
+            true => c"",
+            // SAFETY: the caller's promise.
+            false => unsafe { CStr::from_ptr(options) },
+        };
+        let text = text.to_str().map_err(|_| Failure::argument("the options are not UTF-8"))?;
+        let inner = Inner::new(&config(text)?)?;
+        let inside = Mutex::new(Inside { endpoint: inner, spare: Vec::new() });
+        // SAFETY: the caller's promise.
+        unsafe { endpoint.write(Box::into_raw(Box::new(Endpoint { inside }))) };
+        Ok(())
+    })
+}
+
+fn config(text: &str) -> Result<EndpointConfig, Failure> {
+    let bad = |words: String| Failure::new(DPAMATCH_ERR_OPTION, words);
+    let mut options = EngineOptions { threads: false, ..EngineOptions::default() };
+    let words = text.split([' ', ',', '\n', '\t']).filter(|word| !word.is_empty());
+    for word in words {
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(bad(format!("{word}: no value, as in {word}=8")));
+        };
+        options.set(name, value).map_err(|error| match error {
+            SetError::Value { expected } => bad(format!("{name}={value}: expected {expected}")),
+            _ => bad(format!("{name}: no option; there are {}", NAMES.join(", "))),
+        })?;
+    }
+    let nic = NicConfig { bins: options.bins.get() as usize, ..options.nic };
+    let drive = if options.threads { Drive::threads() } else { Drive::Caller };
+    Ok(EndpointConfig { nic, drive, fallback: options.fallback })
+}
+
+/// Ends an endpoint and its threads. Receives that are still posted end without a message; their
+/// memory may be used again, and their requests be freed. Senders get DPAMATCH_ERR_STOPPED.
+///
+/// `endpoint` is set to null. If another thread is inside a call with it, nothing happens, and the
+/// code is BUSY.
+///
+/// # Safety
+/// `endpoint` is null, points to null, or points to an endpoint that nobody destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_endpoint_destroy(endpoint: *mut *mut Endpoint) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let Some(place) = (unsafe { endpoint.as_mut() }) else { return Ok(()) };
+        // SAFETY: the caller's promise.
+        if let Some(owned) = unsafe { place.as_ref() } {
+            if matches!(owned.inside.try_lock(), Err(TryLockError::WouldBlock)) {
+                return Err(Failure::new(DPAMATCH_ERR_BUSY, "another thread is inside a call"));
+            }
+            // SAFETY: it came from a box, and nobody is inside.
+            drop(unsafe { Box::from_raw(*place) });
+            *place = std::ptr::null_mut();
+        }
+        Ok(())
+    })
+}
+
+/// Lets things go on without waiting. `worked`, unless null, is told whether anything happened.
+///
+/// Errors: ARGUMENT, BUSY.
+///
+/// # Safety
+/// The endpoint is alive; `worked` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_progress(endpoint: *mut Endpoint, worked: *mut bool) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let any = unsafe { with(endpoint, |inside| Ok(inside.endpoint.progress())) }?;
+        // SAFETY: the caller's promise.
+        unsafe { tell(worked, any) };
+        Ok(())
+    })
+}
+
+/// Reads a counter by its name: messages, clean, fast, slow, unexpected, blocks and others, as
+/// `dpamatch match --stats` prints them.
+///
+/// Errors: ARGUMENT, also for a name that no counter has; BUSY.
+///
+/// # Safety
+/// The endpoint is alive, the name ends with a zero, `value` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_counter(
+    endpoint: *mut Endpoint,
+    name: *const c_char,
+    value: *mut u64,
+) -> i32 {
+    guarded(|| {
+        if name.is_null() || value.is_null() {
+            return Err(Failure::argument("no name, or no place for the value"));
+        }
+        // SAFETY: the caller's promise.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+        // SAFETY: the caller's promise.
+        let (counts, _) = unsafe { with(endpoint, |inside| Ok(inside.endpoint.counts())) }?;
+        let found =
+            counts.handlers.rows().chain(counts.boundary.rows()).find(|(row, _)| *row == name);
+        let (_, number) =
+            found.ok_or_else(|| Failure::argument(&format!("{name}: no counter has this name")))?;
+        // SAFETY: the caller's promise.
+        unsafe { value.write(number) };
+        Ok(())
+    })
+}

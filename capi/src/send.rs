@@ -1,0 +1,288 @@
+//! Senders, which stand for other processes and may be used from any thread.
+
+use std::ffi::c_void;
+
+use dpamatch::SendError;
+use dpamatch::endpoint::{CommSender, SendRequest as InnerRequest};
+
+use crate::code::{Failure, guarded};
+use crate::communicator::{Comm, of};
+use crate::endpoint::{Endpoint, Inside, with};
+use crate::status::{rank_of, tag_of};
+
+/// A process that sends to an endpoint: its rank in one communicator. A sender is used by one thread
+/// at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of one
+/// sender arrive in the order sent.
+#[derive(Debug)]
+pub struct Sender {
+    inner: CommSender,
+}
+
+/// A message on its way.
+#[derive(Debug)]
+pub struct SendRequest {
+    inner: InnerRequest,
+}
+
+/// The bytes of a message.
+///
+/// # Safety
+/// `bytes` is null or begins `length` bytes that live and do not change during the call.
+unsafe fn bytes_of<'a>(bytes: *const c_void, length: usize) -> Result<&'a [u8], Failure> {
+    if length == 0 {
+        return Ok(&[]);
+    }
+    if bytes.is_null() || length > isize::MAX as usize {
+        return Err(Failure::argument("the message is null, or longer than memory"));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(bytes.cast(), length) })
+}
+
+/// # Safety
+/// `sender` is null or alive, and no other thread uses it.
+unsafe fn sender_of<'a>(sender: *mut Sender) -> Result<&'a mut CommSender, Failure> {
+    // SAFETY: the caller's promise.
+    let sender = unsafe { sender.as_mut() };
+    Ok(&mut sender.ok_or_else(|| Failure::argument("the sender is null"))?.inner)
+}
+
+/// Creates a sender of rank `rank` in a communicator. It outlives the endpoint, and then gets
+/// DPAMATCH_ERR_STOPPED.
+///
+/// Errors: ARGUMENT, BUSY.
+///
+/// # Safety
+/// Endpoint and communicator are alive; `sender` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_sender_create(
+    endpoint: *mut Endpoint,
+    comm: *const Comm,
+    rank: u32,
+    sender: *mut *mut Sender,
+) -> i32 {
+    guarded(|| {
+        if sender.is_null() {
+            return Err(Failure::argument("no place for the sender"));
+        }
+        let rank = rank_of(rank)?;
+        // SAFETY: the caller's promise.
+        let comm = unsafe { of(comm, endpoint) }?;
+        // SAFETY: the caller's promise.
+        let inner = unsafe { with(endpoint, |inside| Ok(inside.endpoint.sender(comm, rank))) }?;
+        // SAFETY: the caller's promise.
+        unsafe { sender.write(Box::into_raw(Box::new(Sender { inner }))) };
+        Ok(())
+    })
+}
+
+/// Makes another sender of the same rank, for another thread.
+///
+/// Errors: ARGUMENT.
+///
+/// # Safety
+/// `sender` is alive; `copy` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_sender_clone(
+    sender: *const Sender,
+    copy: *mut *mut Sender,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let sender = unsafe { sender.as_ref() };
+        let sender = sender.ok_or_else(|| Failure::argument("the sender is null"))?;
+        if copy.is_null() {
+            return Err(Failure::argument("no place for the sender"));
+        }
+        let inner = sender.inner.clone();
+        // SAFETY: the caller's promise.
+        unsafe { copy.write(Box::into_raw(Box::new(Sender { inner }))) };
+        Ok(())
+    })
+}
+
+/// Ends a sender and sets it to null. What it sent is still delivered.
+///
+/// # Safety
+/// `sender` is null, points to null, or points to a sender that nobody uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_sender_destroy(sender: *mut *mut Sender) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        if !sender.is_null() && !unsafe { sender.read() }.is_null() {
+            // SAFETY: it came from a box; its place is set to null.
+            drop(unsafe { Box::from_raw(sender.replace(std::ptr::null_mut())) });
+        }
+        Ok(())
+    })
+}
+
+/// Sends if the receiver is ready; else the code is DPAMATCH_AGAIN. The bytes may be used again at
+/// once: a message above the eager limit is copied and goes by rendezvous.
+///
+/// Errors: ARGUMENT, TOO_LONG, STOPPED.
+///
+/// # Safety
+/// The sender is alive and no other thread uses it; `bytes` begins `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_try_send(
+    sender: *mut Sender,
+    tag: u32,
+    bytes: *const c_void,
+    length: usize,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (sender, bytes) = unsafe { (sender_of(sender)?, bytes_of(bytes, length)?) };
+        Ok(sender.try_send(tag_of(tag)?, bytes)?)
+    })
+}
+
+/// Sends, and waits while the receiver is not ready; never for a receive. The thread that uses the
+/// endpoint gives it, so that it makes progress meanwhile; other threads give null.
+///
+/// Errors: ARGUMENT, BUSY, TOO_LONG, OWN_THREAD, STOPPED.
+///
+/// # Safety
+/// As for dpamatch_try_send; the endpoint is alive or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_send(
+    endpoint: *mut Endpoint,
+    sender: *mut Sender,
+    tag: u32,
+    bytes: *const c_void,
+    length: usize,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let (sender, bytes) = unsafe { (sender_of(sender)?, bytes_of(bytes, length)?) };
+        let tag = tag_of(tag)?;
+        if endpoint.is_null() {
+            return Ok(sender.send(tag, bytes)?);
+        }
+        let send = |inside: &mut Inside| Ok(inside.endpoint.send(sender, tag, bytes)?);
+        // SAFETY: the caller's promise.
+        unsafe { with(endpoint, send) }
+    })
+}
+
+/// Sends a copy of the bytes by rendezvous, whatever their length, if the receiver is ready; else
+/// the code is DPAMATCH_AGAIN. `request` is over when a receive has taken the message.
+///
+/// Errors: ARGUMENT, TOO_LONG, STOPPED.
+///
+/// # Safety
+/// As for dpamatch_try_send; `request` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_try_issend(
+    sender: *mut Sender,
+    tag: u32,
+    bytes: *const c_void,
+    length: usize,
+    request: *mut *mut SendRequest,
+) -> i32 {
+    guarded(|| {
+        if request.is_null() {
+            return Err(Failure::argument("no place for the request"));
+        }
+        // SAFETY: the caller's promise.
+        let (sender, bytes) = unsafe { (sender_of(sender)?, bytes_of(bytes, length)?) };
+        let sent = sender.try_issend(tag_of(tag)?, bytes.to_vec());
+        let inner = sent.map_err(|(error, _)| Failure::from(error))?;
+        // SAFETY: the caller's promise.
+        unsafe { request.write(Box::into_raw(Box::new(SendRequest { inner }))) };
+        Ok(())
+    })
+}
+
+/// Looks whether a message was taken. If so, `done` is set, and the request freed and set to null. A
+/// null request is over.
+///
+/// Errors: STOPPED and NOT_RECEIVED, with `done` set and the request freed; ARGUMENT.
+///
+/// # Safety
+/// `request` points to null or to a request that no other thread uses; `done` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_send_test(
+    request: *mut *mut SendRequest,
+    done: *mut bool,
+) -> i32 {
+    guarded(|| {
+        if request.is_null() || done.is_null() {
+            return Err(Failure::argument("no request, or no place for the answer"));
+        }
+        // SAFETY: the caller's promise.
+        let handle = unsafe { request.read().as_mut() };
+        let result = match handle {
+            None => Some(Ok(())),
+            Some(handle) => handle.inner.test().map(|sent| sent.map(drop).map_err(|(e, _)| e)),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { done.write(result.is_some()) };
+        if result.is_some() {
+            // SAFETY: the caller's promise.
+            unsafe { forget(request) };
+        }
+        Ok(result.unwrap_or(Ok(()))?)
+    })
+}
+
+/// Waits until a message was taken, and frees the request; otherwise as dpamatch_send_test. The
+/// thread that uses the endpoint gives it; other threads give null.
+///
+/// # Safety
+/// As for dpamatch_send_test; the endpoint is alive or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_send_wait(
+    endpoint: *mut Endpoint,
+    request: *mut *mut SendRequest,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        if request.is_null() || unsafe { request.read() }.is_null() {
+            return Ok(());
+        }
+        let wait = |wait: &mut dyn FnMut(InnerRequest) -> Result<(), SendError>| {
+            // SAFETY: it came from a box; its place is set to null.
+            let handle = unsafe { Box::from_raw(request.replace(std::ptr::null_mut())) };
+            wait(handle.inner).map_err(Failure::from)
+        };
+        if endpoint.is_null() {
+            return wait(&mut |inner| inner.wait().map(drop).map_err(|(error, _)| error));
+        }
+        let inside = |inside: &mut Inside| {
+            wait(&mut |inner| {
+                inside.endpoint.wait_send(inner).map(drop).map_err(|(error, _)| error)
+            })
+        };
+        // SAFETY: the caller's promise.
+        unsafe { with(endpoint, inside) }
+    })
+}
+
+/// Gives a request up and sets it to null; the message is still delivered.
+///
+/// # Safety
+/// `request` is null, points to null, or points to a request that no other thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dpamatch_send_free(request: *mut *mut SendRequest) -> i32 {
+    guarded(|| {
+        if !request.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { forget(request) };
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `request` points to null or to a request.
+unsafe fn forget(request: *mut *mut SendRequest) {
+    // SAFETY: the caller's promise; it came from a box, and its place is set to null.
+    unsafe {
+        let handle = request.replace(std::ptr::null_mut());
+        if !handle.is_null() {
+            drop(Box::from_raw(handle));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Options by name and text, as environments and configuration strings give them.
+
+use std::str::FromStr;
+
+use dpa_model::{FastPath, InlineHashes, NicConfig, Removal};
+
+use crate::engine::BinCount;
+use crate::registry::{EngineOptions, Fallback};
+
+/// The names that [`EngineOptions::set`] knows: those of the command line.
+pub const NAMES: &[&str] = &[
+    "handlers",
+    "workers",
+    "slice-min",
+    "receives",
+    "bins",
+    "communicators",
+    "unexpected",
+    "unexpected-buffers",
+    "eager-limit",
+    "fast-path",
+    "early-check",
+    "removal",
+    "hashes",
+    "fallback",
+];
+
+/// Why an option was not set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SetError {
+    /// No option has this name.
+    Unknown,
+    /// The value makes no sense.
+    Value {
+        /// What would.
+        expected: String,
+    },
+}
+
+impl EngineOptions {
+    /// Sets one of [`NAMES`]. Whether a NIC can be built from all of them together is asked later:
+    /// [`NicConfig::validate`].
+    ///
+    /// # Errors
+    /// [`SetError`]; nothing is set then.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), SetError> {
+        let nic = &mut self.nic;
+        match name {
+            "handlers" => nic.handlers = number(value)?,
+            "workers" => {
+                let workers: usize = number(value)?;
+                (nic.workers, self.threads) = (workers.max(1), workers > 0);
+            }
+            "slice-min" => nic.slice_min = number(value)?,
+            "receives" => nic.receives = number(value)?,
+            "bins" => {
+                let bins = value.parse().ok().and_then(|bins| BinCount::new(bins).ok());
+                self.bins = bins.ok_or_else(|| expected("1 to 65536"))?;
+                nic.bins = self.bins.get() as usize;
+            }
+            "communicators" => nic.communicators = number(value)?,
+            "unexpected" => {
+                nic.unexpected = number(value)?;
+                let usual = NicConfig::default().unexpected_buffers;
+                nic.unexpected_buffers = nic.unexpected.min(usual);
+            }
+            "unexpected-buffers" => nic.unexpected_buffers = number(value)?,
+            "eager-limit" => nic.eager_limit = number(value)?,
+            "fast-path" => {
+                let forms = [
+                    ("off", FastPath::Off),
+                    ("literal", FastPath::Literal),
+                    ("prefix", FastPath::Prefix),
+                    ("sequence", FastPath::Sequence),
+                ];
+                nic.options.fast_path = word(value, &forms)?;
+            }
+            "early-check" => {
+                nic.options.early_check = word(value, &[("on", true), ("off", false)])?
+            }
+            "removal" => {
+                let times = [
+                    ("lazy", Removal::Lazy),
+                    ("eager", Removal::Eager),
+                    ("deferred", Removal::Deferred),
+                ];
+                nic.options.removal = word(value, &times)?;
+            }
+            "hashes" => {
+                let uses = [
+                    ("trust", (InlineHashes::Trust, true)),
+                    ("verify", (InlineHashes::Verify, true)),
+                    ("ignore", (InlineHashes::Ignore, true)),
+                    ("absent", (InlineHashes::Trust, false)),
+                ];
+                (nic.options.inline_hashes, self.sender_hashes) = word(value, &uses)?;
+            }
+            "fallback" => {
+                let engines = [("bins", Fallback::Bins), ("list", Fallback::List)];
+                self.fallback = word(value, &engines)?;
+            }
+            _ => return Err(SetError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+fn expected(what: &str) -> SetError {
+    SetError::Value { expected: what.to_owned() }
+}
+
+fn number<T: FromStr>(value: &str) -> Result<T, SetError> {
+    value.parse().map_err(|_| expected("a number"))
+}
+
+fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, SetError> {
+    let found = words.iter().find(|&&(word, _)| word == value).map(|&(_, value)| value);
+    found.ok_or_else(|| {
+        let names: Vec<_> = words.iter().map(|&(word, _)| word).collect();
+        expected(&format!("one of {}", names.join(", ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value of each name that is not the usual one.
+    const OTHERS: &[(&str, &str)] = &[
+        ("handlers", "8"),
+        ("workers", "2"),
+        ("slice-min", "3"),
+        ("receives", "7"),
+        ("bins", "64"),
+        ("communicators", "1"),
+        ("unexpected", "5"),
+        ("unexpected-buffers", "4"),
+        ("eager-limit", "64"),
+        ("fast-path", "prefix"),
+        ("early-check", "on"),
+        ("removal", "eager"),
+        ("hashes", "absent"),
+        ("fallback", "list"),
+    ];
+
+    #[test]
+    fn every_name_sets_something() {
+        assert!(NAMES.iter().eq(OTHERS.iter().map(|(name, _)| name)));
+        let usual = format!("{:?}", EngineOptions::default());
+        for (name, value) in OTHERS {
+            let mut options = EngineOptions::default();
+            assert_eq!(options.set(name, value), Ok(()), "{name}");
+            assert_ne!(format!("{options:?}"), usual, "{name}");
+            options.nic.validate().expect("a NIC");
+        }
+    }
+
+    #[test]
+    fn nonsense_sets_nothing() {
+        let usual = format!("{:?}", EngineOptions::default());
+        for name in NAMES {
+            let mut options = EngineOptions::default();
+            let error = options.set(name, "much").expect_err("no value");
+            assert!(matches!(error, SetError::Value { .. }), "{name}");
+            assert_eq!(format!("{options:?}"), usual, "{name}");
+        }
+        assert_eq!(EngineOptions::default().set("colour", "8"), Err(SetError::Unknown));
+    }
+}
