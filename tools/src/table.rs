@@ -1,6 +1,9 @@
 //! Tables of numbers, for people, for pages and for programs.
 
-use comfy_table::{CellAlignment, presets};
+mod grid;
+
+pub use grid::{Grid, wrapped};
+
 use serde_json::{Map, Value, json};
 
 /// What stands in a cell.
@@ -115,6 +118,8 @@ pub struct Table {
     pub notes: Vec<String>,
     /// Names of the columns.
     pub columns: Vec<String>,
+    /// Columns that people can do without where a line has no room for all: the first goes first.
+    pub extra: Vec<String>,
     /// As many cells as columns in each.
     pub rows: Vec<Vec<Cell>>,
 }
@@ -140,6 +145,12 @@ impl Table {
         self
     }
 
+    /// With columns that people can do without; that named first is the first to go.
+    pub fn extra<'a, C: IntoIterator<Item = &'a str>>(mut self, columns: C) -> Self {
+        self.extra.extend(columns.into_iter().map(str::to_owned));
+        self
+    }
+
     /// One more row.
     pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) {
         let row: Vec<Cell> = row.into_iter().collect();
@@ -147,23 +158,16 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// For people: title, columns side by side, notes.
-    pub fn text(&self) -> String {
-        let mut table = comfy_table::Table::new();
-        table.load_style(presets::NOTHING).set_header(&self.columns);
-        for row in &self.rows {
-            table.add_row(row.iter().map(Cell::shown));
+    /// For people: title, columns side by side, notes, in lines of so many columns; see [`Grid`].
+    pub fn text(&self, width: usize) -> String {
+        let mut grid = Grid::new(&self.columns).extra(self.extra.iter().map(String::as_str));
+        for (i, column) in self.columns.iter().enumerate() {
+            let words = self.rows.iter().any(|row| matches!(row[i], Cell::Text(_)));
+            grid = if words { grid.words(column) } else { grid.numbers(column) };
         }
-        for (i, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            if !self.rows.iter().any(|row| matches!(row[i], Cell::Text(_))) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        let rows = table.to_string();
-        let lines = std::iter::once(self.title.as_str()).chain(rows.lines().map(str::trim_end));
-        let lines: String = lines.map(|line| format!("{line}\n")).collect();
-        lines + &self.notes.iter().map(|note| format!("  {note}\n")).collect::<String>()
+        self.rows.iter().for_each(|row| grid.push(row.iter().map(Cell::shown)));
+        let notes: String = self.notes.iter().map(|note| format!("  {note}\n")).collect();
+        wrapped(&format!("{}\n{}{notes}", self.title, grid.text(width)), width)
     }
 
     /// For a page in Markdown.
@@ -254,7 +258,7 @@ mod tests {
             "Title\n\n| engine | steps | ratio |\n| --- | --- | --- |\n| list | 5 | 1.250 |\n\
              | a, b | - | 8.400e-9 |\n\ncounted\n"
         );
-        let text = table.text();
+        let text = table.text(100);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[4]), ("Title", "  counted"), "{text}");
         assert!(lines[2].starts_with("list") && lines[2].ends_with("1.250"), "{text}");

@@ -17,8 +17,13 @@ fn archive(name: &str) -> String {
     parts.iter().collect::<PathBuf>().display().to_string()
 }
 
+/// With lines as long as they are: other tests look at these.
 fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dpamatch")).args(args).output().expect("the program runs")
+    Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        .args(args)
+        .arg("--wide")
+        .output()
+        .expect("the program runs")
 }
 
 fn text(output: &Output) -> String {
@@ -362,7 +367,7 @@ fn wrong_arguments_and_missing_files_have_their_exit_codes() {
     assert_eq!(code(&["analyze", &archive("minife-16"), "--bins", "0"]).0, Some(2));
     assert_eq!(code(&["analyze", &archive("minife-16"), "--handlers", "257"]).0, Some(2));
     let (missing, message) = code(&["analyze", "no/such/trace"]);
-    assert_eq!(missing, Some(1));
+    assert_eq!(missing, Some(2));
     assert!(message.contains("no/such/trace"), "{message}");
     assert_eq!(code(&["bench", "--trace", &archive("minife-16"), "--rank", "99"]).0, Some(2));
 }

@@ -116,7 +116,7 @@ fn wrong_arguments_are_named() {
         ("--set rdma_ns", "must be KEY=VALUE"),
         ("--set rdma_ns=0", "\"0\" is no number from 1 to 1000000"),
         ("--set colour=1", "there is no cost colour"),
-        ("--only real --engine optimistic", "optimistic is no software engine"),
+        ("--only real --engine optimistic", "invalid value 'optimistic'"),
     ];
     for (arguments, message) in cases {
         let output = channels(arguments);

@@ -233,7 +233,7 @@ fn a_folder_gets_tables_and_figures() {
 #[test]
 fn wrong_arguments_are_named() {
     let cases = [
-        ("soup", "unknown experiment"),
+        ("soup", "invalid value 'soup'"),
         ("", "<EXPERIMENT>..."),
         ("depth --all", "cannot be used with"),
         ("depth --engine magic", "invalid value 'magic'"),

@@ -353,6 +353,6 @@ fn wrong_input_is_named() {
         assert!(output.stdout.is_empty(), "{arguments}");
     }
     let missing = cost("messages /no/such/file", "");
-    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(missing.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("/no/such/file"));
 }

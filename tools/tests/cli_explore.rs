@@ -70,7 +70,7 @@ fn bad_input_is_named() {
     let output = explore(&[path.to_str().expect("a path that is text")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("probes are not explored"), "{}", text(&output.stderr));
-    assert_eq!(explore(&["/does/not/exist"]).status.code(), Some(1));
+    assert_eq!(explore(&["/does/not/exist"]).status.code(), Some(2));
     assert_eq!(explore(&["--handlers", "65", "--example", "x1"]).status.code(), Some(2));
 }
 

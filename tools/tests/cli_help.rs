@@ -21,10 +21,11 @@ fn names_a_fact(word: &str) -> bool {
 fn help_names_no_facts_of_the_code() {
     let top = help(&[]);
     let commands = top.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands: Vec<&str> = commands
-        .map_while(|line| line.split_whitespace().next())
-        .filter(|&c| c != "help")
-        .collect();
+    // What a command does may take several lines.
+    let commands = commands.map_while(|line| line.strip_prefix("  "));
+    let commands = commands.filter(|line| !line.starts_with(' '));
+    let commands = commands.filter_map(|line| line.split(' ').next());
+    let commands: Vec<&str> = commands.filter(|&command| command != "help").collect();
     assert!(commands.len() > 10, "{top}");
     for command in commands {
         for line in help(&[command]).lines() {

@@ -23,11 +23,13 @@ enum Seen {
     Form,
     /// The second run ends with this exit code.
     Exit(i32),
+    /// The names of the columns, of which this is the first.
+    Header(&'static str),
     /// This part of the JSON form.
     Json(&'static str),
 }
 
-use Seen::{Counter, Exit, Form, Json, Messages, Results};
+use Seen::{Counter, Exit, Form, Header, Json, Messages, Results};
 
 /// Option, arguments without it, arguments with it, and what differs. An option may have several
 /// rows.
@@ -85,6 +87,10 @@ fn shown(output: &Output, seen: Seen) -> String {
             Ok(Value::Object(document)) => format!("{:?}", document.keys()),
             _ => "no JSON object".to_owned(),
         },
+        Header(first) => {
+            let line = out.lines().find(|line| line.starts_with(first));
+            line.unwrap_or_else(|| panic!("no column {first}: {out}")).to_owned()
+        }
         Exit(_) => output.status.code().expect("no signal").to_string(),
         Json(pointer) => {
             let document: Value = serde_json::from_str(out).expect("one JSON object");
@@ -285,7 +291,7 @@ fn every_option_of_explore() {
             "--example x5 --exhaustive --bound 1",
             Results,
         ),
-        ("--html", "--example x5 --story 3", "--example x5 --story 3 --html /dev/null/x", Exit(1)),
+        ("--html", "--example x5 --story 3", "--example x5 --story 3 --html /dev/null/x", Exit(2)),
         ("--test", "--example x5 --story 3", "--example x5 --story 3 --test", Results),
         ("--trace", "--schedules 50", TRACE, Results),
         ("--rank", TRACE, traced!("--rank 1"), Results),
@@ -340,6 +346,8 @@ fn every_option_of_bench() {
                  ../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
     let rank: &str = &format!("{trace} --rank 2");
     let rank: &'static str = rank.to_owned().leak();
+    let overview = "--scenario NC --windows 1 --reps 1 --rounds 1 --budget 0 --baseline none";
+    let wide = "--scenario NC --windows 1 --reps 1 --rounds 1 --budget 0 --baseline none --wide";
     let rows: &[Row] = &[
         ("--scenario", NC, quick!("--scenario WC"), Json(first)),
         (
@@ -405,7 +413,8 @@ fn every_option_of_bench() {
             trace,
             Form,
         ),
-        ("--out", NC, quick!("--scenario NC --out /dev/null/nothing"), Exit(1)),
+        ("--out", NC, quick!("--scenario NC --out /dev/null/nothing"), Exit(2)),
+        ("--wide", overview, wide, Header("scenario")),
         ("--trace", NC, trace, Form),
         ("--rank", trace, rank, Json("/rank")),
         (

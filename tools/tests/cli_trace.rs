@@ -100,7 +100,7 @@ fn what_is_no_trace_is_said_with_its_name() {
     assert!(message(&output).contains("no rank's file is in it"), "{}", message(&output));
 
     let output = trace(&["info", "not-there"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let output = trace(&["dump", "edge-4-mpich", "--rank", "9"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(message(&output).contains("the trace has no rank 9"), "{}", message(&output));

@@ -307,7 +307,11 @@ fn bad_input_is_named() {
         (&["predict", "stream"], "post,0,0,*,7\n", "<stdin>: no messages arrive"),
         (&["predict", "stream"], "mprobe,0,0,*,7\n", "matched probes are not predicted"),
         (&["predict", "--set", "memory.l9_ns=1"], "", "no parameter \"memory.l9_ns\""),
-        (&["predict", "--profile", "bluefield9"], "", "unknown profile \"bluefield9\""),
+        (
+            &["predict", "--profile", "bluefield9"],
+            "",
+            "bluefield9: neither built in (bluefield3, generic) nor a file",
+        ),
         (&["predict", "--workload", "mixed:200"], "", "unknown workload mixed:200"),
         (&["predict", "--threads", "191"], "", "191 handlers, but the card has 190"),
         (&["predict", "stream"], "arrive,0,0\n", "<stdin>:1:"),

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use clap::builder::PossibleValuesParser;
 use dpamatch::Rank;
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, ENGINES};
@@ -20,24 +19,27 @@ use dpamatch_tools::analyze::{
 };
 use dpamatch_tools::figure::Figure;
 use dpamatch_tools::trace::OpenOptions;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::interrupt::{Interrupt, Interrupted};
 use super::nic_args::NicArgs;
+use super::progress::bar;
 use super::staged::{StagedFile, StagedFolder};
+use super::table::Wide;
 use super::trace::{bad_input, open};
-use super::{BadInput, WrongMatching, output};
+use super::{BadInput, WrongMatching, command_line, engines, output};
 
 const EXAMPLES: &str = "\
-A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii), packed or not. The statistics come
-from one walk along an order of posts and arrivals, which a trace does not hold; so it is made:
-  causal          the ranks run, each until it blocks; messages are under way for as long as a simple network takes them
+A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii), packed or
+not. The statistics come from one walk along an order of posts and arrivals, which a trace does not
+hold; so it is made:
+  causal          the ranks run, each until it blocks; messages are under way for as long as a
+                  simple network takes them
   time            by the recorded clocks: right if all ranks ran on one node
   posts-first     by what was really matched (the recorded statuses), all receives first
   arrivals-first  by what was really matched, every message as early as possible
   random          by what was really matched, mixed at random
-The last three give the recorded matching with every engine. With --engine the order is run through engines as well, the
-emulated NIC among them, with the largest number of --bins.
+The last three give the recorded matching with every engine. With --engine the order is run through
+engines as well, the emulated NIC among them, with the largest number of --bins.
 
 Examples:
   dpamatch analyze traces/lulesh-27
@@ -66,7 +68,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Engines to run the order through as well, or all
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engine_names())]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&["all"]))]
     engine: Vec<String>,
     /// Numbers of handlers for which the paths of optimistic matching are worked out, 1 to 256 each
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64",
@@ -82,6 +84,8 @@ pub(super) struct Args {
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
     /// Check all pairs against MPI's rules, and those of all engines against each other; exit code
     /// 3 if one is wrong
     #[arg(long)]
@@ -154,10 +158,6 @@ enum Format {
     Json,
 }
 
-fn engine_names() -> PossibleValuesParser {
-    ENGINES.iter().map(|entry| entry.name).chain(["all"]).collect::<Vec<_>>().into()
-}
-
 impl Args {
     fn question(&self, name: String) -> anyhow::Result<Question> {
         let largest = self.bins.iter().copied().max().unwrap_or_default();
@@ -198,7 +198,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     for path in &args.traces {
         let report = analyze(args, path, &interrupt)?;
         match args.format {
-            Format::Table => writeln!(out, "{}\n", summary::text(&report))?,
+            Format::Table => writeln!(out, "{}\n", summary::text(&report, args.wide.width()))?,
             Format::Json => all.push(serde_json::to_value(&report)?),
         }
         verdict(&report).or_else(|wrong| {
@@ -224,7 +224,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     match args.format {
         Format::Json => writeln!(out, "{:#}", serde_json::json!({ "traces": all }))?,
-        Format::Table if all.len() > 1 => writeln!(out, "{}", summary::over_applications(&all))?,
+        Format::Table if all.len() > 1 => {
+            write!(out, "{}", summary::over_applications(&all, args.wide.width()))?
+        }
         Format::Table => {}
     }
     Ok(out.flush()?)
@@ -260,14 +262,6 @@ pub(super) fn name_of(path: &Path) -> String {
     endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(&name).to_owned())
 }
 
-pub(super) fn bar(count: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(count).with_message(what);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
 fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Report> {
     let rank = args
         .rank
@@ -282,10 +276,10 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Re
         ..OpenOptions::default()
     };
     let source = open(path, options, interrupt)?;
-    let progress = bar(source.ranks().len() as u64, "ranks read");
+    let progress = bar(source.ranks().len(), "ranks read");
     let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
     progress.finish_and_clear();
-    let progress = bar(run.programs.len() as u64, "ranks replayed");
+    let progress = bar(run.programs.len(), "ranks replayed");
     let report = Report::make(&run, &question, |_| progress.inc(1));
     progress.finish_and_clear();
     let report = report?;
@@ -334,20 +328,6 @@ fn write_folder(folder: &Path, report: &Report, wanted: &AtomicBool) -> anyhow::
     let page = html::page(report, &figures, &summary::short(report), &command_line());
     fs::write(folder.join("report.html"), page)?;
     Ok(fs::write(folder.join("report.json"), serde_json::to_vec_pretty(report)?)?)
-}
-
-/// The command as it was given, by whatever path the program was found.
-fn command_line() -> String {
-    let quoted = |word: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
-        if !word.is_empty() && word.chars().all(plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
-    std::iter::once("dpamatch".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn write_figures(

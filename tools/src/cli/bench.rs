@@ -19,21 +19,26 @@ use dpamatch_tools::bench::{
     BenchError, CALIBRATION, Machine, Peer, Placed, Placement, Point, Report, Scenario, Settings,
     Summary, Ucx, WINDOW_MAX,
 };
+use dpamatch_tools::table::wrapped;
 use dpamatch_tools::version::VERSION;
-use indicatif::{ProgressBar, ProgressStyle};
 
+use super::input::did_you_mean;
 use super::nic_args::NicArgs;
+use super::progress::bar;
+use super::table::Wide;
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
-A repetition: the receiver posts a window of receives and says so; the sender starts the clock, sends the messages and
-waits for the acknowledgement that follows the last completion. The rate of a window is messages / time; the calibrated
-rate (window 'cal') is 127 / (time of window 128 - time of window 1). Each number is the median of the rounds, each
-round the median of its repetitions. Payloads and matching order are checked in the warm-up windows.
+A repetition: the receiver posts a window of receives and says so; the sender starts the clock,
+sends the messages and waits for the acknowledgement that follows the last completion. The rate of a
+window is messages / time; the calibrated rate (window 'cal') is 127 / (time of window 128 - time of
+window 1). Each number is the median of the rounds, each round the median of its repetitions.
+Payloads and matching order are checked in the warm-up windows.
 
-On a virtual machine the two processors move by themselves: siblings (threads of one core), near or far. Before and after each
-measurement it is looked where they are. Rates and ratios are of one placement; what was measured while it changed stands apart.
-Column n is the number of rounds behind a row; a row with fewer than 3 says little.
+On a virtual machine the two processors move by themselves: siblings (threads of one core), near or
+far. Before and after each measurement it is looked where they are. Rates and ratios are of one
+placement; what was measured while it changed stands apart. Column n is the number of rounds behind
+a row; a row with fewer than 3 says little.
 
 Scenarios:
   NC, WC                 receives with distinct tags in arrival order, or all with the same tag
@@ -44,11 +49,14 @@ Scenarios:
   UNEXP[-WC|-REV|-ANYSRC-REV]       all messages arrive before the receives are posted
   DEPTH-<d>, WDEPTH-<d>  NC behind d receives that never match; the latter accept any source
   MANY-<s>               s sending threads, each with its rank and one tag: WC for each of them
-  HOT-<p>                p percent of the messages have one key, the others distinct ones; in random order
-  MIX                    shares as --wild, --conflicts and --late say; MIX-<w>-<c>-<l> is the same by name
+  HOT-<p>                p percent of the messages have one key, the others distinct ones; in random
+                         order
+  MIX                    shares as --wild, --conflicts and --late say; MIX-<w>-<c>-<l> is the same
+                         by name
   all                    all of these, depths 0 to 8192
 
-Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8, then an overview.
+Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8,
+then an overview.
 
 Examples:
   dpamatch bench
@@ -116,6 +124,8 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
     /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of
     /// scenarios
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "late"])]
@@ -207,7 +217,9 @@ impl Args {
                 name.parse()
             };
             let wrong = |error| {
-                BadInput(format!("{error}; known: {}, {MIX}, all", Scenario::NAMES.join(", ")))
+                let meant = did_you_mean(name, Scenario::NAMES.iter().copied().chain([MIX, "all"]));
+                let known = Scenario::NAMES.join(", ");
+                BadInput(format!("{error}{meant}; known: {known}, {MIX}, all"))
             };
             scenarios.push(parsed.map_err(wrong)?);
         }
@@ -384,14 +396,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     match args.format {
         Format::Table => {
-            writeln!(out, "{}", header.text(&report))?;
+            let width = args.wide.width();
+            writeln!(out, "{}", wrapped(&header.text(&report), width))?;
             for (place, part) in parts.iter().enumerate() {
                 writeln!(out, "\n{}", part.heading(&report))?;
                 if args.is_overview() && place == 0 {
                     let size = args.sizes.first().copied();
-                    writeln!(out, "\n{}", tables::paper(&part.report, PAPER_SWEEP, size))?;
+                    write!(out, "\n{}", tables::paper(&part.report, PAPER_SWEEP, size, width))?;
                 }
-                writeln!(out, "\n{}", tables::overview(&part.report, nic, args.is_overview()))?;
+                let only_nic = args.is_overview();
+                write!(out, "\n{}", tables::overview(&part.report, nic, only_nic, width))?;
             }
         }
         Format::Csv => machine_readable::csv(&mut *out, &parts, nic, header.settings.ucx.as_ref())?,
@@ -464,10 +478,7 @@ fn write_folder(
 
 /// All rounds, with a progress bar if standard error is a terminal.
 fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Result<Report> {
-    let bar = ProgressBar::new((points.len() * rounds) as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
+    let bar = bar(points.len() * rounds, "");
     let report = Report::run(points, rounds, settings, |point| {
         bar.inc(1);
         bar.set_message(point.to_string());

@@ -1,23 +1,26 @@
 //! `dpamatch calibrate`.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::Series;
 use dpamatch_predict::override_text;
 
+use super::input::file_or_stdin;
 use super::predict::{Common, Like};
+use super::progress::spinner;
 use super::{BadInput, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-Input: CSV with the header line series,threads,rate. Series NC, WC-FP or WC-SP, threads 1 or 2, rate in messages per microsecond
-(M messages/s), measured in windows as long as the profile's driver.window. NC with 1 and 2 threads is needed; without
-WC-FP and WC-SP with 2 threads the costs of the fast and the slow path stay as they are. Rows for more threads are left for
-`dpamatch predict accuracy` to be judged by.
+Input: CSV with the header line series,threads,rate. Series NC, WC-FP or WC-SP, threads 1 or 2, rate
+in messages per microsecond (M messages/s), measured in windows as long as the profile's
+driver.window. NC with 1 and 2 threads is needed; without WC-FP and WC-SP with 2 threads the costs
+of the fast and the slow path stay as they are. Rows for more threads are left for `dpamatch predict
+accuracy` to be judged by.
 
 Examples:
   dpamatch calibrate measured.csv                        what is fitted to what
@@ -39,15 +42,13 @@ pub(super) struct CalibrateArgs {
 }
 
 pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
-    let measured = if args.file == Path::new("-") {
-        read("<stdin>", io::stdin().lock())?
-    } else {
-        let name = args.file.display().to_string();
-        read(&name, BufReader::new(File::open(&args.file).with_context(|| name.clone())?))?
-    };
+    let (name, input) = file_or_stdin(&args.file)?;
+    let measured = read(&name, input)?;
     let (text, setup) = args.common.text_and_setup(Like::Prototype)?;
-    let (profile, fits) =
-        calibrate(&setup, &measured).map_err(|error| BadInput(error.to_string()))?;
+    let progress = spinner("predictions");
+    let fitted = calibrate(&setup, &measured);
+    progress.finish_and_clear();
+    let (profile, fits) = fitted.map_err(|error| BadInput(error.to_string()))?;
     let columns = ["parameter", "value", "fitted to", "threads", "measured", "predicted"];
     let mut table = Table::new("fits", format!("Free parameters of {}.", profile.name), columns);
     for fit in &fits {

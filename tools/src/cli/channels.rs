@@ -11,24 +11,32 @@ use clap::ValueEnum;
 use dpamatch_tools::channels::discovery::Bursts;
 use dpamatch_tools::channels::{PolicySpec, PollCosts};
 use dpamatch_tools::figure::Figure;
+use indicatif::ProgressBar;
 
-use super::table::{self, Format};
-use super::{BadInput, output};
+use super::progress::bar;
+use super::table::{self, Format, Wide};
+use super::{BadInput, engines, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-Network, shared memory and a kernel module feed one matcher; a policy says which channel is polled next.
+Network, shared memory and a kernel module feed one matcher; a policy says which channel is polled
+next.
 
   latency      latency of single messages against the polling ratio, 1 to 1000
-  discovery    bursts from two peers in turn: time until each message is found, over burst lengths and update rates
-  never-worse  the same over all kinds of lengths and several gaps: how far each policy is behind the best of the published ones
-  thresholds   from which length on a message takes another channel, by latency and by overlap with computation
-  real         the policies in the real progress engine, with threads (not part of the default: its numbers vary)
+  discovery    bursts from two peers in turn: time until each message is found, over burst lengths
+               and update rates
+  never-worse  the same over all kinds of lengths and several gaps: how far each policy is behind
+               the best of the published ones
+  thresholds   from which length on a message takes another channel, by latency and by overlap with
+               computation
+  real         the policies in the real progress engine, with threads (not part of the default: its
+               numbers vary)
 
-All but the last run in virtual time with published costs of polling; the same arguments give the same bytes.
+All but the last run in virtual time with published costs of polling; the same arguments give the
+same bytes.
 
-Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the ratio follows the
-last H messages), run-length (our own: learns how runs of messages go on).
+Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the
+ratio follows the last H messages), run-length (our own: learns how runs of messages go on).
 
 Examples:
   dpamatch channels --out figures
@@ -74,7 +82,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     messages: u32,
     /// Software engine behind the real progress engine
-    #[arg(long, value_name = "NAME", default_value = "bins")]
+    #[arg(long, value_name = "NAME", default_value = "bins", value_parser = engines::software())]
     engine: String,
     /// Another value for one of the costs; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -85,6 +93,8 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
     /// Write tables (CSV) and figures (SVG) into this folder as well
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -135,27 +145,32 @@ impl Kind {
 }
 
 /// Tables, and figures by file name.
-#[derive(Default)]
 struct Results {
     tables: Vec<Table>,
     figures: Vec<(&'static str, Figure)>,
+    /// A step for each point that takes time.
+    progress: ProgressBar,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let costs = costs(&args.overrides)?;
-    let mut results = Results::default();
-    for what in What::value_variants().iter().copied() {
-        if !args.only.contains(&what) {
-            continue;
+    let chosen = || What::value_variants().iter().filter(|what| args.only.contains(what));
+    let steps = chosen().map(|what| virtual_time::steps(args, *what)).sum();
+    let progress = bar(steps, "");
+    let mut results = Results { tables: Vec::new(), figures: Vec::new(), progress };
+    for what in chosen().copied() {
+        if let Some(name) = what.to_possible_value() {
+            results.progress.set_message(name.get_name().to_owned());
         }
         match what {
             What::Latency => virtual_time::latency(args, &costs, &mut results),
             What::Discovery => virtual_time::discovery(args, &costs, &mut results),
             What::NeverWorse => virtual_time::never_worse(args, &costs, &mut results),
             What::Thresholds => virtual_time::thresholds(args, &costs, &mut results),
-            What::Real => results.tables.push(real::run(args, &costs)?),
+            What::Real => results.tables.push(real::run(args, &costs, &results.progress)?),
         }
     }
+    results.progress.finish_and_clear();
     if let Some(folder) = &args.out {
         let failed = || format!("cannot write into {}", folder.display());
         fs::create_dir_all(folder).with_context(failed)?;
@@ -168,7 +183,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     let mut out = output::stdout();
-    table::write(&mut *out, &results.tables, args.format)?;
+    table::write(&mut *out, &results.tables, args.format, args.wide)?;
     Ok(out.flush()?)
 }
 

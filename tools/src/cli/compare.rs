@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use clap::builder::PossibleValuesParser;
 use dpamatch::engine::{BinCount, GridThreshold};
 use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
 use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report};
@@ -14,7 +13,9 @@ use dpamatch_tools::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use super::{BadInput, output};
+use super::input::one_of;
+use super::table::Wide;
+use super::{BadInput, engines, output};
 
 const EXAMPLES: &str = "\
 Experiments:
@@ -29,9 +30,9 @@ Experiments:
   patterns    gather, halo exchange, n-body, radix, adaptive mesh, collectives
   complexity  counted steps against the papers' formulas
 
-All engines run the same streams, and one whose results differ from the list's ends the comparison (exit code 1).
-Steps are counted: with --rounds 0 the output is the same on every machine. Times are medians of the rounds, as are
-ratios, each of them to the list in the same round.
+All engines run the same streams, and one whose results differ from the list's ends the comparison
+(exit code 1). Steps are counted: with --rounds 0 the output is the same on every machine. Times are
+medians of the rounds, as are ratios, each of them to the list in the same round.
 
 --out writes report.txt, a CSV file for each table, and figures as SVG with their numbers as CSV.
 
@@ -46,13 +47,14 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Experiments, by name
-    #[arg(value_name = "EXPERIMENT", required_unless_present = "all")]
+    #[arg(value_name = "EXPERIMENT", required_unless_present = "all", hide_possible_values = true,
+          value_parser = one_of::<Experiment>(Experiment::ALL.map(Experiment::name)))]
     experiments: Vec<Experiment>,
     /// All experiments
     #[arg(long, conflicts_with = "experiments")]
     all: bool,
     /// Engines, all but the oracle if none is named; the list is always there, to compare with
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engine_names())]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&[]))]
     engine: Vec<String>,
     /// Job sizes of 'search', 'queues', 'overhead' and 'patterns', 2 to 65536
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=65_536))]
@@ -89,6 +91,8 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -98,10 +102,6 @@ enum Format {
     Json,
     /// Tables to paste into a page
     Markdown,
-}
-
-fn engine_names() -> PossibleValuesParser {
-    ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().into()
 }
 
 impl Args {
@@ -165,7 +165,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut out = output::stdout();
     match args.format {
-        Format::Table => write!(out, "{}", text(&reports, Table::text))?,
+        Format::Table => write!(out, "{}", text(&reports, |table| table.text(args.wide.width())))?,
         Format::Markdown => write!(out, "{}", text(&reports, Table::markdown))?,
         Format::Csv => {
             let tables: Vec<&Table> = reports.iter().flat_map(|(_, report)| &report.data).collect();
@@ -227,7 +227,7 @@ fn text(reports: &[(Experiment, Report)], form: impl Fn(&Table) -> String) -> St
 
 fn write_folder(folder: &Path, reports: &[(Experiment, Report)]) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::write(folder.join("report.txt"), text(reports, Table::text))?;
+    fs::write(folder.join("report.txt"), text(reports, |table| table.text(usize::MAX)))?;
     for (_, report) in reports {
         for table in &report.data {
             fs::write(folder.join(format!("{}.csv", table.name)), table.csv())?;

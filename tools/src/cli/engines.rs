@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use clap::builder::PossibleValuesParser;
 use dpamatch::registry::ENGINES;
 
 use super::output;
@@ -15,6 +16,17 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {}
+
+/// Any engine as the value of an argument; `more` are words besides.
+pub(super) fn any(more: &[&'static str]) -> PossibleValuesParser {
+    ENGINES.iter().map(|entry| entry.name).chain(more.iter().copied()).collect::<Vec<_>>().into()
+}
+
+/// An engine that matches on a host.
+pub(super) fn software() -> PossibleValuesParser {
+    let software = ENGINES.iter().filter(|entry| entry.is_software());
+    software.map(|entry| entry.name).collect::<Vec<_>>().into()
+}
 
 pub(super) fn run(_: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();

@@ -11,8 +11,8 @@ use super::nic_args::NicSize;
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
-The paper's formula counts, for one communicator, three tables of 20-byte bins and 64-byte receive descriptors;
-below it stands what the emulated NIC really takes.
+The paper's formula counts, for one communicator, three tables of 20-byte bins and 64-byte receive
+descriptors; below it stands what the emulated NIC really takes.
 
 Examples:
   dpamatch footprint                             the paper's prototype: 2,048 bins, 1,024 receives

@@ -6,6 +6,7 @@ use anyhow::Context;
 use dpamatch::stream::{Generator, Profile};
 use dpamatch_tools::workload::{Order, Pattern, Workload};
 
+use super::input::one_of;
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
@@ -18,7 +19,8 @@ Profiles:
   comms  thousands of communicators, each used for a while
   keys   keys chosen against hash tables: all in one bin, or different in high bits only
 
-Patterns (what one receiver of a job sees; options that are not given have the pattern's usual values):
+Patterns: what one receiver of a job sees. Options that are not given have the pattern's usual
+values.
   senders      4D's micro-benchmark: messages of all ranks, each with its own tag
   depth        entries that never match, and one receive and message behind them in each round
   gather       all ranks send to one, which takes them in the order of ranks
@@ -51,10 +53,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "E", default_value_t = 2000)]
     events: u64,
     /// What a random stream is like
-    #[arg(long, value_name = "P", default_value_t = Profile::Mixed)]
+    #[arg(long, value_name = "P", default_value_t = Profile::Mixed, hide_possible_values = true,
+          value_parser = one_of::<Profile>(Profile::ALL.map(Profile::name)))]
     profile: Profile,
     /// The stream of this pattern, in place of a random one
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["events", "profile"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["events", "profile"], hide_possible_values = true,
+          value_parser = one_of::<Pattern>(Pattern::ALL.map(Pattern::name)))]
     pattern: Option<Pattern>,
     #[command(flatten)]
     numbers: Numbers,
@@ -81,8 +85,9 @@ struct Numbers {
     /// Percentage of messages that arrive before their round's receives are posted
     #[arg(long, value_name = "PERCENT", requires = "pattern")]
     early: Option<u32>,
-    /// Order of arrival: forward, reverse, shuffled, near
-    #[arg(long, value_name = "ORDER", requires = "pattern")]
+    /// Order of arrival
+    #[arg(long, value_name = "ORDER", requires = "pattern",
+          value_parser = one_of::<Order>(Order::ALL.map(Order::name)))]
     order: Option<Order>,
     /// Length of a message
     #[arg(long, value_name = "BYTES", requires = "pattern")]

@@ -1,20 +1,18 @@
 //! `dpamatch match`.
 
 use std::cell::Cell;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use clap::builder::PossibleValuesParser;
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{self, ENGINES, EngineOptions};
+use dpamatch::registry::{self, EngineOptions};
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
 use serde_json::Value;
 
 use super::nic_args::{NicArgs, settings};
-use super::{BadInput, output};
+use super::{BadInput, engines, input, output};
 
 const EXAMPLES: &str = "\
 Input, one event a line; '#' starts a comment:
@@ -45,7 +43,7 @@ const NIC: &str = "optimistic";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The matching engine
-    #[arg(long, value_name = "NAME", default_value = NIC, value_parser = engine_names())]
+    #[arg(long, value_name = "NAME", default_value = NIC, value_parser = engines::any(&[]))]
     engine: String,
     /// Bins of each hash table, 1 to 65536; engines without tables ignore it [default: 256; 'bins'
     /// grows from there]
@@ -73,17 +71,13 @@ enum Format {
     Json,
 }
 
-fn engine_names() -> PossibleValuesParser {
-    ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().into()
-}
-
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let entry = registry::find(&args.engine).context("unknown engine")?;
     let options = args.nic.options(args.bins.unwrap_or_default());
     let options =
         EngineOptions { comm_size: args.comm_size, grow_bins: args.bins.is_none(), ..options };
     let mut matcher = entry.build(&options)?;
-    let (name, input) = open(&args.file)?;
+    let (name, input) = input::file_or_stdin(&args.file)?;
     let mut out = output::stdout();
     match run_stream(matcher.as_mut(), input, args.format, &mut *out)? {
         Some(ReadError::Line(at)) => {
@@ -97,16 +91,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// The input and its name in messages.
-fn open(file: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
-    if file == Path::new("-") {
-        return Ok(("<stdin>".to_owned(), Box::new(io::stdin().lock())));
-    }
-    let name = file.display().to_string();
-    let input = File::open(file).with_context(|| name.clone())?;
-    Ok((name, Box::new(BufReader::with_capacity(256 * 1024, input))))
 }
 
 /// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early; the

@@ -1,26 +1,31 @@
 //! The command line: arguments, exit codes, messages.
 //!
 //! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1
-//! something failed (input that cannot be read, an engine that cannot go on), 2 the arguments or
-//! the input are wrong, 3 a matching is wrong (an explored schedule, a checked trace), 130 the user wanted to stop while
-//! something was being written.
+//! something failed (a disk that is full, an engine that cannot go on), 2 the arguments or the input
+//! are wrong (a file that is not there, too), 3 a matching is wrong (an explored schedule, a checked
+//! trace), 130 the user wanted to stop while something was being written.
 
 mod analyze;
 mod bench;
 mod calibrate;
 mod channels;
 mod compare;
+mod completions;
 mod cost;
 mod engines;
 mod explore;
+mod failure;
 mod footprint;
 mod generate;
+mod input;
 mod interrupt;
+mod man;
 mod matching;
 mod nic_args;
 mod offload;
 mod output;
 mod predict;
+mod progress;
 mod staged;
 mod table;
 mod trace;
@@ -31,13 +36,17 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use dpamatch_tools::version::VERSION;
 
+use failure::{BadInput, Violated, WrongMatching};
+
 const EXAMPLES: &str = "\
 Examples:
   dpamatch                                       the same as dpamatch bench
   dpamatch bench                                 measure message rates, in less than a minute
   dpamatch match events.txt                      match a stream of events
   dpamatch gen --seed 7 | dpamatch match         match a random stream
-  dpamatch cost                                  what communication costs, and how much of it is matching
+  dpamatch cost
+                                                 what communication costs, and how much of it is
+                                                 matching
   dpamatch analyze traces/lulesh-27              what the matching of a recorded program looks like
   dpamatch offload traces/lulesh-27              does it pay to let a card match?
   dpamatch channels                              policies for polling several channels
@@ -49,9 +58,12 @@ Examples:
 
 dpamatch COMMAND --help shows more of each command.";
 
+/// Columns of a line, if no terminal says another number.
+const WIDTH: usize = 100;
+
 /// Emulator of a SmartNIC data-path accelerator that does MPI message matching.
 #[derive(Debug, Parser)]
-#[command(name = "dpamatch", version = VERSION, after_help = EXAMPLES)]
+#[command(name = "dpamatch", version = VERSION, max_term_width = WIDTH, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -65,31 +77,17 @@ enum Command {
     Cost(cost::Args),
     Channels(channels::Args),
     Compare(compare::Args),
+    Completions(completions::Args),
     Match(matching::Args),
     Explore(explore::Args),
     Engines(engines::Args),
     Footprint(footprint::Args),
     Gen(generate::Args),
+    Man(man::Args),
     Offload(offload::Args),
     Predict(predict::Args),
     Trace(trace::Args),
 }
-
-/// Input that is wrong, as opposed to input that cannot be read: exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct BadInput(String);
-
-/// A schedule gave another result than the oracle: exit code 3. Everything about it has been
-/// printed.
-#[derive(Debug, thiserror::Error)]
-#[error("a schedule gave another result than the oracle")]
-struct Violated;
-
-/// Pairs that break MPI's rules, or engines that do not agree: exit code 3.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct WrongMatching(String);
 
 /// Runs the command and says how the process ends.
 pub(crate) fn main() -> ExitCode {
@@ -101,11 +99,13 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Cost(args)) => cost::run(&args),
         Some(Command::Channels(args)) => channels::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Match(args)) => matching::run(&args),
         Some(Command::Explore(args)) => explore::run(&args),
         Some(Command::Engines(args)) => engines::run(&args),
         Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
         Some(Command::Offload(args)) => offload::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),
         Some(Command::Trace(args)) => trace::run(&args),
@@ -115,18 +115,9 @@ pub(crate) fn main() -> ExitCode {
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // Nothing is left to be done if the message cannot be written either.
-            let _ = writeln!(io::stderr(), "dpamatch: {error:#}");
-            ExitCode::from(exit_code(&error))
+            let _ = writeln!(io::stderr(), "dpamatch: {}", failure::message(&error));
+            ExitCode::from(failure::exit_code(&error))
         }
-    }
-}
-
-fn exit_code(error: &anyhow::Error) -> u8 {
-    match () {
-        () if error.is::<BadInput>() => 2,
-        () if error.is::<Violated>() || error.is::<WrongMatching>() => 3,
-        () if error.is::<interrupt::Interrupted>() => 130,
-        () => 1,
     }
 }
 
@@ -155,29 +146,7 @@ fn bare() -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::Context;
-    use dpamatch_tools::bench::{BenchError, PointError};
-
     use super::*;
-
-    #[test]
-    fn no_error_ends_well() {
-        let wrong = BenchError::WrongMessage { receive: 1, message: 2 };
-        let illegal = PointError { point: "NC".to_owned(), source: wrong };
-        for (error, code) in [
-            (BadInput("a line".to_owned()).into(), 2),
-            (Violated.into(), 3),
-            (WrongMatching("pairs".to_owned()).into(), 3),
-            (interrupt::Interrupted.into(), 130),
-            (illegal.into(), 1),
-            (anyhow::anyhow!("anything else"), 1),
-        ] {
-            assert_eq!(exit_code(&error), code, "{error}");
-            // What was being done when it happened does not change its kind.
-            let error = Err::<(), _>(error).context("while matching").expect_err("an error");
-            assert_eq!(exit_code(&error), code, "{error:#}");
-        }
-    }
 
     #[test]
     fn the_arguments_are_what_clap_asks_for() {

@@ -1,12 +1,9 @@
 //! `dpamatch offload`.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use clap::builder::PossibleValuesParser;
-use dpamatch::registry::{self, ENGINES, EngineOptions};
+use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
@@ -16,17 +13,21 @@ use dpamatch_tools::offload::{
 use dpamatch_tools::table::{Cell, Table};
 use dpamatch_tools::trace::OpenOptions;
 
-use super::analyze::{bar, name_of};
+use super::analyze::name_of;
+use super::input::built_in_or_file;
 use super::interrupt::Interrupt;
-use super::table::{Format, write};
+use super::predict::profile_text;
+use super::progress::bar;
+use super::table::{Format, Wide, write};
 use super::trace::{bad_input, open};
-use super::{BadInput, output};
+use super::{BadInput, engines, output};
 
 const EXAMPLES: &str = "\
-The host's time for matching is counted and priced: posts, messages, entries that the engine passes, bytes copied. The card's
-time for the same order comes from virtual time (see dpamatch predict). Then the ranks run through a simple network, once with
-the host's costs and once with the card's: the gain is how much earlier the run ends. Prices are ranges (dpamatch offload
---print-host shows them with their sources), and the verdict is yes or no only if it holds for all of them.
+The host's time for matching is counted and priced: posts, messages, entries that the engine passes,
+bytes copied. The card's time for the same order comes from virtual time (see dpamatch predict).
+Then the ranks run through a simple network, once with the host's costs and once with the card's:
+the gain is how much earlier the run ends. Prices are ranges (dpamatch offload --print-host shows
+them with their sources), and the verdict is yes or no only if it holds for all of them.
 
   freed_us   processor time of all ranks that no longer goes into matching, likely
   later_us   how much later a message is there, likely
@@ -53,7 +54,7 @@ pub(super) struct Args {
     #[arg(long)]
     communicators: bool,
     /// Engine that matches on the host now
-    #[arg(long, value_name = "NAME", default_value = "list", value_parser = engine_names())]
+    #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::software())]
     engine: String,
     /// What the host's work costs: a built-in host (commodity) or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "commodity")]
@@ -84,6 +85,8 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -93,31 +96,16 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The engines that match on a host.
-fn engine_names() -> PossibleValuesParser {
-    let software = ENGINES.iter().filter(|entry| entry.is_software());
-    software.map(|entry| entry.name).collect::<Vec<_>>().into()
-}
-
-/// A text that comes with the program, or a file.
-fn text_of(name: &str, built_in: Option<&str>) -> anyhow::Result<String> {
-    match built_in {
-        Some(text) => Ok(text.to_owned()),
-        None => fs::read_to_string(name).with_context(|| name.to_owned()),
-    }
-}
-
 impl Args {
     fn host(&self) -> anyhow::Result<(String, Host)> {
-        let built_in = BUILT_IN.iter().find(|(name, _)| *name == self.host).map(|&(_, text)| text);
-        let text = text_of(&self.host, built_in)?;
+        let text = built_in_or_file(&self.host, BUILT_IN.iter().copied())?;
         let host =
             Host::parse(&text).map_err(|error| BadInput(format!("{}: {error}", self.host)))?;
         Ok((text, host))
     }
 
     fn question(&self) -> anyhow::Result<Question> {
-        let text = text_of(&self.profile, Profile::text(&self.profile).ok())?;
+        let text = profile_text(&self.profile)?;
         let profile = Profile::read(&text, &self.overrides)
             .map_err(|error| BadInput(format!("{}: {error}", self.profile)))?;
         let handlers = usize::from(self.handlers);
@@ -147,10 +135,10 @@ impl Args {
     fn report(&self, path: &Path, question: &Question) -> anyhow::Result<Report> {
         let options = OpenOptions { salvage: self.salvage, ..OpenOptions::default() };
         let source = open(path, options, &Interrupt::catch()?)?;
-        let progress = bar(source.ranks().len() as u64, "ranks read");
+        let progress = bar(source.ranks().len(), "ranks read");
         let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
         progress.finish_and_clear();
-        let progress = bar(run.programs.len() as u64, "ranks weighed");
+        let progress = bar(run.programs.len(), "ranks weighed");
         let report = Report::make(&run, question, |_| progress.inc(1));
         progress.finish_and_clear();
         report.map_err(|error| match error {
@@ -258,7 +246,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         format => {
             let tables: Vec<_> =
                 reports.iter().map(|(name, it)| table(name, args, &question, it)).collect();
-            write(&mut *out, &tables, format)?;
+            write(&mut *out, &tables, format, args.wide)?;
         }
     }
     Ok(out.flush()?)

@@ -1,10 +1,11 @@
-//! The three forms in which commands write their tables.
+//! The three forms in which commands write their tables, and how wide these are.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use clap::ValueEnum;
 use dpamatch_tools::table::Table;
 use serde_json::{Map, Value};
+use terminal_size::terminal_size_of;
 
 /// Form of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -17,12 +18,41 @@ pub(super) enum Format {
     Json,
 }
 
+/// How wide tables may be.
+#[derive(Clone, Copy, Default, Debug, clap::Args)]
+pub(super) struct Wide {
+    /// Show all columns of tables, however long the lines get
+    #[arg(long, global = true)]
+    wide: bool,
+}
+
+/// A terminal that is narrower than this has its lines broken by itself.
+const NARROWEST: usize = 40;
+
+impl Wide {
+    /// Columns of a line: those of the terminal, if standard output is one.
+    pub(super) fn width(self) -> usize {
+        let stdout = io::stdout();
+        let terminal = || stdout.is_terminal().then(|| terminal_size_of(&stdout)).flatten();
+        match terminal() {
+            _ if self.wide => usize::MAX,
+            Some((terminal_size::Width(width), _)) => usize::from(width).max(NARROWEST),
+            None => super::WIDTH,
+        }
+    }
+}
+
 /// Writes all tables in one form.
-pub(super) fn write(out: &mut dyn Write, tables: &[Table], format: Format) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    tables: &[Table],
+    format: Format,
+    wide: Wide,
+) -> io::Result<()> {
     match format {
         Format::Table => {
             for (i, table) in tables.iter().enumerate() {
-                write!(out, "{}{}", if i > 0 { "\n" } else { "" }, table.text())?;
+                write!(out, "{}{}", if i > 0 { "\n" } else { "" }, table.text(wide.width()))?;
             }
         }
         Format::Csv => {

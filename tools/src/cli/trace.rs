@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Subcommand, ValueEnum};
-use comfy_table::{CellAlignment, Table, presets};
 use dpamatch::Rank;
 use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
-use indicatif::ProgressBar;
 
+use super::failure::is_wrong_file;
+use super::input::unusable;
 use super::interrupt::{Interrupt, Interrupted};
+use super::progress::bar;
 use super::{BadInput, output};
 
 mod check;
@@ -17,13 +18,15 @@ mod dump;
 mod info;
 
 const EXAMPLES: &str = "\
-PATH is a folder with the files of a run, the .meta file of one of several runs, a .tar archive (also .tar.xz,
-.tar.gz, .tar.zst), or the file of one rank. Rank files are DUMPI binary files or texts of dumpi2ascii; all may
-be packed.
+PATH is a folder with the files of a run, the .meta file of one of several runs, a .tar archive
+(also .tar.xz, .tar.gz, .tar.zst), or the file of one rank. Rank files are DUMPI binary files or
+texts of dumpi2ascii; all may be packed.
 
 Examples:
   dpamatch trace info  lulesh-27.dumpi.tar.xz       ranks, versions, calls by class and function
-  dpamatch trace check lulesh-27.dumpi.tar.xz       read everything, compare with the counts in the footers
+  dpamatch trace check lulesh-27.dumpi.tar.xz
+                                                 read everything, compare with the counts in the
+                                                 footers
   dpamatch trace dump  lulesh-27.dumpi.tar.xz --rank 3 --limit 20
   dpamatch trace dump  rank-0000.txt --format json  one JSON object a line
   dpamatch trace check --salvage cut.bin --as-rank 1";
@@ -109,9 +112,12 @@ pub(super) fn open(
     Ok(trace)
 }
 
-/// Files that are wrong are bad input; those that cannot be read are not.
+/// Files that are wrong or not there are bad input; those that cannot be read are not.
 pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
     match error.kind() {
+        TraceErrorKind::Io(cause) if is_wrong_file(cause) => {
+            unusable(error.file(), cause.kind().into())
+        }
         TraceErrorKind::Io(_) => error.into(),
         TraceErrorKind::Interrupted => Interrupted.into(),
         TraceErrorKind::Truncated(_) => {
@@ -123,7 +129,7 @@ pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
 
 /// Every rank, read to its end.
 fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
-    let bar = ProgressBar::new(trace.ranks().len() as u64);
+    let bar = bar(trace.ranks().len(), "ranks read");
     let ranks = trace::per_rank(trace, |_, reader| {
         let tally = trace::tally(reader, &|| Ok(()));
         bar.inc(1);
@@ -131,17 +137,4 @@ fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     });
     bar.finish_and_clear();
     ranks
-}
-
-/// A table without lines, numbers to the right from the second column on.
-fn numbers_table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
 }

@@ -15,7 +15,7 @@ pub enum CompareError {
     #[error(transparent)]
     Workload(#[from] BadWorkload),
     /// An engine gave a stream up.
-    #[error("engine {engine}: {source}")]
+    #[error("engine {engine}")]
     Run {
         /// The engine.
         engine: String,

@@ -100,7 +100,8 @@ impl fmt::Display for TraceError {
 impl std::error::Error for TraceError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
-            TraceErrorKind::Io(error) => Some(error),
+            // Its own text is part of the message.
+            TraceErrorKind::Io(error) => error.source(),
             _ => None,
         }
     }

@@ -4,20 +4,25 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, Table, presets};
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
-use dpamatch_tools::trace::{self, OpenOptions};
+use dpamatch_tools::table::{Grid, wrapped};
+use dpamatch_tools::trace::OpenOptions;
 use dpamatch_tools::version::VERSION;
 use serde_json::json;
 
+use super::super::interrupt::Interrupt;
+use super::super::progress::{bar, spinner};
+use super::super::trace::{bad_input, open};
 use super::super::{BadInput, output};
 use super::{Args, Baseline, Format};
 
 pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
-    let source = trace::open(path, &OpenOptions::default())?;
-    let run = Run::load(source.as_ref(), |_| ())?;
+    let source = open(path, OpenOptions::default(), &Interrupt::catch()?)?;
+    let progress = bar(source.ranks().len(), "ranks read");
+    let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
+    progress.finish_and_clear();
     let (orders, _, _) = run.causal(Network { seed: args.seed, ..Network::default() });
     let at = match args.rank {
         Some(rank) => run.programs.iter().position(|program| program.rank == rank),
@@ -44,11 +49,14 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
         Baseline::None | Baseline::NoMatching | Baseline::Memcpy => None,
     }));
     let budget = Duration::from_millis(args.budget);
-    let rows = recorded.measure(&options, &engines, args.rounds as usize, budget)?;
+    let progress = spinner("rounds");
+    let rows = recorded.measure(&options, &engines, args.rounds as usize, budget);
+    progress.finish_and_clear();
+    let rows = rows?;
     let load = Load { rank, recorded: &recorded, size, rounds: args.rounds };
     let mut out = output::stdout();
     match args.format {
-        Format::Table => writeln!(out, "{}", table(&load, &rows))?,
+        Format::Table => write!(out, "{}", table(&load, &rows, args.wide.width()))?,
         Format::Csv => csv(&mut *out, &load, &rows)?,
         Format::Json => writeln!(out, "{:#}", json(&load, &rows))?,
     }
@@ -62,9 +70,8 @@ pub(super) struct Load<'a> {
     pub(super) rounds: u32,
 }
 
-pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
+pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow], width: usize) -> String {
+    let mut table = Grid::new([
         "engine",
         "million messages/s",
         "from",
@@ -75,13 +82,8 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
         "fast",
         "slow",
         "unexpected",
-    ]);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    ])
+    .extra(["messages per block"]);
     for row in rows {
         let mega = |rate: f64| format!("{:.3}", rate / 1e6);
         let mut cells = vec![
@@ -97,19 +99,20 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow]) -> String {
             cells.push(format!("{:.2}", paths.per_block));
             cells.extend([paths.clean, paths.fast, paths.slow, paths.unexpected].map(share));
         }
-        table.add_row(cells);
+        table.push(cells);
     }
     let text = format!(
-        "dpamatch {} on {}\nrank {}: {} messages of {} bytes in {} events, {} rounds\n{table}",
+        "dpamatch {} on {}\nrank {}: {} messages of {} bytes in {} events, {} rounds\n{}",
         VERSION,
         Machine::this(),
         load.rank,
         load.recorded.messages(),
         load.size,
         load.recorded.events(),
-        load.rounds
+        load.rounds,
+        table.text(width)
     );
-    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    wrapped(&text, width)
 }
 
 pub(super) fn csv(

@@ -1,21 +1,9 @@
 //! The results for people.
 
-use comfy_table::{Cell, CellAlignment, Table, presets};
 use dpamatch_tools::bench::{CALIBRATION, Peer, Point, Report, Row};
+use dpamatch_tools::table::{Grid, wrapped};
 
 use super::paper::{PAPER_NO_MATCHING, PAPER_RATES};
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
 
 fn mega(rate: Option<f64>) -> String {
     rate.map_or("-".to_owned(), |rate| match rate / 1e6 {
@@ -29,7 +17,7 @@ fn ratio(ratio: Option<f64>) -> String {
 }
 
 /// NC, WC-FP and WC-SP over the handlers, the paper's beside them.
-pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> String {
+pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>, width: usize) -> String {
     let row = |peer, scenario: &str| {
         let scenario = scenario.parse().ok()?;
         report.find(&Point { peer, scenario, window: CALIBRATION[1], size: size? }, true)
@@ -39,21 +27,9 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> St
         ratio(own.zip(other).and_then(|(a, b)| a.ratio_to(b)))
     };
     let base = row(Peer::NoMatching, "NC");
-    let mut table = table(&[
-        "handlers",
-        "NC",
-        "WC-FP",
-        "WC-SP",
-        "NC/none",
-        "FP/NC",
-        "SP/NC",
-        "|  paper's DPA:",
-        "NC",
-        "WC-FP",
-        "WC-SP",
-        "NC/none",
-        "FP/NC",
-        "SP/NC",
+    let mut table = Grid::new([
+        "handlers", "NC", "WC-FP", "WC-SP", "NC/none", "FP/NC", "SP/NC", "|", "NC", "WC-FP",
+        "WC-SP", "NC/none", "FP/NC", "SP/NC",
     ]);
     for &handlers in sweep {
         let own = |scenario| row(Peer::Nic { handlers }, scenario);
@@ -74,23 +50,28 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>) -> St
                 [nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(|ratio| format!("{ratio:.2}")),
             );
         }
-        table.add_row(cells);
+        table.push(cells);
     }
     let mut text = format!(
-        "Calibrated rate, million messages/s; the right half is the paper's measurement on a BlueField-3.\n{table}"
+        "Calibrated rate, million messages/s; the right half is the paper's measurement on a BlueField-3.\n{}",
+        table.text(width)
     );
     for (peer, name) in
         [(Peer::NoMatching, "no matching on this wire"), (Peer::Bins, "sequential bins, NC")]
     {
         if let Some(rate) = row(peer, "NC").and_then(Row::rate) {
-            text += &format!("\n{name}: {}", mega(Some(rate.median)));
+            text += &format!("{name}: {}\n", mega(Some(rate.median)));
         }
     }
-    text + &format!(" (the paper's RDMA without matching: {PAPER_NO_MATCHING})")
+    text += &format!("the paper's RDMA without matching: {PAPER_NO_MATCHING}\n");
+    wrapped(&text, width)
 }
 
+/// Columns that a narrow table does without, the first to go first.
+const EXTRA: [&str; 7] = ["per block", "slow", "fast", "post ns", "bytes", "/memcpy", "memcpy"];
+
 /// All scenarios of one number of handlers, or of all.
-pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
+pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize) -> String {
     let shown = |row: &&Row| {
         matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic)
     };
@@ -124,7 +105,7 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
     if ucx {
         header.extend(["ucx", "/ucx"]);
     }
-    let mut table = table(&header);
+    let mut table = Grid::new(header).extra(EXTRA);
     for row in report.rows.iter().filter(shown) {
         let Peer::Nic { handlers } = row.point.peer else { continue };
         let none = report.beside(row, Peer::NoMatching);
@@ -166,9 +147,11 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool) -> String {
             cells.push(beside(other));
             cells.push(ratio(other.and_then(|other| row.ratio_to(other))));
         }
-        table.add_row(cells.into_iter().map(Cell::new));
+        table.push(cells);
     }
-    format!(
-        "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on the same wire.\n{table}"
-    )
+    let text = format!(
+        "Million messages/s, median over n rounds; none: no matching, bins: sequential engine, on the same wire.\n{}",
+        table.text(width)
+    );
+    wrapped(&text, width)
 }

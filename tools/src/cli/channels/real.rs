@@ -10,6 +10,8 @@ use dpamatch_tools::channels::network::Network;
 use dpamatch_tools::channels::{LocalPeer, PolicySpec, PollCosts, PollCounts, ProgressEngine};
 use dpamatch_vocabulary::{CommId, Selector};
 
+use indicatif::ProgressBar;
+
 use super::super::BadInput;
 use super::Args;
 use dpamatch_tools::table::Table;
@@ -23,7 +25,7 @@ const FIFO: usize = 256;
 /// Receives that are always posted.
 const POSTED: u64 = 256;
 
-pub(super) fn run(args: &Args, costs: &PollCosts) -> anyhow::Result<Table> {
+pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> anyhow::Result<Table> {
     let columns = [
         "policy",
         "messages",
@@ -41,7 +43,8 @@ pub(super) fn run(args: &Args, costs: &PollCosts) -> anyhow::Result<Table> {
          each; order per sender and payloads checked.",
         args.engine, args.messages
     );
-    let mut table = Table::new("real", title, columns);
+    let mut table =
+        Table::new("real", title, columns).extra(["kernel_empty", "shared_empty", "network_empty"]);
     for &spec in &args.policy {
         let build = || find(&args.engine)?.engine(&EngineOptions::default());
         let engine =
@@ -60,6 +63,7 @@ pub(super) fn run(args: &Args, costs: &PollCosts) -> anyhow::Result<Table> {
             counts.kernel_empty.into(),
             counts.reordered.into(),
         ]);
+        progress.inc(1);
     }
     Ok(table)
 }

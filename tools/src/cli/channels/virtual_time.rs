@@ -7,13 +7,26 @@ use dpamatch_tools::channels::thresholds::{Way, overlap, threshold};
 use dpamatch_tools::channels::{Channel, PolicySpec, PollCosts};
 use dpamatch_tools::figure::{Axis, Bars, Figure, Lines, Series};
 
-use super::{Args, Kind, Results};
+use super::{Args, Kind, Results, What};
 use dpamatch_tools::table::{Cell, Table};
 
 /// Messages of each point of the latency figure.
 const ROUNDS: u32 = 2000;
 /// Message lengths of the published latencies (CH4).
 const BYTES: [u64; 2] = [4, 2048];
+
+/// Steps of progress.
+pub(super) fn steps(args: &Args, what: What) -> usize {
+    match what {
+        What::Latency => BYTES.len(),
+        What::Discovery => {
+            args.kind.len() * args.bursts.len() + HISTORY_BURSTS.len() * HISTORIES.len()
+        }
+        What::NeverWorse => Kind::value_variants().len() * GAPS.len() * args.bursts.len(),
+        What::Thresholds => 0,
+        What::Real => args.policy.len(),
+    }
+}
 
 pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     let at = |spec: PolicySpec, channel, bytes| {
@@ -51,7 +64,8 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
         "network_alone_ns",
         "alone_change",
     ];
-    let mut table = Table::new("latency", title, columns);
+    let mut table =
+        Table::new("latency", title, columns).extra(["alone_change", "network_alone_ns"]);
     let mut specs: Vec<PolicySpec> = RATIOS.map(PolicySpec::Static).to_vec();
     specs.extend(args.policy.iter().filter(|spec| !matches!(spec, PolicySpec::Static(_))));
     let mut figure =
@@ -97,6 +111,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
         let published: Vec<(f64, f64)> =
             [(1.0, base[0] / 1e3)].into_iter().chain(publish).collect();
         let [shared, network, network_alone] = points;
+        results.progress.inc(1);
         let (x, y) = axes();
         figure = figure.with(
             Lines::new(format!("{bytes} bytes"), x, y)
@@ -156,7 +171,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         "to_best",
         "empty_per_message",
     ];
-    let mut table = Table::new("discovery", title, columns);
+    let mut table = Table::new("discovery", title, columns).extra(["empty_per_message"]);
     let mut figure = Figure::new("Message discovery in virtual time");
     figure.columns = 2;
     for &kind in &args.kind {
@@ -182,6 +197,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
                     (found.empty_polls as f64 / found.messages as f64).into(),
                 ]);
             }
+            results.progress.inc(1);
         }
         let mut panel = Lines::new(
             format!("lengths of bursts: {}", kind.name()),
@@ -212,6 +228,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
                 found.into(),
                 (found / round_robin - 1.0).into(),
             ]);
+            results.progress.inc(1);
         }
         panel = panel.with(Series::line(format!("bursts of {burst}"), points));
     }
@@ -255,6 +272,7 @@ pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results)
                         *worst = (ratio, length);
                     }
                 }
+                results.progress.inc(1);
             }
             let gap = match gap {
                 Gap::Constant(gap_ns) => gap_ns.to_string(),

@@ -11,10 +11,11 @@ use super::{BadInput, folder, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-The published test of contention: routers in a line, and each process of a node in the first half of the line sends
-to its like half a line further. Of four routers 0 sends to 2 and 1 to 3, so the link from 1 to 2 carries everything. The
-busiest link is counted message by message, with the first direction of the torus first; beside it is what the published
-estimate l = 2 h^3 b ppn gives for the same hops and bytes, which assumes a cube full of senders.
+The published test of contention: routers in a line, and each process of a node in the first half of
+the line sends to its like half a line further. Of four routers 0 sends to 2 and 1 to 3, so the link
+from 1 to 2 carries everything. The busiest link is counted message by message, with the first
+direction of the torus first; beside it is what the published estimate l = 2 h^3 b ppn gives for the
+same hops and bytes, which assumes a cube full of senders.
 
 Examples:
   dpamatch cost contention
@@ -94,7 +95,8 @@ pub(super) fn run(
         "cube_link_bytes",
         "cube_contention_us",
     ];
-    let mut table = Table::new("line", title, columns);
+    let mut table =
+        Table::new("line", title, columns).extra(["cube_contention_us", "cube_link_bytes"]);
     let mut figure =
         Figure::new(format!("Contention on a line of {} routers, {}", args.routers, profile.name));
     let mut all_senders: Vec<u32> =

@@ -7,7 +7,7 @@ use anyhow::Context;
 use dpamatch_tools::cost::fit::{Search, fit, read_csv};
 use dpamatch_tools::cost::{Estimate, Profile};
 
-use super::{BadInput, bad_line, open};
+use super::{BadInput, bad_line, file_or_stdin};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -23,8 +23,9 @@ Input: CSV with a header line, a measured run on each line; '#' starts a comment
   link_bytes   bytes on the busiest link, for delta; runs without contention are needed, too
 Columns with a default in brackets may be missing; steps, order and link_bytes, too.
 
-Method: weighted linear least squares (weight 1 / seconds), intervals of 95 % confidence by Student's t. Where the node's
-rate begins to limit is searched for. A parameter that the runs do not tell is shown as '-' and kept by --save.
+Method: weighted linear least squares (weight 1 / seconds), intervals of 95 % confidence by
+Student's t. Where the node's rate begins to limit is searched for. A parameter that the runs do not
+tell is shown as '-' and kept by --save.
 
 Examples:
   dpamatch cost fit runs.csv
@@ -55,7 +56,7 @@ enum SearchArg {
 }
 
 pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> {
-    let (name, input) = open(&args.file)?;
+    let (name, input) = file_or_stdin(&args.file)?;
     let runs = read_csv(input).map_err(|error| bad_line(&name, &error))?;
     let search = match args.search {
         SearchArg::Steps => Search::Steps,

@@ -6,17 +6,19 @@ use dpamatch_tools::cost::Profile;
 use dpamatch_tools::cost::multigrid::{EDGE_MAX, poisson};
 use dpamatch_tools::figure::Figure;
 
+use super::super::progress::bar;
+use super::folder;
 use super::product::{Spread, costs_table, panels};
-use super::{folder, progress_bar};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-A 7-point stencil on a cube of cells, coarsened two by two by two with a smoothed prolongation (Galerkin): coarse levels
-have few rows and many neighbours, so processes exchange many small messages there.
+A 7-point stencil on a cube of cells, coarsened two by two by two with a smoothed prolongation
+(Galerkin): coarse levels have few rows and many neighbours, so processes exchange many small
+messages there.
 
 Examples:
   dpamatch cost hierarchy --out figures
-  dpamatch cost hierarchy --edge 96 --processes 8192 --product vector --engine list,bins,optimistic";
+  dpamatch cost hierarchy --edge 96 --processes 8192 --product vector --engine list,bins";
 
 /// The cost of products on the levels of a multigrid hierarchy of the 3-D Poisson problem.
 #[derive(Debug, clap::Args)]
@@ -51,7 +53,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Vec<Table>> {
     let spread = &args.spread;
     let levels = poisson([args.edge; 3], spread.processes, args.coarsest as usize);
-    let bar = progress_bar(levels.len() * spread.product.len());
+    let bar = bar(levels.len() * spread.product.len(), "products");
     let patterns: Vec<_> = levels.iter().map(|level| level.matrix.pattern()).collect();
     let mut tables = Vec::new();
     let heading =

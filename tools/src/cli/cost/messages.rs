@@ -9,10 +9,12 @@ use dpamatch_tools::cost::steps::steps_by_rank;
 use dpamatch_tools::cost::{
     MessageList, PhaseCost, Place, Profile, Protocol, QueueTerm, RankCost, Split, by_place,
 };
-use dpamatch_tools::trace::{self, OpenOptions, TraceErrorKind};
+use dpamatch_tools::trace::OpenOptions;
 
+use super::super::interrupt::Interrupt;
 use super::super::nic_args::NicArgs;
-use super::{BadInput, PostingArg, bad_line, engines, open, us};
+use super::super::trace::{bad_input, open};
+use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -22,15 +24,18 @@ Input: CSV with a header line; '#' starts a comment line.
   tag          its tag (0 if the column is missing)
   comm         number of its communicator (0); src and dst are ranks of the world all the same
   post         place of its receive in the order of posting (0), for --posting given
-  phase        name of the phase (one phase if the column is missing); one ends before the next begins
+  phase        name of the phase (one phase if the column is missing); one ends before the next
+               begins
 Messages of a phase are sent and arrive in the order of the lines. Other columns are ignored.
 
-In a trace, messages of all communicators count, with ranks of the world. Phases lie between collective operations of all
-processes; the k-th messages of all senders come before the next ones; receives are posted as recorded.
+In a trace, messages of all communicators count, with ranks of the world. Phases lie between
+collective operations of all processes; the k-th messages of all senders come before the next ones;
+receives are posted as recorded.
 
-Output, times in microseconds: the phase's ranks, messages, bytes; the most messages that a rank receives (n); moving by
-the postal, max-rate and node-aware model; searching by gamma n^2, gamma n^2 / 3 and by the engine's steps; contention;
-and the total of the slowest rank by the chosen term of queue search.
+Output, times in microseconds: the phase's ranks, messages, bytes; the most messages that a rank
+receives (n); moving by the postal, max-rate and node-aware model; searching by gamma n^2, gamma n^2
+/ 3 and by the engine's steps; contention; and the total of the slowest rank by the chosen term of
+queue search.
 
 Examples:
   dpamatch cost messages list.csv
@@ -90,16 +95,12 @@ impl Args {
     /// The list and its name.
     fn list(&self) -> anyhow::Result<(String, MessageList)> {
         if !self.trace {
-            let (name, input) = open(&self.file)?;
+            let (name, input) = file_or_stdin(&self.file)?;
             let list = MessageList::read_csv(input).map_err(|error| bad_line(&name, &error))?;
             return Ok((name, list));
         }
-        let found = trace::open(&self.file, &OpenOptions::default())
-            .and_then(|trace| from_trace::read(&*trace));
-        let found = found.map_err(|error| match error.kind() {
-            TraceErrorKind::Io(_) => anyhow::Error::from(error),
-            _ => BadInput(error.to_string()).into(),
-        })?;
+        let trace = open(&self.file, OpenOptions::default(), &Interrupt::catch()?)?;
+        let found = from_trace::read(&*trace).map_err(bad_input)?;
         let notes = [
             (found.left_out.unknown_bytes, "messages of unknown size are left out"),
             (
@@ -141,7 +142,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         entry.name,
         posting.name(),
     );
-    let mut phases = Table::new("phases", title, PHASE_COLUMNS);
+    let mut phases = Table::new("phases", title, PHASE_COLUMNS).extra(PHASE_EXTRA);
     let mut ranks = Table::new("ranks", "Every rank; microseconds.", RANK_COLUMNS);
     let mut places = Table::new(
         "places",
@@ -179,6 +180,10 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     tables.push(application);
     Ok(tables)
 }
+
+/// Columns of [`PHASE_COLUMNS`] that people can do without, the first to go first.
+const PHASE_EXTRA: [&str; 7] =
+    ["link_bytes", "hops", "third_us", "bound_us", "slowest", "max_rate_us", "postal_us"];
 
 const PHASE_COLUMNS: [&str; 16] = [
     "phase",

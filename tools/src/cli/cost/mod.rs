@@ -8,8 +8,8 @@ mod ping_pong;
 mod product;
 mod vectors;
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -18,16 +18,18 @@ use dpamatch::registry::{self, ENGINES, EngineEntry};
 use dpamatch_tools::cost::steps::Posting;
 use dpamatch_tools::cost::{BUILT_IN, InputError, Profile};
 
-use super::table::{self, Format};
+use super::input::{built_in_or_file, did_you_mean, file_or_stdin};
+use super::table::{self, Format, Wide};
 use super::{BadInput, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-Cost = moving messages (postal, max-rate or node-aware max-rate) + searching posted receives + contention on the links.
-Searching is bounded by gamma n^2; instead of the bound, any engine can count the steps it takes.
+Cost = moving messages (postal, max-rate or node-aware max-rate) + searching posted receives +
+contention on the links. Searching is bounded by gamma n^2; instead of the bound, any engine can
+count the steps it takes.
 
-Without a subcommand: the published model's numbers, the contention test, ping-pong on every engine and the multigrid
-example, in less than a minute.
+Without a subcommand: the published model's numbers, the contention test, ping-pong on every engine
+and the multigrid example, in less than a minute.
 
 Examples:
   dpamatch cost --out figures
@@ -74,6 +76,8 @@ struct Common {
     /// Form of the results
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
     /// Write tables (CSV) and figures (SVG) into this folder as well
     #[arg(long, global = true, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -139,18 +143,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 impl Common {
     fn profile(&self) -> anyhow::Result<Profile> {
-        let built_in = BUILT_IN.iter().find(|(name, _)| *name == self.profile);
-        let text = match built_in {
-            Some((_, text)) => (*text).to_owned(),
-            None => fs::read_to_string(&self.profile).with_context(|| {
-                let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-                format!(
-                    "{}: no built-in profile ({}) and no file that can be read",
-                    self.profile,
-                    known.join(", ")
-                )
-            })?,
-        };
+        let text = built_in_or_file(&self.profile, BUILT_IN.iter().copied())?;
         let wrong = |error: &dyn std::fmt::Display| BadInput(format!("{}: {error}", self.profile));
         if self.overrides.is_empty() {
             return Ok(Profile::parse(&text).map_err(|error| wrong(&error))?);
@@ -174,7 +167,7 @@ impl Common {
             }
         }
         let mut out = output::stdout();
-        table::write(&mut *out, tables, self.format)?;
+        table::write(&mut *out, tables, self.format, self.wide)?;
         Ok(out.flush()?)
     }
 }
@@ -204,25 +197,17 @@ fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// An input and its name in messages; `-` is standard input.
-fn open(file: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
-    if file == Path::new("-") {
-        return Ok(("<stdin>".to_owned(), Box::new(io::stdin().lock())));
-    }
-    let name = file.display().to_string();
-    let input = File::open(file).with_context(|| name.clone())?;
-    Ok((name, Box::new(BufReader::new(input))))
-}
-
 fn bad_line(name: &str, error: &InputError) -> BadInput {
     BadInput(format!("{name}:{}: {}", error.line, error.what))
 }
 
 fn engines(names: &[String]) -> Result<Vec<&'static EngineEntry>, BadInput> {
     let known = || ENGINES.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+    let meant = |name: &String| did_you_mean(name, ENGINES.iter().map(|entry| entry.name));
     let find = |name: &String| {
-        registry::find(name)
-            .ok_or_else(|| BadInput(format!("unknown engine {name}; known: {}, all", known())))
+        registry::find(name).ok_or_else(|| {
+            BadInput(format!("unknown engine {name}{}; known: {}, all", meant(name), known()))
+        })
     };
     if names.iter().any(|name| name == "all") {
         return Ok(ENGINES.iter().collect());
@@ -233,15 +218,6 @@ fn engines(names: &[String]) -> Result<Vec<&'static EngineEntry>, BadInput> {
 /// Makes the folder for figures.
 fn folder(path: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))
-}
-
-/// A bar on standard error, hidden if that is no terminal.
-fn progress_bar(steps: usize) -> indicatif::ProgressBar {
-    let bar = indicatif::ProgressBar::new(steps as u64);
-    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// Microseconds.

@@ -10,17 +10,19 @@ use dpamatch_tools::cost::steps::StepsError;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::nic_args::NicArgs;
-use super::{BadInput, engines, folder, progress_bar, us};
+use super::super::progress::bar;
+use super::{BadInput, engines, folder, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-HighVolumePingPong: n messages at once to a partner and n back, the bytes of all together always the same. Receives
-are posted in the order of sending (best), in reverse (worst), or in a random order. Each engine matches both sides;
-'endpoint' is the whole way through two endpoints with payloads. The time of a message and gamma are fitted to the best
-and worst orders; the random orders are predicted, unseen.
+HighVolumePingPong: n messages at once to a partner and n back, the bytes of all together always the
+same. Receives are posted in the order of sending (best), in reverse (worst), or in a random order.
+Each engine matches both sides; 'endpoint' is the whole way through two endpoints with payloads. The
+time of a message and gamma are fitted to the best and worst orders; the random orders are
+predicted, unseen.
 
-With --runs only the measured runs, in the columns that 'dpamatch cost fit' reads; the fit knows no set-up time of a run,
-so leave small sizes out.
+With --runs only the measured runs, in the columns that 'dpamatch cost fit' reads; the fit knows no
+set-up time of a run, so leave small sizes out.
 
 Examples:
   dpamatch cost ping-pong --out figures
@@ -85,7 +87,7 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
         options: args.nic.options(args.bins),
     };
     let kinds = engines.len() + usize::from(!endpoints.is_empty());
-    let bar = progress_bar(kinds * args.sizes.len() * 3 * args.rounds as usize);
+    let bar = bar(kinds * args.sizes.len() * 3 * args.rounds as usize, "");
     let measured = measure(&engines, !endpoints.is_empty(), &settings, |engine| {
         bar.inc(1);
         bar.set_message(engine.to_owned());
@@ -137,7 +139,7 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
     ];
     let title = "Fitted to best and worst order (nanoseconds, 95 % confidence); mean relative error of the random orders, \
                  predicted by steps, by gamma n^2 and by gamma n^2 / 3.";
-    let mut table = Table::new("ping_pong_fit", title, columns);
+    let mut table = Table::new("ping_pong_fit", title, columns).extra(["error_third"]);
     for prediction in predictions {
         let ns = |seconds: f64| seconds * 1e9;
         let step = prediction.gamma_step_s;

@@ -12,12 +12,13 @@ use dpamatch_tools::cost::steps::steps_by_rank;
 use dpamatch_tools::cost::{PhaseCost, Profile, QueueTerm, Split};
 use dpamatch_tools::figure::{Axis, Bars, Figure};
 
-use super::{BadInput, PostingArg, bad_line, engines, folder, open, us};
+use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, folder, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-Rows are spread evenly, consecutive ones to the same process, the vector like the rows. For each pair of processes one
-message carries what the one lacks: 8 bytes for each element of the vector, or for --product matrix whole rows.
+Rows are spread evenly, consecutive ones to the same process, the vector like the rows. For each
+pair of processes one message carries what the one lacks: 8 bytes for each element of the vector, or
+for --product matrix whole rows.
 
 Examples:
   dpamatch cost spmv matrix.mtx --processes 64
@@ -152,7 +153,10 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
     columns.extend(engines.iter().map(|name| format!("{name}_us")));
     columns.extend(engines.iter().map(|name| format!("{name}_steps/n2")));
     columns.extend(["total_bound_us".to_owned(), "queue_share".to_owned()]);
-    let mut table = Table::new(name, title, columns);
+    let shares: Vec<String> = engines.iter().map(|name| format!("{name}_steps/n2")).collect();
+    let extra = shares.iter().rev().map(String::as_str);
+    let extra = extra.chain(["entries_per_row", "third_us", "bound_us", "rows"]);
+    let mut table = Table::new(name, title, columns).extra(extra);
     for cost in costs {
         let bound = &cost.splits[0].1;
         let mut row: Vec<Cell> = vec![
@@ -203,7 +207,7 @@ pub(super) fn run(
     out: Option<&Path>,
 ) -> anyhow::Result<Vec<Table>> {
     let spread = &args.spread;
-    let (name, input) = open(&args.file)?;
+    let (name, input) = file_or_stdin(&args.file)?;
     let pattern = read(input).map_err(|error| bad_line(&name, &error))?;
     if pattern.rows != pattern.columns {
         let text = format!(

@@ -1,7 +1,7 @@
 //! What is explored: a stream, a worked example, or a block of a recorded trace.
 
 use std::collections::HashMap;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -17,6 +17,7 @@ use dpamatch_vocabulary::{CommId, Operation};
 
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
+use super::super::input::file_or_stdin;
 use super::super::interrupt::Interrupt;
 use super::super::trace::{bad_input, open};
 
@@ -112,12 +113,9 @@ impl InputArgs {
             let name = format!("example {}", name.unwrap_or_default());
             let events = read(&name, text.as_bytes())?;
             (name, events)
-        } else if self.file == Path::new("-") {
-            ("standard input".to_owned(), read("<stdin>", io::stdin().lock())?)
         } else {
-            let name = self.file.display().to_string();
-            let file = std::fs::File::open(&self.file).with_context(|| name.clone())?;
-            let events = read(&name, BufReader::new(file))?;
+            let (name, input) = file_or_stdin(&self.file)?;
+            let events = read(&name, input)?;
             (name, events)
         };
         let operations = events.iter().map(operation).collect::<Result<_, _>>()?;

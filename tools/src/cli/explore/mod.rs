@@ -13,38 +13,48 @@ use dpamatch_explore::{
     every, explore, fault, faults, keep_rules, replay, shorten, tell, test_text,
 };
 
+use super::input::did_you_mean;
+use super::progress::spinner;
 use super::{BadInput, output};
 use input::{Input, InputArgs};
 
 const EXAMPLES: &str = "\
-The handlers are the NIC's real ones, each on a worker of its own; a scheduler decides at every access to shared state who
-moves next. Each schedule's result is compared with the oracle's. Seed S is schedule S: it can be shown again, and so can the turns
-of any schedule: `1x12` lets worker 1 be chosen 12 times in a row.
+The handlers are the NIC's real ones, each on a worker of its own; a scheduler decides at every
+access to shared state who moves next. Each schedule's result is compared with the oracle's. Seed S
+is schedule S: it can be shown again, and so can the turns of any schedule: `1x12` lets worker 1 be
+chosen 12 times in a row.
 
-A path is what each handler did: clean (took its first choice), fast (its number further in the sequence), slow (waited and searched
-again), -none (its message is unexpected).
+A path is what each handler did: clean (took its first choice), fast (its number further in the
+sequence), slow (waited and searched again), -none (its message is unexpected).
 
-Rules taken out with --fault break a result here if they are about search, barrier, conflicts, fast or slow path and the stream lets them
-matter: try x1 to x5. Memory orderings (names that end in -relaxed) never do, since here all accesses have one order; rules of queues and
-fallback seldom do, since the stream's order is fixed. Those are for the models, see loom_tests/README.md.
+Rules taken out with --fault break a result here if they are about search, barrier, conflicts, fast
+or slow path and the stream lets them matter: try x1 to x5. Memory orderings (names that end in
+-relaxed) never do, since here all accesses have one order; rules of queues and fallback seldom do,
+since the stream's order is fixed. Those are for the models, see loom_tests/README.md.
 
-A schedule that breaks a rule is shortened: turns are left out as long as it still breaks one. With --exhaustive it has the fewest
-preemptions that any such schedule has.
+A schedule that breaks a rule is shortened: turns are left out as long as it still breaks one. With
+--exhaustive it has the fewest preemptions that any such schedule has.
 
 Exit code: 0 if every schedule gave the oracle's result, 3 if one did not, 2 if the input is wrong.
 
 Examples:
-  dpamatch explore --example x5                      many schedules of the example x5: which paths occur
-  dpamatch explore --example x5 --story 7            schedule 7, step by step
-  dpamatch explore --example x5 --story 7 --html x5.html   the same as a page for a browser
-  dpamatch explore --example x5 --fault forcing-ignored   a schedule that goes wrong without the forcing rule
-  dpamatch explore --example x5 --fault forcing-ignored --html x5.html   that schedule beside the same one with the rule
-  dpamatch explore --example x5 --exhaustive --handlers 3 --bound 2   every schedule with at most two preemptions
-  dpamatch explore --example x5 --fault forcing-ignored --test   the schedule as a Rust test
-  dpamatch explore --trace traces/lulesh-27 --rank 3 --html block.html   the widest block of a recorded rank
-  dpamatch explore --fault list                      the rules, each with what is then broken
-  dpamatch explore --handlers 4 events.txt           a stream of your own: lines post,ID,COMM,SOURCE,TAG (* is a wildcard),
-                                                     arrive,ID,COMM,SOURCE,TAG and cancel,ID
+  dpamatch explore --example x5              many schedules of the example x5: which paths occur
+  dpamatch explore --example x5 --story 7    schedule 7, step by step
+  dpamatch explore --example x5 --story 7 --html x5.html
+                                             the same as a page for a browser
+  dpamatch explore --example x5 --fault forcing-ignored
+                                             a schedule that goes wrong without the forcing rule
+  dpamatch explore --example x5 --fault forcing-ignored --html x5.html
+                                             that schedule beside the same one with the rule
+  dpamatch explore --example x5 --exhaustive --handlers 3 --bound 2
+                                             every schedule with at most two preemptions
+  dpamatch explore --example x5 --fault forcing-ignored --test
+                                             the schedule as a Rust test
+  dpamatch explore --trace traces/lulesh-27 --rank 3 --html block.html
+                                             the widest block of a recorded rank
+  dpamatch explore --fault list              the rules, each with what is then broken
+  dpamatch explore --handlers 4 events.txt   a stream of your own: lines post,ID,COMM,SOURCE,TAG (*
+                                             is a wildcard), arrive,ID,COMM,SOURCE,TAG and cancel,ID
   printf 'post,0,0,*,7\\narrive,0,0,3,7\\n' | dpamatch explore";
 
 /// Run schedules of the real handlers on a stream, and show what they did.
@@ -119,7 +129,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     match args.fault.as_deref() {
         Some("list") => return list(),
         Some(rule) if !break_rule(rule) => {
-            return Err(BadInput(format!("no rule {rule}; --fault list names them")).into());
+            let meant = did_you_mean(rule, faults().map(|(name, _)| name));
+            return Err(BadInput(format!("no rule {rule}{meant}; --fault list names them")).into());
         }
         _ => {}
     }
@@ -132,7 +143,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let asked = Asked { args, expected: input.expected()?, setup: args.setup(&input), input };
     let mut out = output::stdout();
     let begun = Instant::now();
+    let progress = spinner("schedules of the handlers");
     let report = asked.report(turns);
+    progress.finish_and_clear();
     if args.story.is_some() || args.turns.is_some() {
         if let Some(run) = report.last.as_ref().filter(|_| report.violation.is_none()) {
             match args.story {
@@ -224,7 +237,12 @@ impl Asked<'_> {
         let as_asked = self.args.story.is_some() || self.args.turns.is_some();
         let short = match as_asked {
             true => found.clone(),
-            false => shorten(&self.setup, &self.expected, found),
+            false => {
+                let progress = spinner("a shorter schedule");
+                let short = shorten(&self.setup, &self.expected, found);
+                progress.finish_and_clear();
+                short
+            }
         };
         let turns = &short.run.turns;
         writeln!(

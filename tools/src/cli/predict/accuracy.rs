@@ -4,6 +4,7 @@ use dpamatch_predict::figure8::{Series, Use, mape, points};
 use dpamatch_predict::{Setup, predict, series};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series as Curve, Style};
 
+use super::super::progress::bar;
 use super::{Common, Like, make, options, wrong};
 use dpamatch_tools::table::{Cell, Table};
 
@@ -17,6 +18,7 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         ["series", "threads", "measured", "predicted", "error %", "point"],
     );
     let mut results = Vec::new();
+    let bar = bar(points().count(), "predictions");
     for point in points() {
         let (setup, offer) =
             series(&Setup { handlers: point.threads, ..base.clone() }, point.series);
@@ -35,7 +37,9 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
             .into(),
         ]);
         results.push((point, predicted));
+        bar.inc(1);
     }
+    bar.finish_and_clear();
     let errors = |wanted: &dyn Fn(Series) -> bool| {
         let held_out =
             results.iter().filter(|(point, _)| point.used == Use::Clean && wanted(point.series));

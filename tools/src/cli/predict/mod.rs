@@ -18,27 +18,31 @@ use dpamatch_predict::{
     FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError,
 };
 
-use super::table::{Format, write};
+use super::input::built_in_or_file;
+use super::table::{Format, Wide, write};
 use super::{BadInput, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-The NIC's own handlers run in virtual time: each on an execution unit (EU) with a clock that moves by what its accesses and its
-instructions cost on the card that the profile describes. Nothing is measured on this machine, and the same arguments give
-the same bytes.
+The NIC's own handlers run in virtual time: each on an execution unit (EU) with a clock that moves
+by what its accesses and its instructions cost on the card that the profile describes. Nothing is
+measured on this machine, and the same arguments give the same bytes.
 
 Examples:
-  dpamatch predict                                   rates by number of handlers, and what limits them
-  dpamatch predict --threads 1-190 --stream          an endless stream in place of windows of 128
-  dpamatch predict --set memory.l2_ns=50             another value for one parameter
-  dpamatch predict accuracy --out figures            against the paper's measured Figure 8
-  dpamatch predict handlers --chrome trace.json      one run, handler by handler, and a trace for Perfetto
-  dpamatch predict what-if                           what nobody has measured
-  dpamatch predict --trace traces/lulesh-27          a recorded program: the rank that gets most messages
+  dpamatch predict                           rates by number of handlers, and what limits them
+  dpamatch predict --threads 1-190 --stream
+                                             an endless stream in place of windows of 128
+  dpamatch predict --set memory.l2_ns=50     another value for one parameter
+  dpamatch predict accuracy --out figures    against the paper's measured Figure 8
+  dpamatch predict handlers --chrome trace.json
+                                             one run, handler by handler, and a trace for Perfetto
+  dpamatch predict what-if                   what nobody has measured
+  dpamatch predict --trace traces/lulesh-27
+                                             a recorded program: the rank that gets most messages
   dpamatch predict handlers --trace traces/amg-8 --rank 3 --times recorded
-                                                     at the recorded times: can the card keep up?
-  dpamatch predict stream events.txt                 a stream of posts and arrivals
-  dpamatch predict profile > mine.toml               the numbers behind it, to be edited";
+                                             at the recorded times: can the card keep up?
+  dpamatch predict stream events.txt         a stream of posts and arrivals
+  dpamatch predict profile > mine.toml       the numbers behind it, to be edited";
 
 /// Predict message rates on a DPA, in virtual time.
 #[derive(Debug, clap::Args)]
@@ -107,6 +111,8 @@ pub(super) struct Common {
     /// Form of the results
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
     /// Write tables (CSV) and figures (SVG) into this folder as well
     #[arg(long, global = true, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -244,13 +250,7 @@ fn numbers(threads: &[Threads]) -> impl Iterator<Item = usize> {
 impl Common {
     /// The profile's text and the profile with the overrides.
     fn profile(&self) -> anyhow::Result<(String, Profile)> {
-        let text = match Profile::text(&self.profile) {
-            Ok(text) => text.to_owned(),
-            Err(unknown) if !Path::new(&self.profile).exists() => {
-                return Err(BadInput(unknown.to_string()).into());
-            }
-            Err(_) => fs::read_to_string(&self.profile).with_context(|| self.profile.clone())?,
-        };
+        let text = profile_text(&self.profile)?;
         let profile = Profile::read(&text, &self.overrides)
             .map_err(|error| BadInput(format!("{}: {error}", self.profile)))?;
         Ok((text, profile))
@@ -295,9 +295,15 @@ impl Common {
             }
         }
         let mut out = output::stdout();
-        write(&mut *out, tables, self.format)?;
+        write(&mut *out, tables, self.format, self.wide)?;
         Ok(out.flush()?)
     }
+}
+
+/// The text of a built-in profile, or of a file.
+pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
+    let text = |name| Some((name, Profile::text(name).ok()?));
+    built_in_or_file(name, Profile::NAMES.iter().copied().filter_map(text))
 }
 
 /// The card and the options of a table, in a few words.

@@ -4,6 +4,7 @@ use dpamatch_predict::{Offer, Part, Prediction, Setup, limits, predict};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::BadInput;
+use super::super::progress::bar;
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Like, Threads, Workload, make, numbers, options, wrong};
 use dpamatch_tools::table::{Cell, Table};
@@ -87,7 +88,7 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
             args.workload.iter().map(parse).collect::<Result<_, BadInput>>()?
         }
     };
-    let bar = progress(workloads.len() * numbers(&args.threads).count());
+    let bar = bar(workloads.len() * numbers(&args.threads).count(), "predictions");
     let mut lines = Vec::new();
     for workload in &workloads {
         let mut points = Vec::new();
@@ -149,13 +150,4 @@ fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<V
 fn busy(part: &Part) -> f64 {
     let busy: u64 = part.outcome.eus.iter().map(|eu| eu.time.busy()).sum();
     100.0 * busy as f64 / (part.time.max(1) as f64 * part.outcome.eus.len() as f64)
-}
-
-/// A bar on standard error, hidden if that is no terminal.
-pub(super) fn progress(steps: usize) -> indicatif::ProgressBar {
-    let bar = indicatif::ProgressBar::new(steps as u64);
-    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len}") {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -14,8 +14,8 @@ use dpamatch_vocabulary::Operation;
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
 use super::super::interrupt::Interrupt;
+use super::super::progress::bar;
 use super::super::trace::{bad_input, open};
-use super::rates::progress;
 use super::{Common, Workload};
 
 /// A trace in place of the synthetic workloads.
@@ -96,7 +96,7 @@ impl RecordedArgs {
             .map_err(|error| BadInput(format!("--rank: {error}")))?;
         let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
         let source = open(path, options, &Interrupt::catch()?)?;
-        let bar = progress(source.ranks().len());
+        let bar = bar(source.ranks().len(), "ranks read");
         let run = Run::load(source.as_ref(), |_| bar.inc(1)).map_err(bad_input)?;
         bar.finish_and_clear();
         let at = match self.rank {

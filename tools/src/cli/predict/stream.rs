@@ -1,14 +1,14 @@
 //! A stream of events in virtual time.
 
-use std::fs::File;
-use std::io::{self, BufReader};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use dpamatch::stream::{Event, ReadError, Reader};
 use dpamatch_tools::sequence;
 
 use super::super::BadInput;
+use super::super::input::file_or_stdin;
 use super::Common;
 use super::handlers::{SpanArgs, detail};
 use super::recorded::PostArgs;
@@ -28,14 +28,8 @@ pub(super) struct StreamArgs {
 }
 
 pub(super) fn run(args: &StreamArgs, common: &Common) -> anyhow::Result<()> {
-    let (name, events) = if args.file == Path::new("-") {
-        ("<stdin>".to_owned(), read("<stdin>", io::stdin().lock())?)
-    } else {
-        let name = args.file.display().to_string();
-        let file = File::open(&args.file).with_context(|| name.clone())?;
-        let events = read(&name, BufReader::new(file))?;
-        (name, events)
-    };
+    let (name, input) = file_or_stdin(&args.file)?;
+    let events = read(&name, input)?;
     let sequence = sequence(events)
         .map_err(|event| BadInput(format!("{name}: {event}: matched probes are not predicted")))?;
     detail(&args.posts.workload(name, sequence)?, args.handlers, &args.spans, common)

@@ -2,7 +2,7 @@
 
 use dpamatch_predict::{FastPath, Removal, Setup, predict};
 
-use super::rates::progress;
+use super::super::progress::bar;
 use super::recorded::RecordedArgs;
 use super::{Common, Like, Threads, Workload, numbers, options, wrong};
 use dpamatch_tools::table::Table;
@@ -97,7 +97,7 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
     let mut columns = vec!["question".to_owned(), "answer".to_owned(), "handlers".to_owned()];
     columns.extend(workloads.iter().map(|(title, _)| title.clone()));
     let mut table = Table::new("what_if", title, columns);
-    let bar = progress(VARIANTS.len() * numbers(&args.threads).count());
+    let bar = bar(VARIANTS.len() * numbers(&args.threads).count(), "predictions");
     for variant in VARIANTS {
         for handlers in numbers(&args.threads) {
             let mut row = vec![variant.question.into(), variant.name.into(), handlers.into()];

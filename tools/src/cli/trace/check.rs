@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
-use comfy_table::CellAlignment;
 use dpamatch::Rank;
+use dpamatch_tools::table::Grid;
 use dpamatch_tools::trace::{Counts, Tally, TraceError};
 use serde_json::json;
 
-use super::{BadInput, Format, TraceArgs, bad_input, numbers_table, output};
+use super::super::table::Wide;
+use super::{BadInput, Format, TraceArgs, bad_input, output};
 
 /// Read every call of every rank, and compare their numbers with what each file's footer says
 ///
@@ -20,6 +21,8 @@ pub(super) struct Args {
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    wide: Wide,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -27,7 +30,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let ranks = super::tallies(trace.as_ref());
     let mut out = output::stdout();
     match args.format {
-        Format::Text => text(&ranks, &mut *out)?,
+        Format::Text => text(&ranks, args.wide.width(), &mut *out)?,
         Format::Json => {
             for (rank, result) in &ranks {
                 writeln!(out, "{}", json_line(*rank, result))?;
@@ -72,11 +75,12 @@ fn verdict(result: &Result<Tally, TraceError>) -> String {
     }
 }
 
-fn text(ranks: &[(Rank, Result<Tally, TraceError>)], out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut table = numbers_table(["rank", "calls", "left out", "result"]);
-    if let Some(result) = table.column_mut(3) {
-        result.set_cell_alignment(CellAlignment::Left);
-    }
+fn text(
+    ranks: &[(Rank, Result<Tally, TraceError>)],
+    width: usize,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut table = Grid::new(["rank", "calls", "left out", "result"]).words("result");
     let mut all = Counts::default();
     for (rank, result) in ranks {
         let tally = result.as_ref().ok();
@@ -86,9 +90,9 @@ fn text(ranks: &[(Rank, Result<Tally, TraceError>)], out: &mut dyn Write) -> any
         if let Some(tally) = tally {
             all.merge(&tally.calls);
         }
-        table.add_row([rank.get().to_string(), calls, ignored, verdict(result)]);
+        table.push([rank.get().to_string(), calls, ignored, verdict(result)]);
     }
-    writeln!(out, "{table}")?;
+    write!(out, "{}", table.text(width))?;
     let good = ranks.iter().filter(|(_, result)| is_good(result)).count();
     writeln!(out, "{} calls; {good} of {} ranks are as they should be", all.total(), ranks.len())?;
     Ok(())

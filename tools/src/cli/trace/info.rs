@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use dpamatch::Rank;
+use dpamatch_tools::table::Grid;
 use dpamatch_tools::trace::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
 use serde_json::json;
 
-use super::{Format, TraceArgs, bad_input, numbers_table, output};
+use super::{Format, TraceArgs, bad_input, output};
 
 /// Say what a trace is: ranks, formats and versions, calls by class and function
 #[derive(Debug, clap::Args)]
@@ -84,27 +85,23 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
     for (rank, message) in &sum.salvaged {
         writeln!(out, "rank {} salvaged: {message}", rank.get())?;
     }
-    let mut classes = numbers_table(["class", "calls", "share"]);
+    let mut classes = Grid::new(["class", "calls", "share"]);
     for class in Class::ALL {
         let calls = sum.calls.of_class(class);
         let share = 100.0 * calls as f64 / sum.calls.total().max(1) as f64;
-        classes.add_row([class.name().to_owned(), calls.to_string(), format!("{share:.1} %")]);
+        classes.push([class.name().to_owned(), calls.to_string(), format!("{share:.1} %")]);
     }
-    writeln!(out, "\n{classes}")?;
+    write!(out, "\n{}", classes.text(usize::MAX))?;
     // Functions that were only left out are of interest, too.
-    let mut functions = numbers_table(["function", "calls", "left out"]);
+    let mut functions = Grid::new(["function", "calls", "left out"]);
     let mut seen = sum.calls.clone();
     seen.merge(&sum.ignored);
     for (function, _) in seen.iter() {
         let ignored =
             if sum.footers > 0 { sum.ignored.get(function).to_string() } else { "-".to_owned() };
-        functions.add_row([
-            function.name().to_owned(),
-            sum.calls.get(function).to_string(),
-            ignored,
-        ]);
+        functions.push([function.name().to_owned(), sum.calls.get(function).to_string(), ignored]);
     }
-    writeln!(out, "\n{functions}\n\n{} calls", sum.calls.total())?;
+    writeln!(out, "\n{}\n{} calls", functions.text(usize::MAX), sum.calls.total())?;
     Ok(())
 }
 

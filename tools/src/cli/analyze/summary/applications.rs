@@ -1,9 +1,8 @@
 //! Several applications side by side.
 
 use dpamatch_tools::analyze::Report;
+use dpamatch_tools::table::{Grid, wrapped};
 use serde_json::{Value, json};
-
-use super::{table, trimmed};
 
 /// An application's row of the last table over several.
 pub(in crate::cli::analyze) fn figure_seven(report: &Report) -> Value {
@@ -24,14 +23,18 @@ pub(in crate::cli::analyze) fn figure_seven(report: &Report) -> Value {
 
 /// Shares of calls and depths of several applications (Figures 6 and 7), as replayed and as the
 /// published analyzer counts.
-pub(in crate::cli::analyze) fn over_applications(rows: &[Value]) -> String {
-    let replayed =
-        side_by_side("Calls and depth of posted receives by bins (Figures 6 and 7)", "bins", rows);
+pub(in crate::cli::analyze) fn over_applications(rows: &[Value], width: usize) -> String {
+    let replayed = side_by_side(
+        "Calls and depth of posted receives by bins (Figures 6 and 7)",
+        "bins",
+        rows,
+        width,
+    );
     let never = "Depth as the published analyzer counts it: nothing is matched";
-    format!("{replayed}\n\n{}", side_by_side(never, "lifetime", rows))
+    format!("{replayed}\n{}", side_by_side(never, "lifetime", rows, width))
 }
 
-fn side_by_side(title: &str, key: &str, rows: &[Value]) -> String {
+fn side_by_side(title: &str, key: &str, rows: &[Value], width: usize) -> String {
     let columns: Vec<String> = rows
         .first()
         .and_then(|row| row[key].as_array())
@@ -44,7 +47,7 @@ fn side_by_side(title: &str, key: &str, rows: &[Value]) -> String {
         .copied()
         .chain(columns.iter().map(String::as_str))
         .collect();
-    let mut table = table(&header);
+    let mut table = Grid::new(header);
     let mut sums = vec![0.0; columns.len()];
     for row in rows {
         let mut cells = vec![row["name"].as_str().unwrap_or_default().to_owned()];
@@ -56,11 +59,11 @@ fn side_by_side(title: &str, key: &str, rows: &[Value]) -> String {
             *sum += mean;
             cells.push(format!("{mean:.2} (max {})", bins[2]));
         }
-        table.add_row(cells);
+        table.push(cells);
     }
     let mut last = vec!["mean".to_owned()];
     last.resize(1 + shares.len(), String::new());
     last.extend(sums.iter().map(|sum| format!("{:.2}", sum / rows.len().max(1) as f64)));
-    table.add_row(last);
-    trimmed(&format!("{title}\n{table}"))
+    table.push(last);
+    wrapped(&format!("{title}\n{}", table.text(width)), width)
 }

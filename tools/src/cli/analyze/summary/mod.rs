@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, Table, presets};
 use dpamatch_tools::analyze::stats::{Searches, Traffic};
 use dpamatch_tools::analyze::{OrderChoice, Report, Translation};
+use dpamatch_tools::table::{Grid, wrapped};
 
 mod applications;
 mod words;
@@ -15,43 +15,26 @@ use words::{advice, notes, unmatched};
 /// Communicators that are shown.
 const COMMUNICATORS_SHOWN: usize = 8;
 
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-/// Lines without the spaces that the tables leave at their ends.
-fn trimmed(text: &str) -> String {
-    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
-}
-
 fn percent(part: u64, all: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
 }
 
-pub(super) fn text(report: &Report) -> String {
+/// In lines of so many columns.
+pub(super) fn text(report: &Report, width: usize) -> String {
     let parts = [
         header(report),
         traffic(report),
-        queues(report),
-        tables(report),
-        paths(report),
-        communicators(report),
-        engines(report),
+        queues(report, width),
+        tables(report, width),
+        paths(report, width),
+        communicators(report, width),
+        engines(report, width),
         unmatched(report),
         notes(report),
         advice(report),
     ];
-    let parts: Vec<_> =
-        parts.into_iter().filter(|part| !part.is_empty()).map(|part| trimmed(&part)).collect();
-    parts.join("\n\n")
+    let parts = parts.iter().map(|part| part.trim_end()).filter(|part| !part.is_empty());
+    wrapped(&parts.collect::<Vec<_>>().join("\n\n"), width)
 }
 
 /// What a page says before its tables: the same without these and without advice.
@@ -149,16 +132,25 @@ fn traffic(report: &Report) -> String {
     )
 }
 
-fn queues(report: &Report) -> String {
-    let mut table =
-        table(&["queue", "bins", "searches", "MQL", "AQL", "ASL", "MASL", "longest", "collisions"]);
+fn queues(report: &Report, width: usize) -> String {
+    let mut table = Grid::new([
+        "queue",
+        "bins",
+        "searches",
+        "MQL",
+        "AQL",
+        "ASL",
+        "MASL",
+        "longest",
+        "collisions",
+    ]);
     for bins in &report.application.bins {
         let posted: u64 = bins.tables.tables.iter().map(|table| table.collisions).sum();
         for (queue, searches, collisions) in
             [("posted", &bins.prq, posted), ("unexpected", &bins.umq, bins.umq_collisions)]
         {
             let Searches { count, steps_max, length_max, mean_max, .. } = *searches;
-            table.add_row(vec![
+            table.push([
                 queue.to_owned(),
                 bins.bins.to_string(),
                 count.to_string(),
@@ -172,26 +164,27 @@ fn queues(report: &Report) -> String {
         }
     }
     format!(
-        "Queue lengths (MQL most, AQL mean over searches), steps of a search (ASL mean, MASL greatest mean of a rank)\n{table}"
+        "Queue lengths (MQL most, AQL mean over searches), steps of a search (ASL mean, MASL greatest mean of a rank)\n{}",
+        table.text(width)
     )
 }
 
-fn tables(report: &Report) -> String {
-    let mut table = table(&[
+fn tables(report: &Report, width: usize) -> String {
+    let mut table = Grid::new([
         "bins",
         "depth mean",
         "max",
         "longest chains",
         "empty bins min",
         "mean",
-        "|  never matched: depth average",
+        "|  never: average",
         "mean",
         "max",
     ]);
     for (bins, life) in report.application.bins.iter().zip(&report.lifetime) {
         let [none, source, tag] = bins.tables.tables;
         let samples = bins.tables.samples.max(1) as f64 * f64::from(bins.bins);
-        table.add_row(vec![
+        table.push([
             bins.bins.to_string(),
             format!("{:.2}", bins.tables.depth_mean()),
             bins.tables.depth_max.to_string(),
@@ -205,12 +198,13 @@ fn tables(report: &Report) -> String {
     }
     format!(
         "Posted receives in hash tables: depth is what stands before the last one of the longest chain; chains of the \
-         tables without wildcard / any source / any tag; at the right the published analyzer's view\n{table}"
+         tables without wildcard / any source / any tag; never: if nothing were matched, as the published analyzer has it\n{}",
+        table.text(width)
     )
 }
 
-fn paths(report: &Report) -> String {
-    let mut table = table(&[
+fn paths(report: &Report, width: usize) -> String {
+    let mut table = Grid::new([
         "handlers",
         "blocks",
         "messages per block",
@@ -222,7 +216,7 @@ fn paths(report: &Report) -> String {
         "blocks in conflict",
     ]);
     for block in &report.application.blocks {
-        table.add_row(vec![
+        table.push([
             block.handlers.to_string(),
             block.blocks.to_string(),
             format!("{:.2}", block.messages as f64 / block.blocks.max(1) as f64),
@@ -235,7 +229,8 @@ fn paths(report: &Report) -> String {
         ]);
     }
     format!(
-        "Optimistic matching (of the slow some find no receive in the end)\n{table}\n{}",
+        "Optimistic matching (of the slow some find no receive in the end)\n{}{}",
+        table.text(width),
         needs(report)
     )
 }
@@ -259,7 +254,7 @@ fn needs(report: &Report) -> String {
     )
 }
 
-fn communicators(report: &Report) -> String {
+fn communicators(report: &Report, width: usize) -> String {
     let mut shown: Vec<_> = report.communicators.iter().collect();
     shown.sort_by_key(|comm| {
         std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends)
@@ -269,7 +264,7 @@ fn communicators(report: &Report) -> String {
     if shown.len() < 2 {
         return String::new();
     }
-    let mut table = table(&[
+    let mut table = Grid::new([
         "communicator",
         "size",
         "ranks",
@@ -287,7 +282,7 @@ fn communicators(report: &Report) -> String {
             Translation::Exact => "exact",
             Translation::Assumed => "assumed",
         };
-        table.add_row(vec![
+        table.push([
             format!("{} ({})", comm.number, comm.name),
             comm.size.to_string(),
             ranks.to_owned(),
@@ -300,15 +295,15 @@ fn communicators(report: &Report) -> String {
             format!("{:.2}", comm.stats.prq.mean()),
         ]);
     }
-    let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
-    format!("Communicators\n{table}{more}")
+    let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
+    format!("Communicators\n{}{more}", table.text(width))
 }
 
-fn engines(report: &Report) -> String {
+fn engines(report: &Report, width: usize) -> String {
     if report.engines.is_empty() {
         return String::new();
     }
-    let mut table = table(&[
+    let mut table = Grid::new([
         "engine",
         "pairs as recorded",
         "other",
@@ -323,7 +318,7 @@ fn engines(report: &Report) -> String {
         let told = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
         let counter = |name: &str| told(engine.counter(name));
         let agreement = &engine.agreement;
-        table.add_row(vec![
+        table.push([
             engine.name.to_owned(),
             agreement.same.to_string(),
             (agreement.other + agreement.missing).to_string(),
@@ -339,20 +334,20 @@ fn engines(report: &Report) -> String {
             counter("memory_bytes_max"),
         ]);
     }
-    let mut text = format!("Engines\n{table}");
+    let mut text = format!("Engines\n{}", table.text(width));
     for engine in &report.engines {
         if !engine.differs_at.is_empty() {
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                "\n{} gives other pairs at ranks {:?}",
+                "{} gives other pairs at ranks {:?}",
                 engine.name, engine.differs_at
             );
         }
         if let Some(messages) = engine.counter("messages") {
             let counter = |name: &str| engine.counter(name).unwrap_or(0);
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                "\n{}: {messages} messages in {} blocks: {} clean, {} fast, {} slow ({} forced), {} unexpected; fallbacks: \
+                "{}: {messages} messages in {} blocks: {} clean, {} fast, {} slow ({} forced), {} unexpected; fallbacks: \
                  {} for receives, {} for unexpected messages, {} for tables; matched in software {}",
                 engine.name,
                 counter("blocks"),

@@ -1,0 +1,143 @@
+//! Files that the user names, and names that were meant.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::failure::{BadInput, is_wrong_file};
+
+/// How alike two names are at least, from 0 to 1, so that one may be meant by the other: as the
+/// parser of arguments has it for options.
+const ALIKE: f64 = 0.7;
+
+/// The known name that is most like this one, if any is.
+fn nearest<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<S> {
+    let name = name.to_lowercase();
+    let alike = |known: S| (strsim::jaro(&name, &known.as_ref().to_lowercase()), known);
+    let alike = known.into_iter().map(alike).filter(|(alike, _)| *alike > ALIKE);
+    alike.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+}
+
+/// To be put behind the message that there is no such name: which one may be meant, or nothing.
+pub(super) fn did_you_mean<S: AsRef<str>>(
+    name: &str,
+    known: impl IntoIterator<Item = S>,
+) -> String {
+    let meant = nearest(name, known);
+    meant.map_or(String::new(), |known| format!("; did you mean {}?", known.as_ref()))
+}
+
+/// The value of an argument by its name; a name that is none is told with what may be meant.
+pub(super) fn one_of<T>(
+    names: impl IntoIterator<Item = &'static str>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
+}
+
+/// Why a file or folder that was named cannot be used.
+pub(super) fn unusable(path: &Path, error: io::Error) -> anyhow::Error {
+    let name = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            BadInput(format!("{name}: no such file or folder{}", beside(path))).into()
+        }
+        _ if is_wrong_file(&error) => BadInput(format!("{name}: {error}")).into(),
+        _ => anyhow::Error::new(error).context(name.to_string()),
+    }
+}
+
+/// The file or folder beside the one that is not there that may be meant.
+fn beside(path: &Path) -> String {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten();
+    let mut names: Vec<_> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    let meant = nearest(&wanted, &names);
+    meant.map_or(String::new(), |name| {
+        format!("; did you mean {}?", path.with_file_name(name).display())
+    })
+}
+
+/// A file to read.
+pub(super) fn file(path: &Path) -> anyhow::Result<File> {
+    let open = || {
+        let file = File::open(path)?;
+        // Reading a folder would fail, too, but on its first line.
+        match file.metadata()?.is_dir() {
+            true => Err(io::ErrorKind::IsADirectory.into()),
+            false => Ok(file),
+        }
+    };
+    open().map_err(|error| unusable(path, error))
+}
+
+/// The whole text of a file.
+pub(super) fn text(path: &Path) -> anyhow::Result<String> {
+    io::read_to_string(file(path)?).with_context(|| path.display().to_string())
+}
+
+/// A text that comes with the program, or that of a file.
+pub(super) fn built_in_or_file<'a>(
+    name: &str,
+    built_in: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+) -> anyhow::Result<String> {
+    if let Some((_, text)) = built_in.clone().find(|(known, _)| *known == name) {
+        return Ok(text.to_owned());
+    }
+    if Path::new(name).exists() {
+        return text(Path::new(name));
+    }
+    let known: Vec<&str> = built_in.map(|(known, _)| known).collect();
+    let meant = did_you_mean(name, known.iter().copied());
+    let known = known.join(", ");
+    Err(BadInput(format!("{name}: neither built in ({known}) nor a file{meant}")).into())
+}
+
+/// A file and its name in messages; `-` is standard input.
+pub(super) fn file_or_stdin(path: &Path) -> anyhow::Result<(String, Box<dyn BufRead>)> {
+    const BUFFER_BYTES: usize = 256 * 1024;
+    if path == Path::new("-") {
+        return Ok(("<stdin>".to_owned(), Box::new(io::stdin().lock())));
+    }
+    let input = BufReader::with_capacity(BUFFER_BYTES, file(path)?);
+    Ok((path.display().to_string(), Box::new(input)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_found_by_one_like_it() {
+        let known = ["list", "bins", "rank-array"];
+        assert_eq!(did_you_mean("lsit", known), "; did you mean list?");
+        assert_eq!(did_you_mean("rank_array", known), "; did you mean rank-array?");
+        assert_eq!(did_you_mean("xyz", known), "");
+    }
+
+    #[test]
+    fn a_file_is_found_by_one_like_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        fs::write(place.path().join("lulesh-27.tar"), "").expect("room");
+        let said =
+            |name: &str| format!("{:#}", file(&place.path().join(name)).expect_err("no file"));
+        let meant = place.path().join("lulesh-27.tar");
+        let wrong = said("lulsh-27.tar");
+        assert!(
+            wrong.ends_with(&format!("no such file or folder; did you mean {}?", meant.display()))
+        );
+        assert!(said("another").ends_with("another: no such file or folder"));
+        assert!(said(".").contains("is a directory"), "{}", said("."));
+    }
+}

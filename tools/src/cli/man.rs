@@ -1,0 +1,38 @@
+//! `dpamatch man`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use super::staged::StagedFolder;
+use super::{Cli, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  dpamatch man | man -l -                        the page of dpamatch itself
+  dpamatch man --out ~/.local/share/man/man1     a page for each command: man dpamatch-bench";
+
+/// Print the manual page, or write those of all commands
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let Some(folder) = &args.out else {
+        let mut out = output::stdout();
+        clap_mangen::Man::new(Cli::command().disable_help_subcommand(true)).render(&mut out)?;
+        return Ok(out.flush()?);
+    };
+    let write = || {
+        let staged = StagedFolder::new(folder)?;
+        clap_mangen::generate_to(Cli::command(), staged.path())?;
+        staged.commit()
+    };
+    write().with_context(|| format!("cannot write into {}", folder.display()))
+}

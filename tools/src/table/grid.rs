@@ -1,0 +1,211 @@
+//! Columns side by side, in lines that are not too long.
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
+
+/// Between two columns.
+const GAP: usize = 2;
+/// A last column of words may be broken into lines as short as this.
+const WORDS_MIN: usize = 30;
+
+/// Rows of texts under a header. The first column is words, to the left; the others are numbers, to
+/// the right, if nothing else is said.
+///
+/// Where a line has no room for all columns, some are left out, and a line below says which: first
+/// the extra ones, then those at the right. A last column of words is broken into lines instead.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// Of each column, whether it is words.
+    words: Vec<bool>,
+    /// Places of columns, the first to go first.
+    extra: Vec<usize>,
+}
+
+impl Grid {
+    /// No rows yet.
+    pub fn new(header: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let header: Vec<String> = header.into_iter().map(Into::into).collect();
+        let words = (0..header.len()).map(|i| i == 0).collect();
+        Self { header, rows: Vec::new(), words, extra: Vec::new() }
+    }
+
+    /// A column of this name, the last one if there are several.
+    fn place(&self, column: &str) -> Option<usize> {
+        self.header.iter().rposition(|name| name == column)
+    }
+
+    /// With words in this column.
+    pub fn words(mut self, column: &str) -> Self {
+        self.place(column).into_iter().for_each(|place| self.words[place] = true);
+        self
+    }
+
+    /// With numbers in this column.
+    pub fn numbers(mut self, column: &str) -> Self {
+        self.place(column).into_iter().for_each(|place| self.words[place] = false);
+        self
+    }
+
+    /// With columns that can be done without; that named first is the first to go.
+    pub fn extra<'a, C: IntoIterator<Item = &'a str>>(mut self, columns: C) -> Self {
+        let places = columns.into_iter().filter_map(|column| self.place(column));
+        self.extra = places.collect();
+        self
+    }
+
+    /// One more row; cells that it lacks are empty.
+    pub fn push(&mut self, row: impl IntoIterator<Item = impl Into<String>>) {
+        self.rows.push(row.into_iter().map(Into::into).collect());
+    }
+
+    /// Width of a column.
+    fn width(&self, place: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(place));
+        let widths = cells.chain([&self.header[place]]).map(|cell| cell.chars().count());
+        widths.max().unwrap_or(0)
+    }
+
+    /// Columns for lines of this width, and those left out.
+    fn chosen(&self, width: usize) -> (Vec<usize>, Vec<usize>) {
+        let mut shown: Vec<usize> = (0..self.header.len()).collect();
+        let mut left_out = Vec::new();
+        let last_words = shown.last().copied().filter(|&last| last > 0 && self.words[last]);
+        let least = |place: usize| match Some(place) == last_words {
+            true => self.width(place).min(WORDS_MIN),
+            false => self.width(place),
+        };
+        let fits = |shown: &[usize]| {
+            let total: usize = shown.iter().map(|&place| least(place) + GAP).sum();
+            total <= width.saturating_add(GAP)
+        };
+        let rest = (1..self.header.len()).rev().filter(|place| !self.extra.contains(place));
+        for place in self.extra.iter().copied().chain(rest) {
+            if fits(&shown) {
+                break;
+            }
+            if Some(place) != last_words {
+                shown.retain(|&other| other != place);
+                left_out.push(place);
+            }
+        }
+        left_out.sort_unstable();
+        (shown, left_out)
+    }
+
+    /// The lines, none of them longer than `width` if that is possible; each ends with a line feed.
+    pub fn text(&self, width: usize) -> String {
+        let (shown, left_out) = self.chosen(width);
+        let mut table = comfy_table::Table::new();
+        table.load_style(presets::NOTHING);
+        table.set_header(shown.iter().map(|&place| &self.header[place]));
+        for row in &self.rows {
+            let cell = |&place: &usize| row.get(place).map_or("", String::as_str);
+            table.add_row(shown.iter().map(cell));
+        }
+        let last = shown.len() - 1;
+        let all: usize = shown.iter().map(|&place| self.width(place) + GAP).sum();
+        let room = width.saturating_sub(all - self.width(shown[last]) - GAP);
+        for (i, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, if i < last { GAP as u16 } else { 0 }));
+            if !self.words[shown[i]] {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            if i == last && all > width.saturating_add(GAP) {
+                let room = u16::try_from(room).unwrap_or(u16::MAX);
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(room)));
+            }
+        }
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        if all > width.saturating_add(GAP) {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+        }
+        let rows = table.to_string();
+        let mut text: String = rows.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        if !left_out.is_empty() {
+            let names: Vec<&str> = left_out.iter().map(|&place| &*self.header[place]).collect();
+            let line = format!("  with --wide also: {}\n", names.join(", "));
+            text += &wrapped(&line, width);
+        }
+        text
+    }
+}
+
+/// The text with lines of so many columns at most, broken between words. What follows of a broken
+/// line is indented two more columns than its beginning. A word that is longer stays whole.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        if line.chars().count() <= width {
+            out += line;
+        } else {
+            let indent = line.len() - line.trim_start().len() + 2;
+            let mut used = 0;
+            for (i, word) in line.split(' ').enumerate() {
+                let length = word.chars().count();
+                if i > 0 && used + 1 + length > width && !out.ends_with(' ') {
+                    out += "\n";
+                    out += &" ".repeat(indent);
+                    used = indent;
+                } else if i > 0 {
+                    out += " ";
+                    used += 1;
+                }
+                out += word;
+                used += length;
+            }
+        }
+        out += end;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let mut grid = Grid::new(["name", "first", "second", "third"]);
+        grid.push(["a", "1", "22", "333"]);
+        grid.push(["bb", "4444444", "5", "6"]);
+        grid
+    }
+
+    #[test]
+    fn all_columns_stand_where_there_is_room() {
+        let text = "name    first  second  third\na           1      22    333\nbb    4444444       5      6\n";
+        assert_eq!(grid().text(28), text);
+        assert_eq!(grid().text(usize::MAX), text);
+    }
+
+    #[test]
+    fn columns_are_left_out_and_named() {
+        let right = grid().text(27);
+        assert!(right.starts_with("name    first  second\n"), "{right}");
+        assert!(right.ends_with("\n  with --wide also: third\n"), "{right}");
+        let extra = grid().extra(["second", "first"]).text(27);
+        assert!(extra.starts_with("name    first  third\n"), "{extra}");
+        assert!(extra.ends_with("also: second\n"), "{extra}");
+        let most = grid().extra(["second"]).text(8);
+        assert!(most.starts_with("name\na\nbb\n"), "{most}");
+    }
+
+    #[test]
+    fn a_last_column_of_words_is_broken() {
+        let mut grid = Grid::new(["rank", "calls", "result"]).words("result");
+        grid.push(["3", "17", "these words are far too many for what is left of the line here"]);
+        let text = grid.text(44);
+        assert!(text.lines().all(|line| line.chars().count() <= 44), "{text}");
+        assert!(text.starts_with("rank  calls  result\n3        17  these words"), "{text}");
+        assert_eq!(text.split_whitespace().count(), 3 + 2 + 14, "{text}");
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let text = "one two three\n  four five six\nseven";
+        assert_eq!(wrapped(text, 9), "one two\n  three\n  four\n    five\n    six\nseven");
+        assert_eq!(wrapped(text, 100), text);
+        assert_eq!(wrapped("averylongword and", 5), "averylongword\n  and");
+    }
+}
