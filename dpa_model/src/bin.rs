@@ -18,9 +18,10 @@
 //! two 64-bit pointers (O31).
 
 use crate::Removal;
+use crate::block::Block;
 use crate::descriptor::{Descriptor, Link, state};
 use crate::number::ReceiveId;
-use crate::sync::{Acquire, AtomicU32, Relaxed, Release, Wait};
+use crate::sync::{Acquire, AtomicU32, Relaxed, Release};
 
 /// Bytes of one bin (O29).
 pub const BIN_BYTES: usize = 20;
@@ -126,6 +127,7 @@ impl Bin {
         receives: &[Descriptor],
         receive: ReceiveId,
         removal: Removal,
+        block: &Block,
     ) -> bool {
         if removal == Removal::Deferred {
             return true;
@@ -136,10 +138,8 @@ impl Bin {
             if removal == Removal::Lazy {
                 return false;
             }
-            let mut wait = Wait::new();
-            while self.lock.compare_exchange(0, 1, acquire, Relaxed).is_err() {
-                wait.pause();
-            }
+            // Its holder may have died with it.
+            block.poll_until(|| self.lock.compare_exchange(0, 1, acquire, Relaxed).is_ok());
         }
         // Read under the lock: an earlier holder may have taken it along (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
@@ -259,5 +259,17 @@ mod tests {
         unlink(&bin, &receives, 1, 0);
         post(&bin, &receives, 2);
         assert_eq!(chain(&bin, &receives), [0, 2]);
+    }
+    /// What an eager remover waits for, a worker that died may never give.
+    #[test]
+    #[cfg(feature = "std")]
+    #[should_panic(expected = "another worker panicked")]
+    fn a_dead_holder_of_the_lock_is_not_waited_for() {
+        let (bin, receives) = (Bin::empty(), table(1));
+        let block = Block::new(2, 2, crate::Barrier::Lanes);
+        post(&bin, &receives, 0);
+        bin.lock.store(1, Relaxed);
+        block.break_down();
+        bin.try_unlink(&receives, ReceiveId(0), Removal::Eager, &block);
     }
 }

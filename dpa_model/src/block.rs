@@ -190,6 +190,17 @@ impl Block {
 
     #[inline(always)]
     fn wait_until(&self, reached: impl Fn() -> bool) -> u64 {
+        let polls = self.poll_until(reached);
+        step!(Waited);
+        polls
+    }
+
+    /// Polls until `reached`; returns the failed polls.
+    ///
+    /// # Panics
+    /// When another worker has died inside a block: what is waited for may never come.
+    #[inline(always)]
+    pub(crate) fn poll_until(&self, reached: impl Fn() -> bool) -> u64 {
         let mut wait = Wait::new();
         while !reached() {
             wait.pause();
@@ -200,7 +211,6 @@ impl Block {
                 );
             }
         }
-        step!(Waited);
         u64::from(wait.failed_polls())
     }
 

@@ -234,7 +234,7 @@ impl Crew for Slice<'_> {
         if removal != Removal::Deferred {
             step!(Unlinking { bin: bin.0, receive: receive.0, alone: false });
         }
-        bins[bin].try_unlink(receives, receive, removal)
+        bins[bin].try_unlink(receives, receive, removal, &self.nic.block)
     }
 
     #[inline(always)]
