@@ -10,6 +10,7 @@ use crate::booking::FarBits;
 use crate::config::{DPA_L2_BYTES, DPA_L3_BYTES, bins_of_communicator};
 use crate::descriptor::DESCRIPTOR_BYTES;
 use crate::dropped::Dropped;
+use crate::matching::Scratch;
 use crate::message::{Command, Completion, Entry};
 use crate::region::Regions;
 use crate::ring::Ring;
@@ -39,7 +40,7 @@ impl FootprintLine {
 /// The memory of a configuration, table by table. `Display` prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    lines: [FootprintLine; 18],
+    lines: [FootprintLine; 19],
     bins: u64,
     receives: u64,
     limit: u64,
@@ -90,6 +91,11 @@ impl Footprint {
                     "block and counters, per handler",
                     config.handlers,
                     Block::HANDLER_BYTES + size_of::<HandlerCounters>(),
+                ),
+                nic(
+                    "workers' notes, per handler",
+                    config.workers.saturating_mul(config.handlers),
+                    Scratch::HANDLER_BYTES,
                 ),
                 nic("worker progress", config.workers, 128),
                 nic("barrier's bitmap", bitmaps, Bitmap::BYTES),
@@ -192,47 +198,45 @@ mod tests {
     /// what else is kept for each of them.
     #[test]
     fn every_table_is_counted_to_the_byte() {
-        let config = NicConfig { eager_limit: 100, regions: 5, ..NicConfig::default() };
-        let each: Vec<_> = Footprint::of(&config)
-            .lines()
-            .iter()
-            .map(|line| (line.what, line.count, line.bytes_each))
-            .collect();
+        let config = NicConfig { eager_limit: 100, regions: 5, workers: 3, ..NicConfig::default() };
         let bins = 16 * (3 * 2048 + 1);
         // A free list has four bytes for every entry that it can hold.
         let expected = [
-            ("receive descriptors", 1024, 64),
-            ("bookings of handlers from 64 on", 0, 24),
-            ("free descriptor numbers", 1024, 4),
-            ("bins of posted receives", bins, 20),
-            ("chains of unexpected messages", bins, 8),
-            ("unexpected messages", 4096, 128 + 4),
-            ("unexpected buffers", 1024, 100 + 4),
+            ("receive descriptors", 1024, 64, true),
+            ("bookings of handlers from 64 on", 0, 24, true),
+            ("free descriptor numbers", 1024, 4, true),
+            ("bins of posted receives", bins, 20, true),
+            ("chains of unexpected messages", bins, 8, true),
+            ("unexpected messages", 4096, 128 + 4, true),
+            ("unexpected buffers", 1024, 100 + 4, true),
+            // Its own state, what handlers see of it, and its run of bins.
+            ("communicators", 16, 72 + 12 + 8, true),
+            ("completion queue", 1024, 64, true),
+            ("bounce buffers", 1024, 100, true),
+            ("command queue", 1024, 64, true),
+            // Candidate, taken receive, 18 counters in whole lines.
+            ("block and counters, per handler", 32, 4 + 4 + 192, true),
+            // Receive, what stood before it, a group of the fast path.
+            ("workers' notes, per handler", 3 * 32, 4 + 4 + 40, true),
+            ("worker progress", 3, 128, true),
+            ("barrier's bitmap", 0, 256, true),
+            ("completion ring", 1024, 64, false),
+            ("staging buffers", 1024, 100, false),
+            ("registered regions", 8, 40, false),
+            ("dropped messages", 4096, 4, false),
         ];
-        assert_eq!(each[..7], expected);
+        let footprint = Footprint::of(&config);
+        let lines = footprint
+            .lines()
+            .iter()
+            .map(|line| (line.what, line.count, line.bytes_each, line.on_nic));
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
         let wide = NicConfig { handlers: 65, ..config };
         let far = Footprint::of(&wide).lines()[1];
         assert_eq!((far.count, far.bytes_each), (1024, 24));
-        assert_eq!(
-            each.iter().find(|line| line.0 == "completion queue"),
-            Some(&("completion queue", 1024, 64))
-        );
-        assert_eq!(
-            each.iter().find(|line| line.0 == "bounce buffers"),
-            Some(&("bounce buffers", 1024, 100))
-        );
-        assert_eq!(
-            each.iter().find(|line| line.0 == "staging buffers"),
-            Some(&("staging buffers", 1024, 100))
-        );
-        assert_eq!(
-            each.iter().find(|line| line.0 == "registered regions"),
-            Some(&("registered regions", 8, 40))
-        );
-        assert_eq!(
-            each.iter().find(|line| line.0 == "dropped messages"),
-            Some(&("dropped messages", 4096, 4))
-        );
+        let options = crate::Options { barrier: Barrier::Bitmap, ..config.options };
+        let bitmap = Footprint::of(&NicConfig { options, ..config });
+        assert_eq!(bitmap.nic_bytes(), footprint.nic_bytes() + 256);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::fast_path::Groups;
+use super::fast_path::{Group, Groups};
 use crate::booking::HandlerSet;
 use crate::number::ReceiveId;
 
@@ -22,6 +22,9 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
+    /// Bytes that each handler takes.
+    pub(crate) const HANDLER_BYTES: usize = 2 * size_of::<ReceiveId>() + size_of::<Group>();
+
     pub(crate) fn new(handlers: usize) -> Self {
         Self {
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
