@@ -77,6 +77,24 @@ pub fn stream(
     shared(name, stream, extent, expected, never);
 }
 
+/// As [`stream`], the leader alone in the full set only: for streams whose explorations by a leader
+/// alone are long and hardly differ from those of another one.
+///
+/// # Panics
+/// As that.
+pub fn alone_in_full_set(
+    name: &str,
+    stream: Stream,
+    extent: Extent,
+    expected: &[&'static str],
+    never: &[&'static str],
+) {
+    if is_full() {
+        alone(name, stream.clone(), expected, &[]);
+    }
+    shared(name, stream, extent, expected, never);
+}
+
 /// Explores a leader that runs the blocks of a stream alone while the stream is being issued.
 /// Blocks are cut out of what has come, so they can be shorter than those that workers share.
 ///

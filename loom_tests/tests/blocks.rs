@@ -3,7 +3,7 @@
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{Barrier, NicConfig, Operation, Options};
-use loom_tests::model::{Extent, shared, stream};
+use loom_tests::model::{Extent, alone_in_full_set, shared, stream};
 use loom_tests::stream::{Stream, cancel, post, send, tiny};
 
 const TWO: Extent = Extent::bounded(3, 6);
@@ -111,7 +111,7 @@ fn descriptors_come_back_twice_with_other_keys() {
         [post(1, None), post(0, 7), send(1, 8), send(0, 7)],
     ]
     .concat();
-    stream(
+    alone_in_full_set(
         "blocks/recycling, three blocks, mixed",
         of(2, 2, &steps),
         Extent::bounded(2, 4),
@@ -159,7 +159,7 @@ fn a_worker_sits_out_a_short_block() {
         vec![send(0, 7); 2],
     ]
     .concat();
-    stream(
+    alone_in_full_set(
         "blocks/short block between",
         of(3, 8, &steps),
         THREE,
