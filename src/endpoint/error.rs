@@ -196,11 +196,11 @@ impl std::error::Error for BusyReason {}
 /// Why a communicator was not freed.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum FreeError {
+pub enum FreeError<C = Communicator> {
     /// It is in use.
     Busy {
         /// The communicator, as usable as before.
-        comm: Communicator,
+        comm: C,
         /// What keeps it.
         reason: BusyReason,
     },
@@ -208,7 +208,7 @@ pub enum FreeError {
     Stopped,
 }
 
-impl fmt::Display for FreeError {
+impl<C> fmt::Display for FreeError<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy { reason, .. } => write!(f, "the communicator cannot be freed: {reason}"),
@@ -217,4 +217,4 @@ impl fmt::Display for FreeError {
     }
 }
 
-impl std::error::Error for FreeError {}
+impl<C: fmt::Debug> std::error::Error for FreeError<C> {}

@@ -17,6 +17,7 @@
 //! | `MPI_Cancel`, `MPI_Request_free` | [`Endpoint::cancel`], [`Endpoint::release`] |
 //! | `MPI_Recv_init`, `MPI_Start` | [`PersistentRecv`] |
 //! | `MPI_ANY_SOURCE`, `MPI_ANY_TAG` | [`SourceSel::Any`](crate::SourceSel::Any), [`TagSel::Any`](crate::TagSel::Any) |
+//! | many sources, several threads | [`Shards`] |
 //! | `MPI_REQUEST_NULL` | `None` in place of a [`RecvRequest`] |
 //!
 //! **Buffers.** A receive's buffer moves in when the receive is posted and comes back when it ends,
@@ -56,6 +57,7 @@ mod receive;
 mod request;
 mod runner;
 mod send;
+mod shards;
 mod status;
 
 pub use base::Endpoint;
@@ -68,4 +70,5 @@ pub use pin::PinFailure;
 pub use probe::MatchedMessage;
 pub use request::RecvRequest;
 pub use send::{CommSender, SendRequest};
+pub use shards::{ShardedCommunicator, Shards};
 pub use status::{Received, Status};

@@ -16,7 +16,7 @@ use super::status::{Received, Status};
 #[derive(Debug)]
 #[must_use = "a matched message must be received"]
 pub struct MatchedMessage {
-    endpoint: u64,
+    pub(super) endpoint: u64,
     message: Message,
     taken: TakenMessage,
 }

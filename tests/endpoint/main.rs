@@ -2,6 +2,7 @@
 
 mod life;
 mod receives;
+mod shards;
 #[path = "../watchdog/mod.rs"]
 mod watchdog;
 
