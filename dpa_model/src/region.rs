@@ -116,8 +116,13 @@ impl Regions {
 
     /// `count` is rounded up to a power of two.
     pub(crate) fn new(count: usize) -> Self {
+        Self::up_to(REGIONS_MAX, count)
+    }
+
+    /// `count` to begin with, `most` in the end; both are rounded up to a power of two.
+    fn up_to(most: usize, count: usize) -> Self {
         let first_bits = count.next_power_of_two().ilog2();
-        let chunks = REGIONS_MAX.ilog2() - first_bits + 1;
+        let chunks = most.next_power_of_two().ilog2() - first_bits + 1;
         let regions = Self {
             chunks: (0..chunks).map(|_| PlainCell::new(Box::default())).collect(),
             first_bits,
@@ -417,6 +422,33 @@ mod tests {
         assert_eq!(free(&regions), 128);
         (0..1000).for_each(|_| regions.abandon_at_once());
         assert_eq!(free(&regions), 128, "as many as were ever in use at once");
+    }
+
+    #[test]
+    fn there_are_not_more_regions_than_the_most() {
+        let regions = Regions::up_to(4, 2);
+        for number in 0..4 {
+            regions.register(vec![number]).expect("one of four");
+        }
+        assert_eq!(regions.register(vec![4]), Err(vec![4]), "the buffer comes back");
+        assert_eq!((regions.added.get(), regions.grow()), (2, false));
+    }
+
+    #[test]
+    fn one_sender_adds_regions_at_a_time() {
+        let regions = Regions::up_to(4, 1);
+        let key = regions.register(vec![1]).expect("the first");
+        regions.growth.store(regions.growth.load(Relaxed) | 1, Relaxed);
+        assert_eq!(regions.register(vec![2]), Err(vec![2]), "another sender adds some");
+        regions.growth.store(regions.growth.load(Relaxed) & !1, Relaxed);
+        let next = regions.register(vec![2]).expect("the other has ended");
+        assert_ne!(key, next);
+    }
+
+    #[test]
+    fn a_region_gives_its_buffer_back_however_it_ended() {
+        assert_eq!(Ended::Read(vec![1, 2]).into_buffer(), [1, 2]);
+        assert_eq!(Ended::Unread(vec![3]).into_buffer(), [3]);
     }
 
     impl Regions {
