@@ -4,8 +4,10 @@
  * name with a P in front). Each wrapper calls the library, then writes one record of the DUMPI binary format,
  * version 13.
  *
+ *   real.c      the library's own functions, by their P names
  *   output.c    bytes into a file, through one buffer of fixed size
  *   session.c   one rank's file: begin, records, end; the lock; times; threads
+ *   sites.c     where in the program a call is, if that is asked for
  *   handles.c   numbers for communicators, groups, datatypes, operations
  *   requests.c  numbers for requests that are active
  *   p2p.c, completion.c, collective.c, communicator.c, lifetime.c, counted.c     the wrappers
@@ -18,6 +20,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+
+/* Here a P name is the library's function, found at run time: the recorder has functions of these names, too, since
+ * Open MPI's Fortran interface calls the P names. The first of the two links of the build goes without, to learn
+ * which names there are; see the Makefile. */
+#ifdef REAL_NAMES
+#include "real.h"
+#endif
 
 /* Functions that the format numbers. */
 enum { FUNCTIONS = 290 };
@@ -44,10 +53,13 @@ void rec_put_text(const char *text);
 struct call {
     int function;
     struct timespec entered;
+    /* Where it returns to. */
+    void *site;
 };
 
-/* Notes the time. */
-struct call rec_enter(int function);
+/* Notes the time and the caller. To be used in the function that the program calls, and nowhere deeper. */
+#define rec_enter(function) rec_enter_from(function, __builtin_return_address(0))
+struct call rec_enter_from(int function, void *site);
 /* After the call: counts it. True if a record is to be written. Then the lock is held, the record's head is written, and the
  * arguments and rec_end() must follow. `wanted` false: the call is only counted. */
 bool rec_leave(const struct call *call, bool wanted);
@@ -60,6 +72,14 @@ void rec_begin_session(const struct call *start);
 void rec_end_session(void);
 /* Whether polls that found nothing are written (DPAMATCH_RECORD_POLLS). */
 bool rec_wants_polls(void);
+
+/* ---- sites.c: all with the lock held ---- */
+
+/* Opens the file of call sites beside the rank's file, if they are asked for (DPAMATCH_RECORD_SITES). */
+void rec_sites_open(const char *rank_file);
+/* Record number `record` of the file is a call of this function that returns to `site`. */
+void rec_sites_put(uint64_t record, int function, void *site);
+void rec_sites_close(void);
 
 /* ---- handles.c: all with the lock held ---- */
 

@@ -1,7 +1,9 @@
 /* One rank's file from beginning to end. */
 
+#define _GNU_SOURCE
 #include "record.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,6 +25,8 @@ enum { PATH_BYTES = 3072, NAME_BYTES = 256 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Changed with the lock held; looked at without it to save taking it. */
 static volatile bool is_open;
+/* MPI was started through the recorder. */
+static bool has_begun;
 static bool wants_polls;
 static int64_t base_s;
 static int64_t start_s;
@@ -31,6 +35,8 @@ static char host[NAME_BYTES];
 /* Calls made, and those among them without a record. Added to without the lock. */
 static uint32_t called[FUNCTIONS];
 static uint32_t ignored[FUNCTIONS];
+/* Records in the file. Changed with the lock held. */
+static uint64_t records;
 
 static int threads;
 static __thread int thread_plus_one;
@@ -41,8 +47,8 @@ void rec_lock(void) { pthread_mutex_lock(&lock); }
 void rec_unlock(void) { pthread_mutex_unlock(&lock); }
 bool rec_wants_polls(void) { return wants_polls; }
 
-struct call rec_enter(int function) {
-    struct call call = {.function = function};
+struct call rec_enter_from(int function, void *site) {
+    struct call call = {.function = function, .site = site};
     depth++;
     clock_gettime(CLOCK_MONOTONIC, &call.entered);
     return call;
@@ -65,6 +71,7 @@ bool rec_leave(const struct call *call, bool wanted) {
         rec_lock();
         if (is_open) {
             /* Looking up handles asks the library, by its P names: no wrapper is entered again. */
+            rec_sites_put(records++, call->function, call->site);
             rec_put_u16((unsigned)call->function);
             rec_put_u8(MASK);
             rec_put_u16((unsigned)(thread_plus_one - 1) & 0xffff);
@@ -79,6 +86,11 @@ bool rec_leave(const struct call *call, bool wanted) {
 }
 
 void rec_end(void) { rec_unlock(); }
+
+static const char *folder_of_traces(void) {
+    const char *folder = getenv("DPAMATCH_RECORD_DIR");
+    return folder == NULL || *folder == 0 ? "." : folder;
+}
 
 /* A description of the run that nobody has written before; its name without ".meta". */
 static bool new_description(const char *folder, char *name, int ranks) {
@@ -116,14 +128,12 @@ static bool new_description(const char *folder, char *name, int ranks) {
 }
 
 void rec_begin_session(const struct call *start) {
-    const char *folder = getenv("DPAMATCH_RECORD_DIR");
+    const char *folder = folder_of_traces();
     const char *polls = getenv("DPAMATCH_RECORD_POLLS");
     char name[NAME_BYTES] = "";
     char path[PATH_BYTES + NAME_BYTES + 16];
     int rank, ranks;
-    if (folder == NULL || *folder == 0) {
-        folder = ".";
-    }
+    has_begun = true;
     wants_polls = polls == NULL || strcmp(polls, "no") != 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -147,6 +157,7 @@ void rec_begin_session(const struct call *start) {
         rec_put_i32(base_s);
         rec_handles_begin();
         is_open = true;
+        rec_sites_open(path);
     }
     rec_unlock();
 }
@@ -201,6 +212,46 @@ void rec_end_session(void) {
             rec_put_u64(index[k]);
         }
         rec_output_close();
+        rec_sites_close();
     }
     rec_unlock();
+}
+
+static struct timespec loaded;
+
+__attribute__((constructor)) static void note_start(void) { clock_gettime(CLOCK_REALTIME, &loaded); }
+
+/* Whether another process of this rank has begun a trace since this one was loaded, say the program that a script
+ * runs. */
+static bool another_has_begun(void) {
+    bool found = false;
+    DIR *folder = opendir(folder_of_traces());
+    for (struct dirent *entry; folder != NULL && !found && (entry = readdir(folder)) != NULL;) {
+        struct stat about;
+        size_t length = strlen(entry->d_name);
+        found = length > 5 && strcmp(entry->d_name + length - 5, ".meta") == 0 &&
+                fstatat(dirfd(folder), entry->d_name, &about, 0) == 0 && about.st_mtim.tv_sec >= loaded.tv_sec;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return found;
+}
+
+/* A program that was to be recorded and never came here would end as if all were well. */
+__attribute__((destructor)) static void say_if_nothing(void) {
+    const char *recorded = getenv("DPAMATCH_RECORD_PID"); /* from dpamatch-record: which process is meant */
+    const char *ranks[] = {getenv("OMPI_COMM_WORLD_RANK"), getenv("PMIX_RANK"), getenv("PMI_RANK")};
+    bool is_first = false;
+    for (int k = 0; k < 3; k++) {
+        is_first = is_first || (ranks[k] != NULL && strcmp(ranks[k], "0") == 0);
+    }
+    bool is_meant = recorded == NULL ? is_first : atol(recorded) == (long)getpid();
+    if (has_begun || !is_meant || another_has_begun()) {
+        return;
+    }
+    fprintf(stderr,
+            "dpamatch-record: nothing was recorded: %s started no MPI that the recorder sees. Is it linked statically, or "
+            "with another MPI library than the recorder?\n",
+            program_invocation_short_name);
 }
