@@ -1,0 +1,340 @@
+//! How the rate grows with the processors when each has a shard of its own.
+//!
+//! One shard needs two processors: one sends, the other receives and runs the NIC. With several
+//! shards every processor does both: it sends to the next one's shard and receives on its own, so
+//! every message crosses from one processor to another, as it does with one shard.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use crossbeam_utils::CachePadded;
+use dpa_model::{Hints, NicConfig, Rank, SendError, Tag, Wait};
+use dpamatch::endpoint::{
+    CommSender, Communicator, Drive, Endpoint, EndpointConfig, EndpointError, RecvRequest, Shards,
+};
+use dpamatch::processors;
+
+use super::error::BenchError;
+use super::stats::Summary;
+
+/// What is measured, and how long.
+#[derive(Clone, Debug)]
+pub struct Scaling {
+    /// The NIC of each shard.
+    pub nic: NicConfig,
+    /// Processors; the row with n takes the first n.
+    pub processors: Vec<usize>,
+    /// Messages of a window.
+    pub window: usize,
+    /// Windows of a round.
+    pub windows: usize,
+    /// Rounds over all rows.
+    pub rounds: usize,
+}
+
+/// The rate of so many shards on so many processors.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct ScalingRow {
+    /// Shards.
+    pub shards: usize,
+    /// Processors, all of them busy.
+    pub processors: usize,
+    /// Messages per second of all shards together, over the rounds.
+    pub rate: Summary,
+    /// Rate per processor over that of two processors with a shard each. `None`: there is no such
+    /// row.
+    pub efficiency: Option<f64>,
+}
+
+/// Bytes of a message.
+const BYTES: usize = 8;
+
+impl Scaling {
+    /// Shards and processors of each row: one shard on two processors, then 2, 4, 8 and so on with
+    /// one each, and all processors.
+    pub fn rows(&self) -> Vec<(usize, usize)> {
+        let all = self.processors.len();
+        if all < 2 {
+            return Vec::new();
+        }
+        let doubled = std::iter::successors(Some(2), |count| Some(count * 2));
+        let mut counts: Vec<usize> = doubled.take_while(|&count| count <= all).collect();
+        if counts.last() != Some(&all) {
+            counts.push(all);
+        }
+        std::iter::once((1, 2)).chain(counts.into_iter().map(|count| (count, count))).collect()
+    }
+
+    /// Measures all rows, round by round; `after` is called after each measurement.
+    ///
+    /// # Errors
+    /// [`BenchError`]; [`BenchError::WrongMessage`] when a receive got another message than the
+    /// next one of its sender.
+    pub fn measure(&self, mut after: impl FnMut()) -> Result<Vec<ScalingRow>, BenchError> {
+        let rows = self.rows();
+        let mut rates = vec![Vec::new(); rows.len()];
+        for _ in 0..self.rounds {
+            for (&(shards, processors), rates) in rows.iter().zip(&mut rates) {
+                rates.push(self.round(shards, processors)?);
+                after();
+            }
+        }
+        let summaries = rates.iter().map(|rates| Summary::of(rates).ok_or(BenchError::Nothing));
+        let summaries: Vec<Summary> = summaries.collect::<Result<_, _>>()?;
+        let per_processor = |row: usize| summaries[row].median / rows[row].1 as f64;
+        let base = rows.iter().position(|&row| row == (2, 2)).map(per_processor);
+        let row = |(row, &(shards, processors))| ScalingRow {
+            shards,
+            processors,
+            rate: summaries[row],
+            efficiency: base.map(|base| per_processor(row) / base),
+        };
+        Ok(rows.iter().enumerate().map(row).collect())
+    }
+
+    /// Messages per second of all shards together.
+    fn round(&self, shards: usize, processors: usize) -> Result<f64, BenchError> {
+        let config =
+            EndpointConfig { nic: self.nic, drive: Drive::Caller, ..EndpointConfig::default() };
+        let mut all = Shards::new(&config, shards).map_err(built)?;
+        let spread = Hints { no_any_source: true, ..Hints::default() };
+        let comm = all.create_comm(spread).map_err(|_| BenchError::Nothing)?;
+        let ranks: Vec<Rank> = (0..shards as u32)
+            .map(Rank::new)
+            .collect::<Result<_, _>>()
+            .map_err(|_| BenchError::Nothing)?;
+        let senders: Vec<CommSender> = ranks.iter().map(|&rank| all.sender(&comm, rank)).collect();
+        let table = Table {
+            posted: (0..shards).map(|_| CachePadded::default()).collect(),
+            failed: AtomicBool::new(false),
+            begin: Barrier::new(processors),
+            window: self.window,
+            windows: self.windows,
+        };
+        // Thread t receives on shard t, if there is one, and sends to the shard of the thread
+        // before it.
+        let mut owns: Vec<Option<Own<'_>>> = Vec::new();
+        for (endpoint, (shard, &rank)) in all.endpoints().iter_mut().zip(ranks.iter().enumerate()) {
+            let part = comm.part(shard).ok_or(BenchError::Nothing)?;
+            owns.push(Some(Own { endpoint, part, shard, rank }));
+        }
+        owns.resize_with(processors, || None);
+        let mut targets: Vec<Option<Target>> = senders
+            .into_iter()
+            .enumerate()
+            .map(|(shard, sender)| Some(Target { sender, shard }))
+            .collect();
+        targets.resize_with(processors, || None);
+        targets.rotate_left(1);
+        let slowest_ns = std::thread::scope(|scope| {
+            let members = owns.into_iter().zip(targets).zip(&self.processors);
+            let threads: Vec<_> = members
+                .map(|((own, target), &processor)| {
+                    let table = &table;
+                    scope.spawn(move || {
+                        // Where the system refuses, it places the thread as it likes.
+                        let _ = processors::pin_to(processor);
+                        Member { own, target, table }.run()
+                    })
+                })
+                .collect();
+            let times = threads
+                .into_iter()
+                .map(|thread| thread.join().map_err(|_| BenchError::Panic).and_then(|time| time));
+            times.collect::<Result<Vec<_>, _>>()
+        })?
+        .into_iter()
+        .fold(0.0, f64::max);
+        let messages = shards * self.window * self.windows;
+        Ok(messages as f64 * 1e9 / slowest_ns)
+    }
+}
+
+fn built(error: EndpointError) -> BenchError {
+    match error {
+        EndpointError::Config(error) => BenchError::Config(error),
+        EndpointError::Thread(error) => BenchError::Thread(error),
+        _ => BenchError::Nothing,
+    }
+}
+
+/// What all threads share.
+struct Table {
+    /// Windows of which a shard's receives are posted.
+    posted: Vec<CachePadded<AtomicU64>>,
+    /// A thread has given up.
+    failed: AtomicBool,
+    begin: Barrier,
+    window: usize,
+    windows: usize,
+}
+
+/// A thread's own shard.
+struct Own<'a> {
+    endpoint: &'a mut Endpoint,
+    part: &'a Communicator,
+    shard: usize,
+    /// Who sends to it.
+    rank: Rank,
+}
+
+impl Own<'_> {
+    fn progress(&mut self) -> bool {
+        self.endpoint.progress()
+    }
+}
+
+/// The shard that a thread sends to.
+struct Target {
+    sender: CommSender,
+    shard: usize,
+}
+
+/// A thread.
+struct Member<'a> {
+    own: Option<Own<'a>>,
+    target: Option<Target>,
+    table: &'a Table,
+}
+
+impl Member<'_> {
+    /// All windows; the time that they took in nanoseconds.
+    fn run(mut self) -> Result<f64, BenchError> {
+        let mut buffers = vec![vec![0; BYTES]; self.table.window];
+        let mut requests = Vec::with_capacity(self.table.window);
+        self.table.begin.wait();
+        let start = Instant::now();
+        for window in 0..self.table.windows {
+            let done = self.window(window, &mut buffers, &mut requests);
+            if done.is_err() {
+                self.table.failed.store(true, Ordering::Relaxed);
+            }
+            done?;
+        }
+        Ok(start.elapsed().as_nanos() as f64)
+    }
+
+    fn window(
+        &mut self,
+        window: usize,
+        buffers: &mut Vec<Vec<u8>>,
+        requests: &mut Vec<RecvRequest>,
+    ) -> Result<(), BenchError> {
+        if let Some(own) = &mut self.own {
+            for place in 0..self.table.window {
+                let buffer = buffers.pop().unwrap_or_default();
+                let posted = own.endpoint.post_recv(own.part, own.rank, tag(place), buffer);
+                requests.push(posted.map_err(|_| BenchError::Nothing)?);
+            }
+            // Release: who sends sees that the posts are with the NIC.
+            self.table.posted[own.shard].store(window as u64 + 1, Ordering::Release);
+        }
+        self.send(window)?;
+        let Some(own) = &mut self.own else { return Ok(()) };
+        for (place, request) in requests.drain(..).enumerate() {
+            let mut request = Some(request);
+            let received = wait(self.table, || own.endpoint.test(&mut request))?;
+            let received = received.map_err(|_| BenchError::Nothing)?;
+            if received.bytes() != number(self.table, window, place).to_le_bytes() {
+                return Err(BenchError::WrongMessage { receive: place, message: place });
+            }
+            buffers.push(received.buffer);
+        }
+        Ok(())
+    }
+
+    /// Sends a window, and lets the own NIC go on while the other's queue is full.
+    fn send(&mut self, window: usize) -> Result<(), BenchError> {
+        let Self { own, target: Some(Target { sender, shard }), table } = self else {
+            return Ok(());
+        };
+        let posted = &table.posted[*shard];
+        wait(table, || {
+            if posted.load(Ordering::Acquire) > window as u64 {
+                return Some(());
+            }
+            own.as_mut().map(Own::progress);
+            None
+        })?;
+        for place in 0..table.window {
+            let bytes = number(table, window, place).to_le_bytes();
+            wait(table, || match sender.try_send(tag(place), &bytes) {
+                Ok(()) => Some(Ok(())),
+                Err(SendError::Stopped) => Some(Err(BenchError::Nothing)),
+                Err(_) => {
+                    own.as_mut().map(Own::progress);
+                    None
+                }
+            })??;
+        }
+        Ok(())
+    }
+}
+
+/// Polls until `ready` gives something, unless another thread has given up.
+fn wait<R>(table: &Table, mut ready: impl FnMut() -> Option<R>) -> Result<R, BenchError> {
+    let mut wait = Wait::new();
+    loop {
+        if let Some(result) = ready() {
+            return Ok(result);
+        }
+        if table.failed.load(Ordering::Relaxed) {
+            return Err(BenchError::Nothing);
+        }
+        wait.pause();
+    }
+}
+
+/// Distinct tags, as in scenario NC.
+fn tag(place: usize) -> Tag {
+    Tag::new(place as u32).unwrap_or_default()
+}
+
+/// What the message at a place of a window carries.
+fn number(table: &Table, window: usize, place: usize) -> u64 {
+    (window * table.window + place) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scaling(processors: usize) -> Scaling {
+        // The same processor many times: nothing is measured here.
+        let processors = vec![processors::allowed().first().copied().unwrap_or(0); processors];
+        let nic = NicConfig { bins: 64, ..NicConfig::default() };
+        Scaling { nic, processors, window: 8, windows: 3, rounds: 2 }
+    }
+
+    #[test]
+    fn rows_double_up_to_all_processors() {
+        assert_eq!(scaling(1).rows(), []);
+        assert_eq!(scaling(2).rows(), [(1, 2), (2, 2)]);
+        assert_eq!(scaling(3).rows(), [(1, 2), (2, 2), (3, 3)]);
+        assert_eq!(scaling(12).rows(), [(1, 2), (2, 2), (4, 4), (8, 8), (12, 12)]);
+    }
+
+    #[test]
+    fn every_row_is_measured_in_every_round() {
+        let mut measured = 0;
+        let rows = scaling(4).measure(|| measured += 1).expect("threads and small NICs");
+        assert_eq!(measured, 2 * 3);
+        let shapes: Vec<_> = rows.iter().map(|row| (row.shards, row.processors)).collect();
+        assert_eq!(shapes, [(1, 2), (2, 2), (4, 4)]);
+        for row in &rows {
+            assert!(row.rate.min > 0.0 && row.rate.count == 2);
+            let base = rows[1].rate.median / 2.0;
+            let own = row.rate.median / row.processors as f64;
+            assert_eq!(row.efficiency, Some(own / base));
+        }
+        assert_eq!(rows[1].efficiency, Some(1.0));
+    }
+
+    #[test]
+    fn a_wrong_configuration_is_an_error() {
+        let mut scaling = scaling(2);
+        scaling.nic.handlers = 0;
+        assert!(matches!(scaling.measure(|| ()), Err(BenchError::Config(_))));
+    }
+}
