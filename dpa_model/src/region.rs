@@ -425,6 +425,19 @@ mod tests {
     }
 
     #[test]
+    fn no_two_lives_of_a_region_have_the_same_key() {
+        let regions = Regions::new(1);
+        let mut keys: Vec<RegionKey> = Vec::new();
+        for life in 0..20 {
+            let key = regions.register(vec![life]).unwrap();
+            assert!(!keys.contains(&key), "life {life}");
+            keys.push(key);
+            regions.finish(key);
+            assert_eq!(regions.take(key).map(Ended::into_buffer), Some(vec![life]));
+        }
+    }
+
+    #[test]
     fn there_are_not_more_regions_than_the_most() {
         let regions = Regions::up_to(4, 2);
         for number in 0..4 {
