@@ -1,15 +1,20 @@
-//! `cargo xtask test`: every check of the repository, one after the other, up to the first that
-//! fails.
+//! `cargo xtask test`: every check of the repository, up to the first that fails.
+//!
+//! Steps with a target folder of their own, the models, run beside the others: each of the two rows
+//! alone leaves processors idle while it links, or while one long test ends.
 
 mod counts;
 mod step;
 mod summary;
 
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
 
 use crate::{Failure, process, root};
-use step::STEPS;
-use summary::{Row, Spent};
+use step::{STEPS, Step};
+use summary::Row;
 
 /// How much is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,47 +45,45 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     };
 
     let root = root();
-    let all = Clock::start();
-    let mut rows = Vec::new();
-    let mut failed = None;
-    for step in STEPS.iter().filter(|step| step.extents.contains(&extent)) {
-        if failed.is_some() {
-            rows.push(Row::skipped(step.name));
-            continue;
-        }
-        println!("== {}: {step}", step.name);
-        let clock = Clock::start();
-        let result = step.run(&root);
-        let spent = clock.spent();
-        let wall = spent.wall.as_secs_f64();
-        println!("   {wall:.1} s{}", if result.is_ok() { "" } else { ", FAILED" });
-        match result {
-            Ok(counts) => rows.push(Row::passed(step.name, spent, counts)),
-            Err(fault) => {
-                // The whole output, and the reason below it, where the reader's eye is.
-                println!("{}\n   {}: {}", fault.output, step.name, fault.reason);
-                rows.push(Row::failed(step.name, spent));
-                failed = Some(format!("{} failed: {}", step.name, fault.reason));
-            }
-        }
-    }
-    print!("\n{}", summary::table(&rows, all.spent()));
+    let (begin, before) = (Instant::now(), process::children_time());
+    let steps: Vec<&Step> = STEPS.iter().filter(|step| step.extents.contains(&extent)).collect();
+    let failed = Mutex::new(None);
+    let (models, others): (Vec<_>, Vec<_>) = steps.iter().partition(|step| step.is_apart());
+    let run = |steps: Vec<&Step>| -> Vec<Row> {
+        steps.into_iter().map(|step| run_step(step, &root, &failed)).collect()
+    };
+    let mut rows = thread::scope(|scope| {
+        let models = scope.spawn(|| run(models));
+        let mut rows = run(others);
+        rows.extend(models.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        rows
+    });
+    rows.sort_by_key(|row| steps.iter().position(|step| step.name == row.name));
+    let processor = process::children_time().zip(before).map(|(now, before)| now - before);
+    print!("\n{}", summary::table(&rows, begin.elapsed(), processor));
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.map_or(Ok(()), |message| Err(Failure::Task(message)))
 }
 
-/// What is spent from its start on.
-struct Clock {
-    wall: Instant,
-    processor: Option<Duration>,
-}
-
-impl Clock {
-    fn start() -> Self {
-        Self { wall: Instant::now(), processor: process::children_time() }
+/// Runs a step unless another has failed, and notes the first failure.
+fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> Row {
+    let first_failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+    if first_failure().is_some() {
+        return Row::skipped(step.name);
     }
-
-    fn spent(&self) -> Spent {
-        let since = |now: Duration| self.processor.map(|before| now.saturating_sub(before));
-        Spent { wall: self.wall.elapsed(), processor: process::children_time().and_then(since) }
+    println!("== {}: {step}", step.name);
+    let begin = Instant::now();
+    let result = step.run(root);
+    let wall = begin.elapsed();
+    let verdict = if result.is_ok() { "" } else { ", FAILED" };
+    println!("   {}: {:.1} s{verdict}", step.name, wall.as_secs_f64());
+    match result {
+        Ok(counts) => Row::passed(step.name, wall, counts),
+        Err(fault) => {
+            // The whole output, and the reason below it, where the reader's eye is.
+            println!("{}\n   {}: {}", fault.output, step.name, fault.reason);
+            first_failure().get_or_insert(format!("{} failed: {}", step.name, fault.reason));
+            Row::failed(step.name, wall)
+        }
     }
 }

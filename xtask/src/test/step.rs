@@ -95,8 +95,8 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "tests",
         extents: &[Extent::Fast],
-        // Random streams are half of the time; a tenth of them finds nearly everything.
-        env: &[("DPAMATCH_STREAMS", "2000")],
+        // Random streams are half of the time, and the first few hundred find nearly everything.
+        env: &[("DPAMATCH_STREAMS", "600")],
         args: TESTS,
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
@@ -205,6 +205,11 @@ impl fmt::Display for Step {
 }
 
 impl Step {
+    /// Whether it shares no target folder with others, so that it can run beside them.
+    pub(super) fn is_apart(&self) -> bool {
+        self.target.is_some()
+    }
+
     /// Runs the step in the repository at `root`.
     ///
     /// # Errors

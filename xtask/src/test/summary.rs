@@ -6,34 +6,25 @@ use super::counts::Counts;
 
 /// One step's line of the table.
 pub(crate) struct Row {
-    name: &'static str,
+    pub(super) name: &'static str,
     outcome: Outcome,
 }
 
 enum Outcome {
-    Passed(Spent, Counts),
-    Failed(Spent),
+    Passed(Duration, Counts),
+    Failed(Duration),
     Skipped,
 }
 
-/// What a step took.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Spent {
-    /// On the clock.
-    pub(crate) wall: Duration,
-    /// On processors, where that is known.
-    pub(crate) processor: Option<Duration>,
-}
-
 impl Row {
-    /// A step that found all well.
-    pub(crate) fn passed(name: &'static str, spent: Spent, counts: Counts) -> Self {
-        Self { name, outcome: Outcome::Passed(spent, counts) }
+    /// A step that found all well, and its time on the clock.
+    pub(crate) fn passed(name: &'static str, wall: Duration, counts: Counts) -> Self {
+        Self { name, outcome: Outcome::Passed(wall, counts) }
     }
 
-    /// The step at which the run ended.
-    pub(crate) fn failed(name: &'static str, spent: Spent) -> Self {
-        Self { name, outcome: Outcome::Failed(spent) }
+    /// A step at which the run ended.
+    pub(crate) fn failed(name: &'static str, wall: Duration) -> Self {
+        Self { name, outcome: Outcome::Failed(wall) }
     }
 
     /// A step that did not run.
@@ -42,36 +33,32 @@ impl Row {
     }
 }
 
-/// The table of all steps with their times in seconds, and the totals below it.
-pub(crate) fn table(rows: &[Row], total_spent: Spent) -> String {
-    let mut text =
-        format!("{:<12}{:>8}{:>10}{:>12}  counted\n", "step", "result", "wall", "processor");
+/// The table of all steps with their times in seconds, and the totals below it; the time on
+/// processors where it is known.
+pub(crate) fn table(rows: &[Row], wall: Duration, processor: Option<Duration>) -> String {
+    let mut text = format!("{:<12}{:>8}{:>10}  counted\n", "step", "result", "wall");
     let mut total = Counts::default();
     let mut verdict = "ok";
     for Row { name, outcome } in rows {
         text += &match outcome {
-            Outcome::Passed(spent, counts) => {
+            Outcome::Passed(wall, counts) => {
                 total += *counts;
-                line(name, "ok", Some(*spent), &counted(counts))
+                line(name, "ok", Some(*wall), &counted(counts))
             }
-            Outcome::Failed(spent) => {
+            Outcome::Failed(wall) => {
                 verdict = "FAILED";
-                line(name, "FAILED", Some(*spent), "")
+                line(name, "FAILED", Some(*wall), "")
             }
             Outcome::Skipped => line(name, "skipped", None, ""),
         };
     }
-    text += &line("total", verdict, Some(total_spent), &totals(&total));
+    text += &line("total", verdict, Some(wall), &totals(&total, processor));
     text
 }
 
-fn line(name: &str, result: &str, spent: Option<Spent>, counted: &str) -> String {
-    let seconds = |time: Option<Duration>| {
-        time.map_or("-".to_owned(), |time| format!("{:.1} s", time.as_secs_f64()))
-    };
-    let wall = seconds(spent.map(|spent| spent.wall));
-    let processor = seconds(spent.and_then(|spent| spent.processor));
-    let line = format!("{name:<12}{result:>8}{wall:>10}{processor:>12}  {counted}");
+fn line(name: &str, result: &str, wall: Option<Duration>, counted: &str) -> String {
+    let wall = wall.map_or("-".to_owned(), |wall| format!("{:.1} s", wall.as_secs_f64()));
+    let line = format!("{name:<12}{result:>8}{wall:>10}  {counted}");
     line.trim_end().to_owned() + "\n"
 }
 
@@ -94,24 +81,24 @@ fn counted(counts: &Counts) -> String {
 }
 
 /// The totals, zeros among them: a run without models shall say so.
-fn totals(total: &Counts) -> String {
-    format!(
+fn totals(total: &Counts, processor: Option<Duration>) -> String {
+    let counted = format!(
         "{} tests, {} loom executions in {} models, {} benches",
         total.tests,
         total.executions,
         total.models_exhaustive + total.models_bounded,
         total.benches
-    )
+    );
+    let spent = |spent: Duration| format!("; {:.0} s of processor time", spent.as_secs_f64());
+    counted + &processor.map(spent).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Half as much on processors as on the clock.
-    fn spent(tenths: u64) -> Spent {
-        let wall = Duration::from_millis(100 * tenths);
-        Spent { wall, processor: Some(wall / 2) }
+    fn seconds(tenths: u64) -> Duration {
+        Duration::from_millis(100 * tenths)
     }
 
     fn tests(number: u64) -> Counts {
@@ -127,36 +114,38 @@ mod tests {
             ..Counts::default()
         };
         let rows = [
-            Row::passed("format", spent(4), Counts::default()),
-            Row::passed("tests", spent(610), tests(40)),
-            Row::passed("doc tests", Spent { processor: None, ..spent(10) }, tests(2)),
-            Row::passed("loom", spent(90), models),
-            Row::passed("benches", spent(10), Counts { benches: 4, ..Counts::default() }),
+            Row::passed("format", seconds(4), Counts::default()),
+            Row::passed("tests", seconds(610), tests(40)),
+            Row::passed("doc tests", seconds(10), tests(2)),
+            Row::passed("loom", seconds(90), models),
+            Row::passed("benches", seconds(10), Counts { benches: 4, ..Counts::default() }),
         ];
         let expected = "\
-            step          result      wall   processor  counted\n\
-            format            ok     0.4 s       0.2 s\n\
-            tests             ok    61.0 s      30.5 s  40 tests\n\
-            doc tests         ok     1.0 s           -  2 tests\n\
-            loom              ok     9.0 s       4.5 s  models: 2 exhaustive, 1 bounded; 30804 executions\n\
-            benches           ok     1.0 s       0.5 s  4 benches\n\
-            total             ok    72.4 s      36.2 s  42 tests, 30804 loom executions in 3 models, 4 benches\n";
-        assert_eq!(table(&rows, spent(724)), expected);
+            step          result      wall  counted\n\
+            format            ok     0.4 s\n\
+            tests             ok    61.0 s  40 tests\n\
+            doc tests         ok     1.0 s  2 tests\n\
+            loom              ok     9.0 s  models: 2 exhaustive, 1 bounded; 30804 executions\n\
+            benches           ok     1.0 s  4 benches\n\
+            total             ok    72.4 s  42 tests, 30804 loom executions in 3 models, 4 benches";
+        assert_eq!(table(&rows, seconds(724), None), format!("{expected}\n"));
+        let known = table(&rows, seconds(724), Some(seconds(1_100)));
+        assert_eq!(known, format!("{expected}; 110 s of processor time\n"));
     }
 
     #[test]
     fn a_failed_run_says_so_in_the_last_line() {
         let rows = [
-            Row::passed("tests", spent(10), tests(7)),
-            Row::failed("docs", spent(20)),
+            Row::passed("tests", seconds(10), tests(7)),
+            Row::failed("docs", seconds(20)),
             Row::skipped("loom"),
         ];
         let expected = "\
-            step          result      wall   processor  counted\n\
-            tests             ok     1.0 s       0.5 s  7 tests\n\
-            docs          FAILED     2.0 s       1.0 s\n\
-            loom         skipped         -           -\n\
-            total         FAILED     3.0 s       1.5 s  7 tests, 0 loom executions in 0 models, 0 benches\n";
-        assert_eq!(table(&rows, spent(30)), expected);
+            step          result      wall  counted\n\
+            tests             ok     1.0 s  7 tests\n\
+            docs          FAILED     2.0 s\n\
+            loom         skipped         -\n\
+            total         FAILED     3.0 s  7 tests, 0 loom executions in 0 models, 0 benches\n";
+        assert_eq!(table(&rows, seconds(30), None), expected);
     }
 }
