@@ -122,3 +122,35 @@ fn a_message_of_a_single_sender_is_waited_for() {
         assert!(matches!(nic.host.poll(), Some(Event::Received { .. })));
     }
 }
+
+/// A matched probe's message of this NIC.
+fn taken(nic: &mut Nic) -> TakenMessage {
+    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    nic.sender.try_send(envelope, &[3; 8], 0).unwrap();
+    nic.leader.round(1);
+    nic.host.probe(COMM, anything(), true, 0).unwrap();
+    nic.leader.round(1);
+    match nic.host.poll() {
+        Some(Event::Probed { taken: Some(taken), .. }) => taken,
+        other => panic!("a message had come: {other:?}"),
+    }
+}
+
+#[test]
+fn a_message_is_received_by_the_nic_that_holds_it() {
+    let (mut own, mut other) = (nic(), nic());
+    let message = taken(&mut own);
+    let foreign = taken(&mut other);
+    let refused = catch_unwind(AssertUnwindSafe(|| own.host.receive(foreign, vec![0; 8], 0)));
+    assert!(refused.is_err(), "entries of another NIC have the same numbers");
+    let software = TakenMessage::by_software(Payload::Eager(vec![1]));
+    let refused = catch_unwind(AssertUnwindSafe(|| own.host.receive(software, vec![0; 8], 0)));
+    assert!(refused.is_err(), "software holds it");
+    own.host.receive(message, vec![0; 8], 0).unwrap();
+    own.leader.round(1);
+    let received = own.host.poll();
+    assert!(
+        matches!(&received, Some(Event::Received { buffer, .. }) if buffer == &[3; 8]),
+        "{received:?}"
+    );
+}
