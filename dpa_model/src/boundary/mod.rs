@@ -6,6 +6,8 @@ mod admit;
 mod cut;
 mod finish;
 mod leader;
+#[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests;
 
 pub use leader::{Leader, Round, Worker};
 
