@@ -18,6 +18,7 @@ mod region;
 mod send;
 mod stats;
 mod tables;
+mod usage;
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -35,6 +36,7 @@ use crate::options::ProviderOptions;
 use crate::wire::{Address, Link, Listener, Newcomer, PeerId, Peers, Record};
 use log::Log;
 use tables::{Arrived, Post, Push, Sending, Transfer};
+use usage::Usage;
 
 /// How long an endpoint that is closed waits for its peers to take what it has for them.
 const LINGER: Duration = Duration::from_secs(2);
@@ -211,6 +213,8 @@ pub(crate) struct Endpoint {
     polls: u32,
     fruitless: u32,
     log: Option<Log>,
+    /// Where statistics are wanted.
+    usage: Option<Box<Usage>>,
     pub(crate) totals: Totals,
 }
 
@@ -264,6 +268,7 @@ impl Endpoint {
             polls: 0,
             fruitless: 0,
             log,
+            usage: options.stats.is_some().then(|| Box::new(Usage::new())),
             totals: Totals::default(),
         })
     }
@@ -326,6 +331,9 @@ impl Endpoint {
         self.settle(common);
         self.totals.rebuilds += 1;
         self.end_log();
+        if let Some(usage) = &mut self.usage {
+            usage.begin_anew(self.rule.contexts().1, rule.is_none());
+        }
         match rule {
             Some(rule) => {
                 self.rule = rule;

@@ -61,6 +61,9 @@ impl Endpoint {
         if tagged {
             self.post_to_matcher(common, key);
         } else {
+            if let Some(usage) = &mut self.usage {
+                usage.posted_untagged(self.posts[key].asked.selector.class());
+            }
             self.post_untagged(common, key);
         }
         Ok(())
@@ -120,6 +123,9 @@ impl Endpoint {
         self.asked = true;
         self.posted_now += 1;
         self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
+        if let Some(usage) = &mut self.usage {
+            usage.posted(asked.comm, asked.selector.class(), self.posts[key].number);
+        }
     }
 
     fn asked_under_another_rule(&mut self, key: usize) -> bool {
@@ -147,6 +153,10 @@ impl Endpoint {
         self.matcher.arrive(MsgKey(key as u32), &carried);
         self.asked = true;
         self.unexpected_now += 1;
+        if let Some(usage) = &mut self.usage {
+            let message = &self.messages[key];
+            usage.arrived(carried.envelope.comm, message.length, message.number);
+        }
     }
 
     /// Lets the matcher decide, and does what it decided.
@@ -174,6 +184,9 @@ impl Endpoint {
         }
         self.verdicts = verdicts;
         self.totals.unexpected_high = self.totals.unexpected_high.max(self.unexpected_now);
+        if let Some(usage) = &mut self.usage {
+            usage.settled(self.posted_now, self.unexpected_now);
+        }
         probed
     }
 
@@ -190,6 +203,10 @@ impl Endpoint {
         self.totals.late += u64::from(late);
         self.posts[recv].waiting = false;
         let message = self.messages.remove(msg);
+        if let Some(usage) = &mut self.usage {
+            let comms = (self.posts[recv].asked.comm, message.carried.envelope.comm);
+            usage.matched(comms.0, comms.1, late);
+        }
         self.deliver(common, recv, message);
     }
 
@@ -216,6 +233,9 @@ impl Endpoint {
     fn cancelled(&mut self, common: &mut Common, recv: usize) {
         self.log_cancel(recv, true);
         self.posted_now -= 1;
+        if let Some(usage) = &mut self.usage {
+            usage.cancelled(self.posts[recv].asked.comm);
+        }
         self.end_cancelled(common, recv);
     }
 
@@ -312,8 +332,10 @@ impl Endpoint {
             let found = found.map(|key| self.messages[key].number);
             log.write(Entry::Probe { asked: &asked, take, found });
         }
-        if take && found.is_some() {
-            self.unexpected_now -= 1;
+        let taken = take && found.is_some();
+        self.unexpected_now -= u64::from(taken);
+        if let Some(usage) = &mut self.usage {
+            usage.probed(asked.comm, taken);
         }
         found
     }
@@ -374,6 +396,9 @@ impl Endpoint {
             .untagged_posts
             .iter()
             .position(|&post| self.posts[post].source.is_none_or(|source| source == peer));
+        if let Some(usage) = &mut self.usage {
+            usage.untagged(self.messages[key].length, at.is_none());
+        }
         let Some(at) = at else { return self.untagged_messages.push_back(key) };
         let recv = self.untagged_posts[at];
         let message = self.messages.remove(key);

@@ -42,7 +42,7 @@ impl Endpoint {
             ("peers_lost", totals.lost_peers),
             ("rule_changes", totals.rebuilds),
             ("compares_all_bits", totals.generic),
-            ("communicators", self.rule.contexts().1.len() as u64),
+            ("contexts", self.rule.contexts().1.len() as u64),
         ];
         let engine = common.options.engine.map_or("optimistic", |entry| entry.name);
         let mut text = format!("{{\n  \"engine\": \"{engine}\"");
@@ -52,6 +52,10 @@ impl Endpoint {
         numbers.into_iter().for_each(|(name, value)| line(name, value));
         for counter in self.matcher.counters() {
             line(&format!("matcher_{}", counter.name), counter.value);
+        }
+        if let Some(usage) = &self.usage {
+            let (protocol, contexts) = self.rule.contexts();
+            text += &usage.to_json(protocol, contexts);
         }
         text + "\n}\n"
     }

@@ -1,0 +1,445 @@
+//! What an endpoint's matching is used for: by communicator, by kind, over time. Kept only where
+//! statistics are wanted.
+//!
+//! A context is what the rule for match bits calls a communicator. An MPI library uses several for
+//! one communicator of the program: for its point-to-point messages, for its collectives, for the
+//! library's own control messages. Which is which is told by the bits that the library lets every
+//! receive ignore, since each library has its own.
+
+use std::fmt::Write as _;
+use std::time::{Instant, SystemTime};
+
+use dpamatch_vocabulary::{CommId, WildcardClass};
+
+/// Counts of one context, or of several together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Use {
+    /// Receives, by wildcard class.
+    posts: [u64; 4],
+    cancels: u64,
+    /// Probes that the matcher answered.
+    probes: u64,
+    messages: u64,
+    bytes: u64,
+    /// Messages whose receive was there first.
+    expected: u64,
+    posted_high: u64,
+    unexpected_high: u64,
+    posted_now: u64,
+    unexpected_now: u64,
+}
+
+impl Use {
+    fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.posts.iter_mut().zip(other.posts) {
+            *mine += theirs;
+        }
+        self.cancels += other.cancels;
+        self.probes += other.probes;
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        self.expected += other.expected;
+        self.posted_high = self.posted_high.max(other.posted_high);
+        self.unexpected_high = self.unexpected_high.max(other.unexpected_high);
+    }
+
+    fn to_json(self) -> String {
+        let [exact, any_source, any_tag, both] =
+            WildcardClass::ALL.map(|class| self.posts[class as usize]);
+        format!(
+            "\"messages\": {}, \"bytes\": {}, \"unexpected\": {}, \"posts\": {}, \
+             \"posts_any_source\": {any_source}, \"posts_any_tag\": {any_tag}, \
+             \"posts_any\": {both}, \"probes\": {}, \"cancels\": {}, \"posted_high\": {}, \
+             \"unexpected_high\": {}",
+            self.messages,
+            self.bytes,
+            self.messages - self.expected.min(self.messages),
+            exact + any_source + any_tag + both,
+            self.probes,
+            self.cancels,
+            self.posted_high,
+            self.unexpected_high,
+        )
+    }
+}
+
+/// Where all bits are compared there are no contexts.
+const NO_CONTEXT: u64 = u64::MAX;
+
+/// What messages are for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    /// Point-to-point messages of the program.
+    User,
+    /// Messages inside collective operations.
+    Collective,
+    /// Messages of the library for itself.
+    Control,
+    /// The bits are not those of a library that is known.
+    Unknown,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::User, Self::Collective, Self::Control, Self::Unknown];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Collective => "collective",
+            Self::Control => "control",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Whose bits they are. The layouts stand in the libraries' sources: MPICH's
+/// `src/mpid/ch4/netmod/ofi` and `src/include/mpir_contextid.h`, Open MPI's
+/// `ompi/mca/mtl/ofi/mtl_ofi_types.h`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Library {
+    Mpich,
+    OpenMpi,
+    Unknown,
+}
+
+impl Library {
+    /// By the bits that its receives ignore.
+    fn of(protocol: u64) -> Self {
+        match protocol {
+            0x00c0_0000_0000_0000 => Self::Mpich,
+            0x0000_0001_0000_0000 => Self::OpenMpi,
+            _ => Self::Unknown,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mpich => "mpich",
+            Self::OpenMpi => "openmpi",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Communicator and kind of a context: the match bits from bit 31 on.
+    fn tell(self, context: u64) -> (u64, Kind) {
+        match self {
+            // 20 bits of context, of which the lowest says collective; acknowledgement, dynamic
+            // processes, active message.
+            Self::Mpich if context >> 20 != 0 => (context & 0xf_ffff, Kind::Control),
+            Self::Mpich if context & 1 != 0 => (context & 0xf_fffe, Kind::Collective),
+            Self::Mpich => (context, Kind::User),
+            // The tag's sign, which collectives set; synchronous (ignored), acknowledgement; then
+            // the communicator.
+            Self::OpenMpi if context & 4 != 0 => (context >> 3, Kind::Control),
+            Self::OpenMpi if context & 1 != 0 => (context >> 3, Kind::Collective),
+            Self::OpenMpi => (context >> 3, Kind::User),
+            Self::Unknown => (context, Kind::Unknown),
+        }
+    }
+}
+
+/// Most columns over time; then two become one.
+const COLUMNS: usize = 256;
+/// Length of a column in the beginning.
+const COLUMN_NS: u64 = 1 << 20;
+
+/// How long the queues were, and what arrived, over time.
+#[derive(Debug)]
+struct Depths {
+    begin: Instant,
+    begin_unix_ns: u128,
+    column_ns: u64,
+    columns: Vec<Column>,
+    now: (u64, u64),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Column {
+    /// Longest posted queue.
+    posted: u64,
+    /// Most unexpected messages.
+    unexpected: u64,
+    messages: u64,
+}
+
+impl Depths {
+    fn new() -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Self {
+            begin: Instant::now(),
+            begin_unix_ns: now.map_or(0, |now| now.as_nanos()),
+            column_ns: COLUMN_NS,
+            columns: Vec::with_capacity(COLUMNS),
+            now: (0, 0),
+        }
+    }
+
+    /// The queues are so long from now on, and so many messages arrived since the last call.
+    fn note(&mut self, at_ns: u64, posted: u64, unexpected: u64, messages: u64) {
+        while at_ns / self.column_ns >= COLUMNS as u64 {
+            self.column_ns *= 2;
+            let pairs = self.columns.chunks(2).map(|pair| Column {
+                posted: pair.iter().map(|column| column.posted).max().unwrap_or(0),
+                unexpected: pair.iter().map(|column| column.unexpected).max().unwrap_or(0),
+                messages: pair.iter().map(|column| column.messages).sum(),
+            });
+            self.columns = pairs.collect();
+        }
+        let at = (at_ns / self.column_ns) as usize;
+        while self.columns.len() <= at {
+            // What waits does so while nothing happens, too.
+            let (posted, unexpected) = self.now;
+            self.columns.push(Column { posted, unexpected, messages: 0 });
+        }
+        let column = &mut self.columns[at];
+        column.posted = column.posted.max(posted);
+        column.unexpected = column.unexpected.max(unexpected);
+        column.messages += messages;
+        self.now = (posted, unexpected);
+    }
+
+    fn to_json(&self) -> String {
+        let list = |value: fn(&Column) -> u64| {
+            let values: Vec<_> = self.columns.iter().map(|c| value(c).to_string()).collect();
+            values.join(",")
+        };
+        format!(
+            "{{ \"begin_unix_ns\": {}, \"column_ns\": {}, \"posted\": [{}], \"unexpected\": [{}], \
+             \"messages\": [{}] }}",
+            self.begin_unix_ns,
+            self.column_ns,
+            list(|column| column.posted),
+            list(|column| column.unexpected),
+            list(|column| column.messages),
+        )
+    }
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(super) struct Usage {
+    /// By communicator of the rule.
+    uses: Vec<Use>,
+    /// What was counted under rules before, by context.
+    past: Vec<(u64, Use)>,
+    /// Untagged messages, which no rule looks at.
+    untagged: Use,
+    /// Numbers of the next receive and message: older ones were counted.
+    next_post: u64,
+    next_message: u64,
+    depths: Depths,
+    /// Messages since the depths were noted.
+    messages: u64,
+    /// All bits are compared from now on: there are no communicators.
+    generic: bool,
+}
+
+impl Usage {
+    pub(super) fn new() -> Self {
+        Self {
+            uses: Vec::new(),
+            past: Vec::new(),
+            untagged: Use::default(),
+            next_post: 0,
+            next_message: 0,
+            depths: Depths::new(),
+            messages: 0,
+            generic: false,
+        }
+    }
+
+    fn of(&mut self, comm: CommId) -> &mut Use {
+        let at = if self.generic { 0 } else { comm.0 as usize };
+        if at >= self.uses.len() {
+            self.uses.resize(at + 1, Use::default());
+        }
+        &mut self.uses[at]
+    }
+
+    /// A receive goes to the matcher; perhaps not for the first time.
+    pub(super) fn posted(&mut self, comm: CommId, class: WildcardClass, number: u64) {
+        let is_new = number >= self.next_post;
+        self.next_post = self.next_post.max(number + 1);
+        let of = self.of(comm);
+        of.posts[class as usize] += u64::from(is_new);
+        of.posted_now += 1;
+        of.posted_high = of.posted_high.max(of.posted_now);
+    }
+
+    /// A message goes to the matcher; perhaps not for the first time.
+    pub(super) fn arrived(&mut self, comm: CommId, bytes: usize, number: u64) {
+        let is_new = number >= self.next_message;
+        self.next_message = self.next_message.max(number + 1);
+        self.messages += u64::from(is_new);
+        let of = self.of(comm);
+        of.unexpected_now += 1;
+        if is_new {
+            of.messages += 1;
+            of.bytes += bytes as u64;
+        }
+    }
+
+    /// They left their queues together.
+    pub(super) fn matched(&mut self, posted_in: CommId, arrived_in: CommId, late: bool) {
+        let of = self.of(posted_in);
+        of.posted_now = of.posted_now.saturating_sub(1);
+        let of = self.of(arrived_in);
+        of.unexpected_now = of.unexpected_now.saturating_sub(1);
+        of.expected += u64::from(!late);
+    }
+
+    pub(super) fn cancelled(&mut self, comm: CommId) {
+        let of = self.of(comm);
+        of.cancels += 1;
+        of.posted_now = of.posted_now.saturating_sub(1);
+    }
+
+    /// A probe was answered; `taken`: a message left its queue.
+    pub(super) fn probed(&mut self, comm: CommId, taken: bool) {
+        let of = self.of(comm);
+        of.probes += 1;
+        of.unexpected_now = of.unexpected_now.saturating_sub(u64::from(taken));
+    }
+
+    /// An untagged message; `waits`: no receive was there.
+    pub(super) fn untagged(&mut self, bytes: usize, waits: bool) {
+        self.messages += 1;
+        self.untagged.messages += 1;
+        self.untagged.bytes += bytes as u64;
+        self.untagged.expected += u64::from(!waits);
+    }
+
+    /// An untagged receive.
+    pub(super) fn posted_untagged(&mut self, class: WildcardClass) {
+        self.untagged.posts[class as usize] += 1;
+    }
+
+    /// The matcher has decided; so long are all queues together.
+    pub(super) fn settled(&mut self, posted: u64, unexpected: u64) {
+        for of in &mut self.uses {
+            of.unexpected_high = of.unexpected_high.max(of.unexpected_now);
+        }
+        let at_ns = self.depths.begin.elapsed().as_nanos() as u64;
+        self.depths.note(at_ns, posted, unexpected, std::mem::take(&mut self.messages));
+    }
+
+    /// Another rule begins, with empty queues, or none (`generic`); `contexts` are those of the rule
+    /// that ends.
+    pub(super) fn begin_anew(&mut self, contexts: &[u64], generic: bool) {
+        self.generic = generic;
+        let ended = std::mem::take(&mut self.uses);
+        self.past.extend(contexts.iter().copied().zip(ended));
+    }
+
+    /// Fields of the statistics. `protocol` and `contexts` are the rule's.
+    pub(super) fn to_json(&self, protocol: u64, contexts: &[u64]) -> String {
+        let library = Library::of(protocol);
+        let now = if self.generic { &[NO_CONTEXT][..] } else { contexts };
+        let mut rows: Vec<((u64, Kind), Use)> = Vec::new();
+        let uses = now.iter().copied().zip(self.uses.iter().copied());
+        for (context, used) in self.past.iter().copied().chain(uses) {
+            let name = match context {
+                NO_CONTEXT => (NO_CONTEXT, Kind::Unknown),
+                context => library.tell(context & !(protocol >> 31)),
+            };
+            match rows.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, sum)) => sum.add(&used),
+                None => rows.push((name, used)),
+            }
+        }
+        rows.retain(|(_, used)| *used != Use::default());
+        rows.sort_by_key(|&(name, _)| name);
+        let mut text = format!(",\n  \"library\": \"{}\",\n  \"kinds\": {{", library.name());
+        for (at, kind) in Kind::ALL.into_iter().enumerate() {
+            let mut sum = Use::default();
+            if kind == Kind::Control {
+                sum.add(&self.untagged);
+            }
+            rows.iter().filter(|row| row.0.1 == kind).for_each(|(_, used)| sum.add(used));
+            let comma = if at > 0 { "," } else { "" };
+            let _ = write!(text, "{comma}\n    \"{}\": {{ {} }}", kind.name(), sum.to_json());
+        }
+        text += "\n  },\n  \"communicators\": [";
+        for (at, ((number, kind), used)) in rows.into_iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            let number = if number == NO_CONTEXT { "null".to_owned() } else { number.to_string() };
+            let _ = write!(
+                text,
+                "{comma}\n    {{ \"communicator\": {number}, \"kind\": \"{}\", {} }}",
+                kind.name(),
+                used.to_json()
+            );
+        }
+        let _ = write!(text, "\n  ],\n  \"depth\": {}", self.depths.to_json());
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MPICH: u64 = 0x00c0_0000_0000_0000;
+    const OPEN_MPI: u64 = 1 << 32;
+
+    #[test]
+    fn contexts_are_told_apart() {
+        let tell = |protocol, bits: u64| Library::of(protocol).tell((bits & !protocol) >> 31);
+        assert_eq!(tell(MPICH, 6 << 31 | 77), (6, Kind::User));
+        assert_eq!(tell(MPICH, MPICH | 7 << 31), (6, Kind::Collective));
+        for high in [51, 52, 53] {
+            assert_eq!(tell(MPICH, 1 << high | 6 << 31), (6, Kind::Control));
+        }
+        // A tag below 0 has bit 31 set.
+        assert_eq!(tell(OPEN_MPI, 3 << 34 | 5), (3, Kind::User));
+        assert_eq!(tell(OPEN_MPI, 3 << 34 | OPEN_MPI | 0xffff_fff0), (3, Kind::Collective));
+        assert_eq!(tell(OPEN_MPI, 3 << 34 | 1 << 33), (3, Kind::Control));
+        assert_eq!(tell(1 << 40, 3 << 31).1, Kind::Unknown);
+    }
+
+    #[test]
+    fn columns_become_longer_and_keep_the_highest() {
+        let mut depths = Depths::new();
+        depths.note(0, 3, 1, 10);
+        depths.note(COLUMN_NS - 1, 1, 0, 1);
+        depths.note(2 * COLUMN_NS, 0, 7, 4);
+        assert_eq!(
+            depths.columns,
+            [
+                Column { posted: 3, unexpected: 1, messages: 11 },
+                Column { posted: 1, unexpected: 0, messages: 0 },
+                Column { posted: 1, unexpected: 7, messages: 4 },
+            ]
+        );
+        depths.note(COLUMN_NS * COLUMNS as u64, 2, 2, 5);
+        assert_eq!(depths.column_ns, 2 * COLUMN_NS);
+        assert_eq!(depths.columns.len(), COLUMNS / 2 + 1);
+        assert_eq!(depths.columns[0], Column { posted: 3, unexpected: 1, messages: 11 });
+        assert_eq!(depths.columns.iter().map(|column| column.messages).sum::<u64>(), 20);
+        assert_eq!(depths.columns[2], Column { posted: 0, unexpected: 7, messages: 0 });
+    }
+
+    #[test]
+    fn what_a_rule_counted_before_goes_to_the_same_communicator() {
+        let mut usage = Usage::new();
+        let class = WildcardClass::AnyTag;
+        // Before the bits are learned, two contexts are one communicator.
+        usage.arrived(CommId(0), 8, 0);
+        usage.arrived(CommId(1), 16, 1);
+        usage.begin_anew(&[6, 6 | MPICH >> 31], false);
+        usage.arrived(CommId(0), 8, 0);
+        usage.arrived(CommId(0), 16, 1);
+        usage.posted(CommId(0), class, 0);
+        usage.settled(1, 2);
+        usage.matched(CommId(0), CommId(0), true);
+        usage.untagged(100, true);
+        let text = usage.to_json(MPICH, &[6]);
+        let line = "{ \"communicator\": 6, \"kind\": \"user\", \"messages\": 2, \"bytes\": 24, \
+                    \"unexpected\": 2, \"posts\": 1, \"posts_any_source\": 0, \"posts_any_tag\": 1, \
+                    \"posts_any\": 0, \"probes\": 0, \"cancels\": 0, \"posted_high\": 1, \
+                    \"unexpected_high\": 2 }";
+        assert!(text.contains(line), "{text}");
+        assert!(text.contains("\"control\": { \"messages\": 1, \"bytes\": 100,"), "{text}");
+        assert_eq!(text.matches("\"communicator\":").count(), 1, "{text}");
+    }
+}
