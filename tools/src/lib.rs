@@ -10,6 +10,7 @@
 //! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
 //! - [`offload`]: whether it pays to let a card match.
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
+//! - [`statistics`]: what MPI processes on the emulated NIC wrote about their matching.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
 //! - [`version`]: which version and commit of the program this is.
@@ -24,6 +25,7 @@ pub mod figure;
 pub mod offload;
 mod sequence;
 pub mod soak;
+pub mod statistics;
 pub mod table;
 pub mod trace;
 pub mod version;

@@ -63,6 +63,7 @@ const WRONG: &[(&str, &str)] = &[
     ("predict --trace no-trace", "no-trace: no such file or folder"),
     ("predict stream no-file", "no-file: no such file or folder"),
     ("predict --threads 1 --workload nc --out /dev/null/x", "cannot make /dev/null/x: "),
+    ("run --provider tests/run -- tests/run/no-program", "tests/run/no-program: "),
     ("trace info no-trace", "no-trace: no such file or folder"),
     ("trace check no-trace", "no-trace: no such file or folder"),
     ("trace dump no-trace", "no-trace: no such file or folder"),

@@ -460,3 +460,21 @@ fn every_option_of_bench() {
     ];
     check("bench", rows, b"");
 }
+
+#[test]
+fn every_option_of_run() {
+    let usual = "--provider tests/run -- tests/run/program.sh";
+    let rows: &[Row] = &[
+        ("--log", usual, "--log --provider tests/run -- tests/run/program.sh", Results),
+        ("--provider", usual, "--provider tests -- tests/run/program.sh", Exit(2)),
+        ("--format", usual, "--format csv --provider tests/run -- tests/run/program.sh", Results),
+        (
+            "--out",
+            usual,
+            "--out /dev/null/nothing --provider tests/run -- tests/run/program.sh",
+            Exit(2),
+        ),
+        ("--wide", usual, "--wide --provider tests/run -- tests/run/program.sh", Results),
+    ];
+    check("run", rows, b"");
+}

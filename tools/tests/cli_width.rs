@@ -49,6 +49,7 @@ const COMMANDS: &[&str] = &[
     "predict accuracy",
     "predict handlers --handlers 4 --trace $LAMMPS",
     "predict what-if --threads 4",
+    "run --provider tests/run -- tests/run/program.sh",
     "trace check $MINIFE",
     "trace check ../tests/data/traces/truncated/hpcg-0001.bin.xz --salvage",
     "trace info $MINIFE",

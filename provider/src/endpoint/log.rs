@@ -3,10 +3,14 @@
 //! `NAME.events` is an event stream as the command `match` reads it, `NAME.results` are the results
 //! beside it; the results of the oracle for the same stream must be the same lines. When the rule
 //! for match bits changes, a log ends and the next begins, with what stood in the queues.
+//!
+//! Receives and messages say when the matcher's decision became known: `t`, in nanoseconds since the
+//! time that a comment at the end tells, together with what communicators and peers are.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
 
 use dpamatch::stream::{Event, Outcome, ProbeId};
 use dpamatch_vocabulary::{MsgId, RecvId};
@@ -22,6 +26,18 @@ pub(super) struct Log {
     segment: u32,
     files: Option<(BufWriter<File>, BufWriter<File>)>,
     probes: u64,
+    begin: Instant,
+    begin_unix_ns: u128,
+}
+
+/// What the numbers in a log stand for.
+pub(super) struct Legend {
+    /// Bits that the receives of the program ignore.
+    pub(super) protocol: u64,
+    /// Each communicator's high bits, and what it is in words.
+    pub(super) communicators: Vec<(u64, String)>,
+    /// Each peer's identity.
+    pub(super) peers: Vec<u128>,
 }
 
 /// What was decided; numbers are those of the receive and the message.
@@ -37,7 +53,16 @@ impl Log {
     /// When the files cannot be made.
     pub(super) fn open(folder: &Path, address: &Address) -> Result<Self, String> {
         let name = file_name(address);
-        let mut log = Self { folder: folder.into(), name, segment: 0, files: None, probes: 0 };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let mut log = Self {
+            folder: folder.into(),
+            name,
+            segment: 0,
+            files: None,
+            probes: 0,
+            begin: Instant::now(),
+            begin_unix_ns: now.map_or(0, |now| now.as_nanos()),
+        };
         log.open_segment().map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(log)
     }
@@ -91,18 +116,31 @@ impl Log {
             }
         };
         let Some((events, results)) = &mut self.files else { return };
-        let written = writeln!(events, "{event}")
-            .and_then(|()| outcome.map_or(Ok(()), |outcome| writeln!(results, "{outcome}")));
+        let has_time = matches!(event, Event::Post { .. } | Event::Arrive { .. });
+        let line = match has_time {
+            true => writeln!(events, "{event},t={}", self.begin.elapsed().as_nanos()),
+            false => writeln!(events, "{event}"),
+        };
+        let written =
+            line.and_then(|()| outcome.map_or(Ok(()), |outcome| writeln!(results, "{outcome}")));
         if let Err(error) = written {
             crate::report(&format!("the order log {} ends: {error}", self.name));
             self.files = None;
         }
     }
 
-    /// Ends the files with what is left in the queues, and begins the next pair.
+    /// Begins the next pair of files.
+    pub(super) fn begin_segment(&mut self) {
+        self.segment += 1;
+        if let Err(error) = self.open_segment() {
+            crate::report(&format!("the order log {} ends: {error}", self.name));
+        }
+    }
+
+    /// Ends the files with what is left in the queues.
     pub(super) fn end_segment(
         &mut self,
-        contexts: (u64, &[u64]),
+        legend: &Legend,
         posts: impl Iterator<Item = u64>,
         messages: impl Iterator<Item = u64>,
     ) {
@@ -114,15 +152,18 @@ impl Log {
             for msg in messages {
                 writeln!(results, "{}", Outcome::Unexpected { msg: MsgId(msg) })?;
             }
-            writeln!(events, "# protocol bits {:016x}", contexts.0)?;
-            for (comm, context) in contexts.1.iter().enumerate() {
-                writeln!(events, "# communicator {comm}: high bits {context:09x}")?;
+            writeln!(events, "# begin {}", self.begin_unix_ns)?;
+            writeln!(events, "# protocol bits {:016x}", legend.protocol)?;
+            for (comm, (context, what)) in legend.communicators.iter().enumerate() {
+                writeln!(events, "# communicator {comm}: high bits {context:09x}, {what}")?;
+            }
+            for (peer, identity) in legend.peers.iter().enumerate() {
+                writeln!(events, "# peer {peer}: {:08x}", *identity as u32)?;
             }
             events.flush()?;
             results.flush()
         };
-        self.segment += 1;
-        if let Err(error) = end().and_then(|()| self.open_segment()) {
+        if let Err(error) = end() {
             crate::report(&format!("the order log {} ends: {error}", self.name));
         }
     }

@@ -34,7 +34,7 @@ use crate::bindings::FI_ADDR_UNSPEC;
 use crate::matcher::{Generic, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
 use crate::wire::{Address, Link, Listener, Newcomer, PeerId, Peers, Record};
-use log::Log;
+use log::{Legend, Log};
 use tables::{Arrived, Post, Push, Sending, Transfer};
 use usage::Usage;
 
@@ -330,13 +330,16 @@ impl Endpoint {
     fn rebuild(&mut self, common: &mut Common, rule: Option<Rule>) {
         self.settle(common);
         self.totals.rebuilds += 1;
-        self.end_log();
+        self.end_log(common);
         if let Some(usage) = &mut self.usage {
             usage.begin_anew(self.rule.contexts().1, rule.is_none());
         }
         match rule {
             Some(rule) => {
                 self.rule = rule;
+                if let Some(log) = &mut self.log {
+                    log.begin_segment();
+                }
                 // It was built from the same options before.
                 if let Ok(matcher) = new_matcher(&common.options) {
                     self.matcher = matcher;
@@ -374,14 +377,21 @@ impl Endpoint {
         messages.map(|(key, message)| (message.number, key)).collect()
     }
 
-    fn end_log(&mut self) {
+    fn end_log(&mut self, common: &Common) {
         let mut posts = self.waiting_posts();
         let mut messages = self.waiting_messages();
         posts.sort_unstable();
         messages.sort_unstable();
         if let Some(log) = &mut self.log {
+            let (protocol, contexts) = self.rule.contexts();
+            let describe = |&context: &u64| (context, usage::describe(protocol, context));
+            let legend = Legend {
+                protocol,
+                communicators: contexts.iter().map(describe).collect(),
+                peers: common.peers.identities().collect(),
+            };
             log.end_segment(
-                self.rule.contexts(),
+                &legend,
                 posts.iter().map(|&(number, _)| number),
                 messages.iter().map(|&(number, _)| number),
             );

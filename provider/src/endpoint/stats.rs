@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use dpa_model::{Footprint, NicConfig};
+
 use super::{Common, Endpoint};
 
 impl Endpoint {
     /// Ends the log and writes the statistics, if they are wanted.
     pub(super) fn write_out(&mut self, common: &Common) {
-        self.end_log();
+        self.end_log(common);
         let Some(folder) = &common.options.stats else { return };
         if let Err(error) = self.write_stats(common, folder) {
             crate::report(&format!("no statistics in {}: {error}", folder.display()));
@@ -42,6 +44,7 @@ impl Endpoint {
             ("peers_lost", totals.lost_peers),
             ("rule_changes", totals.rebuilds),
             ("compares_all_bits", totals.generic),
+            ("nic_memory_bytes", nic_memory(common)),
             ("contexts", self.rule.contexts().1.len() as u64),
         ];
         let engine = common.options.engine.map_or("optimistic", |entry| entry.name);
@@ -50,8 +53,12 @@ impl Endpoint {
             let _ = write!(text, ",\n  \"{name}\": {value}");
         };
         numbers.into_iter().for_each(|(name, value)| line(name, value));
-        for counter in self.matcher.counters() {
-            line(&format!("matcher_{}", counter.name), counter.value);
+        let counters = self.matcher.counters();
+        for (at, counter) in counters.iter().enumerate() {
+            // Handlers and boundary count some things both.
+            if counters[..at].iter().all(|before| before.name != counter.name) {
+                line(&format!("matcher_{}", counter.name), counter.value);
+            }
         }
         if let Some(usage) = &self.usage {
             let (protocol, contexts) = self.rule.contexts();
@@ -59,4 +66,11 @@ impl Endpoint {
         }
         text + "\n}\n"
     }
+}
+
+/// Bytes of memory that the NIC has, whatever of it is used; 0 where another engine matches.
+fn nic_memory(common: &Common) -> u64 {
+    let matching = &common.options.matching;
+    let nic = NicConfig { bins: matching.bins.get() as usize, ..matching.nic };
+    if common.options.engine.is_none() { Footprint::of(&nic).nic_bytes() } else { 0 }
 }

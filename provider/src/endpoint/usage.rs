@@ -138,6 +138,12 @@ impl Library {
     }
 }
 
+/// Kind and communicator of a context, in words.
+pub(super) fn describe(protocol: u64, context: u64) -> String {
+    let (number, kind) = Library::of(protocol).tell(context);
+    format!("{} {number}", kind.name())
+}
+
 /// Most columns over time; then two become one.
 const COLUMNS: usize = 256;
 /// Length of a column in the beginning.
@@ -222,7 +228,7 @@ pub(super) struct Usage {
     uses: Vec<Use>,
     /// What was counted under rules before, by context.
     past: Vec<(u64, Use)>,
-    /// Untagged messages, which no rule looks at.
+    /// Untagged messages, which no rule looks at: MPI libraries use them for themselves.
     untagged: Use,
     /// Numbers of the next receive and message: older ones were counted.
     next_post: u64,
@@ -347,14 +353,12 @@ impl Usage {
                 None => rows.push((name, used)),
             }
         }
+        rows.push(((NO_CONTEXT, Kind::Control), self.untagged));
         rows.retain(|(_, used)| *used != Use::default());
         rows.sort_by_key(|&(name, _)| name);
         let mut text = format!(",\n  \"library\": \"{}\",\n  \"kinds\": {{", library.name());
         for (at, kind) in Kind::ALL.into_iter().enumerate() {
             let mut sum = Use::default();
-            if kind == Kind::Control {
-                sum.add(&self.untagged);
-            }
             rows.iter().filter(|row| row.0.1 == kind).for_each(|(_, used)| sum.add(used));
             let comma = if at > 0 { "," } else { "" };
             let _ = write!(text, "{comma}\n    \"{}\": {{ {} }}", kind.name(), sum.to_json());
@@ -440,6 +444,7 @@ mod tests {
                     \"unexpected_high\": 2 }";
         assert!(text.contains(line), "{text}");
         assert!(text.contains("\"control\": { \"messages\": 1, \"bytes\": 100,"), "{text}");
-        assert_eq!(text.matches("\"communicator\":").count(), 1, "{text}");
+        assert_eq!(text.matches("\"communicator\":").count(), 2, "{text}");
+        assert!(text.contains("{ \"communicator\": null, \"kind\": \"control\","), "{text}");
     }
 }

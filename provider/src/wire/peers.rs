@@ -33,6 +33,11 @@ impl Peers {
         })
     }
 
+    /// What they are known by, in the order of their numbers.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = u128> + '_ {
+        self.addresses.iter().map(|address| address.identity)
+    }
+
     pub(crate) fn address(&self, peer: PeerId) -> &Address {
         &self.addresses[peer.index()]
     }

@@ -1,6 +1,6 @@
 //! From recorded MPI calls to what the matching of a program looks like.
 //!
-//! - [`Run`]: all ranks as operations ([`Program`]), communicators with one identity on all ranks
+//! - [`Run`], of a trace or of order logs: all ranks as operations ([`Program`]), communicators with one identity on all ranks
 //!   ([`Communicators`]), the messages that each rank got ([`Inbound`]), and who really got them
 //!   ([`Truth`]).
 //! - [`order`]: in which order posts and arrivals come to each rank.
@@ -20,6 +20,7 @@ pub mod html;
 mod inbound;
 pub mod legality;
 pub mod lifetime;
+mod logged;
 pub mod order;
 
 mod origin;
@@ -39,6 +40,7 @@ pub use communicators::{Communicators, GlobalComm, Translation};
 pub use engines::EngineReport;
 pub(crate) use engines::tell_sizes;
 pub use inbound::{Inbound, Lost};
+pub use logged::{LogError, is_log};
 pub use origin::{How, LocalId, Members, Origin};
 pub use program::{
     ANY, Action, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Step, Sync, Transfer,

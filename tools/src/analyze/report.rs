@@ -25,6 +25,8 @@ pub enum OrderChoice {
     Causal,
     /// By the recorded clocks.
     Time,
+    /// As it was, which only order logs tell.
+    Recorded,
     /// What was really matched, all receives first.
     PostsFirst,
     /// What was really matched, each message as early as it can be.
@@ -186,7 +188,8 @@ impl Report {
         let (ranks, pairs): (Vec<_>, Vec<_>) = walks.into_iter().unzip();
         let mut application = Totals { tag_max: -1, ..Totals::default() };
         ranks.iter().for_each(|rank| application.add(&rank.totals));
-        let checked = question.check.then(|| illegal(run, &orders, question.order, &pairs));
+        let choice = if run.is_logged() { OrderChoice::Recorded } else { question.order };
+        let checked = question.check.then(|| illegal(run, &orders, choice, &pairs));
         let engines =
             question.engines.iter().map(|entry| replay(run, &orders, entry, question, &pairs));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
@@ -197,8 +200,8 @@ impl Report {
         let mut report = Self {
             name: question.name.clone(),
             processes: run.processes,
-            order: question.order,
-            network: (question.order == OrderChoice::Causal).then_some(question.network),
+            order: choice,
+            network: (choice == OrderChoice::Causal).then_some(question.network),
             stalls,
             first_stalls,
             source: source(run),
@@ -226,7 +229,8 @@ fn illegal(
     pairs: &[Vec<u32>],
 ) -> Vec<(u32, String)> {
     // Guided orders keep the order of a sender only within a tag.
-    let keeps_order = matches!(choice, OrderChoice::Causal | OrderChoice::Time);
+    let keeps_order =
+        matches!(choice, OrderChoice::Causal | OrderChoice::Time | OrderChoice::Recorded);
     let check = |(at, order): (usize, &Order)| {
         let view = run.view(at);
         let found = match legality::check(view, order, &pairs[at]) {

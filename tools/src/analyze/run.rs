@@ -30,6 +30,8 @@ pub struct Run {
     pub truth: Vec<Truth>,
     /// Sends that lead nowhere.
     pub lost: Lost,
+    /// The order at each rank, if it is known and need not be made.
+    pub(super) recorded: Option<Vec<Order>>,
 }
 
 impl Run {
@@ -76,7 +78,7 @@ impl Run {
             .enumerate()
             .map(|(at, (program, inbound))| pair(at, program, inbound, &comms, &ranks))
             .collect();
-        Self { processes, programs, comms, inbound, truth, lost }
+        Self { processes, programs, comms, inbound, truth, lost, recorded: None }
     }
 
     /// The n-th program with all that a replay reads.
@@ -98,14 +100,26 @@ impl Run {
         (0..self.programs.len()).into_par_iter().map(order).collect()
     }
 
+    /// Whether the order at each rank is known ([`Run::of_logs`]): then it is the answer whatever
+    /// order is asked for.
+    pub fn is_logged(&self) -> bool {
+        self.recorded.is_some()
+    }
+
     /// The order that comes about when the ranks run, how often one had to be let go, and the first
     /// of these times.
     pub fn causal(&self, network: Network) -> (Vec<Order>, u64, Vec<Stall>) {
+        if let Some(orders) = &self.recorded {
+            return (orders.clone(), 0, Vec::new());
+        }
         Causal::new(&self.programs, &self.comms, &self.inbound, network).run()
     }
 
     /// When each rank is done in the causal order if matching costs so much, in nanoseconds.
     pub fn ends(&self, network: Network, load: Load) -> Vec<u64> {
+        if let Some(orders) = &self.recorded {
+            return self.logged_ends(orders, &load);
+        }
         Causal::new(&self.programs, &self.comms, &self.inbound, network).ends(load)
     }
 
@@ -117,8 +131,12 @@ impl Run {
         choice: OrderChoice,
         network: Network,
     ) -> Option<(Vec<Order>, u64, Vec<Stall>)> {
+        if let Some(orders) = &self.recorded {
+            return Some((orders.clone(), 0, Vec::new()));
+        }
         let guided = |interleaving| Some((self.guided(interleaving), 0, Vec::new()));
         match choice {
+            OrderChoice::Recorded => None,
             OrderChoice::Causal => Some(self.causal(network)),
             OrderChoice::Time => Some((self.merged()?, 0, Vec::new())),
             OrderChoice::PostsFirst => guided(Interleaving::PostsFirst),

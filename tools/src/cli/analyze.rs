@@ -25,7 +25,7 @@ use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::staged::{StagedFile, StagedFolder};
 use super::table::Wide;
-use super::trace::{bad_input, open};
+use super::trace::load;
 use super::{BadInput, WrongMatching, command_line, engines, output};
 
 const EXAMPLES: &str = "\
@@ -40,6 +40,8 @@ hold; so it is made:
   random          by what was really matched, mixed at random
 The last three give the recorded matching with every engine. With --engine the order is run through
 engines as well, the emulated NIC among them, with the largest number of --bins.
+A folder with order logs of MPI programs on the emulated NIC (DPAMATCH_LOG) has its order, and
+--order does not count.
 
 Examples:
   dpamatch analyze traces/lulesh-27
@@ -49,7 +51,8 @@ Examples:
   dpamatch analyze traces/amg-8 --order time --check
   dpamatch analyze traces/amg-8 --out report --receives 64
   dpamatch analyze amg-8.dumpi.tar.xz --cache ~/.cache/dpamatch
-  dpamatch analyze rank-0003.bin --rank 3 --format json";
+  dpamatch analyze rank-0003.bin --rank 3 --format json
+  dpamatch analyze logs --engine all";
 
 /// Analyze the matching of recorded MPI programs.
 #[derive(Debug, clap::Args)]
@@ -275,10 +278,7 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Re
         cache: args.cache.clone(),
         ..OpenOptions::default()
     };
-    let source = open(path, options, interrupt)?;
-    let progress = bar(source.ranks().len(), "ranks read");
-    let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
-    progress.finish_and_clear();
+    let run = load(path, options, interrupt, "ranks read")?;
     let progress = bar(run.programs.len(), "ranks replayed");
     let report = Report::make(&run, &question, |_| progress.inc(1));
     progress.finish_and_clear();

@@ -26,6 +26,7 @@ mod offload;
 mod output;
 mod predict;
 mod progress;
+mod run;
 mod staged;
 mod table;
 mod trace;
@@ -54,6 +55,7 @@ Examples:
   dpamatch compare --all --out DIR               the papers' experiments on all engines
   dpamatch footprint --bins 128                  memory of the emulated NIC
   dpamatch predict                               what a real DPA would do, in virtual time
+  dpamatch run -- mpiexec -n 4 ./app             run an MPI program with its matching on the NIC
   dpamatch trace info run.tar.xz                 what is in a trace of MPI calls
 
 dpamatch COMMAND --help shows more of each command.";
@@ -86,6 +88,7 @@ enum Command {
     Man(man::Args),
     Offload(offload::Args),
     Predict(predict::Args),
+    Run(run::Args),
     Trace(trace::Args),
 }
 
@@ -108,6 +111,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Offload(args)) => offload::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),
+        Some(Command::Run(args)) => run::run(&args),
         Some(Command::Trace(args)) => trace::run(&args),
     };
     match result {

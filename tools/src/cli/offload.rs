@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
-use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::offload::{
     Advised, Answer, BUILT_IN, Card, Host, OffloadError, Question, Range, Report,
@@ -19,7 +18,7 @@ use super::interrupt::Interrupt;
 use super::predict::profile_text;
 use super::progress::bar;
 use super::table::{Format, Wide, write};
-use super::trace::{bad_input, open};
+use super::trace::load;
 use super::{BadInput, engines, output};
 
 const EXAMPLES: &str = "\
@@ -28,6 +27,8 @@ bytes copied. The card's time for the same order comes from virtual time (see dp
 Then the ranks run through a simple network, once with the host's costs and once with the card's:
 the gain is how much earlier the run ends. Prices are ranges (dpamatch offload --print-host shows
 them with their sources), and the verdict is yes or no only if it holds for all of them.
+A folder with order logs (DPAMATCH_LOG) has its order and its time; a rank is taken to wait once for
+all messages that came to posted receives between one post and the next.
 
   freed_us   processor time of all ranks that no longer goes into matching, likely
   later_us   how much later a message is there, likely
@@ -134,10 +135,7 @@ impl Args {
 
     fn report(&self, path: &Path, question: &Question) -> anyhow::Result<Report> {
         let options = OpenOptions { salvage: self.salvage, ..OpenOptions::default() };
-        let source = open(path, options, &Interrupt::catch()?)?;
-        let progress = bar(source.ranks().len(), "ranks read");
-        let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
-        progress.finish_and_clear();
+        let run = load(path, options, &Interrupt::catch()?, "ranks read")?;
         let progress = bar(run.programs.len(), "ranks weighed");
         let report = Report::make(&run, question, |_| progress.inc(1));
         progress.finish_and_clear();

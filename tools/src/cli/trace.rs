@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Subcommand, ValueEnum};
 use dpamatch::Rank;
+use dpamatch_tools::analyze::{LogError, Run, is_log};
 use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
 
 use super::failure::is_wrong_file;
@@ -110,6 +111,26 @@ pub(super) fn open(
         eprintln!("note: {notice}");
     }
     Ok(trace)
+}
+
+/// All of a trace, or of a folder with order logs; `what` stands beside the progress bar.
+pub(super) fn load(
+    path: &Path,
+    options: OpenOptions,
+    interrupt: &Interrupt,
+    what: &'static str,
+) -> anyhow::Result<Run> {
+    if is_log(path) {
+        return Run::of_logs(path).map_err(|error| match error {
+            LogError::Io { .. } => error.into(),
+            _ => BadInput(error.to_string()).into(),
+        });
+    }
+    let source = open(path, options, interrupt)?;
+    let progress = bar(source.ranks().len(), what);
+    let run = Run::load(source.as_ref(), |_| progress.inc(1)).map_err(bad_input)?;
+    progress.finish_and_clear();
+    Ok(run)
 }
 
 /// Files that are wrong or not there are bad input; those that cannot be read are not.

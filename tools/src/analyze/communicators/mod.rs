@@ -95,6 +95,29 @@ impl Communicators {
         self.own_rank[program][usize::from(local)]
     }
 
+    /// Communicators that are known beforehand: their names, which may end with a number; the ones
+    /// that each program has; and the processes, all of which are members.
+    pub(super) fn known(names: Vec<String>, of_local: Vec<Vec<u32>>, members: Arc<[u32]>) -> Self {
+        let comm = |(at, name): (usize, String)| {
+            let ending = name.rsplit_once(' ').and_then(|(name, last)| {
+                let number = last.parse().ok()?;
+                Some((name.to_owned(), number))
+            });
+            let (name, number) = ending.unwrap_or((name, at as u32));
+            GlobalComm {
+                name,
+                number,
+                members: Arc::clone(&members),
+                remote: None,
+                translation: Translation::Exact,
+                dims: None,
+            }
+        };
+        let own_rank = of_local.iter().map(|comms| vec![0; comms.len()]).collect();
+        let all = names.into_iter().enumerate().map(comm).collect();
+        Self { all, of_local, own_rank, incomplete: 0 }
+    }
+
     /// Works out all communicators. `processes` is the size of the world.
     pub fn resolve(programs: &[Program], processes: u32) -> Self {
         Resolver::new(programs, processes).run()

@@ -73,7 +73,7 @@ impl Order {
         self.codes.push(happening.into());
     }
 
-    fn push_at(&mut self, happening: Happening, time_ns: u64) {
+    pub(super) fn push_at(&mut self, happening: Happening, time_ns: u64) {
         self.codes.push(happening.into());
         self.times_ns.push(time_ns);
     }

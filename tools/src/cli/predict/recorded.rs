@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use dpamatch::Rank;
 use dpamatch_predict::{Offer, Sequence};
-use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::sequence;
 use dpamatch_tools::trace::OpenOptions;
@@ -14,15 +13,14 @@ use dpamatch_vocabulary::Operation;
 use super::super::BadInput;
 use super::super::analyze::{Order, name_of};
 use super::super::interrupt::Interrupt;
-use super::super::progress::bar;
-use super::super::trace::{bad_input, open};
+use super::super::trace::load;
 use super::{Common, Workload};
 
 /// A trace in place of the synthetic workloads.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A recorded program in place of workloads")]
 pub(super) struct RecordedArgs {
-    /// A trace of MPI calls: folder, archive or file
+    /// A trace of MPI calls: folder, archive or file; or a folder with order logs
     #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
     /// The rank whose posts and arrivals are offered [default: the one that gets most messages]
@@ -95,10 +93,7 @@ impl RecordedArgs {
             .transpose()
             .map_err(|error| BadInput(format!("--rank: {error}")))?;
         let options = OpenOptions { salvage: self.salvage, rank, ..OpenOptions::default() };
-        let source = open(path, options, &Interrupt::catch()?)?;
-        let bar = bar(source.ranks().len(), "ranks read");
-        let run = Run::load(source.as_ref(), |_| bar.inc(1)).map_err(bad_input)?;
-        bar.finish_and_clear();
+        let run = load(path, options, &Interrupt::catch()?, "ranks read")?;
         let at = match self.rank {
             Some(rank) => run.programs.iter().position(|program| program.rank == rank),
             None => {

@@ -44,7 +44,7 @@ pub struct Load {
 
 impl Load {
     /// Whether this communicator's count.
-    pub(super) fn counts(&self, comm: u32) -> bool {
+    pub(crate) fn counts(&self, comm: u32) -> bool {
         self.comm.is_none_or(|only| only == comm)
     }
 }

@@ -54,6 +54,7 @@ fn order(report: &Report) -> String {
             };
             format!("causal (seed {seed}{stalls})")
         }
+        OrderChoice::Recorded => "as it was (order logs)".to_owned(),
         OrderChoice::Time => "by the recorded clocks".to_owned(),
         OrderChoice::PostsFirst => "as recorded, all receives first".to_owned(),
         OrderChoice::ArrivalsFirst => "as recorded, messages as early as possible".to_owned(),
@@ -62,6 +63,11 @@ fn order(report: &Report) -> String {
 }
 
 fn header(report: &Report) -> String {
+    if report.order == OrderChoice::Recorded {
+        let (ranks, processes) = (report.ranks.len(), report.processes);
+        let order = order(report);
+        return format!("{}: {ranks} of {processes} ranks\norder: {order}", report.name);
+    }
     let shares = &report.application.shares;
     let [p2p, collective, one_sided] = shares.percent();
     format!(

@@ -1,0 +1,155 @@
+//! `dpamatch run`.
+
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use clap::Parser;
+use dpamatch_tools::statistics::{self, StatisticsError};
+use tempfile::TempDir;
+
+use super::table::{Format, Wide, write};
+use super::{BadInput, Cli, output};
+
+const EXAMPLES: &str = "\
+The program runs with the MPI library that it was linked with, if that sends through libfabric: MPICH
+built with ch4:ofi, Open MPI with the MTL ofi. Its matching is done by the provider, which
+`cargo build --release -p dpamatch_provider` builds beside this command. Options of the NIC and other
+engines are environment variables, DPAMATCH_ENGINE and others.
+
+Examples:
+  dpamatch run -- mpiexec -n 4 ./app
+  DPAMATCH_ENGINE=list dpamatch run -- mpiexec -n 4 ./app
+  dpamatch run --out report --log -- mpiexec -n 4 ./app
+                                                 statistics, order logs, and what analyze says of them";
+
+/// Run an MPI program with its matching on the emulated NIC, and report.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The launcher, the program and their arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<String>,
+    /// Folder for the statistics of every rank, and what else is asked for; older ones in it go
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Log the order of every rank's matching, and analyze it
+    #[arg(long)]
+    log: bool,
+    /// Folder of the provider's library [default: that of this command]
+    #[arg(long, value_name = "DIR")]
+    provider: Option<PathBuf>,
+    /// Form of the report
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    wide: Wide,
+}
+
+/// The file that libfabric loads.
+const LIBRARY: &str = "libdpamatch_fi.so";
+
+/// What makes MPI libraries use the provider. No library looks at what is for another.
+const VARIABLES: &[(&str, &str)] = &[
+    ("FI_PROVIDER", "dpamatch"),
+    ("MPIR_CVAR_CH4_NETMOD", "ofi"),
+    ("MPIR_CVAR_NOLOCAL", "1"),
+    ("OMPI_MCA_pml", "cm"),
+    ("OMPI_MCA_mtl", "ofi"),
+    ("OMPI_MCA_opal_common_ofi_provider_include", "dpamatch"),
+];
+
+impl Args {
+    fn provider(&self) -> anyhow::Result<PathBuf> {
+        let folder = match &self.provider {
+            Some(folder) => folder.clone(),
+            None => {
+                let command = env::current_exe().context("cannot tell where this command is")?;
+                command.parent().map(Path::to_owned).unwrap_or_default()
+            }
+        };
+        if !folder.join(LIBRARY).exists() {
+            let folder = folder.display();
+            let what = format!(
+                "no {LIBRARY} in {folder}: cargo build --release -p dpamatch_provider, or --provider"
+            );
+            return Err(BadInput(what).into());
+        }
+        folder.canonicalize().with_context(|| folder.display().to_string())
+    }
+
+    /// Runs the program; whether it ended well.
+    fn launch(&self, stats: &Path, logs: Option<&Path>) -> anyhow::Result<bool> {
+        let [program, arguments @ ..] = self.command.as_slice() else { return Ok(true) };
+        let mut command = Command::new(program);
+        command.args(arguments).envs(VARIABLES.iter().copied());
+        command.env("FI_PROVIDER_PATH", self.provider()?).env("DPAMATCH_STATS", stats);
+        if let Some(logs) = logs {
+            command.env("DPAMATCH_LOG", logs);
+        }
+        let status = command.status().with_context(|| program.clone())?;
+        if !status.success() {
+            eprintln!("dpamatch: {program}: {status}");
+        }
+        Ok(status.success())
+    }
+}
+
+/// An empty folder of this name; the files of a run before are taken out.
+fn emptied(folder: PathBuf, endings: &[&str]) -> anyhow::Result<PathBuf> {
+    let name = || folder.display().to_string();
+    std::fs::create_dir_all(&folder).with_context(name)?;
+    for entry in std::fs::read_dir(&folder).with_context(name)? {
+        let path = entry.with_context(name)?.path();
+        if path.extension().is_some_and(|ending| endings.iter().any(|one| ending == *one)) {
+            std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
+        }
+    }
+    folder.canonicalize().with_context(name)
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let temporary = TempDir::new().context("no temporary folder")?;
+    let folder = args.out.as_deref().unwrap_or(temporary.path());
+    let stats = emptied(folder.join("stats"), &["json"])?;
+    let logs =
+        args.log.then(|| emptied(folder.join("logs"), &["events", "results"])).transpose()?;
+    let good = args.launch(&stats, logs.as_deref())?;
+    let endpoints = statistics::read(&stats).map_err(|error| match error {
+        StatisticsError::Content { .. } => BadInput(error.to_string()).into(),
+        error => anyhow::Error::from(error),
+    })?;
+    if endpoints.is_empty() {
+        anyhow::bail!(
+            "no process used the emulated NIC, or none ended its MPI part: the MPI library must \
+             send through libfabric"
+        );
+    }
+    let mut out = output::stdout();
+    writeln!(out)?;
+    write(&mut *out, &statistics::tables(&endpoints), args.format, args.wide)?;
+    out.flush()?;
+    if let Some(logs) = logs {
+        writeln!(out)?;
+        out.flush()?;
+        analyze(&logs, args.out.as_deref(), args.format)?;
+    }
+    if good { Ok(()) } else { anyhow::bail!("the program did not end well") }
+}
+
+/// What `dpamatch analyze` says of the logs.
+fn analyze(logs: &Path, out: Option<&Path>, format: Format) -> anyhow::Result<()> {
+    let mut words = vec!["dpamatch".into(), "analyze".into(), logs.as_os_str().to_owned()];
+    if let Some(out) = out {
+        words.extend(["--out".into(), out.as_os_str().to_owned()]);
+    }
+    if format == Format::Json {
+        words.extend(["--format".into(), "json".into()]);
+    }
+    match Cli::parse_from(words).command {
+        Some(super::Command::Analyze(args)) => super::analyze::run(&args),
+        _ => unreachable!("these words name the analysis"),
+    }
+}

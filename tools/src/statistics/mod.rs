@@ -1,0 +1,175 @@
+//! What MPI processes on the emulated NIC wrote about their matching: read, added up, shown.
+//!
+//! The libfabric provider writes one JSON object per endpoint when `DPAMATCH_STATS` names a folder.
+
+mod tables;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use tables::tables;
+
+/// Counts of one communicator, or of several together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Use {
+    /// Messages that arrived.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Those that came before their receive.
+    pub unexpected: u64,
+    /// Receives.
+    pub posts: u64,
+    /// Of these, for any source.
+    pub posts_any_source: u64,
+    /// For any tag.
+    pub posts_any_tag: u64,
+    /// For both.
+    pub posts_any: u64,
+    /// Probes that the matcher answered.
+    pub probes: u64,
+    /// Receives that were cancelled.
+    pub cancels: u64,
+    /// Longest posted queue.
+    pub posted_high: u64,
+    /// Most unexpected messages.
+    pub unexpected_high: u64,
+}
+
+impl Use {
+    /// Adds another's; of depths, the greater one.
+    pub fn add(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        self.unexpected += other.unexpected;
+        self.posts += other.posts;
+        self.posts_any_source += other.posts_any_source;
+        self.posts_any_tag += other.posts_any_tag;
+        self.posts_any += other.posts_any;
+        self.probes += other.probes;
+        self.cancels += other.cancels;
+        self.posted_high = self.posted_high.max(other.posted_high);
+        self.unexpected_high = self.unexpected_high.max(other.unexpected_high);
+    }
+
+    /// Receives with a wildcard.
+    pub fn wildcards(&self) -> u64 {
+        self.posts_any_source + self.posts_any_tag + self.posts_any
+    }
+}
+
+/// A communicator at one rank, or at all.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CommUse {
+    /// The library's number for it; `None` where all match bits are compared.
+    pub communicator: Option<u64>,
+    /// What its messages are for: `user`, `collective`, `control`, `unknown`.
+    pub kind: String,
+    /// The counts.
+    #[serde(flatten)]
+    pub used: Use,
+}
+
+/// Lengths of the queues over time.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Depth {
+    /// When the first column begins, in nanoseconds since 1970.
+    pub begin_unix_ns: u64,
+    /// Nanoseconds of a column.
+    pub column_ns: u64,
+    /// Longest posted queue, by column.
+    pub posted: Vec<u64>,
+    /// Most unexpected messages.
+    pub unexpected: Vec<u64>,
+    /// Messages that arrived.
+    pub messages: Vec<u64>,
+}
+
+/// One endpoint's statistics.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The name of its file: rank and part of the identity.
+    #[serde(skip_deserializing)]
+    pub name: String,
+    /// What matched.
+    pub engine: String,
+    /// The MPI library, as its match bits tell.
+    pub library: String,
+    /// By kind.
+    pub kinds: BTreeMap<String, Use>,
+    /// By communicator and kind.
+    pub communicators: Vec<CommUse>,
+    /// Over time.
+    pub depth: Depth,
+    /// All else that was counted.
+    #[serde(flatten)]
+    pub counters: BTreeMap<String, Value>,
+}
+
+impl Endpoint {
+    /// A counter; 0 if this endpoint's matcher does not have it.
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.get(name).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// The rank that the launcher told, if it did.
+    pub fn rank(&self) -> Option<u32> {
+        self.name.strip_prefix("rank-")?.split('-').next()?.parse().ok()
+    }
+}
+
+/// Why there are no statistics.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StatisticsError {
+    /// A file or folder cannot be read.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        error: io::Error,
+    },
+    /// A file holds no statistics.
+    #[error("{}: {error}", path.display())]
+    Content {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        error: serde_json::Error,
+    },
+}
+
+/// All endpoints of a folder, by rank.
+///
+/// # Errors
+/// [`StatisticsError`].
+pub fn read(folder: &Path) -> Result<Vec<Endpoint>, StatisticsError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| StatisticsError::Io { path, error }
+    };
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let path = entry.map_err(failed(folder))?.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(failed(&path))?;
+        let endpoint: Endpoint = serde_json::from_str(&text)
+            .map_err(|error| StatisticsError::Content { path: path.clone(), error })?;
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+        all.push(Endpoint { name: name.unwrap_or_default(), ..endpoint });
+    }
+    all.sort_by(|one, other| {
+        let key =
+            |endpoint: &Endpoint| (endpoint.rank().unwrap_or(u32::MAX), endpoint.name.clone());
+        key(one).cmp(&key(other))
+    });
+    Ok(all)
+}

@@ -1,0 +1,166 @@
+//! The statistics of all endpoints as tables.
+
+use std::collections::BTreeMap;
+
+use super::{CommUse, Endpoint, Use};
+use crate::table::{Cell, Table};
+
+/// Rows of the table over time.
+const MOMENTS: u64 = 16;
+const KINDS: [&str; 4] = ["user", "collective", "control", "unknown"];
+
+/// By rank, by kind, by communicator and over time.
+pub fn tables(endpoints: &[Endpoint]) -> Vec<Table> {
+    vec![ranks(endpoints), kinds(endpoints), communicators(endpoints), depth(endpoints)]
+}
+
+fn percent(part: u64, all: u64) -> Cell {
+    (100.0 * part as f64 / all.max(1) as f64).into()
+}
+
+fn words(values: impl Iterator<Item = String>) -> String {
+    let mut words: Vec<_> = values.collect();
+    words.sort();
+    words.dedup();
+    words.join(", ")
+}
+
+fn ranks(endpoints: &[Endpoint]) -> Table {
+    let engines = words(endpoints.iter().map(|endpoint| endpoint.engine.clone()));
+    let libraries = words(endpoints.iter().map(|endpoint| endpoint.library.clone()));
+    let title =
+        format!("{} endpoints, matched by {engines}; library: {libraries}", endpoints.len());
+    let columns = [
+        "rank",
+        "messages",
+        "bytes",
+        "unexpected_%",
+        "posts",
+        "wildcards_%",
+        "posted_high",
+        "unexpected_high",
+        "clean",
+        "fast",
+        "slow",
+        "to_software",
+        "compares_all_bits",
+    ];
+    let mut table = Table::new("ranks", title, columns);
+    for endpoint in endpoints {
+        let mut sum = Use::default();
+        endpoint.kinds.values().for_each(|used| sum.add(used));
+        let counter = |name: &str| endpoint.counter(name);
+        let name = endpoint.rank().map_or(endpoint.name.clone().into(), Cell::from);
+        table.push([
+            name,
+            sum.messages.into(),
+            sum.bytes.into(),
+            percent(sum.unexpected, sum.messages),
+            sum.posts.into(),
+            percent(sum.wildcards(), sum.posts),
+            counter("posted_high").into(),
+            counter("unexpected_high").into(),
+            counter("matcher_clean").into(),
+            counter("matcher_fast").into(),
+            counter("matcher_slow").into(),
+            (counter("matcher_posts_forwarded") + counter("matcher_arrivals_forwarded")).into(),
+            counter("compares_all_bits").into(),
+        ]);
+    }
+    table
+        .note("clean, fast, slow: messages by the path that they took on the NIC")
+        .note("to_software: posts and messages that the NIC had no room for")
+}
+
+const USE: [&str; 9] = [
+    "messages",
+    "bytes",
+    "unexpected_%",
+    "posts",
+    "any_source",
+    "any_tag",
+    "any",
+    "posted_high",
+    "unexpected_high",
+];
+
+fn cells(used: &Use) -> [Cell; 9] {
+    [
+        used.messages.into(),
+        used.bytes.into(),
+        percent(used.unexpected, used.messages),
+        used.posts.into(),
+        used.posts_any_source.into(),
+        used.posts_any_tag.into(),
+        used.posts_any.into(),
+        used.posted_high.into(),
+        used.unexpected_high.into(),
+    ]
+}
+
+fn kinds(endpoints: &[Endpoint]) -> Table {
+    let title = "All ranks, by what messages are for";
+    let mut table = Table::new("kinds", title, ["kind"].into_iter().chain(USE));
+    for kind in KINDS {
+        let mut sum = Use::default();
+        endpoints.iter().filter_map(|it| it.kinds.get(kind)).for_each(|used| sum.add(used));
+        if sum != Use::default() {
+            table.push([Cell::from(kind)].into_iter().chain(cells(&sum)));
+        }
+    }
+    table.note(
+        "any_source, any_tag, any: posts with these wildcards; high: at the rank that has most",
+    )
+}
+
+fn communicators(endpoints: &[Endpoint]) -> Table {
+    let mut sums: BTreeMap<(Option<u64>, usize), (u64, Use)> = BTreeMap::new();
+    for CommUse { communicator, kind, used } in
+        endpoints.iter().flat_map(|endpoint| &endpoint.communicators)
+    {
+        let kind = KINDS.iter().position(|name| name == kind).unwrap_or(KINDS.len() - 1);
+        let (ranks, sum) = sums.entry((*communicator, kind)).or_default();
+        *ranks += 1;
+        sum.add(used);
+    }
+    let title = "All ranks, by communicator: the library's own number";
+    let columns = ["communicator", "kind", "ranks"];
+    let mut table = Table::new("communicators", title, columns.into_iter().chain(USE));
+    for ((communicator, kind), (ranks, used)) in sums {
+        let head = [communicator.into(), KINDS[kind].into(), ranks.into()];
+        table.push(head.into_iter().chain(cells(&used)));
+    }
+    table
+}
+
+/// Part of the run's time, in nanoseconds from its begin on, and the depths in it.
+fn depth(endpoints: &[Endpoint]) -> Table {
+    let title = "Over time: the longest queues of any rank, and the messages of all";
+    let columns = ["from_ms", "messages", "posted_high", "unexpected_high"];
+    let mut table = Table::new("depth", title, columns);
+    let depths = || endpoints.iter().map(|endpoint| &endpoint.depth);
+    let begin = depths().map(|depth| depth.begin_unix_ns).min().unwrap_or(0);
+    let span = |depth: &super::Depth| {
+        depth.begin_unix_ns - begin + depth.column_ns * depth.posted.len() as u64
+    };
+    let end = depths().map(span).max().unwrap_or(0);
+    let moment_ns = end.div_ceil(MOMENTS).max(1);
+    let mut moments = [[0_u64; 3]; MOMENTS as usize];
+    for depth in depths() {
+        let columns = depth.posted.iter().zip(&depth.unexpected).zip(&depth.messages);
+        for (at, ((&posted, &unexpected), &messages)) in columns.enumerate() {
+            let from = depth.begin_unix_ns - begin + depth.column_ns * at as u64;
+            let moment = &mut moments[(from / moment_ns).min(MOMENTS - 1) as usize];
+            moment[0] += messages;
+            moment[1] = moment[1].max(posted);
+            moment[2] = moment[2].max(unexpected);
+        }
+    }
+    if endpoints.iter().any(|endpoint| !endpoint.depth.posted.is_empty()) {
+        for (at, [messages, posted, unexpected]) in moments.into_iter().enumerate() {
+            let from_ms = at as f64 * moment_ns as f64 / 1e6;
+            table.push([from_ms.into(), messages.into(), posted.into(), unexpected.into()]);
+        }
+    }
+    table
+}

@@ -1,0 +1,128 @@
+//! `dpamatch run` around a program that stands for an MPI program: it writes what two ranks of one
+//! wrote.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    command.arg("run").args(["--provider", "tests/run"]).args(arguments);
+    command.env_remove("DPAMATCH_LOG").output().expect("the command runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// Rows of a table in the JSON form, which follows the program's own words.
+fn rows<'a>(document: &'a Value, table: &str) -> &'a Vec<Value> {
+    document[table].as_array().unwrap_or_else(|| panic!("no table {table}"))
+}
+
+fn document(output: &Output) -> Value {
+    let text = text(&output.stdout);
+    assert!(text.starts_with("the program's own words\n"), "{text}");
+    let begin = text.find('{').expect("an object");
+    let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
+    values.next().expect("an object").expect("JSON")
+}
+
+#[test]
+fn a_run_is_reported() {
+    let output = run(&["--format", "json", "--", "tests/run/program.sh"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = document(&output);
+    let ranks = rows(&document, "ranks");
+    assert_eq!(ranks.len(), 2);
+    let sum = |table: &str, column: &str| {
+        rows(&document, table).iter().map(|row| row[column].as_u64().expect("a count")).sum::<u64>()
+    };
+    // The same messages, taken apart in four ways.
+    assert!(sum("ranks", "messages") > 100);
+    for table in ["kinds", "communicators", "depth"] {
+        assert_eq!(sum(table, "messages"), sum("ranks", "messages"), "{table}");
+    }
+    for table in ["kinds", "communicators"] {
+        assert_eq!(sum(table, "posts"), sum("ranks", "posts"), "{table}");
+    }
+    let kinds: Vec<_> = rows(&document, "kinds").iter().map(|row| &row["kind"]).collect();
+    assert_eq!(kinds, ["user", "collective", "control"]);
+    assert_eq!(rows(&document, "depth").len(), 16);
+}
+
+#[test]
+fn logs_are_analyzed_and_kept() {
+    let folder = TempDir::new().expect("a folder");
+    let out = folder.path().join("out");
+    let out_name = out.to_str().expect("text");
+    let arguments = ["--log", "--out", out_name, "--", "tests/run/program.sh"];
+    for _ in 0..2 {
+        let output = run(&arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        assert!(said.contains("order: as it was (order logs)"), "{said}");
+        assert!(said.contains("480 (user)"), "{said}");
+        assert_eq!(fs::read_dir(out.join("stats")).expect("a folder").count(), 2);
+        assert_eq!(fs::read_dir(out.join("logs")).expect("a folder").count(), 4);
+    }
+    let report = fs::read_to_string(out.join("report.json")).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(report["order"]["name"], "recorded");
+    assert_eq!(report["processes"], 2);
+    // All results were recorded, and the replay agrees.
+    let agreement = &report["application"]["agreement"];
+    assert_eq!((agreement["other"].as_u64(), agreement["missing"].as_u64()), (Some(0), Some(0)));
+    assert!(agreement["same"].as_u64() > Some(100), "{agreement}");
+}
+
+#[test]
+fn other_commands_read_the_logs() {
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+        let output = command.args(arguments).output().expect("the command runs");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    for file in fs::read_dir("tests/run/logs").expect("a folder") {
+        let path = file.expect("an entry").path();
+        if path.extension().is_some_and(|ending| ending == "events") {
+            let events = path.to_str().expect("text");
+            let results = fs::read_to_string(path.with_extension("results")).expect("results");
+            assert_eq!(command(&["match", "--engine", "oracle", events]), results);
+        }
+    }
+    let logs = "tests/run/logs";
+    let analyzed = command(&["analyze", logs, "--check", "--engine", "all"]);
+    assert!(analyzed.contains("checked: all pairs are as MPI's rules allow"), "{analyzed}");
+    let weighed = command(&["offload", logs, "--ranks", "--format", "csv"]);
+    assert_eq!(weighed.lines().count(), 1 + 3, "{weighed}");
+    for times in ["fast", "recorded"] {
+        let predicted = command(&["predict", "--trace", logs, "--times", times, "--threads", "2"]);
+        assert!(predicted.contains("rank 0 of logs"), "{predicted}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--", "tests/run/program.sh", "fail"], 1, "exit status: 3"),
+        (&["--", "tests/run/program.sh", "silent"], 1, "no process used the emulated NIC"),
+        (&["--", "tests/run/program.sh", "rubbish"], 2, "rank-0-1.json: missing field"),
+        (&["--", "tests/run/no-program"], 2, "tests/run/no-program"),
+        (&["--provider", "/", "--", "true"], 2, "no libdpamatch_fi.so in /"),
+    ];
+    for (arguments, code, words) in cases {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+        command.arg("run");
+        if !arguments.contains(&"--provider") {
+            command.args(["--provider", "tests/run"]);
+        }
+        let output = command.args(arguments).output().expect("the command runs");
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
+        assert!(errors.contains(words), "{arguments:?}: {errors}");
+    }
+}
