@@ -36,7 +36,7 @@ use core::ops::Range;
 use crossbeam_utils::CachePadded;
 
 use crate::bitmap::Bitmap;
-use crate::number::{Label, ReceiveId, Sequence, WorkerId};
+use crate::number::{Label, QueueId, ReceiveId, Sequence, WorkerId};
 pub(crate) use crate::progress::Phase;
 use crate::progress::Progress;
 use crate::sync::{Acquire, AtomicU64, PlainCell, Release, Wait};
@@ -48,8 +48,12 @@ const SLICE_BITS: u32 = 16;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlockInfo {
     pub(crate) number: u64,
-    /// Position of the first message in the completion queue: its arrival number.
+    /// The completion queue that the messages are in.
+    pub(crate) queue: QueueId,
+    /// Position of the first message there.
     pub(crate) first: u64,
+    /// Its number among the messages of all queues.
+    pub(crate) arrival: u64,
     /// Messages, at most N.
     pub(crate) count: usize,
     /// Workers that run it.

@@ -3,6 +3,7 @@
 
 use core::fmt;
 
+use crate::arrivals::COMPLETION_QUEUES_MAX;
 pub use crate::booking::HANDLERS_MAX;
 use crate::region::REGIONS_MAX;
 
@@ -143,9 +144,13 @@ pub struct NicConfig {
     /// Bins in NIC memory, shared by all communicators. 0: enough for `communicators` with `bins`
     /// bins each.
     pub index_bins: usize,
-    /// Entries of the completion queue, a power of two, at least `handlers` (O20).
+    /// Completion queues, `1..=64`: each of the first senders has one for itself, all others share
+    /// one. A block is cut from one queue.
+    pub completion_queues: usize,
+    /// Entries of a completion queue, a power of two, at least `handlers` (O20).
     pub completion_queue: usize,
-    /// Bounce buffers: bounds the messages in flight whose payload does not fit in the entry.
+    /// Bounce buffers of a completion queue: bounds the messages in flight whose payload does not
+    /// fit in the entry.
     pub bounce_buffers: usize,
     /// Largest eager message in bytes: the size of bounce and unexpected buffers.
     pub eager_limit: usize,
@@ -180,6 +185,7 @@ impl Default for NicConfig {
             bins: 2048,
             communicators: 16,
             index_bins: 0,
+            completion_queues: 4,
             completion_queue: 1024,
             bounce_buffers: 1024,
             eager_limit: 4096,
@@ -294,6 +300,7 @@ impl NicConfig {
                 return Err(ConfigError::NotPowerOfTwo { what, value });
             }
         }
+        range("completion_queues", self.completion_queues, 1, COMPLETION_QUEUES_MAX)?;
         range("bounce_buffers", self.bounce_buffers, 1, tables)?;
         range("eager_limit", self.eager_limit, 0, 1 << 30)?;
         range("unexpected", self.unexpected, 1, tables)?;

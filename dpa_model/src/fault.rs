@@ -143,7 +143,9 @@ faults! {
     FullIgnored,
     /// Several senders claim a position in two steps.
     ClaimTorn,
-    /// A sender that was alone keeps its count of positions for itself.
+    /// Two senders take the same queue for themselves.
+    QueueTakenTwice,
+    /// A sender that leaves its queue keeps its count of positions for itself.
     TailKept,
     /// Commands are given back before they are read.
     CommandReleasedEarly,
@@ -177,10 +179,10 @@ faults! {
     HeadReleaseRelaxed,
     /// The head is read without Acquire.
     HeadRelaxed,
-    /// A leaving sender does not release its last claim.
+    /// A leaving sender does not release its queue.
     LeaveRelaxed,
-    /// A sender that finds itself alone does not acquire the others' claims.
-    AloneRelaxed,
+    /// A sender does not acquire the queue that another has left.
+    TakeRelaxed,
     /// A region is exposed without Release.
     ExposeRelaxed,
     /// A region's end of reading is told without Release.

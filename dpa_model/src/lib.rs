@@ -62,6 +62,7 @@ mod booking;
 mod boundary;
 mod buffers;
 mod communicator;
+mod completion_queue;
 mod config;
 mod counters;
 mod descriptor;
@@ -81,6 +82,7 @@ mod ring;
 mod sync;
 mod unexpected;
 
+pub use arrivals::COMPLETION_QUEUES_MAX;
 pub use bin::BIN_BYTES;
 pub use boundary::{Leader, Round, Worker};
 pub use config::{
@@ -98,7 +100,7 @@ pub use ends::Pool;
 #[cfg(feature = "ends")]
 pub use ends::{
     CommandQueueFull, Data, Drain, Event, FeedError, Feeder, ForwardedRequest, HostPort, Payload,
-    RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, TakenMessage,
+    RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, Sent, TakenMessage,
 };
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 pub use fault::{Fault, choose as choose_fault};

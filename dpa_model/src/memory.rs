@@ -67,6 +67,7 @@ impl Footprint {
             on_nic: true,
         };
         let host = |what, count, bytes| FootprintLine { on_nic: false, ..nic(what, count, bytes) };
+        let of_queues = |each: usize| each.saturating_mul(config.completion_queues);
         let bins = config.total_index_bins();
         let far_bits = FarBits::places(config.receives, config.handlers);
         let bitmaps = usize::from(config.options.barrier == Barrier::Bitmap);
@@ -84,8 +85,12 @@ impl Footprint {
                     config.eager_limit.saturating_add(4),
                 ),
                 nic("communicators", config.communicators, crate::communicator::COMMUNICATOR_BYTES),
-                nic("completion queue", config.completion_queue, Ring::<Entry>::SLOT_BYTES),
-                nic("bounce buffers", config.bounce_buffers, config.eager_limit),
+                nic(
+                    "completion queues",
+                    of_queues(config.completion_queue),
+                    Ring::<Entry>::SLOT_BYTES,
+                ),
+                nic("bounce buffers", of_queues(config.bounce_buffers), config.eager_limit),
                 nic("command queue", config.command_queue, Ring::<Command>::SLOT_BYTES),
                 nic(
                     "block and counters, per handler",
@@ -211,8 +216,8 @@ mod tests {
             ("unexpected buffers", 1024, 100 + 4, true),
             // Its own state, what handlers see of it, and its run of bins.
             ("communicators", 16, 72 + 12 + 8, true),
-            ("completion queue", 1024, 64, true),
-            ("bounce buffers", 1024, 100, true),
+            ("completion queues", 4 * 1024, 64, true),
+            ("bounce buffers", 4 * 1024, 100, true),
             ("command queue", 1024, 64, true),
             // Candidate, taken receive, 18 counters in whole lines.
             ("block and counters, per handler", 32, 4 + 4 + 192, true),

@@ -154,6 +154,7 @@ impl Nic {
             slice_min: if config.slice_min == 0 { crate::SLICE_MIN } else { config.slice_min },
             eager_limit: config.eager_limit,
             arrivals: Arrivals::new(
+                config.completion_queues,
                 config.completion_queue,
                 config.bounce_buffers,
                 config.eager_limit,

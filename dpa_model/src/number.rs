@@ -118,3 +118,19 @@ impl WorkerId {
     /// The worker that also runs the boundary.
     pub(crate) const LEADER: Self = Self(0);
 }
+
+/// One of the completion queues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(transparent)]
+pub(crate) struct QueueId(pub(crate) usize);
+
+impl QueueId {
+    /// The queue that the first sender gets.
+    pub(crate) const FIRST: Self = Self(0);
+
+    /// The next one of so many, after the last the first.
+    #[inline(always)]
+    pub(crate) fn next_of(self, queues: usize) -> Self {
+        if self.0 + 1 < queues { Self(self.0 + 1) } else { Self(0) }
+    }
+}

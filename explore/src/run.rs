@@ -163,6 +163,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
         receives: depth,
         bins: setup.bins,
         communicators: comms as usize,
+        completion_queues: 2,
         completion_queue: depth,
         bounce_buffers: 1,
         eager_limit: 0,

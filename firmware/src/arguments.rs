@@ -65,6 +65,7 @@ impl Arguments {
             receives: self.number("receives", 512),
             bins: self.number("bins", 256),
             communicators: self.number("comms", 1),
+            completion_queues: 2,
             completion_queue: queue,
             bounce_buffers: 64,
             eager_limit: 256,

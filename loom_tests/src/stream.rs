@@ -66,7 +66,7 @@ pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
 }
 
 /// The smallest NIC that runs blocks of `handlers` on `workers`: what is not contended is kept
-/// tiny, since every atomic costs time.
+/// tiny, since every atomic costs time. The first sender has a queue of its own.
 pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
     NicConfig {
         handlers,
@@ -76,6 +76,7 @@ pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
         bins: 1,
         communicators: 1,
         index_bins: 0,
+        completion_queues: 2,
         completion_queue: handlers.next_power_of_two(),
         bounce_buffers: 1,
         eager_limit: 32,

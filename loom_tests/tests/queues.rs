@@ -12,9 +12,10 @@ use loom_tests::stream::{envelope, payload, selector, tiny};
 
 const LENGTH: usize = 8;
 
-/// One handler alone: what is modelled is its queue.
+/// One handler alone: what is modelled is its queue, which is for every sender.
 fn alone(completion_queue: usize) -> NicConfig {
-    NicConfig { completion_queue, completion_ring: 16, ..tiny(1, 1, Options::default()) }
+    let tiny = tiny(1, 1, Options::default());
+    NicConfig { completion_queues: 1, completion_queue, completion_ring: 16, ..tiny }
 }
 
 /// Posts receives for any source before anything else runs.
@@ -110,27 +111,102 @@ fn two_senders_share_the_queue() {
     });
 }
 
+/// This many queues, the last of them shared.
+fn several(completion_queues: usize) -> NicConfig {
+    NicConfig { completion_queues, ..alone(2) }
+}
+
 #[test]
-fn a_sender_leaves_and_the_other_is_alone() {
-    model("queues/a sender leaves", 2, None, &["clean"], &[], |rotation, paths| {
-        let mut parts = build(NicConfig { bounce_buffers: 8, ..alone(8) });
-        let mut setup = post_first(&mut parts, 5);
-        // While it is alone it counts by itself.
-        for number in 0..2 {
-            let message = payload(number, LENGTH);
-            parts.sender.try_send(envelope(0, 2, 7), &message, 0).expect("an empty queue");
-        }
+fn an_own_queue_goes_round() {
+    let expected = ["send_queue_full", "clean"];
+    model("queues/own queue, wrap-around", 2, Some(3), &expected, &[], |rotation, paths| {
+        let mut parts = build(several(2));
+        let setup = post_first(&mut parts, 5);
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 5),
+            send(parts.sender, 0, 5, LENGTH),
+        ];
+        let ends = finish(run(roles, rotation), parts.host, setup, paths);
+        in_order(&ends.events, 1, 5);
+    });
+}
+
+#[test]
+fn each_sender_has_a_queue() {
+    let expected = ["the first sender's first", "the second sender's first"];
+    model("queues/a queue for each", 3, Some(2), &expected, &[], move |rotation, paths| {
+        let mut parts = build(several(2));
+        let setup = post_first(&mut parts, 4);
         let second = ManuallyDrop::new((*parts.sender).clone());
-        let roles = vec![send(parts.sender, 0, 1, LENGTH), send(second, 1, 2, LENGTH)];
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 4),
+            send(parts.sender, 0, 2, LENGTH),
+            send(second, 1, 2, LENGTH),
+        ];
+        let ends = finish(run(roles, rotation), parts.host, setup, paths);
+        in_order(&ends.events, 2, 2);
+        let first = ends.events.iter().find_map(|event| match event {
+            Event::Received { message, .. } => Some(message),
+            _ => None,
+        });
+        let first = first.expect("four messages");
+        assert_eq!(first.arrival, 0, "a message's number counts those of all queues");
+        paths.note(expected[first.envelope.source.get() as usize]);
+    });
+}
+
+/// Sends a message with a sender made now, from one that sends nothing.
+fn begin(of: ManuallyDrop<Sender>, source: u32) -> Role {
+    Box::new(move || {
+        let sender = ManuallyDrop::new((*of).clone());
+        send(sender, source, 1, LENGTH)()
+    })
+}
+
+#[test]
+fn a_queue_changes_hands() {
+    let expected = ["the left queue", "the shared queue"];
+    model("queues/a queue changes hands", 2, None, &expected, &[], move |rotation, paths| {
+        let mut parts = build(NicConfig { completion_queue: 4, ..several(2) });
+        let setup = post_first(&mut parts, 3);
+        let second = ManuallyDrop::new((*parts.sender).clone());
+        let roles = vec![send(parts.sender, 0, 2, LENGTH), begin(second, 1)];
+        let mut ends = run(roles, rotation);
+        while parts.leader.round(1) == dpa_model::Round::Worked {}
+        paths.note(expected[usize::from(parts.host.sender().dealt_with() < 3)]);
+        ends.leader = Some(parts.leader);
+        let ends = finish(ends, parts.host, setup, paths);
+        received(&ends, [2, 1]);
+    });
+}
+
+#[test]
+fn two_senders_begin() {
+    model("queues/two begin", 2, None, &["clean"], &[], |rotation, paths| {
+        let mut parts = build(NicConfig { completion_queue: 4, ..several(3) });
+        let setup = post_first(&mut parts, 2);
+        // Of three senders the second leaves.
+        let second = (*parts.sender).clone();
+        let third = ManuallyDrop::new((*parts.sender).clone());
+        drop(second);
+        let roles = vec![begin(parts.sender, 0), begin(third, 1)];
         let mut ends = run(roles, rotation);
         while parts.leader.round(1) == dpa_model::Round::Worked {}
         ends.leader = Some(parts.leader);
-        setup.posted.truncate(5);
         let ends = finish(ends, parts.host, setup, paths);
-        let received =
-            ends.events.iter().filter(|event| matches!(event, Event::Received { .. })).count();
-        assert_eq!(received, 5, "two senders claimed one position");
+        received(&ends, [1, 1]);
     });
+}
+
+/// So many messages of each source came.
+fn received(ends: &Ends, expected: [usize; 2]) {
+    let mut each = [0; 2];
+    for event in &ends.events {
+        if let Event::Received { message, .. } = event {
+            each[message.envelope.source.get() as usize] += 1;
+        }
+    }
+    assert_eq!(each, expected, "two senders claimed one position");
 }
 
 #[test]

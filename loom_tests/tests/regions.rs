@@ -38,7 +38,11 @@ fn send(mut sender: ManuallyDrop<dpa_model::Sender>, source: u32, count: u64) ->
 fn two_senders_share_a_region_and_add_others() {
     let expected = ["clean", "regions_added"];
     model("regions/two senders", 3, Some(2), &expected, &[], |rotation, paths| {
-        let mut parts = build(NicConfig { completion_queue: 4, ..tiny(1, 1, Options::default()) });
+        let mut parts = build(NicConfig {
+            completion_queues: 1,
+            completion_queue: 4,
+            ..tiny(1, 1, Options::default())
+        });
         let any = selector(None, Some(7));
         let mut posted = Vec::new();
         for _ in 0..3 {
@@ -265,7 +269,11 @@ fn a_region_goes_from_one_sender_to_another() {
     // Who takes it next must see that the last one no longer uses its bytes.
     let expected = ["the same", "another"];
     model("regions/from sender to sender", 2, None, &expected, &[], |rotation, paths| {
-        let config = NicConfig { completion_queue: 4, ..tiny(1, 1, Options::default()) };
+        let config = NicConfig {
+            completion_queues: 1,
+            completion_queue: 4,
+            ..tiny(1, 1, Options::default())
+        };
         let mut parts = build(config);
         let (data, mut request) = forwarded(&mut parts);
         assert!(read(data));
@@ -289,7 +297,11 @@ fn a_region_goes_from_one_sender_to_another() {
 fn two_senders_add_regions() {
     let expected = ["one after the other", "one was too early"];
     model("regions/both add", 2, None, &expected, &[], |rotation, paths| {
-        let config = NicConfig { completion_queue: 4, ..tiny(1, 1, Options::default()) };
+        let config = NicConfig {
+            completion_queues: 1,
+            completion_queue: 4,
+            ..tiny(1, 1, Options::default())
+        };
         let mut parts = build(config);
         // The only one is in use.
         let _held = ManuallyDrop::new(forwarded(&mut parts));
@@ -335,8 +347,12 @@ fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
     // begins as before, but goes on otherwise.
     let expected = ["three messages"];
     model("regions/an older head", 2, Some(2), &expected, &[], |rotation, paths| {
-        let config =
-            NicConfig { completion_queue: 4, regions: 2, ..tiny(1, 1, Options::default()) };
+        let config = NicConfig {
+            completion_queues: 1,
+            completion_queue: 4,
+            regions: 2,
+            ..tiny(1, 1, Options::default())
+        };
         let parts = build(config);
         let mut other = ManuallyDrop::new((*parts.sender).clone());
         let (mut leader, mut host, mut sender) = (parts.leader, parts.host, parts.sender);

@@ -31,7 +31,7 @@ pub const WEAKENED: [&str; 18] = [
     "ExposeRelaxed",
     "FinRelaxed",
     "LeaveRelaxed",
-    "AloneRelaxed",
+    "TakeRelaxed",
 ];
 
 /// Orderings that these runs were not seen to need, and why. The models of `loom_tests` find all of
@@ -52,7 +52,7 @@ pub const NOT_SHOWN: [(&str, &str); 7] = [
     ("FinRelaxed", "orders loads before a store that frees what they read: they end long before"),
     ("ExposeRelaxed", "implied: the key reaches its reader in an entry that is released later"),
     ("LeaveRelaxed", "the firmware has one sender"),
-    ("AloneRelaxed", "the firmware has one sender"),
+    ("TakeRelaxed", "the firmware has one sender"),
 ];
 
 /// Instructions after which a run hangs: the longest good one takes a quarter.

@@ -262,6 +262,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
         receives: setup.receives,
         bins: setup.bins,
         communicators: comms as usize,
+        completion_queues: 2,
         completion_queue: queue,
         bounce_buffers: 1024,
         eager_limit: setup.eager_limit,

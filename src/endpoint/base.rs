@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use dpa_model::{
     CommandQueueFull, Counts, Event, HostPort, Leader, Message, Monitor, Nic, NicConfig, Order,
-    RequestId, Sender, TakenMessage, Wait, Worker,
+    RequestId, TakenMessage, Wait, Worker,
 };
 use dpamatch_vocabulary::{CommId, Selector};
 
@@ -41,7 +41,7 @@ pub struct Endpoint {
     runner: Runner,
     pub(super) port: HostPort,
     pub(super) software: Software,
-    pub(super) sender: Sender,
+    eager_limit: usize,
     pub(super) driver: Arc<Driver>,
     pub(super) requests: Requests,
     pub(super) comm_ids: CommIds,
@@ -84,7 +84,7 @@ impl Endpoint {
             runner,
             port: nic.host,
             software: Software::new(config.fallback.build()),
-            sender: nic.sender,
+            eager_limit: nic.sender.eager_limit(),
             driver: Arc::default(),
             requests: Requests::default(),
             comm_ids: CommIds::default(),
@@ -114,7 +114,7 @@ impl Endpoint {
 
     /// Largest message that is sent eagerly, in bytes.
     pub fn eager_limit(&self) -> usize {
-        self.sender.eager_limit()
+        self.eager_limit
     }
 
     /// Whether the NIC has stopped, which it only does by itself when one of its threads panicked.
@@ -343,7 +343,7 @@ mod tests {
     fn a_sender_outlives_a_dead_endpoint() {
         let (endpoint, die) = mortal();
         let comm_id = CommId(0);
-        let mut sender = endpoint.sender.clone();
+        let mut sender = endpoint.port.sender();
         let envelope = dpamatch_vocabulary::Envelope { comm: comm_id, ..Default::default() };
         let request = sender.try_send_rendezvous(envelope, vec![3], 0).expect("the NIC runs");
         drop(die);

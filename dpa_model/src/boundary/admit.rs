@@ -36,7 +36,7 @@ impl Boundary {
         let (mut admitted, mut held_up) = (0, false);
         while admitted < most {
             let Some(stamp) = run.stamp_if_ready(admitted) else { break };
-            if stamped && stamp > self.arrivals_head {
+            if stamped && stamp > self.matched {
                 break;
             }
             if self.results_room(nic, 1) == 0 {

@@ -1,6 +1,6 @@
 //! The next block: how many of the messages that wait are matched together (S2, S12).
 
-use super::Boundary;
+use super::{Boundary, Front};
 use crate::block::BlockInfo;
 use crate::communicator::Home;
 use crate::config::{Order, UnexpectedFull};
@@ -12,32 +12,48 @@ use crate::number::ReceiveId;
 /// the sender needs for the next message, so looking for a whole wide block would wait for its last
 /// message before the first is matched. As long as all entries looked at are there, twice as many
 /// are looked at next time.
-pub(super) const PATIENCE_MIN: u64 = 8;
+pub(super) const PATIENCE_MIN: usize = 8;
 
 impl Boundary {
-    /// How many entries wait at the completion queue's head, counted up to one block. `alone`: one
-    /// worker will run it.
-    pub(super) fn waiting(&mut self, nic: &Shared, alone: bool) -> usize {
-        let ring = &nic.arrivals.ring;
-        let first = self.arrivals_head;
-        let ready = |&i: &u64| ring.stamp_if_ready(first + i).is_some();
-        let most = (nic.handlers as u64).min(ring.depth());
-        if !alone {
-            return (0..most).take_while(ready).count();
+    /// Looks at the queues that are `left` to be looked at in this round, one after the other, until
+    /// entries wait in one: how many, counted up to one block. `alone`: one worker will run it.
+    ///
+    /// A round begins behind the queue that had the last block, so each has its turn.
+    pub(super) fn waiting(&mut self, nic: &Shared, alone: bool, left: &mut usize) -> usize {
+        while *left > 0 {
+            *left -= 1;
+            self.turn = self.turn.next_of(nic.arrivals.in_use());
+            let ring = &nic.arrivals.queue(self.turn).ring;
+            let Front { head, patience } = &mut self.fronts[self.turn.0];
+            let entries = ring.run(*head);
+            let ready = |&handler: &usize| entries.stamp_if_ready(handler).is_some();
+            if !ready(&0) {
+                *patience = PATIENCE_MIN;
+                continue;
+            }
+            let most = nic.handlers.min(ring.depth() as usize);
+            if !alone {
+                return 1 + (1..most).take_while(ready).count();
+            }
+            let count = 1 + (1..most.min(*patience)).take_while(ready).count();
+            *patience = if count == *patience { 2 * *patience } else { PATIENCE_MIN }.min(most);
+            return count;
         }
-        let count = (0..most.min(self.patience)).take_while(ready).count();
-        self.patience =
-            if count as u64 == self.patience { 2 * self.patience } else { PATIENCE_MIN }.min(most);
-        count
+        0
+    }
+
+    /// First waiting entry of the queue whose turn it is.
+    pub(super) fn head(&self) -> u64 {
+        self.fronts[self.turn.0].head
     }
 
     /// The next block: of the waiting entries as many as may be matched now (S2).
     pub(super) fn cut(&mut self, nic: &Shared, waiting: usize) -> Option<BlockInfo> {
         let mut count = waiting;
         if nic.options.order == Order::Stamped {
-            let ring = &nic.arrivals.ring;
+            let ring = &nic.arrivals.queue(self.turn).ring;
             let due = |&i: &u64| {
-                ring.stamp_if_ready(self.arrivals_head + i)
+                ring.stamp_if_ready(self.head() + i)
                     .is_some_and(|stamp| stamp <= self.commands_done)
             };
             count = (0..waiting as u64).take_while(due).count();
@@ -56,18 +72,21 @@ impl Boundary {
         }
         Some(BlockInfo {
             number: 0,
-            first: self.arrivals_head,
+            queue: self.turn,
+            first: self.head(),
+            arrival: self.matched,
             count,
             slices: 1,
             results: self.results_tail,
         })
     }
 
-    /// Whether the message at `position` would match now, could be stored, or is none of the NIC's
+    /// Whether the block's first message would match now, could be stored, or is none of the NIC's
     /// business.
-    pub(super) fn can_place(&self, nic: &Shared, position: u64) -> bool {
+    pub(super) fn can_place(&self, nic: &Shared, block: &BlockInfo) -> bool {
+        let ring = &nic.arrivals.queue(block.queue).ring;
         // SAFETY: the entry was seen ready and is not released.
-        let entry = unsafe { nic.arrivals.ring.read(position, |entry| *entry) };
+        let entry = unsafe { ring.read(block.first, |entry| *entry) };
         if self.unexpected.has_room(entry.protocol) {
             return true;
         }

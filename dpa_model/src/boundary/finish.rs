@@ -52,8 +52,10 @@ impl Boundary {
     /// The block's entries are read and its first `results` results written; none come after those.
     fn release(&mut self, nic: &Shared, block: &BlockInfo, results: usize) {
         self.results_tail += results as u64;
-        self.arrivals_head += block.count as u64;
-        nic.arrivals.ring.release(self.arrivals_head);
+        self.matched += block.count as u64;
+        let head = block.first + block.count as u64;
+        self.fronts[block.queue.0].head = head;
+        nic.arrivals.queue(block.queue).ring.release(head);
     }
 
     /// Recycles what was consumed and stores what was not matched; `taken` says which receive a
@@ -109,16 +111,16 @@ impl Boundary {
     /// the host has to know.
     #[inline(always)]
     fn keep_unmatched(&mut self, nic: &Shared, block: &BlockInfo, handler: usize) -> bool {
-        let position = block.first + handler as u64;
+        let queue = nic.arrivals.queue(block.queue);
         // SAFETY: the entry was seen ready and is released only after this.
-        let entry = unsafe { nic.arrivals.ring.peek(position) };
-        if !self.store(nic, &entry, position) {
+        let entry = unsafe { queue.ring.peek(block.first + handler as u64) };
+        if !self.store(nic, block, handler, &entry) {
             self.forward(nic, block, handler, &entry);
             return true;
         }
         if nic.options.log_order {
-            let message =
-                Message { arrival: position, envelope: entry.envelope, length: entry.length };
+            let arrival = block.arrival + handler as u64;
+            let message = Message { arrival, envelope: entry.envelope, length: entry.length };
             fill_result(nic, block, handler, Completion::Unexpected { message });
         }
         nic.options.log_order
@@ -126,7 +128,8 @@ impl Boundary {
 
     /// Stores a message, unless its communicator is not the NIC's or there is no room.
     #[inline(always)]
-    fn store(&mut self, nic: &Shared, entry: &Entry, position: u64) -> bool {
+    fn store(&mut self, nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) -> bool {
+        let arrival = block.arrival + handler as u64;
         let control = self.comms.get_mut(entry.envelope.comm.0 as usize);
         let Some(control) = control.filter(|control| control.home == Home::Nic) else {
             return false;
@@ -139,13 +142,14 @@ impl Boundary {
         };
         let (view, linked) = (&control.view, control.linked);
         let stored = if entry.protocol == Protocol::Buffered {
-            let buffer = nic.arrivals.bounce_buffer(position);
+            let queue = nic.arrivals.queue(block.queue);
+            let buffer = queue.bounce_buffer(block.first + handler as u64);
             let insert =
-                |bytes: &[u8]| self.unexpected.insert(view, linked, position, entry, hashes, bytes);
+                |bytes: &[u8]| self.unexpected.insert(view, linked, arrival, entry, hashes, bytes);
             // SAFETY: the bounce buffer belongs to this entry until the head passes it.
-            unsafe { nic.arrivals.bounce.read(buffer, entry.length as usize, insert) }
+            unsafe { queue.bounce.read(buffer, entry.length as usize, insert) }
         } else {
-            self.unexpected.insert(view, linked, position, entry, hashes, &[])
+            self.unexpected.insert(view, linked, arrival, entry, hashes, &[])
         };
         control.unexpected += u32::from(stored);
         stored
@@ -155,7 +159,6 @@ impl Boundary {
     /// communicator do (S20).
     #[cold]
     fn forward(&mut self, nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) {
-        let position = block.first + handler as u64;
         let Entry { envelope, length, protocol, payload, .. } = *entry;
         if let Some(control) = self.comms.get_mut(envelope.comm.0 as usize)
             && control.home == Home::Nic
@@ -167,8 +170,8 @@ impl Boundary {
         }
         nic.boundary_counters.arrivals_forwarded.add(1);
         self.count_forwarded(envelope.comm);
-        stage(nic, entry, position, block.results + handler as u64);
-        let message = Message { arrival: position, envelope, length };
+        stage(nic, block, handler, entry);
+        let message = Message { arrival: block.arrival + handler as u64, envelope, length };
         let result = Completion::ArrivalForwarded { message, protocol, payload };
         fill_result(nic, block, handler, result);
     }
@@ -176,7 +179,7 @@ impl Boundary {
 
 fn comm_of(nic: &Shared, block: &BlockInfo, handler: usize) -> CommId {
     // SAFETY: the entry was seen ready and is released only at the end.
-    unsafe { nic.arrivals.ring.peek(block.first + handler as u64) }.envelope.comm
+    unsafe { nic.arrivals.queue(block.queue).ring.peek(block.first + handler as u64) }.envelope.comm
 }
 
 fn fill_result(nic: &Shared, block: &BlockInfo, handler: usize, result: Completion) {
@@ -186,17 +189,18 @@ fn fill_result(nic: &Shared, block: &BlockInfo, handler: usize, result: Completi
     unsafe { nic.completions.fill(position, 0, |slot| *slot = result) };
 }
 
-/// Copies a buffered payload to the staging buffer that goes with a ring position.
-fn stage(nic: &Shared, entry: &Entry, position: u64, result_position: u64) {
+/// Copies a handler's buffered payload to the staging buffer that goes with its ring position.
+fn stage(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) {
     if entry.protocol != Protocol::Buffered {
         return;
     }
-    let buffer = nic.arrivals.bounce_buffer(position);
-    let staging = (result_position % nic.completions.depth()) as usize;
+    let queue = nic.arrivals.queue(block.queue);
+    let buffer = queue.bounce_buffer(block.first + handler as u64);
+    let staging = ((block.results + handler as u64) % nic.completions.depth()) as usize;
     // SAFETY: the bounce buffer as in `store`; the staging buffer belongs to a ring position that
     // the host has released and that is not yet filled.
     unsafe {
-        nic.arrivals.bounce.read(buffer, entry.length as usize, |bytes| {
+        queue.bounce.read(buffer, entry.length as usize, |bytes| {
             nic.staging.write(staging, bytes);
         });
     }

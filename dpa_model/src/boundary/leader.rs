@@ -76,25 +76,34 @@ impl Leader {
     /// One boundary and at most one block. `awake` says how many workers, this one included, may be
     /// given a slice now.
     pub fn round(&mut self, awake: usize) -> Round {
-        let Self { shared, boundary, .. } = self;
-        let alone = awake.min(self.workers) <= 1 && !shared.options.always_shared;
-        // Look first, admit then: what was posted before a message was sent is admitted before it
-        // is matched.
-        let mut waiting = boundary.waiting(shared, alone);
-        let admitted = boundary.admit(shared);
-        if fault!(LookAfterAdmit) {
-            waiting = boundary.waiting(shared, alone);
+        let mut left = self.shared.arrivals.in_use();
+        let mut any = false;
+        while left > 0 {
+            let Self { shared, boundary, .. } = self;
+            let alone = awake.min(self.workers) <= 1 && !shared.options.always_shared;
+            // Look first, admit then: what was posted before a message was sent is admitted before
+            // it is matched.
+            let mut waiting = boundary.waiting(shared, alone, &mut left);
+            let admitted = boundary.admit(shared);
+            if fault!(LookAfterAdmit) {
+                left = shared.arrivals.in_use();
+                waiting = boundary.waiting(shared, alone, &mut left);
+            }
+            any |= admitted.any;
+            step!(EntriesSeen { first: boundary.head(), count: waiting });
+            // While a command waits for the host, so do the messages: the host may make room at any
+            // moment, and a block cut then would leave the command behind.
+            if admitted.held_up && !fault!(CutPastCommands) {
+                break;
+            }
+            // A message that has to wait holds up its queue, but not the others.
+            if let Some(block) = boundary.cut(shared, waiting)
+                && self.run(block, awake)
+            {
+                return Round::Worked;
+            }
         }
-        step!(EntriesSeen { first: boundary.arrivals_head, count: waiting });
-        // While a command waits for the host, so do the messages: the host may make room at any
-        // moment, and a block cut then would leave the command behind.
-        if admitted.held_up && !fault!(CutPastCommands) {
-            waiting = 0;
-        }
-        let Some(block) = boundary.cut(shared, waiting) else {
-            return if admitted.any { Round::Worked } else { Round::Idle };
-        };
-        if self.run(block, awake) || admitted.any { Round::Worked } else { Round::Idle }
+        if any { Round::Worked } else { Round::Idle }
     }
 
     /// Runs a block to its end, with other workers if it is long enough. `false`: its one message
@@ -104,7 +113,7 @@ impl Leader {
         let nic = &**shared;
         let counters = &nic.boundary_counters;
         if nic.options.unexpected_full == UnexpectedFull::BackPressure
-            && !(boundary.can_place(nic, block.first) || fault!(BackPressureIgnored))
+            && !(boundary.can_place(nic, &block) || fault!(BackPressureIgnored))
         {
             counters.unexpected_full.add(1);
             return false;
@@ -113,10 +122,11 @@ impl Leader {
         self.in_block = true;
         self.last_count = block.count;
         if fault!(ArrivalReleasedEarly) {
-            nic.arrivals.ring.release(block.first + block.count as u64);
+            nic.arrivals.queue(block.queue).ring.release(block.first + block.count as u64);
         }
         if counters.blocks.get().is_multiple_of(DEPTH_EVERY) {
-            counters.arrivals_high.raise(nic.arrivals.claimed().saturating_sub(block.first));
+            let claimed = nic.arrivals.queue(block.queue).claimed();
+            counters.arrivals_high.raise(claimed.saturating_sub(block.first));
         }
         counters.blocks.add(1);
         block.slices = (block.count / nic.slice_min).clamp(1, awake.clamp(1, self.workers));

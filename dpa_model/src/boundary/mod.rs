@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use crate::communicator::{BinRoom, Communicator};
 use crate::message::Completion;
 use crate::nic::Shared;
-use crate::number::ReceiveId;
+use crate::number::{QueueId, ReceiveId};
 use crate::unexpected::{FreeList, UnexpectedStore};
 use crate::{CommId, NicConfig, WildcardClass};
 
@@ -34,14 +34,25 @@ pub(crate) struct Boundary {
     commands_done: u64,
     /// The host's last offer was taken, so the receives that follow it are.
     taking_back: bool,
-    /// Next message to match: also the number of messages matched.
-    pub(crate) arrivals_head: u64,
+    /// Messages matched so far, of all completion queues.
+    pub(crate) matched: u64,
+    /// How far the leader is in each queue.
+    pub(crate) fronts: Box<[Front]>,
+    /// The queue that was looked at last.
+    turn: QueueId,
     /// Next free position of the completion ring.
     results_tail: u64,
     /// First position of it that must not be filled yet, by the host's head as last seen.
     results_end: u64,
+}
+
+/// How far the leader is in a completion queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front {
+    /// Next message to match.
+    pub(crate) head: u64,
     /// Entries looked at before a block is cut, if the leader runs it alone.
-    pub(crate) patience: u64,
+    pub(crate) patience: usize,
 }
 
 impl Boundary {
@@ -60,10 +71,15 @@ impl Boundary {
             commands_head: 0,
             commands_done: 0,
             taking_back: false,
-            arrivals_head: 0,
+            matched: 0,
+            fronts: nic
+                .arrivals
+                .queues()
+                .map(|_| Front { head: 0, patience: cut::PATIENCE_MIN })
+                .collect(),
+            turn: QueueId::FIRST,
             results_tail: 0,
             results_end: nic.completions.depth(),
-            patience: cut::PATIENCE_MIN,
         }
     }
 

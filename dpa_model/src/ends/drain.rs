@@ -1,11 +1,14 @@
-//! The wire without matching: takes messages out of the completion queue one by one, in order.
+//! The wire without matching: takes messages out of the completion queues one by one, each queue's in
+//! order.
 //!
 //! For measurements: what senders, queue and bounce buffers cost by themselves, and what another
-//! matching engine costs on the same wire. Nothing of the NIC but its completion queue is used.
+//! matching engine costs on the same wire. Nothing of the NIC but its completion queues is used.
+
+use alloc::boxed::Box;
 
 use super::event::RemoteData;
-use crate::arrivals::Arrivals;
 use crate::message::{Protocol, inline_bytes};
+use crate::number::QueueId;
 use crate::region::RegionKey;
 use crate::{Envelope, Leader};
 
@@ -18,47 +21,47 @@ pub enum Data<'a> {
     Rendezvous(RemoteData),
 }
 
-/// Takes messages out of the completion queue without matching them.
+/// Takes messages out of the completion queues without matching them.
 #[derive(Debug)]
 pub struct Drain {
     leader: Leader,
-    /// Positions below are released.
-    released: u64,
+    /// Per queue: positions below are released.
+    released: Box<[u64]>,
+    /// The queue that is emptied now.
+    turn: QueueId,
 }
 
-/// Messages taken before the queue is told about it: as many as the paper's blocks have.
+/// Messages taken before a queue is told about it: as many as the paper's blocks have.
 const RELEASE_EVERY: u64 = 32;
 
 impl Drain {
     /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once
     /// the drain is dropped.
     pub fn new(leader: Leader) -> Self {
-        let released = leader.boundary.arrivals_head;
-        Self { leader, released }
+        let released = leader.boundary.fronts.iter().map(|front| front.head).collect();
+        Self { leader, released, turn: QueueId::FIRST }
     }
 
     /// Hands the next message to `take`; `None` if there is none now.
     #[inline]
     pub fn next<R>(&mut self, take: impl FnOnce(Envelope, Data<'_>) -> R) -> Option<R> {
-        let position = self.leader.boundary.arrivals_head;
-        let shared = &self.leader.shared;
-        let arrivals = &shared.arrivals;
-        let ready = || arrivals.ring.stamp_if_ready(position).is_some();
-        // One more look after the release, as in `HostPort::poll`.
-        let there = ready() || release(arrivals, &mut self.released, position) && ready();
-        if !there {
+        if !self.is_ready() && !self.look_elsewhere() {
             return None;
         }
+        let shared = &self.leader.shared;
+        let queue = shared.arrivals.queue(self.turn);
+        let head = &mut self.leader.boundary.fronts[self.turn.0].head;
+        let position = *head;
         // SAFETY: just seen ready; released below or later.
         let taken = unsafe {
-            arrivals.ring.read(position, |entry| match entry.protocol {
+            queue.ring.read(position, |entry| match entry.protocol {
                 Protocol::Inline => {
                     take(entry.envelope, Data::Eager(inline_bytes(&entry.payload, entry.length)))
                 }
                 Protocol::Buffered => {
                     // SAFETY: the bounce buffer belongs to this entry until the head passes it.
-                    arrivals.bounce.read(
-                        arrivals.bounce_buffer(position),
+                    queue.bounce.read(
+                        queue.bounce_buffer(position),
                         entry.length as usize,
                         |bytes| take(entry.envelope, Data::Eager(bytes)),
                     )
@@ -69,22 +72,44 @@ impl Drain {
                 }
             })
         };
-        self.leader.boundary.arrivals_head += 1;
-        if position + 1 - self.released >= RELEASE_EVERY {
-            release(&self.leader.shared.arrivals, &mut self.released, position + 1);
+        *head += 1;
+        if *head - self.released[self.turn.0] >= RELEASE_EVERY {
+            self.release();
+            self.turn = self.turn.next_of(self.leader.shared.arrivals.in_use());
         }
         Some(taken)
     }
-}
 
-/// Gives back every position below `head`. Returns whether there was any.
-fn release(arrivals: &Arrivals, released: &mut u64, head: u64) -> bool {
-    let any = *released != head;
-    if any {
-        *released = head;
-        arrivals.ring.release(head);
+    fn is_ready(&self) -> bool {
+        let head = self.leader.boundary.fronts[self.turn.0].head;
+        self.leader.shared.arrivals.queue(self.turn).ring.stamp_if_ready(head).is_some()
     }
-    any
+
+    /// Goes on to the next queue with a message; `false` if there is none. What was taken is given
+    /// back, and each queue looked at once more then, as in `HostPort::poll`.
+    #[inline]
+    fn look_elsewhere(&mut self) -> bool {
+        let queues = self.leader.shared.arrivals.in_use();
+        let mut left = queues;
+        while left > 0 {
+            left = if self.release() { queues } else { left - 1 };
+            self.turn = self.turn.next_of(queues);
+            if self.is_ready() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Gives back what was taken of this queue. Returns whether there was any.
+    fn release(&mut self) -> bool {
+        let head = self.leader.boundary.fronts[self.turn.0].head;
+        let released = core::mem::replace(&mut self.released[self.turn.0], head);
+        if released != head {
+            self.leader.shared.arrivals.queue(self.turn).ring.release(head);
+        }
+        released != head
+    }
 }
 
 #[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]

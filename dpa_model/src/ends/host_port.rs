@@ -15,6 +15,8 @@ use self::lent::Lent;
 use super::event::{
     CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
 };
+use super::sender::Sender;
+use crate::completion_queue::CompletionQueue;
 use crate::message::{
     Command, Completion, HostAddress, Message, Post, Protocol, Target, inline_bytes,
 };
@@ -35,7 +37,7 @@ struct Slot {
 /// The host's end; one thread at a time uses it.
 #[derive(Debug)]
 pub struct HostPort {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     slots: Vec<Slot>,
     free: Vec<u32>,
     commands_tail: u64,
@@ -255,24 +257,16 @@ impl HostPort {
         self.commands_counted
     }
 
-    /// Messages that senders have put on their way so far, and how many of them the NIC has dealt
-    /// with. While there is a single sender the first number may be too low, by some 32 at most.
-    /// When a communicator has no sender any more, its last message has been dealt with once the
-    /// second number reaches the first as it was then.
-    pub fn arrivals(&self) -> (u64, u64) {
-        let arrivals = &self.shared.arrivals;
-        let dealt_with = arrivals.ring.head();
-        (arrivals.claimed().max(dealt_with), dealt_with)
+    /// One more sender.
+    pub fn sender(&self) -> Sender {
+        Sender::new(self.shared.clone())
     }
 
     /// Whether the NIC has dealt with every command and message there was, so that all that came of
     /// them can be polled.
     pub fn is_settled(&self) -> bool {
-        let ring = &self.shared.arrivals.ring;
-        let (claimed, dealt_with) = self.arrivals();
-        // A single sender counts by itself: what it sent shows in the entries only.
-        let waits = || ring.stamp_if_ready(dealt_with).is_some() || ring.head() != dealt_with;
-        claimed == dealt_with && !waits() && self.shared.commands.head() == self.commands_tail
+        let mut queues = self.shared.arrivals.queues();
+        queues.all(CompletionQueue::is_empty) && self.shared.commands.head() == self.commands_tail
     }
 
     /// Ends a request that was sent on to the host, and gives its buffer back.

@@ -1,12 +1,13 @@
 //! What surrounds the card in an emulation, and what a port to a real one replaces.
 //!
 //! - `host_port`, `event`: the host's end. It posts receives and is told what became of them.
-//! - `sender`: the wire's end. It fills the completion queue as the network would.
+//! - `sender`: the wire's end. It fills a completion queue as the network would.
+//! - `sent`: how far senders were at a moment.
 //! - `feeder`: a sequence of operations fed into both in a fixed order.
 //! - `pool`: host threads in the place of the card's.
 //! - `drain`: the completion queue emptied without matching, for measurements.
 //!
-//! The ends meet the card in `arrivals`, `region`, the two rings of `nic::Shared` and their entries
+//! The ends meet the card in `arrivals` and its `completion_queue`, `region`, the two rings of `nic::Shared` and their entries
 //! (`message`), nowhere else.
 
 mod drain;
@@ -18,6 +19,7 @@ mod made_up;
 mod pool;
 mod recent;
 mod sender;
+mod sent;
 
 pub use drain::{Data, Drain};
 pub use event::{
@@ -28,3 +30,4 @@ pub use host_port::HostPort;
 #[cfg(feature = "std")]
 pub use pool::Pool;
 pub use sender::{SendError, SendRequest, SendResult, Sender};
+pub use sent::Sent;

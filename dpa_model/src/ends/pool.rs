@@ -233,9 +233,9 @@ fn lead(mut leader: Leader, team: &Team, others: &[Thread]) {
                 // As long as nobody is awake, nothing is shared.
                 let tried = awake > 1 || !on;
                 let begins = tried
-                    && sharing.as_mut().is_some_and(|sharing| {
-                        sharing.note(leader.boundary.arrivals_head, Instant::now)
-                    });
+                    && sharing
+                        .as_mut()
+                        .is_some_and(|sharing| sharing.note(leader.boundary.matched, Instant::now));
                 let asleep = on && awake <= others.len();
                 if begins
                     || asleep && rounds.is_multiple_of(WAKE_EVERY) && leader.last_block_was_full()

@@ -5,9 +5,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::arrivals::{Claims, NotReady};
+use crate::completion_queue::{Claims, CompletionQueue, NotReady};
 use crate::message::{INLINE_BYTES, Protocol, inline_words};
 use crate::nic::Shared;
+use crate::number::QueueId;
 use crate::region::{Ended, RegionKey};
 use crate::sync::Wait;
 use crate::{Envelope, Hashes};
@@ -51,10 +52,12 @@ impl fmt::Display for SendError {
 impl core::error::Error for SendError {}
 
 /// A sender; every clone may send from its own thread. Messages of one sender arrive in the order
-/// sent (G3b).
+/// sent (G3b); those of a clone may overtake them.
 #[derive(Debug)]
 pub struct Sender {
     shared: Arc<Shared>,
+    queue: Arc<CompletionQueue>,
+    queue_id: QueueId,
     claims: Claims,
     inline_hashes: bool,
     /// Zero, or what makes this sender's hashes wrong.
@@ -65,26 +68,26 @@ pub struct Sender {
 
 impl Clone for Sender {
     fn clone(&self) -> Self {
-        Self {
-            shared: self.shared.clone(),
-            claims: self.shared.arrivals.join(&self.claims),
-            inline_hashes: self.inline_hashes,
-            hash_fault: self.hash_fault,
-            odd: self.odd,
-        }
+        let mut other = Self::new(self.shared.clone());
+        other.inline_hashes = self.inline_hashes;
+        other.hash_fault = self.hash_fault;
+        other.odd = self.odd;
+        other
     }
 }
 
 impl Drop for Sender {
     fn drop(&mut self) {
-        self.shared.arrivals.leave(&self.claims);
+        self.queue.leave(&self.claims);
+        self.shared.arrivals.give(self.queue_id);
     }
 }
 
 impl Sender {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let claims = shared.arrivals.first();
-        Self { shared, claims, inline_hashes: true, hash_fault: 0, odd: false }
+        let (queue_id, queue) = shared.arrivals.take();
+        let claims = queue.claims();
+        Self { shared, queue, queue_id, claims, inline_hashes: true, hash_fault: 0, odd: false }
     }
 
     /// Whether this sender puts hashes in the header (O26); without them the NIC computes.
@@ -101,10 +104,10 @@ impl Sender {
         self.odd = !self.inline_hashes || fault != 0;
     }
 
-    /// Messages that the NIC has dealt with so far, of all senders: as long as the number grows, a
-    /// receiver that is not ready will be.
+    /// Messages of this sender's completion queue that the NIC has dealt with so far: as long as the
+    /// number grows, a receiver that is not ready will be.
     pub fn dealt_with(&self) -> u64 {
-        self.shared.arrivals.ring.head()
+        self.queue.ring.head()
     }
 
     /// Largest message that can be sent eagerly, in bytes.
@@ -144,9 +147,9 @@ impl Sender {
             return Err(SendError::TooLong { length: bytes.len(), limit: self.eager_limit() });
         }
         let position = self.claim(true)?;
-        let buffer = self.shared.arrivals.bounce_buffer(position);
-        // SAFETY: the claim saw the buffer's last message released (`Arrivals::claim`).
-        unsafe { self.shared.arrivals.bounce.write(buffer, bytes) };
+        let buffer = self.queue.bounce_buffer(position);
+        // SAFETY: the claim saw the buffer's last message released (`CompletionQueue::claim`).
+        unsafe { self.queue.bounce.write(buffer, bytes) };
         self.fill(position, envelope, bytes.len() as u32, Protocol::Buffered, [0; 3], stamp);
         Ok(())
     }
@@ -209,7 +212,7 @@ impl Sender {
         if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
-        self.shared.arrivals.look(&mut self.claims).map_err(|cause| self.refused(cause))
+        self.queue.look(&mut self.claims).map_err(|cause| self.refused(cause))
     }
 
     #[cold]
@@ -228,7 +231,7 @@ impl Sender {
         if self.shared.life.stopped() {
             return Err(SendError::Stopped);
         }
-        let position = self.shared.arrivals.claim(&mut self.claims, bounced);
+        let position = self.queue.claim(&mut self.claims, bounced);
         position.map_err(|cause| self.refused(cause))
     }
 
@@ -251,7 +254,7 @@ impl Sender {
         }
         // SAFETY: `claim` gave this position to this sender alone.
         unsafe {
-            self.shared.arrivals.ring.fill(position, stamp, |slot| {
+            self.queue.ring.fill(position, stamp, |slot| {
                 slot.envelope = envelope;
                 slot.length = length;
                 slot.hashes = hashes;

@@ -84,7 +84,8 @@ pub(crate) fn run<C: Crew>(
 ) -> Matched {
     let handlers = crew.handlers();
     step!(SliceBegins { worker: crew.worker().0, block: info.number });
-    let block = BlockRun { nic, info, crew, entries: nic.arrivals.ring.run(info.first) };
+    let entries = nic.arrivals.queue(info.queue).ring.run(info.first);
+    let block = BlockRun { nic, info, crew, entries };
     let comm = search::search_and_book(block, scratch);
     crew.pass_barrier(scratch);
     let candidates = &scratch.receives[..handlers.end];

@@ -1,5 +1,6 @@
 //! The protocol stage: data to the user's buffer, result to the completion ring (O21).
 
+use crate::block::BlockInfo;
 use crate::descriptor::Posted;
 use crate::message::{Completion, Entry, HostAddress, Message, Protocol, inline_bytes};
 use crate::nic::Shared;
@@ -12,11 +13,14 @@ use crate::unexpected::UnexpectedStore;
 /// boundary's business.
 ///
 /// # Safety
-/// The caller runs handler `handler` of the block whose first entry and first result these runs
-/// begin with; the handler has taken the receive `posted`, and its result was not reported yet.
+/// The caller runs handler `handler` of this block, whose first entry and first result these runs
+/// begin with; the handler has taken the receive `posted` for the message of this number, and its
+/// result was not reported yet.
 #[inline(always)]
 pub(super) unsafe fn deliver(
     nic: &Shared,
+    block: &BlockInfo,
+    arrival: u64,
     entries: Run<'_, Entry>,
     results: Run<'_, Completion>,
     handler: usize,
@@ -24,9 +28,8 @@ pub(super) unsafe fn deliver(
 ) {
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
-    let arrival = entries.position(handler);
     step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
-    move_data(nic, &entry, arrival, posted);
+    move_data(nic, block, handler, &entry, posted);
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
@@ -40,32 +43,31 @@ pub(super) unsafe fn deliver(
 
 /// Copies a message's bytes to the user's buffer, as many as fit.
 #[inline(always)]
-fn move_data(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
+fn move_data(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, posted: &Posted) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Inline {
         // SAFETY: the host lent the buffer with the post until the result reaches it (see
         // `HostPort`).
         unsafe { target.put(capacity, inline_bytes(&entry.payload, entry.length)) }
     } else {
-        move_longer(nic, entry, position, posted);
+        move_longer(nic, block, handler, entry, posted);
     }
 }
 
 /// Apart, so that the loop over short messages stays short.
 #[inline(never)]
-fn move_longer(nic: &Shared, entry: &Entry, position: u64, posted: &Posted) {
+fn move_longer(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, posted: &Posted) {
     let (target, capacity) = (posted.buffer, posted.capacity);
     if entry.protocol == Protocol::Rendezvous {
         return rendezvous(nic, RegionKey(entry.payload[0]), target, capacity);
     }
-    let buffer = nic.arrivals.bounce_buffer(position);
+    let queue = nic.arrivals.queue(block.queue);
+    let buffer = queue.bounce_buffer(block.first + handler as u64);
     step!(BounceRead { buffer, bytes: entry.length as usize });
     // SAFETY: the bounce buffer belongs to this entry until the head passes it; the target as in
     // `move_data`.
     unsafe {
-        nic.arrivals
-            .bounce
-            .read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
+        queue.bounce.read(buffer, entry.length as usize, |bytes| target.put(capacity, bytes));
     }
 }
 

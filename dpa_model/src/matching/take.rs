@@ -72,7 +72,9 @@ impl<'a, C: Crew> Taking<'a, C> {
         path: Path,
         mut choose: impl FnMut(usize, ReceiveId, &HandlerCounters) -> ReceiveId,
     ) -> usize {
-        let BlockRun { nic, crew, entries, .. } = self.block;
+        let BlockRun { nic, info, crew, entries } = self.block;
+        // In a local variable: a compiler must otherwise read it again after each store.
+        let first_arrival = info.arrival;
         let tables = Tables { receives: &nic.receives, bins: &nic.bins };
         let mut matched = 0;
         let end = handlers.end;
@@ -103,8 +105,9 @@ impl<'a, C: Crew> Taking<'a, C> {
                 step!(LockMissed { handler });
             }
             if C::DELIVERS_AT_ONCE {
+                let arrival = first_arrival + handler as u64;
                 // SAFETY: this worker runs the handler, and the leader claimed its result.
-                unsafe { deliver(nic, entries, self.results, handler, &posted) };
+                unsafe { deliver(nic, info, arrival, entries, self.results, handler, &posted) };
             }
             matched += 1;
             if self.ahead != 0 {
@@ -116,14 +119,15 @@ impl<'a, C: Crew> Taking<'a, C> {
 
     /// The protocol stage of a crew that delivers after all matches of its slice.
     pub(super) fn deliver_all(self, scratch: &Scratch) {
-        let BlockRun { nic, crew, entries, .. } = self.block;
+        let BlockRun { nic, info, crew, entries } = self.block;
         for handler in crew.handlers() {
             let receive = scratch.receives[handler];
             if receive != ReceiveId::NIL {
                 // SAFETY: inside a block (D1).
                 let posted = unsafe { nic.receives[receive].posted.peek() };
+                let arrival = info.arrival + handler as u64;
                 // SAFETY: as in `take`.
-                unsafe { deliver(nic, entries, self.results, handler, &posted) };
+                unsafe { deliver(nic, info, arrival, entries, self.results, handler, &posted) };
             }
         }
     }

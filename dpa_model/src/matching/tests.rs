@@ -153,7 +153,9 @@ fn alone_and_shared_blocks_agree() {
                 let mut results = Vec::new();
                 // Both cut the same blocks.
                 let round = |nic: &mut Nic| {
-                    nic.leader.boundary.patience = crate::HANDLERS_MAX as u64;
+                    for front in &mut nic.leader.boundary.fronts {
+                        front.patience = crate::HANDLERS_MAX;
+                    }
                     nic.leader.round(1) == Round::Worked
                 };
                 while round(nic) {

@@ -91,6 +91,7 @@ pub unsafe extern "C" fn dpamatch_new(
         receives: config.receives as usize,
         bins: config.bins as usize,
         communicators: 1,
+        completion_queues: 2,
         completion_queue: queue,
         bounce_buffers: queue,
         eager_limit: config.eager_limit as usize,

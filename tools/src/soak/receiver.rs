@@ -73,7 +73,7 @@ impl<'a> Receiver<'a> {
             endpoint,
             comms,
             lanes,
-            verifier: Verifier::new(lanes.len()),
+            verifier: Verifier::new(),
             log: Vec::new(),
             slots: (0..settings.receives_max).map(|_| None).collect(),
             vacant: (0..settings.receives_max).collect(),

@@ -46,7 +46,8 @@ impl Lane {
 /// A message's name: everything that its bytes follow from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Name {
-    /// Number of the message among those of its sender.
+    /// Number of the message among those of its sender in its communicator: only these come in the
+    /// order sent.
     pub(super) ordinal: u64,
     pub(super) source: u32,
     pub(super) tag: u32,
@@ -100,8 +101,8 @@ impl Name {
 #[derive(Debug)]
 pub(super) struct Source {
     random: ChaCha8Rng,
-    /// One per communicator.
-    peers: Vec<CommSender>,
+    /// One per communicator, with the number of messages sent.
+    peers: Vec<(CommSender, u64)>,
     quota: u64,
     /// Rendezvous messages under way, oldest first.
     exposed: VecDeque<SendRequest>,
@@ -114,6 +115,7 @@ const EXPOSED_MAX: usize = 4;
 impl Source {
     pub(super) fn new(seed: u64, peers: Vec<CommSender>, quota: u64) -> Self {
         let rank = peers.first().map_or(0, |peer| peer.rank().get());
+        let peers = peers.into_iter().map(|peer| (peer, 0)).collect();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(u64::from(rank) + 1);
         Self { random, peers, quota, exposed: VecDeque::new(), spare: Vec::new() }
@@ -134,7 +136,7 @@ impl Source {
                     wait.pause();
                 }
             }
-            if self.send(sent).is_err() {
+            if self.send().is_err() {
                 break;
             }
             sent += 1;
@@ -142,11 +144,11 @@ impl Source {
         lane.sent.store(sent, Release);
     }
 
-    fn send(&mut self, ordinal: u64) -> Result<(), SendError> {
+    fn send(&mut self) -> Result<(), SendError> {
         let dice = self.random.next_u64();
         let comm = (dice % self.peers.len() as u64) as u32;
         let tag = (dice >> 16) as u32 % TAGS;
-        let peer = &mut self.peers[comm as usize];
+        let (peer, sent) = &mut self.peers[comm as usize];
         let eager_limit = peer.eager_limit();
         let length = match dice >> 56 {
             0..3 if self.exposed.len() < EXPOSED_MAX => {
@@ -155,7 +157,8 @@ impl Source {
             3..20 => self.random.random_range(HEADER_BYTES..=eager_limit.min(MESSAGE_BYTES_MAX)),
             _ => HEADER_BYTES + (dice >> 32) as usize % (INLINE_BYTES - HEADER_BYTES + 1),
         };
-        let name = Name { ordinal, source: peer.rank().get(), tag, comm };
+        let name = Name { ordinal: *sent, source: peer.rank().get(), tag, comm };
+        *sent += 1;
         let tag = Tag::new(tag).unwrap_or_default();
         if length <= INLINE_BYTES {
             let mut bytes = [0; INLINE_BYTES];

@@ -12,33 +12,23 @@ pub(super) struct Verifier {
     oracle: Oracle,
     /// Messages that arrived and were not received, by arrival number.
     waiting: HashMap<u64, Name>,
-    /// Messages that arrived, per sender.
-    arrived: Vec<u64>,
+    /// Messages that arrived, by sender and communicator.
+    arrived: HashMap<(u32, u32), u64>,
     pub(super) entries: u64,
 }
 
 impl Verifier {
-    pub(super) fn new(senders: usize) -> Self {
-        Self {
-            oracle: Oracle::new(),
-            waiting: HashMap::new(),
-            arrived: vec![0; senders],
-            entries: 0,
-        }
+    pub(super) fn new() -> Self {
+        Self { oracle: Oracle::new(), waiting: HashMap::new(), arrived: HashMap::new(), entries: 0 }
     }
 
     /// Follows the order log, whose entries are then consumed.
     pub(super) fn follow(&mut self, log: &mut Vec<LogEntry>) -> Result<(), Fault> {
         for entry in log.drain(..) {
             if let LogEntry::Arrive { msg, envelope, .. } = entry {
-                let source = envelope.source.get();
-                let arrived = &mut self.arrived[source as usize];
-                let name = Name {
-                    ordinal: *arrived,
-                    source,
-                    tag: envelope.tag.get(),
-                    comm: envelope.comm.0,
-                };
+                let (source, comm) = (envelope.source.get(), envelope.comm.0);
+                let arrived = self.arrived.entry((source, comm)).or_default();
+                let name = Name { ordinal: *arrived, source, tag: envelope.tag.get(), comm };
                 *arrived += 1;
                 self.waiting.insert(msg.0, name);
             }
@@ -87,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_fault_is_found() {
-        let mut verifier = Verifier::new(1);
+        let mut verifier = Verifier::new();
         let mut bytes = [0; 20];
         verifier.follow(&mut vec![arrival(0, None), arrival(1, None)]).expect("nothing is wrong");
         assert!(matches!(
