@@ -32,10 +32,10 @@ static int32_t sites_known;
 static const void *objects[OBJECTS_MAX];
 static unsigned objects_known;
 
-/* Sends, receives, probes, by their numbers in the format. */
+/* Sends, receives, starts of persistent ones, probes, by their numbers in the format. */
 static bool has_site(int function) {
     return function <= 1 || (function >= 3 && function <= 5) || (function >= 8 && function <= 12) || function == 22 ||
-           function == 23 || (function >= 26 && function <= 30) || function == 33 || function == 34;
+           function == 23 || (function >= 26 && function <= 32) || function == 33 || function == 34;
 }
 
 void rec_sites_open(const char *rank_file) {

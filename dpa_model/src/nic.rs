@@ -118,6 +118,8 @@ impl Life {
     }
 
     /// No worker runs any more, and none will.
+    // Asked for every message, also from other crates.
+    #[inline]
     pub(crate) fn stopped(&self) -> bool {
         self.stopped.load(Acquire) != 0
     }

@@ -13,11 +13,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 22] = [
+const PAGES: [&str; 24] = [
     "README.md",
     "PERFORMANCE.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
     "docs/add-an-engine.md",
     "docs/analyze.md",
     "docs/channels.md",

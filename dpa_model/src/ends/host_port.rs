@@ -376,6 +376,7 @@ impl HostPort {
     }
 
     /// Gives back what was read. Returns whether there was any.
+    #[inline]
     fn release(&mut self) -> bool {
         let any = self.results_released != self.results_head;
         if any {

@@ -33,6 +33,7 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
         }];
     }
     all.extend(room(report, plan));
+    all.extend(super::sites::advice(&report.sites));
     all.extend(bins(report));
     all.extend(engines(report));
     all.extend(chains(report));

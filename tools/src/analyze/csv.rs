@@ -37,6 +37,7 @@ pub fn files(report: &Report) -> Vec<(&'static str, String)> {
         ("lifetime.csv", lifetime(report)),
         ("engines.csv", engines(report)),
         ("unmatched.csv", unmatched(report)),
+        ("sites.csv", sites(report)),
         ("advice.csv", advice(report)),
     ]
 }
@@ -357,6 +358,23 @@ fn engines(report: &Report) -> String {
         for (name, value) in pairs.into_iter().chain(counters) {
             row!(csv, engine.name, name, value);
         }
+    }
+    csv.text()
+}
+
+fn sites(report: &Report) -> String {
+    let mut csv = file("place,within,function,count,unexpected,waiting_max,waited_ns");
+    for site in &report.sites {
+        row!(
+            csv,
+            site.place,
+            told(site.within.as_ref()),
+            site.function,
+            site.count,
+            site.unexpected,
+            site.waiting_max,
+            told(site.waited_ns)
+        );
     }
     csv.text()
 }

@@ -26,7 +26,7 @@ svg{max-width:100%;height:auto}
 
 /// Files that are shown as tables: name, heading, and whether it is words rather than numbers. Of
 /// files with lines for all ranks and each rank the former are shown.
-const TABLES: [(&str, &str, bool); 12] = [
+const TABLES: [(&str, &str, bool); 13] = [
     ("calls.csv", "Calls by class", false),
     ("traffic.csv", "Messages and receives", false),
     ("bins.csv", "Queue lengths and searches", false),
@@ -38,6 +38,7 @@ const TABLES: [(&str, &str, bool); 12] = [
     ("communicators.csv", "Communicators", false),
     ("hints.csv", "Hints", true),
     ("engines.csv", "Engines", true),
+    ("sites.csv", "Call sites", true),
     ("unmatched.csv", "Unmatched at the end", true),
 ];
 

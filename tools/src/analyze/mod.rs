@@ -29,6 +29,7 @@ mod program;
 mod replay;
 mod report;
 mod run;
+mod sites;
 pub mod stats;
 mod truth;
 #[cfg(test)]
@@ -49,4 +50,5 @@ pub use program::{
 pub use replay::{Agreement, RankView};
 pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};
 pub use run::Run;
+pub use sites::SiteReport;
 pub use truth::Truth;

@@ -6,7 +6,7 @@
 
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
 
-use crate::trace::{CollectiveKind, Counts, Function};
+use crate::trace::{CallSites, CollectiveKind, Counts, Function};
 
 /// A number of bytes that the trace does not tell; also of a transfer, message or rank that is not
 /// there.
@@ -247,6 +247,8 @@ pub struct Program {
     pub trace_bytes: u64,
     /// What was odd.
     pub oddities: Oddities,
+    /// Where its calls are in the program, if that was recorded.
+    pub sites: Option<CallSites>,
     /// The trace broke off: what was lost.
     pub salvaged: Option<String>,
 }

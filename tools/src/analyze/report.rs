@@ -11,6 +11,7 @@ use super::lifetime::{Lifetime, lifetime};
 use super::order::{Network, Order, Stall};
 use super::program::{Oddities, UNKNOWN};
 use super::run::Run;
+use super::sites::{SiteReport, sites};
 use super::stats::{CommStats, Plan, RankStats, Totals, Unmatched, walk};
 use super::truth::Truth;
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
@@ -147,6 +148,8 @@ pub struct Report {
     pub checked: Option<Vec<(u32, String)>>,
     /// What is left at the end.
     pub unmatched: Vec<Unmatched>,
+    /// Where in the program queues grow; empty if no call sites were recorded.
+    pub sites: Vec<SiteReport>,
     /// What to make of it.
     pub advice: Vec<Advice>,
     /// End of the last rank in the order's times; 0 if it has none.
@@ -193,6 +196,7 @@ impl Report {
         let engines =
             question.engines.iter().map(|entry| replay(run, &orders, entry, question, &pairs));
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
+        let sites = sites(run, &orders, &pairs);
         drop(orders);
         let views: Vec<_> = run.views().collect();
         let unmatched =
@@ -212,6 +216,7 @@ impl Report {
             engines,
             checked,
             unmatched,
+            sites,
             advice: Vec::new(),
             end_ns,
             pairs,

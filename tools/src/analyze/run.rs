@@ -54,8 +54,9 @@ impl Run {
             .map(|&rank| {
                 let mut reader = source.open(rank)?;
                 let program = super::collect(reader.as_mut())?;
+                let sites = source.sites(rank)?;
                 read(rank);
-                Ok(program)
+                Ok(Program { sites, ..program })
             })
             .collect();
         Ok(Self::new(programs?, source.run().processes))

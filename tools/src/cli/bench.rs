@@ -5,6 +5,7 @@ mod machine_readable;
 mod paper;
 mod recorded;
 mod tables;
+mod warnings;
 
 use std::fs;
 use std::io::{Write, stderr};
@@ -16,8 +17,8 @@ use clap::ValueEnum;
 use dpamatch::engine::BinCount;
 use dpamatch::processors;
 use dpamatch_tools::bench::{
-    BenchError, CALIBRATION, Machine, Peer, Placed, Placement, Point, Report, Scenario, Settings,
-    Summary, Ucx, WINDOW_MAX,
+    BenchError, CALIBRATION, Machine, Peer, Placed, Point, Report, Scenario, Settings, Summary,
+    Ucx, WINDOW_MAX,
 };
 use dpamatch_tools::table::wrapped;
 use dpamatch_tools::version::VERSION;
@@ -368,7 +369,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
              and these rates tell nothing"
         )?;
     }
-    let machine_has_two = machine.processors > 1;
     let begin = Instant::now();
     let report = measure(&points, args.rounds as usize, &settings)?;
     if !report.pinned() && machine.processors > 1 {
@@ -380,14 +380,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         seconds: begin.elapsed().as_secs_f64(),
         settings,
         rounds: args.rounds,
+        warnings: Vec::new(),
     };
+    let all = all_measurements(&report);
+    let told =
+        warnings::warnings(&header.machine, &report.by_placement(), all, !args.any_placement);
+    let header = Header { warnings: told, ..header };
     let nic = Peer::Nic { handlers: args.nic.handlers() };
     let parts = if args.any_placement { vec![Part::whole(&report)] } else { Part::of(&report) };
-    if parts[0].placement.is_none() && machine_has_two && !args.any_placement {
-        writeln!(
-            stderr(),
-            "dpamatch: WARNING: the processors moved during every measurement; do not compare rates"
-        )?;
+    // Programs read the other forms: the warnings go where people look.
+    if args.format != Format::Table {
+        for warning in &header.warnings {
+            writeln!(stderr(), "dpamatch: WARNING: {warning}")?;
+        }
     }
     if let Some(folder) = &args.out {
         write_folder(folder, &report, &parts, &header, nic)
@@ -416,7 +421,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 /// What was measured in one placement, or all of it.
 struct Part {
-    placement: Option<Placement>,
     /// The placement in a word or two.
     name: String,
     measurements: usize,
@@ -428,7 +432,7 @@ impl Part {
     fn of(report: &Report) -> Vec<Self> {
         let part = |Placed { placement, measurements, report }| {
             let name = placement.map_or("moving".to_owned(), |placement| placement.to_string());
-            Self { placement, name, measurements, report }
+            Self { name, measurements, report }
         };
         let parts: Vec<Self> = report.by_placement().into_iter().map(part).collect();
         if parts.is_empty() { vec![Self::whole(report)] } else { parts }
@@ -437,7 +441,7 @@ impl Part {
     /// All of it.
     fn whole(report: &Report) -> Self {
         let measurements = all_measurements(report);
-        Self { placement: None, name: "any".to_owned(), measurements, report: report.clone() }
+        Self { name: "any".to_owned(), measurements, report: report.clone() }
     }
 
     /// The placement in one word.
@@ -500,6 +504,8 @@ struct Header {
     settings: Settings,
     rounds: u32,
     seconds: f64,
+    /// What speaks against believing the rates.
+    warnings: Vec<String>,
 }
 
 impl Header {
@@ -513,7 +519,8 @@ impl Header {
     }
 
     fn text(&self, report: &Report) -> String {
-        let Self { machine, command, settings, rounds, seconds } = self;
+        let Self { machine, command, settings, rounds, seconds, warnings } = self;
+        let warnings: String = warnings.iter().map(|it| format!("\nWARNING: {it}")).collect();
         let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
             format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
         });
@@ -525,7 +532,7 @@ impl Header {
             "dpamatch {VERSION}{beside} on {machine}\n\
              {command}\n\
              from one processor to the other and back: {hand_over}\n\
-             {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s",
+             {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s{warnings}",
             settings.repetitions,
             self.runner(),
             settings.seed,

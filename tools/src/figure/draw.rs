@@ -12,6 +12,7 @@ use kuva::render::layout::{AxisLabelOverlap, Layout, TickFormat};
 use kuva::render::plots::Plot;
 
 use super::axis::{cell, label, power_label};
+use super::words::words;
 use super::{Axis, Bars, Boxes, Figure, Heat, Lines, Panel, Scale, Style};
 
 /// Size of one panel in pixels, if its labels do not need more.
@@ -28,6 +29,8 @@ const COLOURS: [&str; 12] = [
     "#1b6ca8", "#d1495b", "#3c8d53", "#c98a1b", "#7b4fa3", "#444444", "#1f9aa0", "#b05c2e",
     "#c24d9c", "#7a8b1e", "#5b7fd6", "#8c6d5a",
 ];
+/// Of boxes, which no legend explains: none of the others.
+const BOX: &str = "#8fa3b0";
 const MARKERS: [MarkerShape; 7] = [
     MarkerShape::Circle,
     MarkerShape::Square,
@@ -71,9 +74,21 @@ pub(super) fn svg(figure: &Figure) -> Option<String> {
         // Room for the half of the last tick's label that stands out of its panel.
         .with_spacing(24.0)
         .with_padding(16.0)
-        .with_shared_legend_right_top()
+        .with_shared_legend_bottom_left()
         .with_shared_legend_entries(legend(&panels, &names));
-    Some(renumbered(&SvgBackend.render_scene(&grid.render())))
+    Some(said(figure, &renumbered(&SvgBackend.render_scene(&grid.render()))))
+}
+
+/// The picture with its title and what it shows in words.
+fn said(figure: &Figure, svg: &str) -> String {
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let (title, words) = (escaped(&figure.title), escaped(&words(figure)));
+    match svg.split_once('>') {
+        Some((tag, rest)) => {
+            format!("{tag} role=\"img\"><title>{title}</title><desc>{words}</desc>{rest}")
+        }
+        None => svg.to_owned(),
+    }
 }
 
 /// kuva numbers clip paths through the life of the process; the same figure must be the same bytes
@@ -127,8 +142,18 @@ fn names<'a>(panels: &[&'a Panel]) -> Vec<&'a str> {
     names
 }
 
-fn colour(name: &str, names: &[&str]) -> &'static str {
-    COLOURS[names.iter().position(|known| *known == name).unwrap_or(0) % COLOURS.len()]
+/// A colour of its own for each name: where the palette ends it begins again darker, then lighter.
+fn colour(name: &str, names: &[&str]) -> String {
+    let place = names.iter().position(|known| *known == name).unwrap_or(0);
+    let base = COLOURS[place % COLOURS.len()];
+    let channel = |at: usize| u8::from_str_radix(&base[at..at + 2], 16).map_or(0.0, f64::from);
+    let mixed = |channel: f64| match place / COLOURS.len() {
+        0 => channel,
+        1 => channel * 0.6,
+        again => channel + (255.0 - channel) * (0.3 + 0.5 / again as f64).min(0.55),
+    };
+    let [red, green, blue] = [1, 3, 5].map(|at| mixed(channel(at)).round() as u8);
+    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 fn marker(name: &str, names: &[&str]) -> MarkerShape {
@@ -147,7 +172,7 @@ fn legend(panels: &[&Panel], names: &[&str]) -> Vec<LegendEntry> {
     };
     let entry = |name: &&str| LegendEntry {
         label: text(name),
-        color: colour(name, names).to_owned(),
+        color: colour(name, names),
         shape: match style(name) {
             Some(Style::Line | Style::Points) => LegendShape::Marker(marker(name, names)),
             Some(Style::Limit | Style::Steps) => LegendShape::Line,
@@ -341,7 +366,7 @@ fn draw_heat(heat: &Heat) -> (Vec<Plot>, Layout) {
 }
 
 fn draw_boxes(boxes: &Boxes) -> (Vec<Plot>, Layout) {
-    let mut plot = BoxPlot::new().with_color(COLOURS[0]);
+    let mut plot = BoxPlot::new().with_color(BOX);
     for (name, samples) in &boxes.groups {
         plot = plot
             .with_group(text(name), samples.iter().copied().filter(|sample| sample.is_finite()));

@@ -1,8 +1,8 @@
 //! The figures of all commands: a picture as SVG and the numbers in it as CSV, from one
 //! description.
 //!
-//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend on the right. A
-//! panel is one of
+//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend below, where a narrow
+//! page has room. A panel is one of
 //!
 //! - [`Lines`]: lines with markers, dashed limits, steps; each axis linear, in powers of ten, or in
 //!   powers of two;
@@ -10,7 +10,8 @@
 //! - [`Heat`]: a table of values as colours;
 //! - [`Boxes`]: spread of samples, as boxes.
 //!
-//! A series has the same colour and marker in every panel of its figure. Values that a scale cannot
+//! A series has the same colour and marker in every panel of its figure, and no other series has that
+//! colour. The picture says in words what it shows, for those who cannot see it. Values that a scale cannot
 //! show (not finite; not above 0 on a logarithmic one) are left out of the picture, but stand in
 //! the CSV. Panels without a value are left out, and a figure without panels draws nothing.
 //!
@@ -37,6 +38,7 @@ mod axis;
 mod data;
 mod draw;
 mod panel;
+mod words;
 
 use std::path::Path;
 use std::{fs, io};
@@ -118,13 +120,43 @@ mod tests {
             .with(heat)
             .with(boxes);
         let svg = figure.svg().expect("a picture");
-        for title in ["left", "right", "bars", "heat: searches", "boxes", "everything $1"] {
+        for title in ["left", "right", "bars", "heat: searches", "boxes"] {
             assert_eq!(svg.matches(&format!(">{title}<")).count(), 1, "{title}");
         }
+        assert_eq!(svg.matches(">everything $1<").count(), 2, "seen and said");
         // One legend for both panels; text is escaped; powers of two are the labels of their axis.
         assert_eq!(svg.matches(">a &lt; b &amp; c<").count(), 1);
         assert!(svg.contains(">64<") && !svg.contains("NaN"));
         assert!(figure.svg() == Some(svg), "the same bytes again");
+    }
+
+    #[test]
+    fn a_picture_says_what_it_shows() {
+        let bars = Bars::new("bars", "", Axis::linear("queues"), ["64", "512"])
+            .with("one", [1.0, f64::NAN])
+            .with("none", [f64::NAN]);
+        let figure = Figure::new("<two>").with(lines("left", Axis::log("y"))).with(bars);
+        let svg = figure.svg().expect("a picture");
+        let (head, _) = svg.split_once("</desc>").expect("words");
+        assert!(head.contains(" role=\"img\"") && head.contains("<title>&lt;two&gt;</title>"));
+        let (_, words) = head.split_once("<desc>").expect("words");
+        let left = "left: y over x: a &lt; b &amp; c 3 to 5, paper 4.";
+        let right = "bars: bars of queues for 64, 512: one 1, none without values.";
+        assert_eq!(words, format!("{left} {right}"));
+    }
+
+    #[test]
+    fn no_two_series_share_a_colour() {
+        let names: Vec<String> = (0..30).map(|name| format!("series {name}")).collect();
+        let series = |name: &String| Series::line(name.clone(), [(1.0, 1.0), (2.0, 2.0)]);
+        let panel = Lines::new("many", Axis::linear("x"), Axis::linear("y"));
+        let panel = names.iter().map(series).fold(panel, Lines::with);
+        let boxes = Boxes::new("boxes", Axis::linear("ns")).with("s", [1.0, 2.0, 3.0, 9.0]);
+        let svg = Figure::new("f").with(panel).with(boxes).svg().expect("a picture");
+        let colours = svg.split('#').skip(1).filter_map(|rest| rest.get(..6));
+        let colours = colours.filter(|hex| hex.chars().all(|digit| digit.is_ascii_hexdigit()));
+        let colours: std::collections::BTreeSet<&str> = colours.collect();
+        assert!(colours.len() > names.len(), "{colours:?}");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! - [`open`]: from a path to a trace; [`per_rank`]: all ranks at once; [`tally`]: one rank,
 //!   counted and checked.
 //! - [`CommNew`], [`GroupNew`]: where communicators come from.
+//! - [`CallSites`]: where in the program the calls are, if that was recorded.
 
 mod arguments;
 mod call;
@@ -24,6 +25,7 @@ mod interpret;
 mod open;
 mod per_rank;
 mod region;
+mod sites;
 mod source;
 mod status;
 mod tally;
@@ -44,6 +46,7 @@ pub use handle::{Comm, Datatype, Group, Request};
 pub use open::{OpenOptions, open};
 pub use per_rank::per_rank;
 pub use region::Region;
+pub use sites::{CallSites, Site};
 pub use source::{RankInfo, RankReader, RunInfo, Salvage, TraceSource};
 pub use status::Status;
 pub use tally::{SalvageNote, Tally, tally};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use dpamatch_vocabulary::Rank;
 
-use super::{Arguments, Call, DatatypeSizes, Footer, TraceError};
+use super::{Arguments, Call, CallSites, DatatypeSizes, Footer, TraceError};
 
 /// What a trace says about the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -65,6 +65,14 @@ pub trait TraceSource: Sync + fmt::Debug {
     /// The rank is not among [`ranks`](Self::ranks), its file cannot be opened, or is not what it
     /// should be.
     fn open(&self, rank: Rank) -> Result<Box<dyn RankReader + '_>, TraceError>;
+
+    /// Where in the program a rank's calls are, if that was recorded.
+    ///
+    /// # Errors
+    /// The file of call sites cannot be read, or is none.
+    fn sites(&self, _rank: Rank) -> Result<Option<CallSites>, TraceError> {
+        Ok(None)
+    }
 }
 
 /// The calls of one rank, one at a time.

@@ -2,7 +2,7 @@
 //! one's.
 
 use dpamatch::registry::EngineOptions;
-use dpamatch_tools::bench::{Distance, Paths, Row, Sample};
+use dpamatch_tools::bench::{Distance, Paths, Placement, Row, Sample};
 use serde_json::{Value, json};
 
 use super::*;
@@ -97,6 +97,7 @@ fn header(threads: bool) -> Header {
             look: true,
         },
         rounds: 6,
+        warnings: Vec::new(),
         seconds: 1.25,
     }
 }

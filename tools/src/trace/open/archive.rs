@@ -10,7 +10,7 @@ use crate::trace::{TraceError, TraceErrorKind};
 
 use super::OpenOptions;
 use super::decompress::{self, Compression};
-use super::names::rank_name;
+use super::names::{rank_name, sites_name};
 use super::spool::Spool;
 
 /// Longest name in an archive, in bytes.
@@ -106,7 +106,7 @@ fn read_members(
 /// Whether a file of this name can belong to a trace.
 fn is_wanted(name: &str) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name);
-    base.ends_with(".meta") || rank_name(base).is_some()
+    base.ends_with(".meta") || rank_name(base).is_some() || sites_name(base).is_some()
 }
 
 fn bounded(entry: &mut impl Read) -> io::Result<Vec<u8>> {

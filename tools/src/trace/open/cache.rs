@@ -6,6 +6,7 @@
 //! source's names and contents, so it does not matter whether files were touched or copied. It is
 //! written under another name and renamed when it is whole.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -96,6 +97,10 @@ pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<
         }
     }
     let mut files = find(path, options)?;
+    if !files.sites.is_empty() {
+        files.run.notices.push("not cached: a cache has no call sites".to_owned());
+        return Ok(files);
+    }
     match make(&files, &source, folder, &file) {
         Ok(()) => {
             let found = std::mem::take(&mut files.run.notices);
@@ -220,7 +225,13 @@ fn load(
         .into_iter()
         .map(|entry| Place::Part(region.part(entry.name, entry.start, entry.length)));
     let run = RunInfo { processes, hostname, start_s, notices: Vec::new() };
-    Ok(Ok(Files { run, ranks: numbers, places: places.collect(), options: options.clone() }))
+    Ok(Ok(Files {
+        run,
+        ranks: numbers,
+        places: places.collect(),
+        sites: BTreeMap::new(),
+        options: options.clone(),
+    }))
 }
 
 /// Writes a cache file: under a temporary name, which is gone if anything goes wrong.

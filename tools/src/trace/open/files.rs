@@ -1,11 +1,14 @@
 //! A run whose ranks are files, or parts of one.
 
+use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 
 use crate::trace::region::Region;
+use crate::trace::sites::BadLine;
 use crate::trace::{
-    BinaryReader, Rank, RankReader, RunInfo, TextReader, TraceError, TraceErrorKind, TraceSource,
+    BinaryReader, CallSites, Rank, RankReader, RunInfo, TextReader, TraceError, TraceErrorKind,
+    TraceSource,
 };
 
 use super::OpenOptions;
@@ -29,12 +32,24 @@ pub(super) enum Place {
     Part(Region),
 }
 
+impl Place {
+    /// Its bytes.
+    pub(super) fn region(&self) -> Result<Region, TraceError> {
+        match self {
+            Self::File(path) => Region::open(path),
+            Self::Part(region) => Ok(region.clone()),
+        }
+    }
+}
+
 /// A run: one place per rank, ascending.
 #[derive(Debug)]
 pub(super) struct Files {
     pub(super) run: RunInfo,
     pub(super) ranks: Vec<Rank>,
     pub(super) places: Vec<Place>,
+    /// Where the call sites are of ranks that have some.
+    pub(super) sites: BTreeMap<Rank, Place>,
     pub(super) options: OpenOptions,
 }
 
@@ -45,10 +60,7 @@ impl Files {
             let what = format!("the trace has no rank {}", rank.get());
             return Err(TraceError::new("trace", TraceErrorKind::Unsupported(what)));
         };
-        match &self.places[at] {
-            Place::File(path) => Region::open(path),
-            Place::Part(region) => Ok(region.clone()),
-        }
+        self.places[at].region()
     }
 
     /// The bytes of a rank as they were before compression: a binary file as something that can be
@@ -125,5 +137,16 @@ impl TraceSource for Files {
             Unpacked::Binary(file) => Box::new(BinaryReader::new(file, rank, salvage)?),
             Unpacked::Text(name, input) => Box::new(TextReader::new(name, input, rank, salvage)),
         })
+    }
+
+    fn sites(&self, rank: Rank) -> Result<Option<CallSites>, TraceError> {
+        let Some(place) = self.sites.get(&rank) else { return Ok(None) };
+        let file = place.region()?;
+        let about = |what: String| TraceError::new(file.name(), TraceErrorKind::Damaged(what));
+        let mut text = String::new();
+        let mut bytes = decompress::reader(&file, Compression::None);
+        bytes.read_to_string(&mut text).map_err(|error| about(error.to_string()))?;
+        let wrong = |bad: BadLine| about(bad.what.to_owned()).at_line(bad.line);
+        CallSites::parse(&text).map(Some).map_err(wrong)
     }
 }

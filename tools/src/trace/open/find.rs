@@ -11,7 +11,7 @@ use super::OpenOptions;
 use super::archive::{Member, members};
 use super::decompress::{self, Compression};
 use super::files::{BEGINNING_BYTES, Files, Place, is_tar};
-use super::names::{Content, is_archive, rank_name};
+use super::names::{Content, is_archive, rank_name, sites_name};
 
 /// Longest description in bytes; real ones have 150.
 const META_BYTES_MAX: u64 = 64 * 1024;
@@ -84,7 +84,9 @@ fn single(path: &Path, options: &OpenOptions) -> Files {
         Rank::default()
     });
     let place = Place::File(path.to_owned());
-    Files { run, ranks: vec![rank], places: vec![place], options: options.clone() }
+    let beside = path.with_extension("sites");
+    let sites = beside.is_file().then_some((rank, Place::File(beside))).into_iter().collect();
+    Files { run, ranks: vec![rank], places: vec![place], sites, options: options.clone() }
 }
 
 /// A run in a folder: the one with this prefix, or the only one.
@@ -198,6 +200,13 @@ fn choose(
         its_folder == folder && name.strip_suffix(".meta") == Some(&prefix)
     });
     let mut run = meta.map(|meta| describe(&meta.place)).transpose()?.unwrap_or_default();
+    let sites = candidates.iter().filter_map(|candidate| {
+        let (its_folder, name) = candidate.split();
+        let (its_prefix, rank) = sites_name(name)?;
+        let belongs = its_folder == folder && its_prefix == prefix;
+        belongs.then(|| (rank, candidate.place.clone()))
+    });
+    let sites = sites.collect();
     let (ranks, places): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
     match run.processes {
         Some(processes) if ranks.len() != processes as usize => {
@@ -206,15 +215,12 @@ fn choose(
         }
         _ => {}
     }
-    Ok(Files { run, ranks, places, options: options.clone() })
+    Ok(Files { run, ranks, places, sites, options: options.clone() })
 }
 
 /// What the description says: lines `key=value`.
 fn describe(place: &Place) -> Result<RunInfo, TraceError> {
-    let file = match place {
-        Place::File(path) => Region::open(path)?,
-        Place::Part(region) => region.clone(),
-    };
+    let file = place.region()?;
     let text = file.bytes_at(0, META_BYTES_MAX)?;
     let text = String::from_utf8_lossy(&text);
     let mut run = RunInfo::default();

@@ -30,10 +30,21 @@ pub(super) fn rank_name(name: &str) -> Option<RankName<'_>> {
         (stem, "txt") => (stem, Content::Text),
         _ => return None,
     };
+    let (prefix, rank) = rank_of(stem)?;
+    Some(RankName { prefix, rank, content })
+}
+
+/// Prefix and rank of a file of call sites, such as `lammps-0007.sites`; `None` if it is none.
+pub(super) fn sites_name(name: &str) -> Option<(&str, Rank)> {
+    rank_of(name.strip_suffix(".sites")?)
+}
+
+/// Prefix and rank of a name without its ending.
+fn rank_of(stem: &str) -> Option<(&str, Rank)> {
     let (prefix, digits) = stem.rsplit_once('-')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let rank = Rank::new(digits.parse().ok().filter(|_| is_number)?).ok()?;
-    Some(RankName { prefix, rank, content })
+    Some((prefix, rank))
 }
 
 /// The name without `.xz` and the like.

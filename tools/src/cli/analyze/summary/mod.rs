@@ -12,6 +12,8 @@ mod words;
 pub(super) use applications::{figure_seven, over_applications};
 use words::{advice, notes, unmatched};
 
+/// Call sites that are shown.
+const SITES_SHOWN: usize = 12;
 /// Communicators that are shown.
 const COMMUNICATORS_SHOWN: usize = 8;
 
@@ -29,6 +31,7 @@ pub(super) fn text(report: &Report, width: usize) -> String {
         paths(report, width),
         communicators(report, width),
         engines(report, width),
+        sites(report, width),
         unmatched(report),
         notes(report),
         advice(report),
@@ -257,6 +260,33 @@ fn needs(report: &Report) -> String {
     format!(
         "high water: {} descriptors, {} unexpected messages with {} bytes, {} communicators: {fallback}",
         needs.descriptors, needs.unexpected, needs.unexpected_bytes, needs.communicators
+    )
+}
+
+fn sites(report: &Report, width: usize) -> String {
+    if report.sites.is_empty() {
+        return String::new();
+    }
+    let mut table =
+        Grid::new(["place", "call", "count", "unexpected", "waiting at most", "us each"])
+            .words("call");
+    for site in report.sites.iter().take(SITES_SHOWN) {
+        let each = |ns: u64| ns as f64 / 1e3 / site.unexpected.max(1) as f64;
+        let within = site.within.as_ref().map_or(String::new(), |within| format!(" ({within})"));
+        table.push([
+            format!("{}{within}", site.place),
+            site.function.to_owned(),
+            site.count.to_string(),
+            site.unexpected.to_string(),
+            site.waiting_max.to_string(),
+            site.waited_ns.map_or("-".to_owned(), |ns| format!("{:.2}", each(ns))),
+        ]);
+    }
+    let more = report.sites.len().saturating_sub(SITES_SHOWN);
+    let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
+    format!(
+        "Call sites: receives and sends, those first whose messages are there before their receive\n{}{more}",
+        table.text(width)
     )
 }
 
