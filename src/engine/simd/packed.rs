@@ -314,7 +314,11 @@ mod tests {
                 queue.search(Masks::Stored, key(0, draw % 50, 9), |entry| entry % 50 == draw % 50);
             assert_eq!(found.slot, wanted.map(|&(_, slot)| slot));
             assert!(found.compares <= 1, "small keys are all different");
+            // From the first block in use to the one that holds the entry, or to the last.
             let blocks = queue.keys.len() - queue.first;
+            let compared =
+                wanted.map_or(blocks, |&(_, slot)| queue.index(slot) / LANES + 1 - queue.first);
+            assert_eq!(found.blocks, compared as u64);
             assert!(blocks <= model.len().div_ceil(8) + 3, "{blocks} blocks for {}", model.len());
         }
         assert!(moves > 100, "{moves} moves");
