@@ -292,4 +292,16 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn every_way_is_tried_and_has_a_name() {
+        let all = Comparer::all();
+        let names: Vec<_> = all.iter().map(|way| way.name()).collect();
+        assert!(names.starts_with(&["scalar", "baseline"]), "{names:?}");
+        assert!(all.contains(&Comparer::detect()) && all.contains(&Comparer::scalar()));
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            assert_eq!(names[2..], ["avx2"]);
+        }
+    }
 }

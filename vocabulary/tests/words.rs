@@ -2,8 +2,8 @@
 
 use dpamatch_vocabulary::WildcardClass::{Any, AnySource, AnyTag, Exact};
 use dpamatch_vocabulary::{
-    ClassSet, CommId, Envelope, Hints, MsgId, Operation, OutOfRange, ProbeId, RANK_MAX, Rank,
-    RecvId, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
+    ClassSet, CommId, Envelope, Hints, MsgId, Operation, OutOfRange, Outcome, ProbeId, RANK_MAX,
+    Rank, RecvId, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
 };
 
 fn rank(number: u32) -> Rank {
@@ -93,4 +93,34 @@ fn operations_say_what_they_are_about() {
     let Operation::Arrive { bytes, .. } = arrive.map_bytes(twice) else { panic!("a message") };
     assert_eq!(bytes, 16);
     assert_eq!(cancel.map_bytes(|_| 0), cancel);
+}
+
+#[test]
+fn outcomes_are_written_as_lines_and_as_json() {
+    let (recv, msg, probe) = (RecvId(3), MsgId(5), ProbeId(7));
+    let cases = [
+        (Outcome::Matched { recv, msg }, "matched,3,5", r#"{"result":"matched","recv":3,"msg":5}"#),
+        (
+            Outcome::Probed { probe, msg: Some(msg) },
+            "probed,7,5",
+            r#"{"result":"probed","id":7,"msg":5}"#,
+        ),
+        (
+            Outcome::Mprobed { probe, msg: None },
+            "mprobed,7,none",
+            r#"{"result":"mprobed","id":7,"msg":null}"#,
+        ),
+        (Outcome::Cancelled { recv }, "cancelled,3", r#"{"result":"cancelled","recv":3}"#),
+        (Outcome::TooLate { recv }, "too-late,3", r#"{"result":"too-late","recv":3}"#),
+        (Outcome::Posted { recv }, "posted,3", r#"{"result":"posted","recv":3}"#),
+        (Outcome::Unexpected { msg }, "unexpected,5", r#"{"result":"unexpected","msg":5}"#),
+    ];
+    for (outcome, line, json) in cases {
+        assert_eq!(
+            (outcome.to_string(), outcome.to_json().to_string()),
+            (line.into(), json.into())
+        );
+        let left = line.starts_with("posted") || line.starts_with("unexpected");
+        assert_eq!(outcome.is_leftover(), left, "{line}");
+    }
 }
