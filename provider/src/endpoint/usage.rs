@@ -269,7 +269,8 @@ impl Usage {
         let of = self.of(comm);
         of.posts[class as usize] += u64::from(is_new);
         of.posted_now += 1;
-        of.posted_high = of.posted_high.max(of.posted_now);
+        // Some may find a message at once, which is known only when the matcher has decided.
+        of.posted_high = of.posted_high.max(of.posted_now.saturating_sub(of.unexpected_now));
     }
 
     /// A message goes to the matcher; perhaps not for the first time.
@@ -323,6 +324,7 @@ impl Usage {
     /// The matcher has decided; so long are all queues together.
     pub(super) fn settled(&mut self, posted: u64, unexpected: u64) {
         for of in &mut self.uses {
+            of.posted_high = of.posted_high.max(of.posted_now);
             of.unexpected_high = of.unexpected_high.max(of.unexpected_now);
         }
         let at_ns = self.depths.begin.elapsed().as_nanos() as u64;

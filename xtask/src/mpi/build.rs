@@ -22,10 +22,11 @@ impl Tools {
     ///
     /// # Errors
     /// [`Failure::Task`] when cargo fails.
-    pub(super) fn build() -> Result<Self, Failure> {
+    pub(super) fn build(dev: bool) -> Result<Self, Failure> {
         let root = root();
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.current_dir(&root).args(["build", "--quiet", "--release"]);
+        let (profile, folder) = if dev { ("dev", "debug") } else { ("release", "release") };
+        cargo.current_dir(&root).args(["build", "--quiet", "--profile", profile]);
         cargo.args(["--package", "dpamatch_provider", "--package", "dpamatch_tools"]);
         let finished = process::run(&mut cargo)
             .map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
@@ -34,7 +35,7 @@ impl Tools {
         }
         let target =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let provider = target.join("release");
+        let provider = target.join(folder);
         let command = provider.join("dpamatch");
         Ok(Self { provider, command, folder: target.join("mpi") })
     }
@@ -64,17 +65,25 @@ impl Tools {
         Ok(words.map(str::to_owned).collect())
     }
 
-    /// Whether the system's libfabric lists the provider.
-    pub(super) fn fi_info(&self) -> Result<String, String> {
-        let mut fi_info = Command::new("fi_info");
-        fi_info.args(["-p", "dpamatch"]).env("FI_PROVIDER_PATH", &self.provider);
-        match process::run(&mut fi_info) {
-            Err(_) => Ok("skipped: no fi_info on this machine".to_owned()),
-            Ok(finished) if finished.stdout.contains("provider: dpamatch") => {
-                Ok("listed".to_owned())
+    /// Whether libfabric lists the provider: the system's, or that of a folder.
+    pub(super) fn fi_info(&self, libfabric: Option<&Path>) -> Result<String, String> {
+        let run = |arguments: &[&str]| {
+            let mut fi_info = Command::new("fi_info");
+            fi_info.args(arguments).env("FI_PROVIDER_PATH", &self.provider);
+            if let Some(folder) = libfabric {
+                fi_info.env("LD_LIBRARY_PATH", folder);
             }
-            Ok(finished) => Err(finished.output),
+            process::run(&mut fi_info)
+        };
+        let Ok(listed) = run(&["-p", "dpamatch"]) else {
+            return Ok("skipped: no fi_info on this machine".to_owned());
+        };
+        if !listed.stdout.contains("provider: dpamatch") {
+            return Err(listed.output);
         }
+        let told = run(&["--version"]).map(|finished| finished.stdout).unwrap_or_default();
+        let version = told.lines().find(|line| line.starts_with("libfabric: ")).unwrap_or("?");
+        Ok(format!("listed by {version}"))
     }
 }
 

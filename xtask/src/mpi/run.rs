@@ -12,6 +12,7 @@ use super::build::Tools;
 use crate::process;
 
 /// A run that is to be made.
+#[derive(Clone)]
 pub(super) struct Job<'a> {
     tools: &'a Tools,
     library: &'a Library,
@@ -19,7 +20,14 @@ pub(super) struct Job<'a> {
     processes: usize,
     environment: Vec<(String, String)>,
     limit: Duration,
+    /// The libfabric provider.
+    provider: &'static str,
+    /// What the launcher is started by.
+    wrapper: Vec<String>,
 }
+
+/// libfabric's own provider to compare with: it is in every libfabric, and works in one machine.
+const STOCK: &str = "tcp";
 
 /// A run that is over.
 pub(super) struct Ended {
@@ -41,7 +49,21 @@ impl<'a> Job<'a> {
             processes,
             environment: Vec::new(),
             limit: Duration::from_secs(600),
+            provider: "dpamatch",
+            wrapper: Vec::new(),
         }
+    }
+
+    /// The same, its launcher started by this command.
+    pub(super) fn wrapped(&self, wrapper: &[&str]) -> Self {
+        let wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
+        Self { wrapper, ..self.clone() }
+    }
+
+    /// The same with libfabric's own provider.
+    pub(super) fn stock(mut self) -> Self {
+        self.provider = STOCK;
+        self
     }
 
     pub(super) fn arguments<S: AsRef<str>>(mut self, arguments: &[S]) -> Self {
@@ -67,8 +89,20 @@ impl<'a> Job<'a> {
         self
     }
 
-    fn logs(&self) -> PathBuf {
+    /// Where logs and statistics are written.
+    pub(super) fn logs(&self) -> PathBuf {
         self.tools.folder.join(self.library.name).join("logs")
+    }
+
+    /// Where the program runs, and writes files if it does.
+    fn place(&self) -> PathBuf {
+        self.tools.folder.join(self.library.name).join("place")
+    }
+
+    /// What the program wrote into files.
+    pub(super) fn files(&self) -> String {
+        let entries = fs::read_dir(self.place()).into_iter().flatten().flatten();
+        entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
     }
 
     /// Runs it, with logs and statistics.
@@ -79,9 +113,19 @@ impl<'a> Job<'a> {
         let logs = self.logs();
         // Those of the run before.
         let _ = fs::remove_dir_all(&logs);
-        let mut launcher = Command::new(self.library.program("mpiexec"));
+        let _ = fs::remove_dir_all(self.place());
+        fs::create_dir_all(self.place()).map_err(|error| error.to_string())?;
+        let mpiexec = self.library.program("mpiexec");
+        let mut launcher = match self.wrapper.split_first() {
+            None => Command::new(mpiexec),
+            Some((program, arguments)) => {
+                let mut wrapper = Command::new(program);
+                wrapper.args(arguments).arg(mpiexec);
+                wrapper
+            }
+        };
         launcher.arg("-n").arg(self.processes.to_string()).args(&self.command);
-        launcher.envs(self.library.environment());
+        launcher.envs(self.library.environment(self.provider)).current_dir(self.place());
         launcher.env("FI_PROVIDER_PATH", &self.tools.provider);
         launcher.env("DPAMATCH_LOG", &logs).env("DPAMATCH_STATS", &logs);
         launcher.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -146,7 +190,7 @@ impl<'a> Job<'a> {
 }
 
 /// Waits for the end; whether it was a good one. `None`: it was ended, since it took too long.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<bool>> {
+pub(super) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<bool>> {
     let end = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait()? {

@@ -1,0 +1,102 @@
+//! Statistics and order logs: what they say of messages that a test made.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::side::pair;
+
+/// What MPICH lets every receive ignore.
+const IGNORED: u64 = 0x00c0_0000_0000_0000;
+
+/// A folder that goes away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("dpamatch-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    /// The text of the one file that ends so and has these words in it.
+    fn only(&self, ending: &str, words: &str) -> String {
+        let entries = fs::read_dir(&self.0).expect("a folder").map(|entry| entry.expect("a file"));
+        let files = entries.filter(|file| file.file_name().to_string_lossy().ends_with(ending));
+        let texts = files.map(|file| fs::read_to_string(file.path()).expect("text"));
+        let mut found: Vec<_> = texts.filter(|text| text.contains(words)).collect();
+        assert_eq!(found.len(), 1, "{words} in files {ending}");
+        found.remove(0)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn statistics_and_logs_tell_what_was_done() {
+    let folder = Folder::new("files");
+    let (a, b, to_b, to_a) = pair(|options| {
+        options.stats = Some(folder.0.clone());
+        options.log = Some(folder.0.clone());
+        options.matching.nic.options.log_order = true;
+    });
+    let (user, collective) = (6 << 31, 7 << 31);
+    let mut buffers = [[0; 16]; 4];
+    let mut receive = |at: usize, bits: u64, ignore: u64, from: u64| {
+        assert_eq!(b.receive(&mut buffers[at], from, (bits, ignore), at), 0);
+    };
+    // Expected, of the program; any source.
+    receive(0, user | 3, IGNORED, crate::bindings::FI_ADDR_UNSPEC);
+    a.send_now(b"12345678", to_b, user | 3, 0);
+    assert_eq!(b.wait(&[&a]).context(), 0);
+    // Two unexpected ones inside a collective operation.
+    a.send_now(b"1234", to_b, collective | 1, 1);
+    a.send_now(b"12", to_b, collective | 1, 2);
+    (0..200).for_each(|_| b.progress());
+    receive(1, collective | 1, IGNORED, to_a);
+    receive(2, collective | 1, IGNORED, to_a);
+    assert_eq!([b.wait(&[&a]).context(), b.wait(&[&a]).context()], [1, 2]);
+    // One that waits for ever.
+    receive(3, user | 9, IGNORED, to_a);
+    b.progress();
+    let name = b.name();
+    drop((a, b));
+
+    let stats = folder.only(".json", "\"received\": 3,");
+    let line = |name: &str, messages: [u64; 3], posts: [u64; 2], high: [u64; 2]| {
+        let [count, bytes, unexpected] = messages;
+        let ([posts, wild], [posted, stored]) = (posts, high);
+        format!(
+            "{name} \"messages\": {count}, \"bytes\": {bytes}, \"unexpected\": {unexpected}, \
+             \"posts\": {posts}, \"posts_any_source\": {wild}, \"posts_any_tag\": 0, \
+             \"posts_any\": 0, \"probes\": 0, \"cancels\": 0, \"posted_high\": {posted}, \
+             \"unexpected_high\": {stored} }}"
+        )
+    };
+    for expected in [
+        line("\"user\": {", [1, 8, 0], [2, 1], [1, 0]),
+        line("\"collective\": {", [2, 6, 2], [2, 0], [0, 2]),
+        line("{ \"communicator\": 6, \"kind\": \"collective\",", [2, 6, 2], [2, 0], [0, 2]),
+    ] {
+        assert!(stats.contains(&expected), "no {expected} in {stats}");
+    }
+    assert!(stats.contains("\"library\": \"mpich\""), "{stats}");
+
+    let identity = u32::from_be_bytes([name[28], name[29], name[30], name[31]]);
+    let events = folder.only(".events", "high bits 000000007, collective 6");
+    let kinds: Vec<&str> =
+        events.lines().filter_map(|line| line.split(',').next()).take(7).collect();
+    assert_eq!(kinds, ["post", "arrive", "arrive", "arrive", "post", "post", "post"]);
+    assert!(events.lines().take(7).all(|line| line.contains(",t=")), "{events}");
+    let results = folder.only(".results", "posted,3");
+    assert_eq!(results, "matched,0,0\nmatched,1,1\nmatched,2,2\nposted,3\n");
+    // The peer's log is named by what this one calls it.
+    let of_this = format!("{identity:08x}");
+    let names = fs::read_dir(&folder.0).expect("a folder");
+    let own = names.flatten().filter(|file| file.file_name().to_string_lossy().contains(&of_this));
+    assert!(own.count() >= 3, "{of_this}");
+    assert_eq!(events.matches("# peer ").count(), 1, "{events}");
+}

@@ -1,0 +1,110 @@
+//! fabtests: libfabric's own tests, where their programs are.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::Table;
+use super::build::Tools;
+use super::run::wait;
+
+/// Programs of one process.
+const ALONE: &[&str] = &["dom_test", "cntr_test", "cq_test", "eq_test", "mr_test", "setopt_test"];
+/// Programs of two: what both are called with.
+const PAIRS: &[(&str, &[&str])] = &[
+    ("rdm_tagged_pingpong", &["-I", "100"]),
+    ("rdm_pingpong", &["-I", "100"]),
+    ("rdm_tagged_bw", &["-I", "100"]),
+    ("rdm_cntr_pingpong", &["-I", "100"]),
+    ("rma_bw", &["-e", "rdm", "-o", "write", "-I", "100"]),
+    ("rma_bw", &["-e", "rdm", "-o", "read", "-I", "100"]),
+    ("rma_bw", &["-e", "rdm", "-o", "writedata", "-I", "100"]),
+    ("rdm_tagged_peek", &[]),
+    ("rdm", &[]),
+    ("recv_cancel", &[]),
+    ("unexpected_msg", &["-e", "rdm", "-i", "10"]),
+    ("multi_recv", &["-e", "rdm"]),
+    ("inject_test", &["-e", "rdm"]),
+    ("inject_test", &["-A", "inject"]),
+    ("cq_data", &["-e", "rdm"]),
+    ("rdm_bw", &["-I", "100"]),
+    ("resmgmt_test", &[]),
+    ("multi_ep", &[]),
+    ("flood", &["-e", "rdm"]),
+];
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The row.
+pub(super) fn row(table: &mut Table, tools: &Tools, programs: &Path) {
+    if !programs.is_dir() {
+        println!("skipped: fabtests are not in {}", programs.display());
+        return;
+    }
+    table.add("fabtests", "system", || run(tools, programs));
+}
+
+fn run(tools: &Tools, programs: &Path) -> Result<String, String> {
+    let (mut passed, mut absent, mut failed) = (0, Vec::new(), Vec::new());
+    let alone = ALONE.iter().map(|&name| (name, None));
+    let pairs = PAIRS.iter().map(|&(name, arguments)| (name, Some(arguments)));
+    for (name, arguments) in alone.chain(pairs) {
+        let program = programs.join(format!("fi_{name}"));
+        if !program.exists() {
+            absent.push(name);
+            continue;
+        }
+        let good = match arguments {
+            None => ends_well(&mut start(tools, &program, &["-p", "dpamatch"])?),
+            Some(arguments) => pair(tools, &program, arguments)?,
+        };
+        match good {
+            true => passed += 1,
+            false => failed.push(
+                [name]
+                    .into_iter()
+                    .chain(arguments.into_iter().flatten().copied())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            ),
+        }
+    }
+    let mut text = format!("{passed} pass");
+    if !absent.is_empty() {
+        text += &format!("; not built: {}", absent.join(", "));
+    }
+    match failed.as_slice() {
+        [] => Ok(text),
+        failed => Err(format!("{text}; {} failed: {}", failed.len(), failed.join(", "))),
+    }
+}
+
+fn start(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<Child, String> {
+    let mut command = Command::new(program);
+    command.args(arguments).env("FI_PROVIDER_PATH", &tools.provider);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map_err(|error| format!("{}: {error}", program.display()))
+}
+
+fn ends_well(child: &mut Child) -> bool {
+    matches!(wait(child, LIMIT), Ok(Some(true)))
+}
+
+/// A server and a client that calls it over the loopback; addresses go over a socket of their own.
+fn pair(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<bool, String> {
+    let common = ["-p", "dpamatch", "-E"];
+    let words: Vec<_> = common.iter().chain(arguments).copied().collect();
+    let mut server = start(tools, program, &words)?;
+    // The server has no way to say that it listens; clients try again for a while.
+    let listening = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        fs::read_to_string("/proc/net/tcp").is_ok_and(|sockets| sockets.contains(PORT))
+    });
+    let words: Vec<_> = words.into_iter().chain(["127.0.0.1"]).collect();
+    let mut client = start(tools, program, &words)?;
+    let good = ends_well(&mut client);
+    Ok(ends_well(&mut server) && good && listening)
+}
+
+/// The port of fabtests' own socket, 9228, as the kernel writes it; in state listening.
+const PORT: &str = ":240C 00000000:0000 0A";

@@ -1,0 +1,163 @@
+//! Benchmarks and applications that others wrote, where their programs are.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::build::Tools;
+use super::run::Job;
+use super::{Library, Table};
+use crate::process;
+
+/// A program that others wrote.
+struct Program {
+    name: &'static str,
+    processes: usize,
+    arguments: &'static [&'static str],
+    /// Lines with these words are its answer; none: it has no answer but that it ends well.
+    answer: &'static [&'static str],
+}
+
+/// Their answers do not depend on time.
+const APPLICATIONS: &[Program] = &[
+    Program {
+        name: "lulesh",
+        processes: 8,
+        arguments: &["-s", "4", "-i", "4"],
+        answer: &["Iteration count", "Final Origin Energy", "AbsDiff", "RelDiff"],
+    },
+    Program {
+        name: "comd",
+        processes: 4,
+        arguments: &["-x", "8", "-y", "8", "-z", "8", "-i", "2", "-j", "2", "-k", "1", "-N", "4"],
+        answer: &["Final energy", "eFinal", "Final atom count"],
+    },
+    Program {
+        name: "minife",
+        processes: 4,
+        arguments: &["nx=12"],
+        answer: &["Initial Residual", "Iteration = ", "Final Resid Norm"],
+    },
+    Program {
+        name: "hpcg",
+        processes: 4,
+        arguments: &["--nx=16", "--rt=1"],
+        answer: &["Scaled residual", "Departure from", "Spectral convergence"],
+    },
+    Program {
+        name: "miniamr",
+        processes: 4,
+        arguments: &[
+            "--nx",
+            "4",
+            "--ny",
+            "4",
+            "--nz",
+            "4",
+            "--npx",
+            "2",
+            "--npy",
+            "2",
+            "--npz",
+            "1",
+            "--num_tsteps",
+            "3",
+        ],
+        answer: &["Total blocks", "Number of blocks", "checksum", "blocks split", "Max blocks"],
+    },
+];
+
+const BENCHMARKS: &[Program] = &[
+    Program {
+        name: "osu_latency",
+        processes: 2,
+        arguments: &["-i", "200", "-x", "20", "-m", "8:8"],
+        answer: &[],
+    },
+    Program {
+        name: "osu_multi_lat",
+        processes: 4,
+        arguments: &["-i", "100", "-x", "10", "-m", "8:8"],
+        answer: &[],
+    },
+    Program { name: "osu_mbw_mr", processes: 4, arguments: &[], answer: &[] },
+    Program {
+        name: "osu_allreduce",
+        processes: 4,
+        arguments: &["-i", "100", "-x", "10", "-m", "8:8"],
+        answer: &[],
+    },
+    Program {
+        name: "msgrate",
+        processes: 4,
+        arguments: &["-n", "2", "-p", "1", "-i", "64", "-m", "16", "-s", "8", "-o"],
+        answer: &[],
+    },
+];
+
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// The rows of all programs that are there.
+pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, programs: &Path) {
+    for program in APPLICATIONS.iter().chain(BENCHMARKS) {
+        let path = programs.join(program.name);
+        if !path.exists() {
+            println!("skipped: {} is not in {}", program.name, programs.display());
+            continue;
+        }
+        let job = Job::new(tools, library, &path, program.processes);
+        let job = job.arguments(program.arguments).limit(LIMIT);
+        table.add(program.name, library.name, || match program.answer {
+            [] => benchmark(&job),
+            answer => application(tools, &job, answer),
+        });
+    }
+}
+
+/// The same answer as with libfabric's own provider, and what its matching was like.
+fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, String> {
+    let lines = |job: &Job<'_>| {
+        let ended = job.run()?;
+        if !ended.success {
+            return Err(ended.output);
+        }
+        let text = ended.output + &job.files();
+        let lines = text.lines().filter(|line| answer.iter().any(|words| line.contains(words)));
+        Ok(lines.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let stock = lines(&job.clone().stock())?;
+    let ours = lines(job)?;
+    if ours != stock || ours.is_empty() {
+        return Err(format!("the answer is {ours:#?}, with libfabric's own provider {stock:#?}"));
+    }
+    Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
+}
+
+/// What `dpamatch analyze` finds in the logs, in a few words.
+fn matching(tools: &Tools, job: &Job<'_>) -> Result<String, String> {
+    let mut command = Command::new(&tools.command);
+    command.arg("analyze").arg(job.logs()).args(["--bins", "128", "--sweep", "32"]);
+    let finished = process::run(&mut command).map_err(|error| error.to_string())?;
+    let line = finished.stdout.lines().find(|line| line.starts_with("messages: "));
+    let high = finished.stdout.lines().find(|line| line.starts_with("high water: "));
+    match (finished.status.success(), line, high) {
+        (true, Some(line), Some(high)) => Ok(format!("{line}; {high}")),
+        _ => Err(finished.output),
+    }
+}
+
+/// The last line with a number, beside that of libfabric's own provider.
+fn benchmark(job: &Job<'_>) -> Result<String, String> {
+    let last = |job: &Job<'_>| {
+        let ended = job.run()?;
+        let mut lines = ended.output.lines().rev();
+        let line = lines.find(|line| line.contains(|c: char| c.is_ascii_digit()));
+        match (ended.success, line) {
+            (true, Some(line)) => Ok(line.split_whitespace().collect::<Vec<_>>().join(" ")),
+            _ => Err(ended.output.clone()),
+        }
+    };
+    let stock = last(&job.clone().stock())?;
+    let ours = last(job)?;
+    Ok(format!("{ours}; stock: {stock}; {}", job.replay()?))
+}
