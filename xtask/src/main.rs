@@ -92,7 +92,8 @@ const TASKS: &[Task] = &[
         about: "run MPI programs under MPICH and Open MPI with the provider; replay their order logs through the oracle",
         examples: &[
             ("cargo xtask mpi", "the repository's programs, every engine"),
-            ("cargo xtask mpi --suites", "also MPICH's pt2pt list and mpi4py's tests; an hour"),
+            ("cargo xtask mpi --suites", "also the tests and programs that others wrote; hours"),
+            ("cargo xtask mpi --dev", "built fast instead of to run fast"),
         ],
         run: mpi::run,
     },
