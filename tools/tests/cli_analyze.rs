@@ -354,6 +354,17 @@ fn json_holds_the_report() {
     assert_eq!(report["ranks"].as_array().map(Vec::len), Some(4));
 }
 
+/// One rank's file does not tell of how many it is: that is said.
+#[test]
+fn a_guess_is_said_to_be_one() {
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces");
+    let one = traces.join("counted-by-hand/rank-0001.txt");
+    let out = text(&run(&["analyze", one.to_str().expect("a plain path")]));
+    assert!(out.contains("rank-0001: 1 of at least 2 ranks, "), "{out}");
+    let whole = text(&run(&["analyze", &archive("minife-16")]));
+    assert!(whole.contains("minife-16: 16 of 16 ranks, "), "{whole}");
+}
+
 #[test]
 fn wrong_arguments_and_missing_files_have_their_exit_codes() {
     let code = |args: &[&str]| {

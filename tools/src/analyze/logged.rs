@@ -496,6 +496,7 @@ impl Run {
         let mut comms = Comms::default();
         let mut run = Self {
             processes: count,
+            processes_guessed: false,
             programs: Vec::new(),
             comms: Communicators::known(Vec::new(), Vec::new(), [].into()),
             inbound: Vec::new(),

@@ -14,7 +14,6 @@ mod collect;
 mod communicators;
 pub mod csv;
 mod engines;
-mod fast_hash;
 pub mod figures;
 pub mod html;
 mod inbound;

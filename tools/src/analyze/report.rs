@@ -124,6 +124,8 @@ pub struct Report {
     pub name: String,
     /// Processes of the run.
     pub processes: u32,
+    /// The trace does not tell how many: it is the least number that its ranks need.
+    pub processes_guessed: bool,
     /// The order that was replayed.
     pub order: OrderChoice,
     /// The network of a causal order.
@@ -204,6 +206,7 @@ impl Report {
         let mut report = Self {
             name: question.name.clone(),
             processes: run.processes,
+            processes_guessed: run.processes_guessed,
             order: choice,
             network: (choice == OrderChoice::Causal).then_some(question.network),
             stalls,

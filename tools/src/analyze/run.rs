@@ -20,6 +20,8 @@ const PROCESSES_MAX: u32 = 1 << 22;
 pub struct Run {
     /// Processes of the world.
     pub processes: u32,
+    /// Nobody tells how many there were: it is the least number that the ranks here need.
+    pub processes_guessed: bool,
     /// The ranks that have a trace, ascending.
     pub programs: Vec<Program>,
     /// All communicators.
@@ -67,7 +69,8 @@ impl Run {
         programs.sort_by_key(|program| program.rank);
         let highest = programs.last().map_or(0, |program| program.rank + 1);
         let asked = programs.iter().filter_map(|program| program.comms[0].size).max();
-        let told = processes.or(asked).unwrap_or_else(|| addressed(&programs));
+        let processes_told = processes.or(asked);
+        let told = processes_told.unwrap_or_else(|| addressed(&programs));
         // What the recorder's notes or the program tell may be damaged: memory goes with the ranks.
         let processes = told.min(PROCESSES_MAX).max(highest);
         let comms = Communicators::resolve(&programs, processes);
@@ -79,7 +82,8 @@ impl Run {
             .enumerate()
             .map(|(at, (program, inbound))| pair(at, program, inbound, &comms, &ranks))
             .collect();
-        Self { processes, programs, comms, inbound, truth, lost, recorded: None }
+        let processes_guessed = processes_told.is_none();
+        Self { processes, processes_guessed, programs, comms, inbound, truth, lost, recorded: None }
     }
 
     /// The n-th program with all that a replay reads.

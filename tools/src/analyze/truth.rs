@@ -13,9 +13,10 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState as Fast;
+
 use super::align::{self, Sequences};
 use super::communicators::Communicators;
-use super::fast_hash;
 use super::inbound::Inbound;
 use super::program::{End, Kind, Program, Transfer, UNKNOWN};
 
@@ -288,8 +289,7 @@ fn take(
     let may_miss = |receive: u32| candidates.binary_search(&receive).is_ok();
     match parts.align(&all, chain.messages, may_miss) {
         Some(partners) => {
-            let partners: HashMap<u32, u32, fast_hash::Build> =
-                all.into_iter().zip(partners).collect();
+            let partners: HashMap<u32, u32, Fast> = all.into_iter().zip(partners).collect();
             candidates.retain(|receive| partners[receive] != align::NONE);
         }
         // Too many to look at them all.

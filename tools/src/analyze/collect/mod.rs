@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use dpamatch_vocabulary::TagSel;
+use foldhash::fast::RandomState as Fast;
 
-use super::fast_hash;
 use super::origin::{How, LocalId, Members, Origin};
 use super::program::{
     Action, EmptyPolls, End, Kind, LocalComm, Program, Step, Sync, Transfer, UNKNOWN,
@@ -39,9 +39,9 @@ pub(super) struct Collector<'a> {
     sizes: &'a DatatypeSizes,
     requests: Requests,
     /// Index of the communicator that has this number now.
-    comms: HashMap<u32, LocalId, fast_hash::Build>,
+    comms: HashMap<u32, LocalId, Fast>,
     /// Place in [`Program::empty_polls`] by communicator and wildcards.
-    polls: HashMap<(LocalId, (bool, bool)), usize, fast_hash::Build>,
+    polls: HashMap<(LocalId, (bool, bool)), usize, Fast>,
     /// Number of the communicator asked for last, and its index.
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,

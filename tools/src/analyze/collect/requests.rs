@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::analyze::fast_hash;
+use foldhash::fast::RandomState as Fast;
+
 use crate::analyze::program::Transfer;
 use crate::trace::Request;
 
@@ -19,7 +20,7 @@ struct Queue {
 /// What is known of a rank's requests.
 #[derive(Default)]
 pub(super) struct Requests {
-    queues: HashMap<i32, Queue, fast_hash::Build>,
+    queues: HashMap<i32, Queue, Fast>,
     /// The operation after each in its queue.
     pub(super) next: Vec<u32>,
     /// What each start of a persistent request begins.

@@ -10,9 +10,10 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState as Fast;
+
 use super::{Dice, Happening, Order};
 use crate::analyze::communicators::Communicators;
-use crate::analyze::fast_hash;
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Action, End, Kind, Program, Transfer, UNKNOWN};
 
@@ -130,7 +131,7 @@ impl Guided<'_> {
             .collect();
         cancels.sort_unstable();
         let mut cancels = cancels.into_iter().peekable();
-        let mut until: HashMap<(u32, i32, i32), u32, fast_hash::Build> = HashMap::default();
+        let mut until: HashMap<(u32, i32, i32), u32, Fast> = HashMap::default();
         let mut after = 0;
         let arrival = |message: u32| {
             let &Inbound { receive, comm, source, tag, .. } = &self.inbound[message as usize];

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use dpa_model::{CommId, Hints, Nic, NicConfig, Options, RequestId, Round};
 use dpa_model::{Order as Interleaving, SendError};
+use foldhash::fast::RandomState as Fast;
 
-use crate::analyze::fast_hash;
 use crate::analyze::order::{Happening, Order};
 use crate::analyze::replay::RankView;
 
@@ -133,9 +133,9 @@ pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs
 struct Feed {
     nic: Nic,
     /// The NIC's number of each communicator.
-    comms: HashMap<u32, CommId, fast_hash::Build>,
+    comms: HashMap<u32, CommId, Fast>,
     /// Requests of receives that may be cancelled, by transfer.
-    requests: HashMap<u32, RequestId, fast_hash::Build>,
+    requests: HashMap<u32, RequestId, Fast>,
     arrivals: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::analyze::fast_hash;
+use foldhash::fast::RandomState as Fast;
 
 /// Pattern of a receive (-1: wild) or envelope of a message: communicator, source, tag.
 pub(crate) type Key = (u32, i32, i32);
@@ -17,7 +17,7 @@ struct Use {
 /// Uses of keys, and how many of one key wait at once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keys {
-    uses: HashMap<Key, Use, fast_hash::Build>,
+    uses: HashMap<Key, Use, Fast>,
     live_max: u32,
 }
 

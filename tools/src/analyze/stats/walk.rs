@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use dpamatch_vocabulary::CommId;
+use foldhash::fast::RandomState as Fast;
 
 use super::blocks::{self, Needs};
 use super::fit::{self, Fit};
@@ -12,7 +13,6 @@ use super::{
     BinStats, COLUMNS, CommStats, Depths, Fallback, Hints, Plan, RankStats, Searches, Sequences,
     Shares, Shortage, Totals, Traffic, Violation, left,
 };
-use crate::analyze::fast_hash;
 use crate::analyze::inbound::Inbound;
 use crate::analyze::order::{Happening, Order};
 use crate::analyze::program::{ANY, Kind, UNKNOWN};
@@ -27,7 +27,7 @@ struct Walk<'a> {
     fit: Fit,
     receive_keys: Keys,
     message_keys: Keys,
-    comms: HashMap<u32, CommStats, fast_hash::Build>,
+    comms: HashMap<u32, CommStats, Fast>,
     depths: Depths,
     receives: Vec<u32>,
     posted: u32,

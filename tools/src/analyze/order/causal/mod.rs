@@ -12,10 +12,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use dpamatch_vocabulary::CommId;
+use foldhash::fast::RandomState as Fast;
 
 use super::{Dice, Order};
 use crate::analyze::communicators::{Communicators, Translation};
-use crate::analyze::fast_hash;
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Program, UNKNOWN};
 use dpamatch::engine::{BinCount, BinEngine};
@@ -82,9 +82,9 @@ pub struct Causal<'a> {
     due: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     number: u64,
     /// When the last message from one rank to another arrives.
-    last_arrival: HashMap<u64, u64, fast_hash::Build>,
-    meetings: HashMap<(u32, u32), Meeting, fast_hash::Build>,
-    met: HashMap<(u32, u32), u32, fast_hash::Build>,
+    last_arrival: HashMap<u64, u64, Fast>,
+    meetings: HashMap<(u32, u32), Meeting, Fast>,
+    met: HashMap<(u32, u32), u32, Fast>,
     /// Ranks with a trace in each communicator; 0 where its members are not sure: then nobody
     /// waits.
     present: Vec<u32>,

@@ -74,11 +74,12 @@ fn header(report: &Report) -> String {
     let shares = &report.application.shares;
     let [p2p, collective, one_sided] = shares.percent();
     format!(
-        "{}: {} of {} ranks, {} calls in {:.1} MB\n\
+        "{}: {} of {}{} ranks, {} calls in {:.1} MB\n\
          calls: {} point-to-point, {} collective, {} one-sided ({p2p:.1} / {collective:.1} / {one_sided:.1} %); {} progress, {} other\n\
          order: {}",
         report.name,
         report.ranks.len(),
+        if report.processes_guessed { "at least " } else { "" },
         report.processes,
         report.source.calls,
         report.source.bytes as f64 / 1e6,
