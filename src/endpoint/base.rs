@@ -136,11 +136,28 @@ impl Endpoint {
     pub fn progress(&mut self) -> bool {
         self.driver.note();
         let mut worked = self.runner.drive();
-        for _ in 0..EVENTS_MAX {
-            let Some(event) = self.software.poll(&mut self.port) else { break };
-            self.note(event);
-            worked = true;
+        let mut left = EVENTS_MAX;
+        while left > 0 {
+            // A log needs every event; what is in software may have to wait for one.
+            if self.log.is_some() || !self.software.is_quiet() {
+                let Some(event) = self.software.poll(&mut self.port) else { break };
+                self.note(event);
+                left -= 1;
+                continue;
+            }
+            let requests = &mut self.requests;
+            let other = self.port.drain_received(|request, buffer, message| {
+                requests.end(request, Ended::Received(buffer, message));
+                left -= 1;
+                left > 0
+            });
+            let Some(other) = other else { break };
+            left = left.saturating_sub(1);
+            if let Some(event) = self.software.digest(&mut self.port, other) {
+                self.note(event);
+            }
         }
+        worked |= left < EVENTS_MAX;
         worked
     }
 

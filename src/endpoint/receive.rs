@@ -1,5 +1,6 @@
 //! Receives: posted, tested, waited for one at a time.
 
+use dpa_model::RequestId;
 use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::Endpoint;
@@ -95,6 +96,10 @@ impl Endpoint {
     /// When the request belongs to another endpoint.
     pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
         self.check_own(request.endpoint);
+        // What is here already needs no wait.
+        if let Some(result) = self.take(&request) {
+            return result;
+        }
         self.wait_until(|endpoint| endpoint.take(&request))?
     }
 
@@ -106,6 +111,10 @@ impl Endpoint {
         selector: Selector,
         buffer: Vec<u8>,
     ) -> Result<RecvRequest, Vec<u8>> {
+        let buffer = match self.port.post(comm, selector, buffer, 0) {
+            Ok(id) => return Ok(self.enter(comm, selector, id)),
+            Err((_, buffer)) => buffer,
+        };
         let mut waiting = Some(buffer);
         let posted = self.wait_until(|endpoint| {
             // There is a buffer: only a post that succeeds keeps it, and then the wait ends.
@@ -118,12 +127,15 @@ impl Endpoint {
             }
         });
         match posted {
-            Ok(id) => {
-                let index = self.requests.insert(comm, Some(selector), id);
-                Ok(self.handle(index))
-            }
+            Ok(id) => Ok(self.enter(comm, selector, id)),
             Err(Stopped) => Err(waiting.unwrap_or_default()),
         }
+    }
+
+    #[inline]
+    fn enter(&mut self, comm: CommId, selector: Selector, id: RequestId) -> RecvRequest {
+        let index = self.requests.insert(comm, Some(selector), id);
+        self.handle(index)
     }
 
     pub(super) fn handle(&self, index: u32) -> RecvRequest {
@@ -131,11 +143,13 @@ impl Endpoint {
     }
 
     /// The result of an ended receive, whose handle the caller then drops.
+    #[inline]
     pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
         self.requests.take(request).map(result)
     }
 }
 
+#[inline(always)]
 fn result(ended: Ended) -> Result<Received, RecvError> {
     match ended {
         Ended::Received(buffer, message) => {

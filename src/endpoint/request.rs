@@ -118,25 +118,32 @@ impl Requests {
     }
 
     /// The receive that the port called `id` has ended.
+    #[inline]
     pub(super) fn end(&mut self, id: RequestId, ended: Ended) {
-        if self.row_of(id).is_none() {
+        let Some(&index) = self.by_slot.get(id.slot()) else { return };
+        let Some(row) = self.rows.get_mut(index as usize).filter(|row| row.id == id) else {
             return;
-        }
-        let index = self.by_slot[id.slot()];
-        let row = &mut self.rows[index as usize];
-        match row.state {
-            State::Active => {
-                row.state = State::Ended(ended);
-                self.ended += 1;
-            }
-            State::Released => self.leave(index),
-            State::Free | State::Ended(_) => debug_assert!(false, "a receive ended twice (S18)"),
+        };
+        if let State::Active = row.state {
+            row.state = State::Ended(ended);
+            self.ended += 1;
+        } else {
+            self.end_released(index);
         }
     }
 
+    #[cold]
+    fn end_released(&mut self, index: u32) {
+        let state = &mut self.rows[index as usize].state;
+        debug_assert!(matches!(state, State::Released), "a receive ended twice (S18)");
+        *state = State::Free;
+        self.leave(index);
+    }
+
+    /// A row whose state is `Free` by now.
+    #[inline]
     fn leave(&mut self, index: u32) {
         let row = &mut self.rows[index as usize];
-        row.state = State::Free;
         // Slots of the port are used again: an old number must not find this row.
         row.id = RequestId::NONE;
         self.in_use[row.comm.0 as usize] -= 1;
@@ -149,23 +156,22 @@ impl Requests {
         self.ended > 0
     }
 
+    #[inline]
     pub(super) fn has_ended(&self, request: &RecvRequest) -> bool {
         matches!(self.rows[request.index as usize].state, State::Ended(_))
     }
 
     /// The result, once there is one; the row is then free, and the caller drops the handle.
+    #[inline(always)]
     pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Ended> {
-        let state = &mut self.rows[request.index as usize].state;
-        match std::mem::replace(state, State::Free) {
-            State::Ended(ended) => {
-                self.ended -= 1;
-                self.leave(request.index);
-                Some(ended)
-            }
-            other => {
-                *state = other;
-                None
-            }
+        if !self.has_ended(request) {
+            return None;
+        }
+        self.ended -= 1;
+        self.leave(request.index);
+        match std::mem::replace(&mut self.rows[request.index as usize].state, State::Free) {
+            State::Ended(ended) => Some(ended),
+            _ => None,
         }
     }
 

@@ -145,6 +145,12 @@ impl Software {
         None
     }
 
+    /// Whether there is nothing to do but to wait for what the NIC sends on: what it reports of
+    /// itself may then go by.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.offered.is_none() && self.held.is_empty() && self.changed.is_empty()
+    }
+
     /// The next event that can be dealt with now.
     fn next(&mut self, port: &mut HostPort) -> Option<Event> {
         if self.offered.is_none()
@@ -209,7 +215,8 @@ impl Software {
         posted
     }
 
-    fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
+    /// What an event means once software has done its part, if that is known by now.
+    pub(crate) fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
         match event {
             Event::PostForwarded { request } => self.post(port, request),
             Event::ArrivalForwarded { message, payload } => self.arrive(port, message, payload),

@@ -10,18 +10,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 mod lent;
+mod rare;
 
 use self::lent::Lent;
-use super::event::{
-    CommandQueueFull, Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage,
-};
+use super::event::{CommandQueueFull, Event, ForwardedRequest, RequestId, TakenMessage};
 use super::sender::Sender;
 use crate::completion_queue::CompletionQueue;
-use crate::message::{
-    Command, Completion, HostAddress, Message, Post, Protocol, Target, inline_bytes,
-};
+use crate::message::{Command, Completion, HostAddress, Message, Post, Target};
 use crate::nic::{NicName, Shared};
-use crate::region::RegionKey;
 use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
 
 #[derive(Debug)]
@@ -313,41 +309,82 @@ impl HostPort {
         while self.step(&mut each) {}
     }
 
+    /// Hands over the receives that have ended, as fast, until `each` wants no more or another event
+    /// comes, which is returned.
+    #[inline]
+    pub fn drain_received(
+        &mut self,
+        mut each: impl FnMut(RequestId, Vec<u8>, Message) -> bool,
+    ) -> Option<Event> {
+        let (mut more, mut other) = (true, None);
+        while more && other.is_none() && self.is_ready() {
+            if let Some((request, message, _)) = self.next_received() {
+                let buffer = self.end(request);
+                more = each(request, buffer, message);
+            } else {
+                other = self.next_other();
+            }
+            self.note_read();
+        }
+        other
+    }
+
     /// Reads one position of the ring, which need not hold an event. `false`: there is none to
     /// read.
     #[inline(always)]
     fn step(&mut self, each: impl FnOnce(Event)) -> bool {
+        if !self.is_ready() {
+            return false;
+        }
+        if let Some((request, message, late)) = self.next_received() {
+            let buffer = self.end(request);
+            each(Event::Received { request, buffer, message, late });
+        } else if let Some(event) = self.next_other() {
+            each(event);
+        }
+        self.note_read();
+        true
+    }
+
+    /// Whether there is a position to read.
+    #[inline(always)]
+    fn is_ready(&mut self) -> bool {
         let position = self.results_head;
         let ready = |port: &Self| port.shared.completions.stamp_if_ready(position).is_some();
         // What was read is given back, and that may be what the NIC waits for: so one more look. A
         // poll that fails has then had no effect since its last look, see `Wait::pause`.
-        let there = ready(self) || self.give_back() && ready(self);
-        if !there {
-            return false;
-        }
-        self.results_head += 1;
-        // SAFETY: just seen ready; it is released only below.
-        let look = || unsafe { self.shared.completions.peek(position) };
-        // By far the commonest, so it is built in place.
-        let received = match *look() {
+        ready(self) || self.give_back() && ready(self)
+    }
+
+    /// The receive that the next position tells of, by far the commonest event, so it is built in
+    /// place.
+    #[inline(always)]
+    fn next_received(&self) -> Option<(RequestId, Message, bool)> {
+        // SAFETY: seen ready; it is released only by `note_read`.
+        match *unsafe { self.shared.completions.peek(self.results_head) } {
             Completion::Received { request, message, late } => {
                 Some((RequestId(request), message, late))
             }
             _ => None,
-        };
-        if let Some((request, message, late)) = received {
-            let buffer = self.end(request);
-            each(Event::Received { request, buffer, message, late });
-        } else {
-            let other = *look();
-            if let Some(event) = self.rare_event(other, position) {
-                each(event);
-            }
         }
+    }
+
+    /// Any other event of the next position.
+    #[cold]
+    fn next_other(&mut self) -> Option<Event> {
+        let position = self.results_head;
+        // SAFETY: as in `next_received`.
+        let result = *unsafe { self.shared.completions.peek(position) };
+        self.rare_event(result, position)
+    }
+
+    /// The next position is read.
+    #[inline(always)]
+    fn note_read(&mut self) {
+        self.results_head += 1;
         if self.results_head - self.results_released >= RELEASE_EVERY {
             self.release();
         }
-        true
     }
 
     /// Gives back what was read and what was dropped. Returns whether there was any.
@@ -384,94 +421,6 @@ impl HostPort {
             self.shared.completions.release(self.results_head);
         }
         any
-    }
-
-    #[cold]
-    fn rare_event(&mut self, result: Completion, position: u64) -> Option<Event> {
-        Some(match result {
-            Completion::None | Completion::Received { .. } => return None,
-            Completion::Admitted { request } => Event::Admitted { request: RequestId(request) },
-            Completion::Unexpected { message } => Event::Unexpected { message },
-            Completion::PostForwarded { request } => {
-                Event::PostForwarded { request: self.forwarded(request) }
-            }
-            Completion::ArrivalForwarded { message, protocol, payload } => {
-                Event::ArrivalForwarded {
-                    message,
-                    payload: self.payload(message, protocol, payload, position),
-                }
-            }
-            Completion::Refused { request } => {
-                let request = RequestId(request);
-                Event::Refused { request, buffer: self.end(request) }
-            }
-            Completion::Cancelled { request } => {
-                let request = RequestId(request);
-                Event::Cancelled { request, buffer: self.end(request) }
-            }
-            Completion::TooLate { request } => Event::TooLate { request: RequestId(request) },
-            Completion::CancelForwarded { request, comm } => {
-                Event::CancelForwarded { request: RequestId(request), comm }
-            }
-            Completion::Probed { request, found } => {
-                let request = RequestId(request);
-                self.end(request);
-                Event::Probed {
-                    request,
-                    found: found.map(|found| found.0),
-                    taken: found
-                        .and_then(|(_, entry)| entry)
-                        .map(|entry| TakenMessage::new(&self.shared, entry)),
-                }
-            }
-            Completion::ProbeForwarded { request, take } => {
-                Event::ProbeForwarded { request: self.forwarded(request), take }
-            }
-            Completion::Created { request, offloaded } => {
-                let request = RequestId(request);
-                self.end(request);
-                Event::Created { request, offloaded }
-            }
-            Completion::Freed { request, busy } => {
-                let request = RequestId(request);
-                self.end(request);
-                Event::Freed { request, busy }
-            }
-            Completion::Resumed { comm } => {
-                self.offered = None;
-                Event::Resumed { comm }
-            }
-            Completion::Declined { comm } => {
-                Event::Declined { comm, receives: self.offered.take().unwrap_or_default() }
-            }
-        })
-    }
-
-    fn forwarded(&self, request: u64) -> ForwardedRequest {
-        ForwardedRequest { request: RequestId(request), nic: self.nic() }
-    }
-
-    fn payload(
-        &self,
-        message: Message,
-        protocol: Protocol,
-        payload: [u64; 3],
-        position: u64,
-    ) -> Payload {
-        match protocol {
-            Protocol::Inline => Payload::Eager(inline_bytes(&payload, message.length).to_vec()),
-            Protocol::Buffered => {
-                let staging = (position % self.shared.completions.depth()) as usize;
-                // SAFETY: the buffer belongs to this ring position until it is released.
-                let bytes = unsafe {
-                    self.shared.staging.read(staging, message.length as usize, <[u8]>::to_vec)
-                };
-                Payload::Eager(bytes)
-            }
-            Protocol::Rendezvous => {
-                Payload::Rendezvous(RemoteData::new(&self.shared, RegionKey(payload[0])))
-            }
-        }
     }
 
     fn nic(&self) -> NicName {

@@ -1,0 +1,97 @@
+//! What a position of the completion ring tells of that is not a receive that has ended.
+
+use super::HostPort;
+use crate::ends::event::{Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage};
+use crate::message::{Completion, Message, Protocol, inline_bytes};
+use crate::region::RegionKey;
+
+impl HostPort {
+    /// The event of a result other than the commonest; a position need not hold one.
+    #[cold]
+    pub(super) fn rare_event(&mut self, result: Completion, position: u64) -> Option<Event> {
+        Some(match result {
+            Completion::None | Completion::Received { .. } => return None,
+            Completion::Admitted { request } => Event::Admitted { request: RequestId(request) },
+            Completion::Unexpected { message } => Event::Unexpected { message },
+            Completion::PostForwarded { request } => {
+                Event::PostForwarded { request: self.forwarded(request) }
+            }
+            Completion::ArrivalForwarded { message, protocol, payload } => {
+                Event::ArrivalForwarded {
+                    message,
+                    payload: self.payload(message, protocol, payload, position),
+                }
+            }
+            Completion::Refused { request } => {
+                let request = RequestId(request);
+                Event::Refused { request, buffer: self.end(request) }
+            }
+            Completion::Cancelled { request } => {
+                let request = RequestId(request);
+                Event::Cancelled { request, buffer: self.end(request) }
+            }
+            Completion::TooLate { request } => Event::TooLate { request: RequestId(request) },
+            Completion::CancelForwarded { request, comm } => {
+                Event::CancelForwarded { request: RequestId(request), comm }
+            }
+            Completion::Probed { request, found } => {
+                let request = RequestId(request);
+                self.end(request);
+                Event::Probed {
+                    request,
+                    found: found.map(|found| found.0),
+                    taken: found
+                        .and_then(|(_, entry)| entry)
+                        .map(|entry| TakenMessage::new(&self.shared, entry)),
+                }
+            }
+            Completion::ProbeForwarded { request, take } => {
+                Event::ProbeForwarded { request: self.forwarded(request), take }
+            }
+            Completion::Created { request, offloaded } => {
+                let request = RequestId(request);
+                self.end(request);
+                Event::Created { request, offloaded }
+            }
+            Completion::Freed { request, busy } => {
+                let request = RequestId(request);
+                self.end(request);
+                Event::Freed { request, busy }
+            }
+            Completion::Resumed { comm } => {
+                self.offered = None;
+                Event::Resumed { comm }
+            }
+            Completion::Declined { comm } => {
+                Event::Declined { comm, receives: self.offered.take().unwrap_or_default() }
+            }
+        })
+    }
+
+    fn forwarded(&self, request: u64) -> ForwardedRequest {
+        ForwardedRequest { request: RequestId(request), nic: self.nic() }
+    }
+
+    fn payload(
+        &self,
+        message: Message,
+        protocol: Protocol,
+        payload: [u64; 3],
+        position: u64,
+    ) -> Payload {
+        match protocol {
+            Protocol::Inline => Payload::Eager(inline_bytes(&payload, message.length).to_vec()),
+            Protocol::Buffered => {
+                let staging = (position % self.shared.completions.depth()) as usize;
+                // SAFETY: the buffer belongs to this ring position until it is released.
+                let bytes = unsafe {
+                    self.shared.staging.read(staging, message.length as usize, <[u8]>::to_vec)
+                };
+                Payload::Eager(bytes)
+            }
+            Protocol::Rendezvous => {
+                Payload::Rendezvous(RemoteData::new(&self.shared, RegionKey(payload[0])))
+            }
+        }
+    }
+}
