@@ -1,8 +1,9 @@
 //! `cargo xtask instructions`: instructions per message, counted by callgrind.
 //!
-//! The example `instructions` of `dpa_model` sends, matches and polls windows of messages by one
+//! The example `instructions` of `dpamatch` sends, matches and collects windows of messages by one
 //! thread. It runs twice with different numbers of windows; the difference of both counts, divided
-//! by the messages between, is free of set-up and of noise.
+//! by the messages between, is free of set-up and of noise. Each part is counted by itself, from
+//! when its function is entered to when it is left.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,34 +12,66 @@ use std::process::Command;
 use crate::process;
 use crate::{Failure, root};
 
-const SCENARIOS: [&str; 4] = ["NC", "WC-FP", "WC-SP", "UNEXP"];
-const HANDLERS: [&str; 3] = ["8", "32", "256"];
-const WINDOWS: [u64; 2] = [100, 300];
-const MESSAGES_PER_WINDOW: u64 = 128;
+/// What is counted: way, scenario, handlers, messages of a window.
+const ROWS: [(&str, &str, u32, u32); 16] = [
+    ("nic", "NC", 32, 128),
+    ("nic", "NC", 32, 1),
+    ("nic", "NC", 32, 1024),
+    ("nic", "NC", 8, 128),
+    ("nic", "NC", 256, 128),
+    ("nic", "WC-FP", 32, 128),
+    ("nic", "WC-SP", 32, 128),
+    ("nic", "UNEXP", 32, 128),
+    ("nic", "UNEXP", 32, 1024),
+    ("endpoint", "NC", 32, 128),
+    ("endpoint", "NC", 32, 1),
+    ("endpoint", "NC", 32, 1024),
+    ("endpoint", "UNEXP", 32, 128),
+    ("bins", "NC", 32, 128),
+    ("bins", "UNEXP", 32, 128),
+    ("no-matching", "NC", 32, 128),
+];
 
-/// Runs the task; an argument is another program to count in place of the one built here, for
-/// example the same example of an earlier version.
+/// Functions whose instructions, with those of what they call, are a part.
+const SEND: &str = "*send_window*";
+const POST: &str = "*post_window*";
+const ADMIT: &str = "*Boundary*admit*";
+const ROUND: &str = "*Leader*round*";
+
+/// Messages sent by each run of a pair, about.
+const MESSAGES: [u32; 2] = [10_000, 30_000];
+
+/// Runs the task.
 ///
 /// # Errors
-/// [`Failure::Usage`] for more than one argument; [`Failure::Task`] when the example cannot be built
-/// or valgrind is not there.
+/// [`Failure::Usage`] for any argument; [`Failure::Task`] when the example cannot be built or
+/// valgrind is not there.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let program = match args {
-        [] => build()?,
-        [program] => PathBuf::from(program),
-        _ => return Err(Failure::Usage("instructions takes one program at most".to_owned())),
-    };
-    println!("instructions per message: send, post, match, deliver and poll, windows of 128");
-    print!("{:<10}", "handlers");
-    SCENARIOS.iter().for_each(|scenario| print!("{scenario:>8}"));
-    println!();
-    for handlers in HANDLERS {
-        print!("{handlers:<10}");
-        for scenario in SCENARIOS {
-            let count = |windows| count(&program, scenario, windows, handlers);
-            let messages = (WINDOWS[1] - WINDOWS[0]) * MESSAGES_PER_WINDOW;
-            let difference = count(WINDOWS[1])?.saturating_sub(count(WINDOWS[0])?);
-            print!("{:>8.1}", difference as f64 / messages as f64);
+    if !args.is_empty() {
+        return Err(Failure::Usage("instructions takes no argument".to_owned()));
+    }
+    let program = build()?;
+    println!(
+        "instructions per message; window: send, match and collect; NIC: match in the window, admit \
+         before or behind it"
+    );
+    println!(
+        "{:<12}{:<9}{:>4}{:>6}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}",
+        "way", "scenario", "N", "k", "send", "match", "collect", "window", "post", "admit", "all"
+    );
+    for (way, scenario, handlers, window) in ROWS {
+        let part = |part| per_message(&program, (way, scenario, handlers, window), part);
+        let (all, send, post) = (part(None)?, part(Some(SEND))?, part(Some(POST))?);
+        let (round, admit) = match way {
+            "nic" | "endpoint" => (part(Some(ROUND))?, part(Some(ADMIT))?),
+            _ => (0.0, 0.0),
+        };
+        let in_window = all - post - admit;
+        print!("{way:<12}{scenario:<9}{handlers:>4}{window:>6}");
+        for count in
+            [send, round - admit, in_window - send - round + admit, in_window, post, admit, all]
+        {
+            print!("{count:>9.1}");
         }
         println!();
     }
@@ -53,7 +86,7 @@ fn build() -> Result<PathBuf, Failure> {
         "--quiet",
         "--release",
         "--package",
-        "dpa_model",
+        "dpamatch",
         "--example",
         "instructions",
     ]);
@@ -66,13 +99,27 @@ fn build() -> Result<PathBuf, Failure> {
     Ok(target.join("release/examples/instructions"))
 }
 
-fn count(program: &Path, scenario: &str, windows: u64, handlers: &str) -> Result<u64, Failure> {
+/// Instructions per message, of all or of a part.
+fn per_message(
+    program: &Path,
+    (way, scenario, handlers, window): (&str, &str, u32, u32),
+    part: Option<&str>,
+) -> Result<f64, Failure> {
+    let [few, many] = MESSAGES.map(|messages| messages / window);
+    let count = |windows: u32| {
+        let numbers = [windows, handlers, window].map(|number| number.to_string());
+        let [windows, handlers, window] = &numbers;
+        count(program, &[scenario, windows, handlers, window, way], part)
+    };
+    let difference = count(many)?.saturating_sub(count(few)?);
+    Ok(difference as f64 / f64::from((many - few) * window))
+}
+
+fn count(program: &Path, arguments: &[&str], part: Option<&str>) -> Result<u64, Failure> {
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args([
-        scenario,
-        &windows.to_string(),
-        handlers,
-    ]);
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command.args(part.map(|function| format!("--toggle-collect={function}")));
+    command.arg(program).args(arguments);
     let finished = process::run(&mut command)
         .map_err(|error| Failure::Task(format!("cannot run valgrind: {error}")))?;
     collected(&finished.output)

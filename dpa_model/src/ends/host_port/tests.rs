@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
+use crate::ends::event::Payload;
 use crate::{Envelope, Nic, NicConfig};
 
 const COMM: CommId = CommId(0);

@@ -1,0 +1,260 @@
+//! Windows of messages by one thread, without a clock: what `cargo xtask instructions` counts.
+//!
+//! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY`: a window is so many receives and messages
+//! of 8 bytes, sent, matched and collected by the calling thread. Scenarios: `NC` (distinct tags),
+//! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `UNEXP` (messages first, then the receives).
+//! Ways: `nic` (host port, leader and sender), `endpoint` (the public API), `bins` (a sequential
+//! engine behind the completion queue), `no-matching`.
+
+use std::process::ExitCode;
+
+use dpa_model::{
+    Data, Drain, Event, FastPath, HostPort, Leader, Nic, NicConfig, Options, Round, Sender,
+};
+use dpamatch::endpoint::{CommSender, Communicator, Drive, Endpoint, EndpointConfig, RecvRequest};
+use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
+use dpamatch::{CommId, Envelope, Hints, Rank, Selector, Tag};
+
+const COMM: CommId = CommId(0);
+const SENT: [u8; 8] = [1; 8];
+
+/// Both ends of a way that messages go. The tags are those of the window's messages in turn.
+trait Way {
+    fn send(&mut self, tag: Tag);
+    fn post(&mut self, tag: Tag, buffer: Vec<u8>);
+    /// Lets the receiving end do what it can now.
+    fn go_on(&mut self);
+    /// Moves the buffers of receives that have ended to the end of `buffers`.
+    fn collect(&mut self, buffers: &mut Vec<Vec<u8>>);
+}
+
+struct Inner {
+    leader: Leader,
+    host: HostPort,
+    sender: Sender,
+    source: Rank,
+}
+
+impl Way for Inner {
+    #[inline(always)]
+    fn send(&mut self, tag: Tag) {
+        let envelope = Envelope { comm: COMM, source: self.source, tag };
+        self.sender.try_send(envelope, &SENT, 0).expect("room for a window");
+    }
+
+    #[inline(always)]
+    fn post(&mut self, tag: Tag, buffer: Vec<u8>) {
+        let selector = Selector::new(self.source, tag);
+        self.host.post(COMM, selector, buffer, 0).expect("room for a window");
+    }
+
+    fn go_on(&mut self) {
+        while self.leader.round(1) == Round::Worked {}
+    }
+
+    #[inline(always)]
+    fn collect(&mut self, buffers: &mut Vec<Vec<u8>>) {
+        self.leader.round(1);
+        self.host.drain(|event| {
+            if let Event::Received { buffer, .. } = event {
+                buffers.push(buffer);
+            }
+        });
+    }
+}
+
+struct Public {
+    endpoint: Endpoint,
+    comm: Communicator,
+    sender: CommSender,
+    requests: Vec<RecvRequest>,
+}
+
+impl Way for Public {
+    #[inline(always)]
+    fn send(&mut self, tag: Tag) {
+        self.sender.try_send(tag, &SENT).expect("room for a window");
+    }
+
+    #[inline(always)]
+    fn post(&mut self, tag: Tag, buffer: Vec<u8>) {
+        let request = self.endpoint.post_recv(&self.comm, self.sender.rank(), tag, buffer);
+        self.requests.push(request.expect("the endpoint runs"));
+    }
+
+    fn go_on(&mut self) {
+        while self.endpoint.progress() {}
+    }
+
+    #[inline(always)]
+    fn collect(&mut self, buffers: &mut Vec<Vec<u8>>) {
+        for request in self.requests.drain(..) {
+            buffers.push(self.endpoint.wait(request).expect("a message").buffer);
+        }
+    }
+}
+
+/// No NIC but its completion queue.
+struct Wire {
+    drain: Drain,
+    sender: Sender,
+    source: Rank,
+    /// Without one the first message goes to the first buffer, and so on.
+    engine: Option<BinEngine>,
+    /// Buffers of the window's receives.
+    posted: Vec<Vec<u8>>,
+    /// Bytes of the window's messages without a receive.
+    stored: Vec<Vec<u8>>,
+    received: usize,
+    arrived: usize,
+}
+
+impl Way for Wire {
+    #[inline(always)]
+    fn send(&mut self, tag: Tag) {
+        let envelope = Envelope { comm: COMM, source: self.source, tag };
+        self.sender.try_send(envelope, &SENT, 0).expect("room for a window");
+    }
+
+    #[inline(always)]
+    fn post(&mut self, tag: Tag, mut buffer: Vec<u8>) {
+        let recv = RecvId(self.posted.len() as u64);
+        let selector = Selector::new(self.source, tag);
+        let engine = self.engine.as_mut();
+        if let Some(MsgId(message)) = engine.and_then(|engine| engine.post(recv, COMM, selector)) {
+            buffer.copy_from_slice(&self.stored[message as usize]);
+            self.received += 1;
+        }
+        self.posted.push(buffer);
+    }
+
+    fn go_on(&mut self) {
+        let Self { drain, engine, posted, stored, received, arrived, .. } = self;
+        let mut take = |envelope: Envelope, data: Data<'_>| {
+            let Data::Eager(bytes) = data else { return };
+            let message = *arrived;
+            *arrived += 1;
+            let to = match engine {
+                Some(engine) => engine.arrive(MsgId(message as u64), envelope),
+                None => Some(RecvId(message as u64)),
+            };
+            match to {
+                Some(RecvId(receive)) => {
+                    posted[receive as usize].copy_from_slice(bytes);
+                    *received += 1;
+                }
+                None => stored[message].copy_from_slice(bytes),
+            }
+        };
+        while drain.next(&mut take).is_some() {}
+    }
+
+    #[inline(always)]
+    fn collect(&mut self, buffers: &mut Vec<Vec<u8>>) {
+        self.go_on();
+        if self.received == self.posted.len() {
+            buffers.append(&mut self.posted);
+            (self.received, self.arrived) = (0, 0);
+        }
+    }
+}
+
+// One function for each part, so that its instructions can be told from the others.
+
+#[inline(never)]
+fn send_window(way: &mut impl Way, tags: &[Tag]) {
+    tags.iter().for_each(|&tag| way.send(tag));
+}
+
+#[inline(never)]
+fn post_window(way: &mut impl Way, tags: &[Tag], buffers: &mut Vec<Vec<u8>>) {
+    tags.iter().zip(buffers.drain(..)).for_each(|(&tag, buffer)| way.post(tag, buffer));
+}
+
+#[inline(never)]
+fn collect_window(way: &mut impl Way, tags: &[Tag], buffers: &mut Vec<Vec<u8>>) {
+    while buffers.len() < tags.len() {
+        way.collect(buffers);
+    }
+}
+
+fn run(mut way: impl Way, tags: &[Tag], windows: u32, messages_first: bool) {
+    let mut buffers: Vec<Vec<u8>> = tags.iter().map(|_| vec![0; SENT.len()]).collect();
+    let mut received = 0;
+    for _ in 0..windows {
+        if messages_first {
+            send_window(&mut way, tags);
+            way.go_on();
+        }
+        post_window(&mut way, tags, &mut buffers);
+        if !messages_first {
+            way.go_on();
+            send_window(&mut way, tags);
+        }
+        collect_window(&mut way, tags, &mut buffers);
+        received += buffers.iter().filter(|buffer| buffer[..] == SENT).count();
+        buffers.iter_mut().for_each(|buffer| buffer[0] = 0);
+    }
+    println!("{received}");
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |place: usize| arguments.get(place).and_then(|text| text.parse::<u32>().ok());
+    let usage = || {
+        eprintln!(
+            "usage: instructions NC|WC-FP|WC-SP|UNEXP WINDOWS HANDLERS MESSAGES \
+             nic|endpoint|bins|no-matching"
+        );
+        ExitCode::from(2)
+    };
+    let (Some(scenario), Some(windows), Some(handlers), Some(messages), Some(way)) =
+        (arguments.first(), number(1), number(2), number(3), arguments.get(4))
+    else {
+        return usage();
+    };
+    let fast_path = if scenario == "WC-SP" { FastPath::Off } else { FastPath::Sequence };
+    let options = Options { fast_path, ..Options::default() };
+    let config = NicConfig {
+        handlers: handlers as usize,
+        bins: 512,
+        receives: 2048,
+        options,
+        ..NicConfig::default()
+    };
+    let tag = |index| Tag::new(if scenario.starts_with("WC") { 7 } else { index }).expect("small");
+    let tags: Vec<Tag> = (0..messages).map(tag).collect();
+    let source = Rank::new(1).expect("small");
+    let messages_first = scenario == "UNEXP";
+    if way == "endpoint" {
+        let config = EndpointConfig { nic: config, drive: Drive::Caller, ..Default::default() };
+        let mut endpoint = Endpoint::new(&config).expect("the default sizes");
+        let comm = endpoint.create_comm(Hints::default()).expect("room for a communicator");
+        let sender = endpoint.sender(&comm, source);
+        run(
+            Public { endpoint, comm, sender, requests: Vec::new() },
+            &tags,
+            windows,
+            messages_first,
+        );
+        return ExitCode::SUCCESS;
+    }
+    let Nic { mut leader, mut host, sender, .. } = Nic::new(&config).expect("the default sizes");
+    let engine = match way.as_str() {
+        "nic" => {
+            host.create(COMM, 512, Hints::default(), 0).expect("an empty command queue");
+            leader.round(1);
+            run(Inner { leader, host, sender, source }, &tags, windows, messages_first);
+            return ExitCode::SUCCESS;
+        }
+        "bins" => Some(BinEngine::new(BinCount::new(512).expect("a power of two"))),
+        "no-matching" if !messages_first => None,
+        _ => return usage(),
+    };
+    let stored = tags.iter().map(|_| vec![0; SENT.len()]).collect();
+    let drain = Drain::new(leader);
+    let wire =
+        Wire { drain, sender, source, engine, posted: Vec::new(), stored, received: 0, arrived: 0 };
+    run(wire, &tags, windows, messages_first);
+    ExitCode::SUCCESS
+}
