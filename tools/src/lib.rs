@@ -10,6 +10,7 @@
 //! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
 //! - [`offload`]: whether it pays to let a card match.
 //! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
+//! - [`results`]: results as programs read them, and what moved between two of them.
 //! - [`statistics`]: what MPI processes on the emulated NIC wrote about their matching.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
@@ -23,6 +24,7 @@ pub mod compare;
 pub mod cost;
 pub mod figure;
 pub mod offload;
+pub mod results;
 mod sequence;
 pub mod soak;
 pub mod statistics;

@@ -6,6 +6,8 @@ pub use grid::{Grid, wrapped};
 
 use serde_json::{Map, Value, json};
 
+use crate::results::{Descriptor, Figure, better, snake_case};
+
 /// What stands in a cell.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cell {
@@ -122,6 +124,14 @@ pub struct Table {
     pub extra: Vec<String>,
     /// As many cells as columns in each.
     pub rows: Vec<Vec<Cell>>,
+    /// So many columns from the left say what a row is of; the others are figures.
+    pub keys: usize,
+    /// Names for programs, where the headings do not give good ones.
+    names: Vec<(&'static str, &'static str)>,
+    /// Figures that are measured, so that they are never the same twice.
+    measured: Vec<&'static str>,
+    /// Of a row's figure its value in each round.
+    rounds: Vec<(usize, String, Vec<f64>)>,
 }
 
 impl Table {
@@ -135,6 +145,7 @@ impl Table {
             name: name.to_owned(),
             title: title.into(),
             columns: columns.into_iter().map(Into::into).collect(),
+            keys: 1,
             ..Self::default()
         }
     }
@@ -156,6 +167,63 @@ impl Table {
         let row: Vec<Cell> = row.into_iter().collect();
         debug_assert_eq!(row.len(), self.columns.len(), "{}", self.title);
         self.rows.push(row);
+    }
+
+    /// So many columns from the left say what a row is of.
+    pub fn keyed(self, keys: usize) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// Pairs of a heading and the name that programs know its column by; without one, that is the
+    /// heading in [`snake_case`].
+    pub fn named(mut self, names: &[(&'static str, &'static str)]) -> Self {
+        self.names.extend(names);
+        self
+    }
+
+    /// These figures, by their names for programs, are measured.
+    pub fn measured(mut self, figures: &[&'static str]) -> Self {
+        self.measured.extend(figures);
+        self
+    }
+
+    /// What a figure of the last row was in each round.
+    pub fn rounds(&mut self, figure: &str, values: &[f64]) {
+        if let (Some(last), false) = (self.rows.len().checked_sub(1), values.is_empty()) {
+            self.rounds.push((last, figure.to_owned(), values.to_vec()));
+        }
+    }
+
+    /// The columns' names for programs.
+    pub fn names(&self) -> Vec<String> {
+        let name = |heading: &String| {
+            let given = self.names.iter().find(|(known, _)| known == heading);
+            given.map_or_else(|| snake_case(heading), |&(_, name)| name.to_owned())
+        };
+        self.columns.iter().map(name).collect()
+    }
+
+    /// What the rows are, for programs. A measured figure without rounds cannot be compared.
+    pub fn descriptor(&self) -> Descriptor {
+        let names = self.names();
+        let (keys, figures) = names.split_at(self.keys.min(names.len()));
+        let is_number = |column: usize| {
+            let column = self.keys + column;
+            self.rows.iter().any(|row| matches!(row[column], Cell::Count(_) | Cell::Real(_)))
+        };
+        let has_rounds = |name: &str| self.rounds.iter().any(|(_, figure, _)| figure == name);
+        let compared = |name: &str| !self.measured.contains(&name) || has_rounds(name);
+        let figures = figures.iter().enumerate();
+        let figures = figures.filter(|&(column, name)| is_number(column) && compared(name));
+        Descriptor {
+            name: snake_case(&self.name),
+            title: self.title.clone(),
+            notes: self.notes.clone(),
+            keys: keys.to_vec(),
+            figures: figures
+                .map(|(_, name)| Figure { name: name.clone(), better: better(name) })
+                .collect(),
+        }
     }
 
     /// For people: title, columns side by side, notes, in lines of so many columns; see [`Grid`].
@@ -182,28 +250,23 @@ impl Table {
 
     /// For programs: RFC 4180, with a header.
     pub fn csv(&self) -> String {
-        let mut csv = Csv::new(&self.columns);
+        let mut csv = Csv::new(self.names());
         self.rows.iter().for_each(|row| csv.row(row.iter().map(Cell::csv)));
         csv.text()
     }
 
     /// For programs: an object for each row.
     pub fn rows_json(&self) -> Value {
-        let object = |row: &Vec<Cell>| {
-            let members = self.columns.iter().cloned().zip(row.iter().map(Cell::json));
-            Value::Object(members.collect::<Map<_, _>>())
+        let names = self.names();
+        let object = |(number, row): (usize, &Vec<Cell>)| {
+            let mut members: Map<String, Value> =
+                names.iter().cloned().zip(row.iter().map(Cell::json)).collect();
+            for (_, figure, values) in self.rounds.iter().filter(|(row, ..)| *row == number) {
+                members.insert(format!("{figure}_rounds"), json!(values));
+            }
+            Value::Object(members)
         };
-        self.rows.iter().map(object).collect()
-    }
-
-    /// For programs: the rows, and what the table is.
-    pub fn json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "title": self.title,
-            "notes": self.notes,
-            "rows": self.rows_json(),
-        })
+        self.rows.iter().enumerate().map(object).collect()
     }
 }
 
@@ -264,8 +327,43 @@ mod tests {
         assert!(lines[2].starts_with("list") && lines[2].ends_with("1.250"), "{text}");
         assert!(lines[3].contains(" - ") && lines[3].ends_with("8.400e-9"), "{text}");
         let second = json!({"engine": "a, b", "steps": null, "ratio": 8.4e-9});
-        assert_eq!(table.json()["rows"][1], second);
         assert_eq!(table.rows_json()[1], second);
+    }
+
+    #[test]
+    fn programs_get_names_and_rounds() {
+        let columns = ["engine", "n", "us per block", "gain %", "rate", "ns_per_match", "what"];
+        let mut table = Table::new("a-table", "Title", columns)
+            .keyed(2)
+            .named(&[("rate", "rate_msgs_per_us")])
+            .measured(&["ns_per_match", "gain_percent"]);
+        let row = |rate: f64| {
+            let numbers = [1.5, 2.0, rate, 3.0].map(Cell::from);
+            [Cell::from("list"), 8_u64.into()].into_iter().chain(numbers).chain(["x".into()])
+        };
+        table.push(row(4.0));
+        table.push(row(5.0));
+        table.rounds("ns_per_match", &[2.0, 3.0, 4.0]);
+        let names = "engine,n,us_per_block,gain_percent,rate_msgs_per_us,ns_per_match,what";
+        assert_eq!(table.csv().lines().next(), Some(names));
+        let described = table.descriptor();
+        assert_eq!(
+            (described.name.as_str(), &described.keys[..]),
+            ("a_table", &["engine".to_owned(), "n".to_owned()][..])
+        );
+        let figures: Vec<_> =
+            described.figures.iter().map(|it| (it.name.as_str(), it.better)).collect();
+        // Without rounds what is measured has no figure, and a text is none.
+        let expected = [
+            ("us_per_block", None),
+            ("rate_msgs_per_us", better("x_per_us")),
+            ("ns_per_match", better("x_ns")),
+        ];
+        assert_eq!(figures, expected);
+        let rows = table.rows_json();
+        assert_eq!(rows[0].get("ns_per_match_rounds"), None);
+        assert_eq!(rows[1]["ns_per_match_rounds"], json!([2.0, 3.0, 4.0]));
+        assert_eq!(rows[1]["rate_msgs_per_us"], 5.0);
     }
 
     #[test]

@@ -317,7 +317,7 @@ fn engines_are_compared() {
         "json",
     ];
     let value: serde_json::Value = serde_json::from_str(&text(&run(&args))).expect("JSON");
-    let report = &value["traces"][0];
+    let report = &value["results"]["traces"][0];
     let advice = report["advice"].as_array().expect("advice");
     let best = advice.iter().find(|advice| advice["topic"] == "engine").expect("advice on engines");
     assert_eq!(
@@ -347,7 +347,7 @@ fn json_holds_the_report() {
     let out =
         text(&run(&["analyze", &archive("edge-4-openmpi"), "--format", "json", "--sweep", "4"]));
     let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-    let report = &value["traces"][0];
+    let report = &value["results"]["traces"][0];
     assert_eq!(report["processes"], 4);
     assert_eq!(report["application"]["traffic"]["receives"], serde_json::json!([20, 8, 4, 16]));
     assert_eq!(report["application"]["blocks"][0]["handlers"], 4);
@@ -398,7 +398,10 @@ fn a_recorded_rank_is_a_load() {
     ];
     let out = text(&run(&[&args[..], &["--format", "csv"]].concat()));
     let lines: Vec<_> = out.lines().collect();
-    assert_eq!(lines[0], "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs");
+    assert_eq!(
+        lines[0],
+        "rank,messages,events,size_bytes,engine,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,pairs"
+    );
     let row = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let (nic, bins) = (row(lines[1]), row(lines[2]));
     assert_eq!((nic[0].as_str(), nic[4].as_str(), bins[4].as_str()), ("13", "optimistic", "bins"));

@@ -13,7 +13,8 @@ fn channels(arguments: &str) -> Output {
 fn json(arguments: &str) -> Value {
     let output = channels(&format!("{arguments} --format json"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("one JSON object")
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    document["results"].clone()
 }
 
 fn folder(name: &str) -> PathBuf {

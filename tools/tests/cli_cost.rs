@@ -28,7 +28,8 @@ fn cost(arguments: &str, input: &str) -> Output {
 fn json(arguments: &str, input: &str) -> Value {
     let output = cost(&format!("{arguments} --format json"), input);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("one JSON object")
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    document["results"].clone()
 }
 
 fn folder(name: &str) -> PathBuf {

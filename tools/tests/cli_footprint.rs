@@ -16,7 +16,8 @@ fn text(output: &Output) -> &str {
 
 fn json(arguments: &[&str]) -> Value {
     let output = footprint(&[arguments, &["--format", "json"]].concat());
-    serde_json::from_str(text(&output)).expect("one JSON object")
+    let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    document["results"].clone()
 }
 
 /// Bytes of a table, by its name.

@@ -108,12 +108,12 @@ fn streams_come_from_files_and_from_standard_input() {
 #[test]
 fn a_stream_without_events_prints_an_empty_line_like_the_reference() {
     assert_eq!(outcome(&run(&["match"], b"# nothing\n\n")), (Some(0), "\n", ""));
-    assert_eq!(outcome(&run(&["match", "--format", "json"], b"")), (Some(0), "", ""));
+    assert_eq!(outcome(&run(&["match", "--format", "jsonl"], b"")), (Some(0), "", ""));
 }
 
 #[test]
 fn results_as_json() {
-    let output = run(&["match", "--format", "json"], STREAM.as_bytes());
+    let output = run(&["match", "--format", "jsonl"], STREAM.as_bytes());
     let expected = r#"{"result":"probed","id":1,"msg":null}
 {"result":"matched","recv":10,"msg":20}
 {"result":"probed","id":2,"msg":21}
@@ -125,6 +125,22 @@ fn results_as_json() {
 {"result":"unexpected","msg":23}
 "#;
     assert_eq!(outcome(&output), (Some(0), expected, ""));
+
+    // The document has the same objects, and what else is known.
+    let output = run(&["match", "--format", "json", "--engine", "list"], STREAM.as_bytes());
+    let document: serde_json::Value = serde_json::from_str(outcome(&output).1).expect("JSON");
+    let results = &document["results"];
+    let lines = results["outcomes"].as_array().expect("outcomes").iter();
+    let lines: Vec<serde_json::Value> = lines.cloned().collect();
+    let expected: Vec<serde_json::Value> =
+        expected.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines, expected);
+    assert_eq!((&results["engine"], &results["complete"]), (&"list".into(), &true.into()));
+    assert!(results["counters"]["prq_attempts"].as_u64() > Some(0));
+    // A stream cut off leaves a whole document that says so.
+    let output = run(&["match", "--format", "json"], b"post,1,0,*,7\nsoup\n");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &document["results"]["complete"]), (Some(2), &false.into()));
 }
 
 #[test]
@@ -197,7 +213,7 @@ fn files_that_cannot_be_read() {
     for name in ["no/such/file", env!("CARGO_TARGET_TMPDIR")] {
         let output = run(&["match", name], b"");
         let (code, results, message) = outcome(&output);
-        assert_eq!((code, results), (Some(1), ""));
+        assert_eq!((code, results), (Some(2), ""));
         assert!(message.starts_with(&format!("dpamatch: {name}: ")), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }

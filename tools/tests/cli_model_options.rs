@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What the command prints with these words; `$NAME` stands for a trace.
+/// The results that the command prints with these words; `$NAME` stands for a trace.
 fn printed(words: &str) -> String {
     let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces");
     let path = |word: &str| match word.strip_prefix('$') {
@@ -16,7 +16,9 @@ fn printed(words: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
     let output = command.args(words.split_whitespace().map(path)).output().expect("it runs");
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // What was asked for stands in the rest of the document.
+    document["results"].to_string()
 }
 
 /// The same words give the same again; each of the options gives something else, and no two of

@@ -84,7 +84,10 @@ fn shown(output: &Output, seen: Seen) -> String {
         }
         Messages => err.lines().filter_map(|line| line.split(' ').next()).collect(),
         Form => match serde_json::from_str::<Value>(out) {
-            Ok(Value::Object(document)) => format!("{:?}", document.keys()),
+            Ok(document) => {
+                let results = document["results"].as_object().expect("results");
+                format!("{:?}", results.keys())
+            }
             _ => "no JSON object".to_owned(),
         },
         Header(first) => {
@@ -223,6 +226,8 @@ fn every_option_of_gen() {
     let amr = "--pattern amr --ranks 64 --rounds 2";
     let rows: &[Row] = &[
         ("--seed", "--events 100", "--events 100 --seed 2", Results),
+        ("--format", "--events 100", "--events 100 --format json", Form),
+        ("--format", "--events 100", "--events 100 --format jsonl", Results),
         ("--seed", amr, "--pattern amr --ranks 64 --rounds 2 --seed 2", Results),
         ("--events", "--events 100", "--events 101", Results),
         ("--profile", "--events 100", "--events 100 --profile hot", Results),
@@ -260,6 +265,7 @@ fn every_option_of_explore() {
             "--example x5 --schedules 300 --seed 12345",
             Results,
         ),
+        ("--format", "--schedules 50", "--schedules 50 --format json", Form),
         ("--story", "--example x5 --story 3", "--example x5 --story 4", Results),
         ("--handlers", "--example x5 --story 3", "--example x5 --story 3 --handlers 1", Results),
         ("--bins", "--schedules 300", "--schedules 300 --bins 1", Results),
@@ -339,9 +345,9 @@ macro_rules! quick {
 
 #[test]
 fn every_option_of_bench() {
-    const STEPS: Seen = Json("/results/1/rounds/0/steps_per_message");
+    const STEPS: Seen = Json("/results/rates/1/samples/0/steps_per_message");
     const NC: &str = quick!("--scenario NC");
-    let (first, round) = ("/results/0/scenario", "/results/0/rounds/0/time_ns/count");
+    let (first, round) = ("/results/rates/0/scenario", "/results/rates/0/samples/0/time_ns/count");
     let trace = "--rounds 1 --budget 0 --baseline none --format json --trace \
                  ../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
     let rank: &str = &format!("{trace} --rank 2");
@@ -355,9 +361,9 @@ fn every_option_of_bench() {
             NC,
             "--reps 1 --rounds 1 --budget 0 --any-placement --format json \
              --baseline list --scenario NC --windows 21",
-            Json("/results/0/window"),
+            Json("/results/rates/0/window"),
         ),
-        ("--sizes", NC, quick!("--scenario NC --sizes 9"), Json("/results/0/size_bytes")),
+        ("--sizes", NC, quick!("--scenario NC --sizes 9"), Json("/results/rates/0/size_bytes")),
         (
             "--reps",
             NC,
@@ -370,7 +376,7 @@ fn every_option_of_bench() {
             NC,
             "--reps 1 --budget 0 --any-placement --format json \
              --baseline list --windows 20 --scenario NC --rounds 2",
-            Json("/results/0/rate_msgs_per_s/count"),
+            Json("/results/rounds"),
         ),
         (
             "--budget",
@@ -385,10 +391,10 @@ fn every_option_of_bench() {
             "--reps 1 --rounds 1 --budget 0 --format json \
              --baseline list --windows 20 --scenario NC",
             NC,
-            Json("/by_placement"),
+            Json("/results/by_placement"),
         ),
         ("--cpus", NC, quick!("--scenario NC --cpus 0"), Exit(2)),
-        ("--sweep", NC, quick!("--scenario NC --sweep 4"), Json("/results/0/handlers")),
+        ("--sweep", NC, quick!("--scenario NC --sweep 4"), Json("/results/rates/0/handlers")),
         ("--wild", quick!("--scenario MIX"), quick!("--scenario MIX --wild 50"), Json(first)),
         (
             "--conflicts",
@@ -402,7 +408,7 @@ fn every_option_of_bench() {
             NC,
             "--reps 1 --rounds 1 --budget 0 --any-placement --format json \
              --windows 20 --scenario NC --baseline bins",
-            Json("/results/1/peer"),
+            Json("/results/rates/1/engine"),
         ),
         ("--peers", NC, quick!("--scenario NC --peers"), Exit(1)),
         ("--seed", quick!("--scenario NC-RND"), quick!("--scenario NC-RND --seed 2"), STEPS),
@@ -415,48 +421,64 @@ fn every_option_of_bench() {
         ),
         ("--out", NC, quick!("--scenario NC --out /dev/null/nothing"), Exit(2)),
         ("--wide", overview, wide, Header("scenario")),
+        ("--save", NC, quick!("--scenario NC --save /dev/null/nothing"), Exit(2)),
         ("--trace", NC, trace, Form),
-        ("--rank", trace, rank, Json("/rank")),
+        ("--rank", trace, rank, Json("/results/rank")),
         (
             "--bins",
             quick!("--scenario NC-REV --baseline bins"),
             quick!("--scenario NC-REV --baseline bins --bins 1"),
-            Json("/results/2/rounds/0/steps_per_message"),
+            Json("/results/rates/2/samples/0/steps_per_message"),
         ),
-        ("--handlers", NC, quick!("--scenario NC --handlers 5"), Json("/results/0/handlers")),
-        ("--workers", NC, quick!("--scenario NC --workers 1"), Json("/runner")),
-        ("--slice-min", NC, quick!("--scenario NC --slice-min 3"), Json("/nic/slice_min")),
-        ("--receives", NC, quick!("--scenario NC --receives 99"), Json("/nic/receives")),
+        ("--handlers", NC, quick!("--scenario NC --handlers 5"), Json("/results/rates/0/handlers")),
+        ("--workers", NC, quick!("--scenario NC --workers 1"), Json("/results/runner")),
+        ("--slice-min", NC, quick!("--scenario NC --slice-min 3"), Json("/results/nic/slice_min")),
+        ("--receives", NC, quick!("--scenario NC --receives 99"), Json("/results/nic/receives")),
         (
             "--communicators",
             NC,
             quick!("--scenario NC --communicators 9"),
-            Json("/nic/communicators"),
+            Json("/results/nic/communicators"),
         ),
         (
             "--unexpected",
             NC,
             quick!("--scenario NC --unexpected 9"),
-            Json("/nic/unexpected_messages"),
+            Json("/results/nic/unexpected_messages"),
         ),
         (
             "--unexpected-buffers",
             NC,
             quick!("--scenario NC --unexpected-buffers 9"),
-            Json("/nic/unexpected_buffers"),
+            Json("/results/nic/unexpected_buffers"),
         ),
-        ("--eager-limit", NC, quick!("--scenario NC --eager-limit 99"), Json("/nic/eager_limit")),
-        ("--fast-path", NC, quick!("--scenario NC --fast-path prefix"), Json("/nic/fast_path")),
-        ("--early-check", NC, quick!("--scenario NC --early-check"), Json("/nic/early_check")),
-        ("--removal", NC, quick!("--scenario NC --removal deferred"), Json("/nic/removal")),
-        ("--hashes", NC, quick!("--scenario NC --hashes verify"), Json("/nic/hashes")),
+        (
+            "--eager-limit",
+            NC,
+            quick!("--scenario NC --eager-limit 99"),
+            Json("/results/nic/eager_limit"),
+        ),
+        (
+            "--fast-path",
+            NC,
+            quick!("--scenario NC --fast-path prefix"),
+            Json("/results/nic/fast_path"),
+        ),
+        (
+            "--early-check",
+            NC,
+            quick!("--scenario NC --early-check"),
+            Json("/results/nic/early_check"),
+        ),
+        ("--removal", NC, quick!("--scenario NC --removal deferred"), Json("/results/nic/removal")),
+        ("--hashes", NC, quick!("--scenario NC --hashes verify"), Json("/results/nic/hashes")),
         (
             "--hint",
             quick!("--scenario ANYSRC"),
             quick!("--scenario ANYSRC --hint no-any-source"),
             Exit(2),
         ),
-        ("--fallback", NC, quick!("--scenario NC --fallback list"), Json("/nic/fallback")),
+        ("--fallback", NC, quick!("--scenario NC --fallback list"), Json("/results/nic/fallback")),
     ];
     check("bench", rows, b"");
 }
@@ -477,4 +499,47 @@ fn every_option_of_run() {
         ("--wide", usual, "--wide --provider tests/run -- tests/run/program.sh", Results),
     ];
     check("run", rows, b"");
+}
+
+#[test]
+fn every_option_of_diff() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("options-diff");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let save = |name: &str, line: &str| {
+        let file = folder.join(name).to_str().expect("a plain path").to_owned();
+        let line: Vec<&str> = line.split(' ').chain(["--save", &file]).collect();
+        assert_eq!(dpamatch(&line, b"").status.code(), Some(0), "{line:?}");
+        file
+    };
+    // A card whose second cache is a little slower, and one with another removal.
+    let quick = "predict --threads 4 --workload nc";
+    let base = save("base.json", quick);
+    let slow = save("slow.json", &format!("{quick} --set memory.l2_ns=60"));
+    let rate =
+        "bench --scenario NC --windows 4 --rounds 9 --reps 3 --any-placement --baseline none";
+    let [one, two] = ["one.json", "two.json"].map(|name| save(name, rate));
+    let leak = |line: String| -> &'static str { line.leak() };
+    let (same, worse) = (leak(format!("{base} {base}")), leak(format!("{base} {slow}")));
+    let fine = leak(format!("{worse} --threshold 99"));
+    let rates = leak(format!("{one} {two} --threshold 99 --format json"));
+    let long = leak(format!("{one} {one} --all"));
+    let rows: &[Row] = &[
+        ("--threshold", fine, leak(format!("{worse} --threshold 0")), Exit(1)),
+        (
+            "--confidence",
+            rates,
+            leak(format!("{rates} --confidence 60")),
+            Json("/results/changes/0/from_percent"),
+        ),
+        ("--all", same, leak(format!("{same} --all")), Results),
+        // At a hundred columns the names of the rows are broken.
+        ("--wide", long, leak(format!("{long} --wide")), Results),
+        ("--format", same, leak(format!("{same} --format json")), Form),
+    ];
+    check("diff", rows, b"");
+}
+
+#[test]
+fn every_option_of_engines() {
+    check("engines", &[("--format", "", "--format json", Form)], b"");
 }

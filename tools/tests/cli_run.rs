@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> &str {
 
 /// Rows of a table in the JSON form, which follows the program's own words.
 fn rows<'a>(document: &'a Value, table: &str) -> &'a Vec<Value> {
-    document[table].as_array().unwrap_or_else(|| panic!("no table {table}"))
+    document["results"][table].as_array().unwrap_or_else(|| panic!("no table {table}"))
 }
 
 fn document(output: &Output) -> Value {

@@ -23,13 +23,20 @@ fn message(output: &Output) -> &str {
 #[test]
 fn info_counts_by_class_and_function() {
     let output = trace(&["info", "--format", "json", "minife-16"]);
-    let report: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    let report = &document["results"];
     assert_eq!(report["processes"], 16);
     assert_eq!(report["calls"], 21_008);
-    assert_eq!(report["formats"]["DUMPI binary 13.0.0"], 16);
+    let all = serde_json::json!([{ "format": "DUMPI binary 13.0.0", "ranks": 16 }]);
+    assert_eq!(report["formats"], all);
+    let of_class = |name: &str| {
+        let classes = report["by_class"].as_array().expect("classes").iter();
+        let found = classes.filter(|class| class["class"] == name).map(|class| &class["calls"]);
+        found.cloned().collect::<Vec<_>>()
+    };
     // 6,048 sends and as many receives.
-    assert_eq!(report["by_class"]["p2p"], 2 * 6_048);
-    assert_eq!(report["by_class"]["one-sided"], 0);
+    assert_eq!(of_class("p2p"), [2 * 6_048]);
+    assert_eq!(of_class("one-sided"), [0]);
     let output = trace(&["info", "minife-16"]);
     let text = text(&output);
     assert!(text.starts_with("16 of 16 ranks\nDUMPI binary 13.0.0: 16 ranks\n"), "{text}");
@@ -69,7 +76,7 @@ fn dump_prints_a_call_a_line() {
     let waitall = "T0 MPI_Waitall count=2 requests=[2,2] statuses=[{-2 -1 0},{-2 -1 0}]";
     assert!(lines[7].ends_with(waitall), "{}", lines[7]);
 
-    let output = trace(&["dump", path, "--format", "json", "--limit", "8"]);
+    let output = trace(&["dump", path, "--format", "jsonl", "--limit", "8"]);
     let last: Value = text(&output)
         .lines()
         .last()
@@ -79,6 +86,9 @@ fn dump_prints_a_call_a_line() {
     assert_eq!(last["class"], "progress");
     assert_eq!(last["arguments"]["statuses"][1]["source"], -2);
     assert_eq!(last["wall_ns"][1], 3_274_613_968_766_u64);
+    let output = trace(&["dump", path, "--format", "json", "--limit", "8"]);
+    let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
+    assert_eq!(document["results"]["calls"][7], last);
 }
 
 #[test]

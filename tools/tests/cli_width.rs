@@ -14,6 +14,14 @@ fn printed(words: &str) -> String {
     let mut measured = tempfile::NamedTempFile::new().expect("room");
     measured.write_all(b"series,threads,rate\nNC,1,0.523\nNC,2,1.002\n").expect("room");
     let words = words.replace("$MEASURED", measured.path().to_str().expect("plain"));
+    let saved = tempfile::NamedTempFile::new().expect("a file");
+    let saved = saved.path().to_str().expect("plain");
+    if words.contains("$SAVED") {
+        // Rows with the longest names.
+        let bench = "bench --scenario NC-REV-S1021 --windows 1024 --rounds 4 --reps 1 --budget 0";
+        printed(&format!("{bench} --any-placement --baseline none --save {saved}"));
+    }
+    let words = words.replace("$SAVED", saved);
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
     let output = command.args(words.split_whitespace()).stdin(Stdio::null()).output();
     let output = output.expect("the program runs");
@@ -31,6 +39,7 @@ fn longest(text: &str) -> (usize, &str) {
 const COMMANDS: &[&str] = &[
     "analyze $MINIFE --engine all --check --receives 2",
     "analyze $MINIFE $LAMMPS",
+    "analyze $MINIFE --against $LAMMPS",
     "bench --rounds 1 --reps 1 --budget 0 --baseline none",
     "bench --rounds 1 --reps 1 --budget 0 --scenario NC --windows 20 --baseline no-matching,memcpy,bins,list",
     "bench --trace $LAMMPS --rounds 1 --budget 0",
@@ -43,6 +52,7 @@ const COMMANDS: &[&str] = &[
     "cost hierarchy --edge 8 --processes 16",
     "cost messages $LAMMPS --trace --per-rank",
     "cost ping-pong --sizes 16,32,64 --rounds 1 --engine list,bins",
+    "diff $SAVED $SAVED --all",
     "offload $LAMMPS --ranks --communicators",
     "predict --threads 4",
     "predict --threads 4 --trace $LAMMPS",

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 24] = [
+const PAGES: [&str; 25] = [
     "README.md",
     "PERFORMANCE.md",
     "ARCHITECTURE.md",
@@ -36,6 +36,7 @@ const PAGES: [&str; 24] = [
     "docs/offload.md",
     "docs/predict.md",
     "docs/record.md",
+    "docs/results.md",
     "docs/traces.md",
     "docs/verdict.md",
 ];

@@ -123,6 +123,7 @@ fn a_stream_is_predicted() {
     let output =
         text(&dpamatch(&["predict", "stream", "--handlers", "4", "--format", "json"], stream));
     let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    let value = &value["results"];
     assert_eq!(value["stream"][0]["messages"], 3);
     assert_eq!(value["stream"][0]["matched"], 2);
     assert_eq!(value["stream"][0]["unexpected"], 1);
@@ -140,31 +141,35 @@ fn a_recorded_rank_is_predicted() {
     let first = text(&dpamatch(&arguments, ""));
     assert_eq!(first, text(&dpamatch(&arguments, "")));
     let rates: serde_json::Value = serde_json::from_str(&first).expect("JSON");
-    let rates = rates["rates"].as_array().expect("rows");
+    let rates = rates["results"]["rates"].as_array().expect("rows");
     let handlers: Vec<_> = rates.iter().map(|row| row["handlers"].as_u64()).collect();
     assert_eq!(handlers, [1, 2, 3, 32].map(Some));
     assert_eq!(rates[0]["workload"], "rank 5 of minife-16");
-    assert!(rates[0]["rate"].as_f64() < rates[3]["rate"].as_f64(), "{first}");
+    assert!(
+        rates[0]["rate_msgs_per_us"].as_f64() < rates[3]["rate_msgs_per_us"].as_f64(),
+        "{first}"
+    );
 
     let came_to = |more: &[&str]| {
         let arguments =
             ["predict", "handlers", "--trace", minife, "--rank", "5", "--format", "json"];
         let output = text(&dpamatch(&[&arguments[..], more].concat(), ""));
         let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+        let value = &value["results"];
         assert!(value["limits"].as_array().is_some_and(|rows| rows.len() >= 4), "{output}");
         let row = value["stream"][0].clone();
         move |name: &str| row[name].as_f64().expect("a number")
     };
     let fast = came_to(&[]);
     assert_eq!(fast("messages"), fast("matched"));
-    assert_eq!(fast("sent on to software"), 0.0);
+    assert_eq!(fast("sent_on_to_software"), 0.0);
     let timed = came_to(&["--times", "recorded"]);
-    assert!(timed("us") > 5.0 * fast("us"), "the program computes between its messages");
-    assert!(timed("latency us") < fast("latency us"), "and the card keeps up");
+    assert!(timed("time_us") > 5.0 * fast("time_us"), "the program computes between its messages");
+    assert!(timed("latency_us") < fast("latency_us"), "and the card keeps up");
     let first = came_to(&["--order", "posts-first", "--free-posts"]);
     assert_eq!((first("unexpected"), first("matched")), (0.0, fast("matched")));
     let small = came_to(&["--order", "posts-first", "--receives", "16"]);
-    assert!(small("sent on to software") > 0.0 && small("matched") < fast("matched"));
+    assert!(small("sent_on_to_software") > 0.0 && small("matched") < fast("matched"));
 }
 
 #[test]
@@ -187,6 +192,7 @@ fn a_trace_for_perfetto_is_json() {
 fn the_accuracy_table_has_all_points() {
     let output = text(&dpamatch(&["predict", "accuracy", "--format", "json"], ""));
     let value: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    let value = &value["results"];
     let rows = value["accuracy"].as_array().expect("rows");
     let held_out = |series: &str| {
         let rows = rows.iter().filter(|row| row["series"] == series && row["point"] == "held out");
@@ -202,24 +208,25 @@ fn the_accuracy_table_has_all_points() {
             row["point"] == "held out" && series.iter().any(|series| row["series"] == *series)
         });
         let errors: Vec<f64> =
-            held_out.map(|row| row["error %"].as_f64().expect("a number").abs()).collect();
+            held_out.map(|row| row["error_percent"].as_f64().expect("a number").abs()).collect();
         errors.iter().sum::<f64>() / errors.len() as f64
     };
     let summary = value["accuracy_summary"].as_array().expect("rows");
     for (row, series) in
         [&["NC"][..], &["WC-SP"], &["WC-FP"], &["NC", "WC-SP", "WC-FP"]].into_iter().enumerate()
     {
-        let told = summary[row]["MAPE %"].as_f64().expect("a number");
+        let told = summary[row]["mape_percent"].as_f64().expect("a number");
         assert!((told - error(series)).abs() < 1e-6, "{series:?}: {told}");
     }
     for row in rows {
         let number = |name: &str| row[name].as_f64().expect("a number");
-        let error = (number("predicted") / number("measured") - 1.0) * 100.0;
-        assert!((number("error %") - error).abs() < 1e-6, "{row}");
+        let error =
+            (number("predicted_msgs_per_us") / number("measured_msgs_per_us") - 1.0) * 100.0;
+        assert!((number("error_percent") - error).abs() < 1e-6, "{row}");
     }
     for row in summary {
-        let error = row["MAPE %"].as_f64().expect("a number");
-        assert!(row["required"].as_f64().is_none_or(|required| error <= required), "{row}");
+        let error = row["mape_percent"].as_f64().expect("a number");
+        assert!(row["required_percent"].as_f64().is_none_or(|required| error <= required), "{row}");
     }
 }
 

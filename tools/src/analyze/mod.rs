@@ -30,6 +30,7 @@ mod report;
 mod run;
 mod sites;
 pub mod stats;
+mod tables;
 mod truth;
 #[cfg(test)]
 mod worked_example;
@@ -50,4 +51,5 @@ pub use replay::{Agreement, RankView};
 pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
+pub use tables::tables;
 pub use truth::Truth;

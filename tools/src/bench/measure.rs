@@ -6,6 +6,7 @@ use dpa_model::{Drain, FastPath, INLINE_BYTES, Nic, NicConfig};
 
 use super::baseline::{NoMatching, Sequential};
 use super::error::{BenchError, SIZE_MAX, WINDOW_BYTES_MAX};
+use super::latency::Latencies;
 use super::load::Window;
 use super::machine::Processors;
 use super::nic_receiver::{NicReceiver, Paths};
@@ -32,6 +33,8 @@ pub struct Settings {
     pub grow_bins: bool,
     /// Measured windows at most.
     pub repetitions: usize,
+    /// The same of windows of one message, which are short, and whose rare long ones are of interest.
+    pub repetitions_single: usize,
     /// Time for these; ten are made in any case.
     pub budget: Duration,
     /// Decides random orders.
@@ -43,7 +46,7 @@ pub struct Settings {
 }
 
 /// What one round of a point gave.
-#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Sample {
     /// Time of a window in nanoseconds.
     pub time_ns: Summary,
@@ -64,6 +67,9 @@ pub struct Sample {
     /// Compares and hops of a sequential engine's searches, warm-up included, divided by the
     /// messages; none for another receiver.
     pub steps_per_message: Option<f64>,
+    /// The times of all windows, if each is one message.
+    #[serde(skip)]
+    pub latencies: Option<Latencies>,
 }
 
 impl Settings {
@@ -94,8 +100,14 @@ impl Settings {
         config
     }
 
-    fn limits(&self) -> Limits {
-        Limits { repetitions: self.repetitions, budget: self.budget }
+    /// Measured windows of a point at most.
+    pub(super) fn repetitions_of(&self, window: usize) -> usize {
+        if window == 1 { self.repetitions_single } else { self.repetitions }
+    }
+
+    fn limits(&self, window: &Window) -> Limits {
+        let repetitions = self.repetitions_of(window.messages.len());
+        Limits { repetitions, budget: self.budget }
     }
 }
 
@@ -113,7 +125,8 @@ impl Settings {
 /// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size: 8 };
 /// let budget = Duration::from_millis(5);
 /// let nic = dpamatch::registry::EngineOptions { threads: false, ..Default::default() };
-/// let sample = measure(&point, &Settings { nic, grow_bins: true, repetitions: 10, budget, seed: 1, ucx: None, look: false })?;
+/// let sample = measure(&point, &Settings { nic, grow_bins: true, repetitions: 10, repetitions_single: 10, budget, seed: 1, ucx: None,
+///     look: false })?;
 /// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -136,7 +149,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     }
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
     if point.peer == Peer::Copy {
-        let (times, checked, pinned) = super::copy::copy(&window, settings.limits())?;
+        let (times, checked, pinned) = super::copy::copy(&window, settings.limits(&window))?;
         let received = ReceiverTimes { checked, ..ReceiverTimes::default() };
         return sample(&times, &received, &window, pinned);
     }
@@ -197,7 +210,7 @@ impl Run<'_> {
 
     fn pair(self, receiver: &mut (impl Receiver + Send)) -> Result<Sample, BenchError> {
         let Self { window, settings, sender, processors } = self;
-        let limits = settings.limits();
+        let limits = settings.limits(window);
         let others: Vec<_> = (1..window.senders).map(|number| (number, sender.clone())).collect();
         let signals: Signals = Signals::default();
         let (times, received, pinned) = std::thread::scope(|scope| {
@@ -254,6 +267,7 @@ fn sample(
         pinned,
         paths: None,
         steps_per_message: None,
+        latencies: (window.messages.len() == 1).then(|| Latencies::of(times)),
     })
 }
 
@@ -268,6 +282,7 @@ mod tests {
             nic,
             grow_bins: true,
             repetitions: 3,
+            repetitions_single: 3,
             budget: Duration::ZERO,
             seed: 7,
             ucx: None,
@@ -441,6 +456,7 @@ mod tests {
             pinned: true,
             paths: None,
             steps_per_message: None,
+            latencies: None,
         };
         assert_eq!(made, expected);
         assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));

@@ -9,6 +9,7 @@
 mod baseline;
 mod copy;
 mod error;
+mod latency;
 mod load;
 mod machine;
 mod measure;
@@ -27,6 +28,7 @@ mod ucx;
 mod window;
 
 pub use error::BenchError;
+pub use latency::{ClockQuality, Latencies, PERCENTILES};
 pub use machine::Machine;
 pub use measure::{Sample, Settings, measure};
 pub use nic_receiver::Paths;

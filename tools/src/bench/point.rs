@@ -26,6 +26,26 @@ pub enum Peer {
 }
 
 impl Peer {
+    /// Its name: that of the engine in the registry, if it is one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nic { .. } => "optimistic",
+            Self::NoMatching => "no-matching",
+            Self::Bins => "bins",
+            Self::List => "list",
+            Self::Copy => "memcpy",
+            Self::Ucx => "ucx",
+        }
+    }
+
+    /// Handlers of the emulated NIC.
+    pub fn handlers(self) -> Option<usize> {
+        match self {
+            Self::Nic { handlers } => Some(handlers),
+            _ => None,
+        }
+    }
+
     /// Whether the scenario makes sense for it. Without matching, every window is like NC; the
     /// program that measures UCX has one sender and no shares.
     pub fn takes(self, scenario: &Scenario) -> bool {
@@ -39,14 +59,8 @@ impl Peer {
 
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nic { handlers } => write!(f, "dpamatch-n{handlers}"),
-            Self::NoMatching => f.write_str("no-matching"),
-            Self::Bins => f.write_str("seq-bins"),
-            Self::List => f.write_str("seq-list"),
-            Self::Copy => f.write_str("memcpy"),
-            Self::Ucx => f.write_str("ucx"),
-        }
+        f.write_str(self.name())?;
+        self.handlers().map_or(Ok(()), |handlers| write!(f, " ({handlers} handlers)"))
     }
 }
 

@@ -112,6 +112,7 @@ impl Recorded {
             Some(RecordedRow {
                 engine: entry.name,
                 rate,
+                rates: rates[peer].clone(),
                 matched: matched[peer],
                 counts: counts[peer],
             })
@@ -186,6 +187,8 @@ pub struct RecordedRow {
     pub engine: &'static str,
     /// Messages per second, over the rounds.
     pub rate: Summary,
+    /// The same by round.
+    pub rates: Vec<f64>,
     /// Pairs of one run.
     pub matched: u64,
     /// The NIC's counters of one run.

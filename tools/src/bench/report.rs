@@ -1,6 +1,7 @@
 //! Several rounds of many points, and the ratios between them.
 
 use super::error::BenchError;
+use super::latency::Latencies;
 use super::machine::Processors;
 use super::measure::{Sample, Settings, measure};
 use super::placement::{Look, Placement, placements};
@@ -43,9 +44,17 @@ impl Row {
         let samples = self.samples.iter().enumerate();
         Self {
             rates: rates.map(|(round, rate)| rate.filter(|_| here(round))).collect(),
-            samples: samples.filter(|(round, _)| here(*round)).map(|(_, it)| *it).collect(),
+            samples: samples.filter(|(round, _)| here(*round)).map(|(_, it)| it.clone()).collect(),
             ..self.clone()
         }
+    }
+
+    /// The times of all single messages; `None` if the windows have more than one.
+    pub fn latencies(&self) -> Option<Latencies> {
+        let mut rounds = self.samples.iter().filter_map(|sample| sample.latencies.as_ref());
+        let mut all = rounds.next()?.clone();
+        rounds.for_each(|round| all.add(round));
+        Some(all)
     }
 
     /// Median over the rounds of one value of the samples.
@@ -219,6 +228,7 @@ mod tests {
             pinned: true,
             paths: None,
             steps_per_message: None,
+            latencies: None,
         };
         Row {
             point,
@@ -295,6 +305,7 @@ mod tests {
             nic,
             grow_bins: true,
             repetitions: 2,
+            repetitions_single: 2,
             budget,
             seed: 1,
             ucx: None,
@@ -316,7 +327,7 @@ mod tests {
         }
         let wrong = [Point { window: 0, ..points[0].clone() }];
         let error = Report::run(&wrong, 1, &settings, |_| ()).expect_err("no window");
-        assert_eq!(error.to_string(), "seq-bins, NC, window 0, 8 bytes");
+        assert_eq!(error.to_string(), "bins, NC, window 0, 8 bytes");
     }
 
     #[test]

@@ -190,7 +190,7 @@ impl Ucx {
         arguments.extend([
             format!("window={}", point.window),
             format!("size={}", point.size),
-            format!("repetitions={}", settings.repetitions),
+            format!("repetitions={}", settings.repetitions_of(point.window)),
             format!("budget_ms={}", settings.budget.as_millis()),
             format!("seed={}", settings.seed % (1 << 31)),
         ]);
@@ -206,6 +206,7 @@ impl Ucx {
             pinned: pair.is_some(),
             paths: None,
             steps_per_message: None,
+            latencies: None,
         })
     }
 }

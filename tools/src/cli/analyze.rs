@@ -1,5 +1,6 @@
 //! `dpamatch analyze`.
 
+mod against;
 mod summary;
 
 use std::fs;
@@ -15,18 +16,19 @@ use dpamatch::registry::{self, ENGINES};
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::analyze::stats::Plan;
 use dpamatch_tools::analyze::{
-    EngineReport, OrderChoice, Question, Report, Run, csv, figures, html,
+    EngineReport, OrderChoice, Question, Report, Run, csv, figures, html, tables,
 };
 use dpamatch_tools::figure::Figure;
 use dpamatch_tools::trace::OpenOptions;
 
+use super::document::{self, Save};
 use super::interrupt::{Interrupt, Interrupted};
 use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::staged::{StagedFile, StagedFolder};
 use super::table::Wide;
 use super::trace::load;
-use super::{BadInput, WrongMatching, command_line, engines, output};
+use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
 const EXAMPLES: &str = "\
 A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii), packed or
@@ -52,7 +54,9 @@ Examples:
   dpamatch analyze traces/amg-8 --out report --receives 64
   dpamatch analyze amg-8.dumpi.tar.xz --cache ~/.cache/dpamatch
   dpamatch analyze rank-0003.bin --rank 3 --format json
-  dpamatch analyze logs --engine all";
+  dpamatch analyze logs --engine all
+  dpamatch analyze traces/edge-4-mpich --against traces/edge-4-openmpi
+  dpamatch analyze traces/amg-8 --save before.json      see dpamatch diff";
 
 /// Analyze the matching of recorded MPI programs.
 #[derive(Debug, clap::Args)]
@@ -84,9 +88,14 @@ pub(super) struct Args {
     /// JSON
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Another run of the same application, or the same with another MPI library: show what differs
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["pairs", "out"])]
+    against: Option<PathBuf>,
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    save: Save,
     #[command(flatten)]
     wide: Wide,
     /// Check all pairs against MPI's rules, and those of all engines against each other; exit code
@@ -158,10 +167,17 @@ impl Order {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
     Table,
+    Csv,
     Json,
 }
 
 impl Args {
+    /// Whether reports are of use when all traces are read.
+    fn needs_reports(&self) -> bool {
+        let folder = self.out.is_some() && self.traces.len() > 1;
+        folder || self.save.is_wanted() || self.format != Format::Table
+    }
+
     fn question(&self, name: String) -> anyhow::Result<Question> {
         let largest = self.bins.iter().copied().max().unwrap_or_default();
         let options = self.nic.options(largest);
@@ -195,14 +211,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return Err(BadInput("--pairs goes with one trace".to_owned()).into());
     }
     let interrupt = Interrupt::catch()?;
+    if let Some(other) = &args.against {
+        return against::run(args, other, &interrupt);
+    }
     let mut out = output::stdout();
     let mut all = Vec::new();
     let mut reports = Vec::new();
     for path in &args.traces {
-        let report = analyze(args, path, &interrupt)?;
+        let (_, report) = analyze(args, path, &interrupt)?;
         match args.format {
             Format::Table => writeln!(out, "{}\n", summary::text(&report, args.wide.width()))?,
-            Format::Json => all.push(serde_json::to_value(&report)?),
+            Format::Csv | Format::Json => {}
         }
         verdict(&report).or_else(|wrong| {
             out.flush()?;
@@ -211,10 +230,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         if args.traces.len() > 1 && args.format == Format::Table {
             all.push(summary::figure_seven(&report));
         }
-        if args.out.is_some() && args.traces.len() > 1 {
+        if args.needs_reports() {
             reports.push(Report { pairs: Vec::new(), ..report });
         }
     }
+    let document = || document(&reports);
+    args.save.write(document)?;
     if let (Some(folder), [_, _, ..]) = (&args.out, &reports[..]) {
         let figures = figures::over_applications(&reports.iter().collect::<Vec<_>>());
         interrupt
@@ -226,13 +247,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             .with_context(|| format!("cannot write into {}", folder.display()))?;
     }
     match args.format {
-        Format::Json => writeln!(out, "{:#}", serde_json::json!({ "traces": all }))?,
+        Format::Json => document::write(&mut *out, &document())?,
+        Format::Csv => {
+            let tables = tables(&by_reference(&reports));
+            table::write(&mut *out, &tables, table::Format::Csv, args.wide)?;
+        }
         Format::Table if all.len() > 1 => {
             write!(out, "{}", summary::over_applications(&all, args.wide.width()))?
         }
         Format::Table => {}
     }
     Ok(out.flush()?)
+}
+
+fn by_reference(reports: &[Report]) -> Vec<&Report> {
+    reports.iter().collect()
+}
+
+fn document(reports: &[Report]) -> serde_json::Value {
+    let tables = tables(&by_reference(reports));
+    let whole = document::members(serde_json::json!({ "traces": reports }));
+    document::of_tables(&tables.iter().collect::<Vec<_>>(), whole)
 }
 
 /// # Errors
@@ -265,7 +300,7 @@ pub(super) fn name_of(path: &Path) -> String {
     endings.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(&name).to_owned())
 }
 
-fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Report> {
+fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<(Run, Report)> {
     let rank = args
         .rank
         .map(Rank::new)
@@ -286,7 +321,7 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Re
     if args.out.is_some() || args.pairs.is_some() {
         interrupt.shield(|wanted| write_files(args, &run, &report, wanted))?;
     }
-    Ok(report)
+    Ok((run, report))
 }
 
 /// What `--out` and `--pairs` ask for: all of it, or nothing if the user wants to stop.

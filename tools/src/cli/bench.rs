@@ -1,6 +1,7 @@
 //! `dpamatch bench`.
 
 mod figures;
+mod latencies;
 mod machine_readable;
 mod paper;
 mod recorded;
@@ -17,17 +18,19 @@ use clap::ValueEnum;
 use dpamatch::engine::BinCount;
 use dpamatch::processors;
 use dpamatch_tools::bench::{
-    BenchError, CALIBRATION, Machine, Peer, Placed, Point, Report, Scenario, Settings, Summary,
-    Ucx, WINDOW_MAX,
+    BenchError, CALIBRATION, ClockQuality, Machine, Peer, Placed, Point, Report, Scenario,
+    Settings, Summary, Ucx, WINDOW_MAX,
 };
 use dpamatch_tools::table::wrapped;
 use dpamatch_tools::version::VERSION;
+use serde_json::Value;
 
+use super::document::{self, Save};
 use super::input::did_you_mean;
 use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::table::Wide;
-use super::{BadInput, output};
+use super::{BadInput, command_line, output};
 
 const EXAMPLES: &str = "\
 A repetition: the receiver posts a window of receives and says so; the sender starts the clock,
@@ -39,7 +42,8 @@ Payloads and matching order are checked in the warm-up windows.
 On a virtual machine the two processors move by themselves: siblings (threads of one core), near or
 far. Before and after each measurement it is looked where they are. Rates and ratios are of one
 placement; what was measured while it changed stands apart. Column n is the number of rounds behind
-a row; a row with fewer than 3 says little.
+a row; a row with fewer than 3 says little. Of windows of one message the time of each message is
+kept, and percentiles are told.
 
 Scenarios:
   NC, WC                 receives with distinct tags in arrival order, or all with the same tag
@@ -63,6 +67,8 @@ Examples:
   dpamatch bench
   dpamatch bench --scenario NC,WC --windows 1,128,1024
   dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
+  dpamatch bench --scenario NC --rounds 9 --save before.json     see dpamatch diff
+  dpamatch bench --scenario NC,UNEXP --windows 1         latencies of single messages
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
   dpamatch bench --scenario MIX --wild 30 --conflicts 20 --late 10
   dpamatch bench --trace traces/lulesh-27 --rank 13
@@ -83,9 +89,9 @@ pub(super) struct Args {
     /// Bytes of a message; above the eager limit by rendezvous
     #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8")]
     sizes: Vec<usize>,
-    /// Repetitions of a window in each round
-    #[arg(long, value_name = "R", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    reps: u32,
+    /// Repetitions of a window in each round [default: 500; 20000 of a window of one message]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    reps: Option<u32>,
     /// Rounds over all windows
     #[arg(long, value_name = "ROUNDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
@@ -126,6 +132,8 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
+    save: Save,
+    #[command(flatten)]
     wide: Wide,
     /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of
     /// scenarios
@@ -163,6 +171,10 @@ enum Format {
     Json,
 }
 
+/// Repetitions of a window in a round.
+const REPETITIONS: u32 = 500;
+/// Of a window of one message: in five rounds enough for a percentile of 99.99.
+const REPETITIONS_SINGLE: u32 = 20_000;
 /// The scenario whose shares are options.
 const MIX: &str = "MIX";
 /// Handlers of the paper's figure, and twice the last.
@@ -354,7 +366,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let settings = Settings {
         nic: args.nic.options(args.bins()),
         grow_bins: args.bins.is_none(),
-        repetitions: args.reps as usize,
+        repetitions: args.reps.unwrap_or(REPETITIONS) as usize,
+        repetitions_single: args.reps.unwrap_or(REPETITIONS_SINGLE) as usize,
         budget: Duration::from_millis(args.budget),
         seed: args.seed,
         ucx: if args.peers { Some(Ucx::find()?) } else { None },
@@ -376,11 +389,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let header = Header {
         machine,
-        command: std::env::args().collect::<Vec<_>>().join(" "),
+        command: command_line(),
         seconds: begin.elapsed().as_secs_f64(),
         settings,
         rounds: args.rounds,
         warnings: Vec::new(),
+        clock: report.rows.iter().any(|row| row.latencies().is_some()).then(ClockQuality::measure),
     };
     let all = all_measurements(&report);
     let told =
@@ -394,8 +408,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             writeln!(stderr(), "dpamatch: WARNING: {warning}")?;
         }
     }
+    let whole = machine_readable::document(&report, &parts, &header);
+    args.save.write(|| whole.clone())?;
     if let Some(folder) = &args.out {
-        write_folder(folder, &report, &parts, &header, nic)
+        write_folder(folder, &whole, &parts, &header, nic)
             .with_context(|| format!("cannot write into {}", folder.display()))?;
     }
     let mut out = output::stdout();
@@ -411,10 +427,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 }
                 let only_nic = args.is_overview();
                 write!(out, "\n{}", tables::overview(&part.report, nic, only_nic, width))?;
+                if let Some(table) = latencies::table(&part.report) {
+                    write!(out, "\n{}", table.text(width))?;
+                }
             }
         }
-        Format::Csv => machine_readable::csv(&mut *out, &parts, nic, header.settings.ucx.as_ref())?,
-        Format::Json => machine_readable::json(&mut *out, &report, &parts, &header)?,
+        Format::Csv => machine_readable::csv(&mut *out, &parts, header.settings.ucx.as_ref())?,
+        Format::Json => document::write(&mut *out, &whole)?,
     }
     Ok(out.flush()?)
 }
@@ -462,17 +481,17 @@ fn all_measurements(report: &Report) -> usize {
 /// The results for programs, and the figures that those of the first part suffice for.
 fn write_folder(
     folder: &Path,
-    report: &Report,
+    whole: &Value,
     parts: &[Part],
     header: &Header,
     nic: Peer,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     let mut csv = Vec::new();
-    machine_readable::csv(&mut csv, parts, nic, header.settings.ucx.as_ref())?;
+    machine_readable::csv(&mut csv, parts, header.settings.ucx.as_ref())?;
     fs::write(folder.join("results.csv"), csv)?;
     let mut json = Vec::new();
-    machine_readable::json(&mut json, report, parts, header)?;
+    document::write(&mut json, whole)?;
     fs::write(folder.join("results.json"), json)?;
     for (name, figure) in figures::all(&parts[0].report, nic) {
         figure.write(folder, name)?;
@@ -506,6 +525,8 @@ struct Header {
     seconds: f64,
     /// What speaks against believing the rates.
     warnings: Vec<String>,
+    /// Of the clock, if single messages were timed.
+    clock: Option<ClockQuality>,
 }
 
 impl Header {
@@ -519,7 +540,7 @@ impl Header {
     }
 
     fn text(&self, report: &Report) -> String {
-        let Self { machine, command, settings, rounds, seconds, warnings } = self;
+        let Self { machine, command, settings, rounds, seconds, warnings, .. } = self;
         let warnings: String = warnings.iter().map(|it| format!("\nWARNING: {it}")).collect();
         let hand_over = Summary::of(&report.hand_over_ns).map_or("unknown".to_owned(), |summary| {
             format!("{:.0} ns ({:.0} to {:.0})", summary.median, summary.min, summary.max)
@@ -528,11 +549,18 @@ impl Header {
             .ucx
             .as_ref()
             .map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
+        let clock = self.clock.map_or(String::new(), |ClockQuality { read_ns, step_ns }| {
+            format!(
+                "\nsingle messages: up to {} repetitions; a reading of the clock takes {read_ns:.0} ns, \
+                 its smallest step is {step_ns:.0} ns",
+                settings.repetitions_single
+            )
+        });
         format!(
             "dpamatch {VERSION}{beside} on {machine}\n\
              {command}\n\
              from one processor to the other and back: {hand_over}\n\
-             {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s{warnings}",
+             {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s{clock}{warnings}",
             settings.repetitions,
             self.runner(),
             settings.seed,

@@ -50,7 +50,9 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     progress.finish_and_clear();
     let (profile, fits) = fitted.map_err(|error| BadInput(error.to_string()))?;
     let columns = ["parameter", "value", "fitted to", "threads", "measured", "predicted"];
-    let mut table = Table::new("fits", format!("Free parameters of {}.", profile.name), columns);
+    let title = format!("Free parameters of {}.", profile.name);
+    let mut table = Table::new("fits", title, columns)
+        .named(&[("measured", "measured_msgs_per_us"), ("predicted", "predicted_msgs_per_us")]);
     for fit in &fits {
         table.push([
             fit.parameter.into(),

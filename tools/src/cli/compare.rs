@@ -11,8 +11,9 @@ use dpamatch::registry::{self, ENGINES, EngineEntry, EngineOptions};
 use dpamatch_tools::compare::{CompareError, Experiment, Plan, Report};
 use dpamatch_tools::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::document::{self, Save};
 use super::input::one_of;
 use super::table::Wide;
 use super::{BadInput, engines, output};
@@ -40,7 +41,8 @@ Examples:
   dpamatch compare --all --out results           everything, in less than two minutes
   dpamatch compare search --ranks 64,704 --pending 10 --rounds 5
   dpamatch compare depth --engine list,bins,simd --depths 1,1024,65536 --format csv
-  dpamatch compare complexity --rounds 0 --format json";
+  dpamatch compare complexity --rounds 0 --format json
+  dpamatch compare rate --save before.json       to be compared later: see dpamatch diff";
 
 /// Run the papers' experiments on the engines side by side: steps, memory and times.
 #[derive(Debug, clap::Args)]
@@ -91,6 +93,8 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    save: Save,
     #[command(flatten)]
     wide: Wide,
 }
@@ -163,6 +167,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         write_folder(folder, &reports)
             .with_context(|| format!("cannot write into {}", folder.display()))?;
     }
+    args.save.write(|| document(&reports, &plan))?;
     let mut out = output::stdout();
     match args.format {
         Format::Table => write!(out, "{}", text(&reports, |table| table.text(args.wide.width())))?,
@@ -177,23 +182,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 write!(out, "{}", table.csv())?;
             }
         }
-        Format::Json => {
-            let experiment = |(experiment, report): &(Experiment, Report)| {
-                let tables: Vec<_> = report.data.iter().map(Table::json).collect();
-                json!({ "experiment": experiment.name(), "tables": tables })
-            };
-            let document = json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "seed": args.seed,
-                "rounds": args.rounds,
-                "engines": plan.engines.iter().map(|entry| entry.name).collect::<Vec<_>>(),
-                "experiments": reports.iter().map(experiment).collect::<Vec<_>>(),
-            });
-            serde_json::to_writer_pretty(&mut *out, &document)?;
-            writeln!(out)?;
-        }
+        Format::Json => document::write(&mut *out, &document(&reports, &plan))?,
     }
     Ok(out.flush()?)
+}
+
+fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
+    let more = json!({
+        "rounds": plan.rounds,
+        "engines": plan.engines.iter().map(|entry| entry.name).collect::<Vec<_>>(),
+        "experiments": reports.iter().map(|(experiment, _)| experiment.name()).collect::<Vec<_>>(),
+    });
+    let tables: Vec<&Table> = reports.iter().flat_map(|(_, report)| &report.data).collect();
+    document::of_tables(&tables, document::members(more))
 }
 
 /// All reports, with a progress bar if standard error is a terminal.

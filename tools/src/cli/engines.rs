@@ -2,20 +2,33 @@
 
 use std::io::Write;
 
+use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use dpamatch::registry::ENGINES;
+use dpamatch_tools::table::Table;
 
-use super::output;
+use super::{document, output};
 
 const EXAMPLES: &str = "\
 Examples:
   dpamatch engines                               one line for each engine: name, description
+  dpamatch engines --format json
   dpamatch match --engine list events.txt        use one of them";
 
 /// List the matching engines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// Form of the list
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
 
 /// Any engine as the value of an argument; `more` are words besides.
 pub(super) fn any(more: &[&'static str]) -> PossibleValuesParser {
@@ -28,8 +41,14 @@ pub(super) fn software() -> PossibleValuesParser {
     software.map(|entry| entry.name).collect::<Vec<_>>().into()
 }
 
-pub(super) fn run(_: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
+    if args.format == Format::Json {
+        let mut table = Table::new("engines", "Matching engines", ["name", "summary"]);
+        ENGINES.iter().for_each(|entry| table.push([entry.name.into(), entry.summary.into()]));
+        document::write(&mut *out, &document::of_tables(&[&table], serde_json::Map::new()))?;
+        return Ok(out.flush()?);
+    }
     let width = ENGINES.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     for entry in ENGINES {
         writeln!(out, "{:width$}  {}", entry.name, entry.summary)?;

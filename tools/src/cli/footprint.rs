@@ -8,7 +8,7 @@ use dpamatch::engine::BinCount;
 use serde_json::json;
 
 use super::nic_args::NicSize;
-use super::{BadInput, output};
+use super::{BadInput, document, output};
 
 const EXAMPLES: &str = "\
 The paper's formula counts, for one communicator, three tables of 20-byte bins and 64-byte receive
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                     "on_nic": line.on_nic,
                 })
             };
-            let report = json!({
+            let results = json!({
                 "bins": config.bins,
                 "receives": config.receives,
                 "paper_bytes": footprint.paper_bytes(),
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 "search_bytes": footprint.search_bytes(),
                 "tables": footprint.lines().iter().map(table).collect::<Vec<_>>(),
             });
-            writeln!(out, "{report}")?;
+            document::write(&mut *out, &document::document(&[], document::members(results)))?;
         }
     }
     Ok(out.flush()?)

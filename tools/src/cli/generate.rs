@@ -1,13 +1,16 @@
 //! `dpamatch gen`.
 
 use std::io::Write;
+use std::iter;
 
 use anyhow::Context;
-use dpamatch::stream::{Generator, Profile};
+use clap::ValueEnum;
+use dpamatch::stream::{Event, Generator, Profile};
 use dpamatch_tools::workload::{Order, Pattern, Workload};
+use serde_json::{Map, Value, json};
 
 use super::input::one_of;
-use super::{BadInput, output};
+use super::{BadInput, document, output};
 
 const EXAMPLES: &str = "\
 Profiles:
@@ -46,6 +49,9 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
+    /// Form of the stream; the other commands read the text
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    format: Format,
     /// Seed of the random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -62,6 +68,16 @@ pub(super) struct Args {
     pattern: Option<Pattern>,
     #[command(flatten)]
     numbers: Numbers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// An event a line, a comment before them
+    Text,
+    /// An object a line
+    Jsonl,
+    /// One document with all events
+    Json,
 }
 
 /// Numbers of a pattern.
@@ -121,19 +137,54 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             workload.events().map_err(|error| BadInput(error.to_string())).context(pattern)?;
         let Workload { ranks, rounds, pending, comms, any, early, order, bytes, seed, .. } =
             workload;
-        writeln!(
-            out,
+        let comment = format!(
             "# dpamatch gen --pattern {pattern} --ranks {ranks} --rounds {rounds} --pending {pending} \
              --comms {comms} --any {any} --early {early} --order {order} --bytes {bytes} --seed {seed}"
-        )?;
-        for event in events {
-            writeln!(out, "{event}")?;
-        }
-        return Ok(out.flush()?);
+        );
+        return write(args.format, &comment, events, &mut *out);
     }
-    writeln!(out, "# dpamatch gen --seed {seed} --events {events} --profile {profile}")?;
-    for event in Generator::new(*seed, *events, *profile) {
-        writeln!(out, "{event}")?;
+    let comment = format!("# dpamatch gen --seed {seed} --events {events} --profile {profile}");
+    write(args.format, &comment, Generator::new(*seed, *events, *profile), &mut *out)
+}
+
+fn write(
+    format: Format,
+    comment: &str,
+    mut events: impl Iterator<Item = Event>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    match format {
+        Format::Text => {
+            writeln!(out, "{comment}")?;
+            events.try_for_each(|event| writeln!(out, "{event}"))?;
+        }
+        Format::Jsonl => events.try_for_each(|event| writeln!(out, "{}", object(&event)))?,
+        Format::Json => {
+            let events: Vec<Value> = events.map(|event| object(&event)).collect();
+            let results = document::members(json!({ "events": events }));
+            document::write(out, &document::document(&[], results))?;
+        }
     }
     Ok(out.flush()?)
+}
+
+/// An event's fields under their names; a wildcard is a star as in the text.
+fn object(event: &Event) -> Value {
+    let line = event.to_string();
+    let mut fields = line.split(',');
+    let word = fields.next().unwrap_or_default();
+    let id = match word {
+        "arrive" => "msg",
+        "post" | "cancel" => "recv",
+        _ => "id",
+    };
+    let value = |text: &str| text.parse::<u64>().map_or_else(|_| text.into(), Value::from);
+    let mut members = Map::from_iter([("event".to_owned(), word.into())]);
+    for (field, name) in
+        fields.zip([id, "comm", "source", "tag"].into_iter().chain(iter::repeat("")))
+    {
+        let (name, text) = field.split_once('=').unwrap_or((name, field));
+        members.insert(name.replace('-', "_"), value(text));
+    }
+    Value::Object(members)
 }

@@ -9,10 +9,10 @@ use clap::ValueEnum;
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch::stream::{Event, Outcome, ReadError, Reader, StreamMatcher};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::nic_args::{NicArgs, settings};
-use super::{BadInput, engines, input, output};
+use super::{BadInput, document, engines, input, output};
 
 const EXAMPLES: &str = "\
 Input, one event a line; '#' starts a comment:
@@ -33,7 +33,7 @@ Examples:
   dpamatch match --handlers 8 --workers 2 --receives 16 --stats events.txt
   dpamatch match --engine list --stats - < events.txt
   dpamatch match --engine 4d --comm-size 4096 --stats events.txt
-  dpamatch gen --profile wild | dpamatch match --bins 1 --format json";
+  dpamatch gen --profile wild | dpamatch match --bins 1 --format jsonl";
 
 /// The engine that is the emulated NIC.
 const NIC: &str = "optimistic";
@@ -57,7 +57,7 @@ pub(super) struct Args {
     /// Print the engine's counters to standard error at the end; before them, how the NIC was built
     #[arg(long)]
     stats: bool,
-    /// Form of the results: lines as above, or one JSON object a line
+    /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     format: Format,
     /// The stream; - or nothing for standard input
@@ -67,7 +67,11 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
+    /// Lines as above
     Text,
+    /// An object a line
+    Jsonl,
+    /// One document: the results, how the NIC was built and what the engine counted
     Json,
 }
 
@@ -79,16 +83,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut matcher = entry.build(&options)?;
     let (name, input) = input::file_or_stdin(&args.file)?;
     let mut out = output::stdout();
-    match run_stream(matcher.as_mut(), input, args.format, &mut *out)? {
+    let is_nic = args.engine == NIC;
+    let settings = if is_nic { settings(&options) } else { Vec::new() };
+    let ended = if args.format == Format::Json {
+        let mut outcomes = Vec::new();
+        let ended = run_stream(matcher.as_mut(), input, args.format, &mut outcomes)?;
+        let complete = ended.is_none();
+        let results = results(&args.engine, matcher.as_ref(), &settings, complete, &outcomes)?;
+        document::write(&mut *out, &document::document(&[], results))?;
+        out.flush()?;
+        ended
+    } else {
+        run_stream(matcher.as_mut(), input, args.format, &mut *out)?
+    };
+    match ended {
         Some(ReadError::Line(at)) => {
             Err(BadInput(format!("{name}:{line}: {error}", line = at.line, error = at.error))
                 .into())
         }
         Some(error) => Err(error).context(name),
-        None if args.stats => {
-            let is_nic = args.engine == NIC;
-            print_counters(matcher.as_ref(), if is_nic { settings(&options) } else { Vec::new() })
-        }
+        None if args.stats => print_counters(matcher.as_ref(), settings),
         None => Ok(()),
     }
 }
@@ -123,7 +137,7 @@ fn run_stream(
         results += 1;
         written = match format {
             Format::Text => writeln!(out, "{outcome}"),
-            Format::Json => writeln!(out, "{}", outcome.to_json()),
+            Format::Jsonl | Format::Json => writeln!(out, "{}", outcome.to_json()),
         };
         if written.is_err() {
             cut_off.set(true);
@@ -137,6 +151,27 @@ fn run_stream(
     }
     out.flush()?;
     Ok(read_error)
+}
+
+/// The results as one object. `outcomes` is an object a line.
+fn results(
+    engine: &str,
+    matcher: &dyn StreamMatcher,
+    settings: &[(&'static str, Value)],
+    complete: bool,
+    outcomes: &[u8],
+) -> anyhow::Result<Map<String, Value>> {
+    let outcomes = serde_json::Deserializer::from_slice(outcomes).into_iter::<Value>();
+    let counters = matcher.counters().into_iter();
+    let counters = counters.map(|counter| (counter.name.into_owned(), counter.value.into()));
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+    Ok(document::members(json!({
+        "engine": engine,
+        "complete": complete,
+        "outcomes": outcomes.collect::<Result<Vec<_>, _>>()?,
+        "nic": settings.collect::<Map<_, _>>(),
+        "counters": counters.collect::<Map<_, _>>(),
+    })))
 }
 
 /// How the engine was built, and what it counted.

@@ -12,6 +12,8 @@ mod channels;
 mod compare;
 mod completions;
 mod cost;
+mod diff;
+mod document;
 mod engines;
 mod explore;
 mod failure;
@@ -31,10 +33,11 @@ mod staged;
 mod table;
 mod trace;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use dpamatch_tools::version::VERSION;
 
 use failure::{BadInput, Violated, WrongMatching};
@@ -53,6 +56,7 @@ Examples:
   dpamatch channels                              policies for polling several channels
   dpamatch engines                               list the engines
   dpamatch compare --all --out DIR               the papers' experiments on all engines
+  dpamatch diff before.json after.json           what moved between two results
   dpamatch footprint --bins 128                  memory of the emulated NIC
   dpamatch predict                               what a real DPA would do, in virtual time
   dpamatch run -- mpiexec -n 4 ./app             run an MPI program with its matching on the NIC
@@ -79,6 +83,7 @@ enum Command {
     Cost(cost::Args),
     Channels(channels::Args),
     Compare(compare::Args),
+    Diff(diff::Args),
     Completions(completions::Args),
     Match(matching::Args),
     Explore(explore::Args),
@@ -94,7 +99,7 @@ enum Command {
 
 /// Runs the command and says how the process ends.
 pub(crate) fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match parse(std::env::args_os().collect()).command {
         None => bare(),
         Some(Command::Analyze(args)) => analyze::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
@@ -102,6 +107,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Cost(args)) => cost::run(&args),
         Some(Command::Channels(args)) => channels::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
+        Some(Command::Diff(args)) => diff::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Match(args)) => matching::run(&args),
         Some(Command::Explore(args)) => explore::run(&args),
@@ -140,9 +146,20 @@ fn quoted(argument: String) -> String {
     format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
+/// What a command line asks for; a wrong one ends the process.
+fn parse(words: Vec<OsString>) -> Cli {
+    // Without a command it is the bench with its defaults; that is what documents say then.
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
+    if matches.subcommand().is_some() {
+        document::remember(&command, &matches);
+    }
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
 /// Without a command: the bench with its defaults.
 fn bare() -> anyhow::Result<()> {
-    match Cli::parse_from(["dpamatch", "bench"]).command {
+    match parse(vec!["dpamatch".into(), "bench".into()]).command {
         Some(Command::Bench(args)) => bench::run(&args),
         _ => unreachable!("these arguments name the bench"),
     }

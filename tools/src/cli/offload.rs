@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dpamatch::registry::{self, EngineOptions};
 use dpamatch_predict::{HANDLERS_MAX, Profile, Setup};
+use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::offload::{
     Advised, Answer, BUILT_IN, Card, Host, OffloadError, Question, Range, Report,
@@ -19,7 +20,7 @@ use super::predict::profile_text;
 use super::progress::bar;
 use super::table::{Format, Wide, write};
 use super::trace::load;
-use super::{BadInput, engines, output};
+use super::{BadInput, document, engines, output};
 
 const EXAMPLES: &str = "\
 The host's time for matching is counted and priced: posts, messages, entries that the engine passes,
@@ -139,10 +140,48 @@ impl Args {
         let progress = bar(run.programs.len(), "ranks weighed");
         let report = Report::make(&run, question, |_| progress.inc(1));
         progress.finish_and_clear();
-        report.map_err(|error| match error {
-            OffloadError::Card { .. } => BadInput(format!("{}: {error}", path.display())).into(),
-            other => other.into(),
-        })
+        report.map_err(|error| refused(error, path))
+    }
+}
+
+/// What a verdict says, for other commands.
+#[derive(Clone, Debug)]
+pub(super) struct Advice(Advised);
+
+impl Advice {
+    /// In a sentence or two.
+    pub(super) fn sentence(&self, name: &str) -> String {
+        format!("offload {}", sentence(name, &self.0))
+    }
+
+    /// With all numbers.
+    pub(super) fn whole(&self) -> &Advised {
+        &self.0
+    }
+}
+
+/// The question that is asked without any options.
+pub(super) fn usual_question() -> anyhow::Result<Question> {
+    #[derive(clap::Parser)]
+    struct Alone {
+        #[command(flatten)]
+        args: Args,
+    }
+    <Alone as clap::Parser>::parse_from(["offload", "--print-host"]).args.question()
+}
+
+/// The verdict for a whole application.
+pub(super) fn advice(run: &Run, path: &Path, question: &Question) -> anyhow::Result<Advice> {
+    let progress = bar(run.programs.len(), "ranks weighed");
+    let report = Report::make(run, question, |_| progress.inc(1));
+    progress.finish_and_clear();
+    report.map(|report| Advice(report.application)).map_err(|error| refused(error, path))
+}
+
+fn refused(error: OffloadError, path: &Path) -> anyhow::Error {
+    match error {
+        OffloadError::Card { .. } => BadInput(format!("{}: {error}", path.display())).into(),
+        other => other.into(),
     }
 }
 
@@ -225,7 +264,11 @@ fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     if args.print_host {
-        write!(out, "{}", args.host()?.0)?;
+        let text = args.host()?.0;
+        match args.format {
+            Format::Json => document::write(&mut *out, &document::of_toml("host", &text)?)?,
+            Format::Table | Format::Csv => write!(out, "{text}")?,
+        }
         return Ok(out.flush()?);
     }
     let question = args.question()?;
@@ -239,7 +282,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 .iter()
                 .map(|(name, report)| serde_json::json!({ "name": name, "report": report }))
                 .collect();
-            writeln!(out, "{:#}", serde_json::json!({ "traces": traces }))?;
+            let results = document::members(serde_json::json!({ "traces": traces }));
+            document::write(&mut *out, &document::document(&[], results))?;
         }
         format => {
             let tables: Vec<_> =

@@ -3,9 +3,10 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::ValueEnum;
-use dpamatch_tools::table::Table;
-use serde_json::{Map, Value};
+use dpamatch_tools::table::{Table, wrapped};
 use terminal_size::terminal_size_of;
+
+use super::document;
 
 /// Form of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -14,7 +15,7 @@ pub(super) enum Format {
     Table,
     /// A header line and a line for each row; a comment line names each table
     Csv,
-    /// One object: an array of rows for each table
+    /// One document: see docs/results.md
     Json,
 }
 
@@ -42,6 +43,15 @@ impl Wide {
     }
 }
 
+/// The table, or without rows what stands above and below it.
+pub(super) fn text(table: &Table, width: usize) -> String {
+    if !table.rows.is_empty() {
+        return table.text(width);
+    }
+    let notes: String = table.notes.iter().map(|note| format!("  {note}\n")).collect();
+    wrapped(&format!("{}\n{notes}", table.title), width)
+}
+
 /// Writes all tables in one form.
 pub(super) fn write(
     out: &mut dyn Write,
@@ -64,10 +74,8 @@ pub(super) fn write(
             }
         }
         Format::Json => {
-            let members = tables.iter().map(|table| (table.name.clone(), table.rows_json()));
-            let object = Value::Object(members.collect::<Map<_, _>>());
-            serde_json::to_writer_pretty(&mut *out, &object)?;
-            writeln!(out)?;
+            let tables: Vec<&Table> = tables.iter().collect();
+            document::write(out, &document::of_tables(&tables, serde_json::Map::new()))?;
         }
     }
     Ok(())

@@ -29,7 +29,7 @@ Examples:
                                                  read everything, compare with the counts in the
                                                  footers
   dpamatch trace dump  lulesh-27.dumpi.tar.xz --rank 3 --limit 20
-  dpamatch trace dump  rank-0000.txt --format json  one JSON object a line
+  dpamatch trace dump  rank-0000.txt --format jsonl  one JSON object a line
   dpamatch trace check --salvage cut.bin --as-rank 1";
 
 /// Look into traces of MPI calls.

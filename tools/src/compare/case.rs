@@ -66,7 +66,9 @@ impl Sheet {
             "ns_per_match",
             "faster_than_list",
         ];
-        let mut table = Table::new(name, title, self.keys.iter().chain(&numbers).copied());
+        let mut table = Table::new(name, title, self.keys.iter().chain(&numbers).copied())
+            .keyed(self.keys.len() + 1)
+            .measured(&["ns_per_match", "faster_than_list"]);
         for (case, all) in &self.rows {
             for own in all {
                 let of = |name| Cell::from(own.counter(name));
@@ -92,6 +94,7 @@ impl Sheet {
                     own.faster_than(&all[0]).into(),
                 ]);
                 table.push(row);
+                table.rounds("ns_per_match", &own.ns);
             }
         }
         table

@@ -163,6 +163,8 @@ pub(super) fn complexity(plan: &Plan, progress: Progress<'_>) -> Result<Report, 
         SIZES[SIZES.len() - 1]
     );
     let mut table = Table::new("complexity", title, columns)
+        .keyed(2)
+        .named(&[("formula is", "formula_is")])
         .note("exponent: growth of the steps per message with n, between the last two sizes; 1 is linear, 0 constant.")
         .note("ratio: measured to formula. Where the formula is an average over hash values, it is near 1, not 1.");
     let mut figure = Figure::new("Steps per message over the length of the queue");

@@ -78,6 +78,8 @@ pub(super) fn queues(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
     ];
     let title = "Dedicated queues of collectives against the cap, k floor(sqrt(n))";
     let mut table = Table::new("queues", title, columns)
+        .keyed(3)
+        .measured(&["faster"])
         .note(format!("{CALLS} calls ({ALLREDUCE_CALLS} of allreduce), messages in random order."))
         .note("first_call, later_calls, list: steps per message; fewer_steps: list to later_calls. The first is profiled.")
         .note("faster: time of all calls; printed_speedup: the paper's latency of a whole MPI_Gather.");
@@ -158,6 +160,8 @@ pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, Co
         "overhead/search, printed",
     ];
     let mut table = Table::new("overhead", "Overhead of dedicated queues to their search time, col-pnp", columns)
+        .keyed(3)
+        .measured(&["overhead_search_time"])
         .note("Steps are counted: parameter sets looked up, ranks looked at, queues chosen, over compares and hops.")
         .note("The printed ratios are those of whole applications; a pattern here is only what they are known by.")
         .note("Times are single runs with two clock readings at each step, which weigh as much as a short search.");

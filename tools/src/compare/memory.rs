@@ -44,6 +44,7 @@ fn real_bytes(engine: &mut dyn Engine, size: u32, requests: u32) -> u64 {
 pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let columns = ["communicator", "requests", "array", "array, printed", "4d", "4d, printed"];
     let mut paper = Table::new("memory-paper", "Bytes over a linked list, by the paper's accounting", columns)
+        .keyed(2)
         .note("Lead 48, RankHead 24, Segment 48, Plane 16 + 8 span bytes; ranks filled from 0, one request each; KB = 1024.")
         .note(format!("{MISPRINT} is a misprint: the sizes that give the other cells give 24.67 KB, and no sizes give it."));
     for (size, printed) in PRINTED {
@@ -67,7 +68,7 @@ pub(super) fn memory(plan: &Plan, progress: Progress<'_>) -> Result<Report, Comp
         "Real bytes of this project's engines: entries, tables and what is kept for cancels";
     let mut real = Table::new("memory-real", title, columns);
     let columns = ["communicator", "requests", "engine", "bytes", "bytes_over_list"];
-    let mut data = Table::new("memory", title, columns);
+    let mut data = Table::new("memory", title, columns).keyed(3);
     let mut panels: Vec<Lines> = Vec::new();
     for (done, (size, _)) in PRINTED.into_iter().enumerate() {
         progress(done as f64 / PRINTED.len() as f64, &format!("memory of {size} ranks"));

@@ -55,7 +55,7 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
     }
     // What was measured at one number of handlers is no line.
     series.retain(|series| series.points.len() > 1);
-    let limits = [(Peer::NoMatching, "no matching"), (Peer::Bins, "sequential bins")];
+    let limits = [(Peer::NoMatching, "no-matching"), (Peer::Bins, "bins")];
     for (peer, name) in limits {
         let limit = report.rows.iter().filter(of_window).find(|row| row.point.peer == peer);
         if let (Some(limit), false) = (mega(limit), series.is_empty()) {
@@ -115,8 +115,7 @@ fn handlers(report: &Report) -> Option<Figure> {
 fn depth(report: &Report, nic: Peer) -> Option<Figure> {
     let size = report.rows.first()?.point.size;
     let lines = |kind: &str, title: &str| {
-        let peers =
-            [(nic, "dpamatch"), (Peer::Bins, "sequential bins"), (Peer::List, "sequential list")];
+        let peers = [(nic, "optimistic"), (Peer::Bins, "bins"), (Peer::List, "list")];
         // Depth 0 has no place on this axis; it stands in the CSV.
         let panel = Lines::new(title, Axis::powers("receives in front"), Axis::log(RATE));
         peers.into_iter().fold(panel, |panel, (peer, name)| {

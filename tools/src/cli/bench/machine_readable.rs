@@ -2,122 +2,182 @@
 
 use std::io::{self, Write};
 
-use dpamatch_tools::bench::{Peer, Report, Row, Ucx};
+use dpamatch_tools::bench::{PERCENTILES, Peer, Report, Row, Sample, Ucx};
+use dpamatch_tools::results::{Descriptor, Figure, better};
+use dpamatch_tools::table::Csv;
+use dpamatch_tools::version::NUMBER;
 use serde_json::{Map, Value, json};
 
+use super::super::document;
 use super::super::nic_args::settings;
 use super::{Header, Part};
 
-/// Columns of the CSV form; `x_ref_seq_hash` is the ratio to the sequential hash-bin engine in the
-/// same rounds. A row for each placement.
-const COLUMNS: &str = "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash,placement";
+/// Columns of the CSV form, before those of the latencies; `to_bins` is the ratio to the engine
+/// `bins` in the same rounds. A row for each placement.
+const COLUMNS: [&str; 14] = [
+    "engine",
+    "handlers",
+    "version",
+    "scenario",
+    "window",
+    "size_bytes",
+    "rate_msgs_per_s",
+    "rate_min_msgs_per_s",
+    "rate_max_msgs_per_s",
+    "rounds",
+    "post_ns",
+    "receive_ns",
+    "to_bins",
+    "placement",
+];
 
-/// A peer's name: the NIC with the usual number of handlers has none behind it.
-fn name(peer: Peer, nic: Peer) -> String {
-    if peer == nic { "dpamatch".to_owned() } else { peer.to_string() }
-}
+/// What says which rows of two documents belong together.
+const KEYS: [&str; 7] =
+    ["placement", "engine", "handlers", "scenario", "calibrated", "window", "size_bytes"];
 
 fn scenario(row: &Row) -> String {
     format!("{}{}", row.point.scenario, if row.calibrated { "-CAL" } else { "" })
 }
 
-pub(super) fn csv(
-    out: &mut dyn Write,
-    parts: &[Part],
-    nic: Peer,
-    ucx: Option<&Ucx>,
-) -> io::Result<()> {
-    writeln!(out, "{COLUMNS}")?;
+fn latency_names() -> impl Iterator<Item = String> {
+    PERCENTILES.iter().map(|(_, name)| format!("latency_{name}_ns"))
+}
+
+pub(super) fn csv(out: &mut dyn Write, parts: &[Part], ucx: Option<&Ucx>) -> io::Result<()> {
+    let columns = COLUMNS.iter().map(|name| (*name).to_owned()).chain(latency_names());
+    let mut csv = Csv::new(columns);
     for part in parts {
         let placement = part.short_name();
         for row in &part.report.rows {
             let Some(rate) = row.rate() else { continue };
             let to_bins = part.report.beside(row, Peer::Bins).and_then(|bins| row.ratio_to(bins));
-            writeln!(
-                out,
-                "{},{},{},{},{},{:.0},{:.0},{:.0},{},{:.1},{:.1},{},{placement}",
-                name(row.point.peer, nic),
+            let latencies = row.latencies();
+            let percentile = |&(percent, _): &(f64, &str)| {
+                let ns = latencies.as_ref().and_then(|all| all.percentile_ns(percent));
+                ns.map_or(String::new(), |ns| ns.to_string())
+            };
+            let fields = [
+                row.point.peer.name().to_owned(),
+                row.point.peer.handlers().map_or(String::new(), |handlers| handlers.to_string()),
                 match ucx {
-                    Some(ucx) if row.point.peer == Peer::Ucx => ucx.version(),
-                    _ => env!("CARGO_PKG_VERSION"),
+                    Some(ucx) if row.point.peer == Peer::Ucx => ucx.version().to_owned(),
+                    _ => NUMBER.to_owned(),
                 },
                 scenario(row),
-                row.point.window,
-                row.point.size,
-                rate.median,
-                rate.min,
-                rate.max,
-                rate.count,
-                row.median(|sample| sample.post_ns),
-                row.median(|sample| sample.receive_ns),
+                row.point.window.to_string(),
+                row.point.size.to_string(),
+                format!("{:.0}", rate.median),
+                format!("{:.0}", rate.min),
+                format!("{:.0}", rate.max),
+                rate.count.to_string(),
+                format!("{:.1}", row.median(|sample| sample.post_ns)),
+                format!("{:.1}", row.median(|sample| sample.receive_ns)),
                 to_bins.map_or(String::new(), |ratio| format!("{ratio:.3}")),
-            )?;
+                placement.clone(),
+            ];
+            csv.row(fields.into_iter().chain(PERCENTILES.iter().map(percentile)));
         }
     }
-    Ok(())
+    write!(out, "{}", csv.text())
 }
 
-fn object(report: &Report, row: &Row) -> Value {
-    let handlers = if let Peer::Nic { handlers } = row.point.peer { Some(handlers) } else { None };
+/// The value in each round and, under the figure's own name, their median.
+fn in_rounds(members: &mut Map<String, Value>, row: &Row, name: &str, of: impl Fn(&Sample) -> f64) {
+    // What is not measured here is 0 in every round.
+    let rounds: Vec<f64> = row.samples.iter().map(&of).filter(|&value| value > 0.0).collect();
+    let median = (!rounds.is_empty()).then(|| row.median(of));
+    members.insert(name.to_owned(), json!(median));
+    members.insert(format!("{name}_rounds"), json!(rounds));
+}
+
+/// Percentiles over all rounds, and of each.
+fn latencies(members: &mut Map<String, Value>, row: &Row) {
+    let Some(all) = row.latencies() else { return };
+    for (&(percent, _), name) in PERCENTILES.iter().zip(latency_names()) {
+        let rounds = row.samples.iter().filter_map(|sample| sample.latencies.as_ref());
+        let rounds: Vec<u64> = rounds.filter_map(|round| round.percentile_ns(percent)).collect();
+        members.insert(format!("{name}_rounds"), json!(rounds));
+        members.insert(name, json!(all.percentile_ns(percent)));
+    }
+    members.insert("latency_max_ns".to_owned(), all.max_ns().into());
+    members.insert("latency_messages".to_owned(), all.count().into());
+}
+
+fn object(part: &Part, row: &Row) -> Value {
+    let report = &part.report;
     let ratio = |peer| report.beside(row, peer).and_then(|other| row.ratio_to(other));
-    json!({
-        "peer": if handlers.is_some() { "dpamatch".to_owned() } else { row.point.peer.to_string() },
-        "handlers": handlers,
+    let rate = row.rate();
+    let mut members = document::members(json!({
+        "placement": part.short_name(),
+        "engine": row.point.peer.name(),
+        "handlers": row.point.peer.handlers(),
         "scenario": row.point.scenario.name(),
         "calibrated": row.calibrated,
         "window": row.point.window,
         "size_bytes": row.point.size,
-        "rate_msgs_per_s": row.rate(),
+        "rate_msgs_per_s": rate.map(|rate| rate.median),
+        "rate_min_msgs_per_s": rate.map(|rate| rate.min),
+        "rate_max_msgs_per_s": rate.map(|rate| rate.max),
+        "rate_msgs_per_s_rounds": row.rates.iter().flatten().collect::<Vec<_>>(),
         "to_no_matching": ratio(Peer::NoMatching),
         "to_memcpy": ratio(Peer::Copy),
-        "to_seq_bins": ratio(Peer::Bins),
+        "to_bins": ratio(Peer::Bins),
+        "to_list": ratio(Peer::List),
         "to_ucx": ratio(Peer::Ucx),
-        "rounds": row.samples,
-    })
+        "samples": row.samples,
+    }));
+    if !row.calibrated {
+        in_rounds(&mut members, row, "post_ns", |sample| sample.post_ns);
+        in_rounds(&mut members, row, "receive_ns", |sample| sample.receive_ns);
+        latencies(&mut members, row);
+    }
+    Value::Object(members)
 }
 
-fn results(report: &Report) -> Value {
-    report.rows.iter().map(|row| object(report, row)).collect()
+/// What the rows of the table `rates` are.
+fn rates() -> Descriptor {
+    let figures = ["rate_msgs_per_s", "post_ns", "receive_ns"].map(str::to_owned);
+    let figure = |name: String| Figure { better: better(&name), name };
+    Descriptor {
+        name: "rates".to_owned(),
+        title: "Message rates, in messages per second".to_owned(),
+        notes: vec!["rate: median of the rounds; to_x: ratio to x in the same rounds".to_owned()],
+        keys: KEYS.map(str::to_owned).to_vec(),
+        figures: figures.into_iter().chain(latency_names()).map(figure).collect(),
+    }
 }
 
-/// The whole report, and its parts by placement: `results` are those of the first part.
-pub(super) fn json(
-    out: &mut dyn Write,
-    report: &Report,
-    parts: &[Part],
-    header: &Header,
-) -> io::Result<()> {
-    let by_placement = |part: &Part| {
-        json!({
-            "placement": part.short_name(),
-            "measurements": part.measurements,
-            "results": results(&part.report),
-        })
-    };
+/// The whole report: its rows by placement, and how it was measured.
+pub(super) fn document(report: &Report, parts: &[Part], header: &Header) -> Value {
+    document::document(&[rates()], results(report, parts, header))
+}
+
+pub(super) fn results(report: &Report, parts: &[Part], header: &Header) -> Map<String, Value> {
+    let rates = parts.iter().flat_map(|part| part.report.rows.iter().map(|row| object(part, row)));
+    let placement =
+        |part: &Part| json!({ "placement": part.short_name(), "measurements": part.measurements });
     let mut nic_settings: Map<String, Value> = settings(&header.settings.nic)
         .into_iter()
         .map(|(name, it)| (name.to_owned(), it))
         .collect();
     nic_settings.insert("bins".to_owned(), header.settings.nic.nic.bins.into());
     nic_settings.insert("bins_grow".to_owned(), header.settings.grow_bins.into());
-    let document = json!({
-        "version": env!("CARGO_PKG_VERSION"),
+    document::members(json!({
         "ucx_version": header.settings.ucx.as_ref().map(Ucx::version),
-        "machine": header.machine,
-        "command": header.command,
-        "seed": header.settings.seed,
+        "load_average": header.machine.load,
+        "processor_pair": header.machine.pair,
+        "clock": header.clock,
         "rounds": header.rounds,
         "repetitions": header.settings.repetitions,
-        "seconds": header.seconds,
+        "repetitions_single": header.settings.repetitions_single,
+        "time_s": header.seconds,
         "hand_over_ns": report.hand_over_ns,
         "payloads_checked": report.checked(),
         "runner": header.runner(),
+        "warnings": header.warnings,
         "nic": nic_settings,
         "by_placement": header.settings.look,
-        "placement": parts[0].short_name(),
-        "results": results(&parts[0].report),
-        "other_placements": parts[1..].iter().map(by_placement).collect::<Vec<_>>(),
-    });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+        "placements": parts.iter().map(placement).collect::<Vec<_>>(),
+        "rates": rates.collect::<Vec<_>>(),
+    }))
 }

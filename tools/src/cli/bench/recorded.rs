@@ -7,15 +7,16 @@ use std::time::Duration;
 use dpamatch_tools::analyze::Run;
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::bench::{Machine, Paths, Recorded, RecordedRow};
+use dpamatch_tools::results::{Descriptor, Figure, better};
 use dpamatch_tools::table::{Grid, wrapped};
 use dpamatch_tools::trace::OpenOptions;
 use dpamatch_tools::version::VERSION;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::super::interrupt::Interrupt;
 use super::super::progress::{bar, spinner};
 use super::super::trace::{bad_input, open};
-use super::super::{BadInput, output};
+use super::super::{BadInput, document, output};
 use super::{Args, Baseline, Format};
 
 pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
@@ -54,11 +55,13 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     progress.finish_and_clear();
     let rows = rows?;
     let load = Load { rank, recorded: &recorded, size, rounds: args.rounds };
+    let whole = || document::document(&[descriptor()], results(&load, &rows));
+    args.save.write(whole)?;
     let mut out = output::stdout();
     match args.format {
         Format::Table => write!(out, "{}", table(&load, &rows, args.wide.width()))?,
         Format::Csv => csv(&mut *out, &load, &rows)?,
-        Format::Json => writeln!(out, "{:#}", json(&load, &rows))?,
+        Format::Json => document::write(&mut *out, &whole())?,
     }
     Ok(out.flush()?)
 }
@@ -115,12 +118,14 @@ pub(super) fn table(load: &Load<'_>, rows: &[RecordedRow], width: usize) -> Stri
     wrapped(&text, width)
 }
 
+const COLUMNS: &str = "rank,messages,events,size_bytes,engine,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,pairs";
+
 pub(super) fn csv(
     out: &mut dyn Write,
     load: &Load<'_>,
     rows: &[RecordedRow],
 ) -> std::io::Result<()> {
-    writeln!(out, "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs")?;
+    writeln!(out, "{COLUMNS}")?;
     for RecordedRow { engine, rate, matched, .. } in rows {
         let (messages, events) = (load.recorded.messages(), load.recorded.events());
         writeln!(
@@ -132,23 +137,35 @@ pub(super) fn csv(
     Ok(())
 }
 
-pub(super) fn json(load: &Load<'_>, rows: &[RecordedRow]) -> serde_json::Value {
+fn descriptor() -> Descriptor {
+    let name = "rate_msgs_per_s";
+    Descriptor {
+        name: "rates".to_owned(),
+        title: "How fast the recorded sequence of a rank is matched".to_owned(),
+        notes: Vec::new(),
+        keys: vec!["engine".to_owned()],
+        figures: vec![Figure { name: name.to_owned(), better: better(name) }],
+    }
+}
+
+pub(super) fn results(load: &Load<'_>, rows: &[RecordedRow]) -> Map<String, Value> {
     let row = |row: &RecordedRow| {
         json!({
             "engine": row.engine,
-            "rate_median": row.rate.median,
-            "rate_min": row.rate.min,
-            "rate_max": row.rate.max,
+            "rate_msgs_per_s": row.rate.median,
+            "rate_min_msgs_per_s": row.rate.min,
+            "rate_max_msgs_per_s": row.rate.max,
+            "rate_msgs_per_s_rounds": row.rates,
             "pairs": row.matched,
             "paths": row.counts.as_ref().map(Paths::of),
         })
     };
-    json!({
+    document::members(json!({
         "rank": load.rank,
         "messages": load.recorded.messages(),
         "events": load.recorded.events(),
-        "bytes": load.size,
+        "size_bytes": load.size,
         "rounds": load.rounds,
-        "rows": rows.iter().map(row).collect::<Vec<_>>(),
-    })
+        "rates": rows.iter().map(row).collect::<Vec<_>>(),
+    }))
 }

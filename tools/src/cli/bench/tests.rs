@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod of_single_messages;
+
 const NIC: Peer = Peer::Nic { handlers: 32 };
 const NUMBER: &str = env!("CARGO_PKG_VERSION");
 
@@ -27,6 +29,7 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
             unexpected: 0.0625,
         }),
         steps_per_message: None,
+        latencies: None,
     };
     Row {
         point: Point { peer, scenario: scenario.parse().expect("a scenario"), window, size: 8 },
@@ -91,6 +94,7 @@ fn header(threads: bool) -> Header {
             nic,
             grow_bins: true,
             repetitions: 321,
+            repetitions_single: 4321,
             budget,
             seed: 9,
             ucx: None,
@@ -99,6 +103,7 @@ fn header(threads: bool) -> Header {
         rounds: 6,
         warnings: Vec::new(),
         seconds: 1.25,
+        clock: None,
     }
 }
 
@@ -119,18 +124,22 @@ fn overview_cell(table: &str, begin: [&str; 3], column: &str) -> String {
 #[test]
 fn csv_has_the_rates_and_the_ratio_to_the_bins_of_the_same_round() {
     let mut csv = Vec::new();
-    machine_readable::csv(&mut csv, &Part::of(&everything()), NIC, None).expect("written");
+    machine_readable::csv(&mut csv, &Part::of(&everything()), None).expect("written");
+    let row = |engine: &str, rest: &str| {
+        let (name, handlers) = engine.split_once('/').unwrap_or((engine, ""));
+        format!("{name},{handlers},{NUMBER},{rest},,,,,")
+    };
     let expected = [
-        "peer,version,scenario,window,msg_size,rate_msgs_per_s,round_min,round_max,rounds,post_ns,rx_ns,x_ref_seq_hash,placement",
-        &format!("dpamatch,{NUMBER},NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000,near"),
-        &format!("no-matching,{NUMBER},NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000,near"),
-        &format!("seq-bins,{NUMBER},NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000,near"),
-        &format!("seq-list,{NUMBER},NC,100,8,5000000,5000000,5000000,3,2.2,7.5,0.500,near"),
-        &format!("memcpy,{NUMBER},NC,100,8,120000000,100000000,160000000,3,2.2,7.5,10.000,near"),
-        &format!("ucx,{NUMBER},NC,100,8,200000000,200000000,200000000,3,2.2,7.5,20.000,near"),
-        &format!("dpamatch-n4,{NUMBER},NC,100,8,8000000,8000000,8000000,1,3.0,9.0,0.800,near"),
-        &format!("dpamatch,{NUMBER},NC-CAL,128,8,45000000,40000000,50000000,2,0.0,0.0,2.250,near"),
-        &format!("seq-bins,{NUMBER},NC-CAL,128,8,16000000,1000000,25000000,3,0.0,0.0,1.000,near"),
+        "engine,handlers,version,scenario,window,size_bytes,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,rounds,post_ns,receive_ns,to_bins,placement,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p99_9_ns,latency_p99_99_ns",
+        &row("optimistic/32", "NC,100,8,30000000,20000000,40000000,3,2.2,7.5,2.000,near"),
+        &row("no-matching", "NC,100,8,60000000,40000000,160000000,3,2.2,7.5,4.000,near"),
+        &row("bins", "NC,100,8,10000000,10000000,15000000,3,2.2,7.5,1.000,near"),
+        &row("list", "NC,100,8,5000000,5000000,5000000,3,2.2,7.5,0.500,near"),
+        &row("memcpy", "NC,100,8,120000000,100000000,160000000,3,2.2,7.5,10.000,near"),
+        &row("ucx", "NC,100,8,200000000,200000000,200000000,3,2.2,7.5,20.000,near"),
+        &row("optimistic/4", "NC,100,8,8000000,8000000,8000000,1,3.0,9.0,0.800,near"),
+        &row("optimistic/32", "NC-CAL,128,8,45000000,40000000,50000000,2,0.0,0.0,2.250,near"),
+        &row("bins", "NC-CAL,128,8,16000000,1000000,25000000,3,0.0,0.0,1.000,near"),
         "",
     ];
     assert_eq!(String::from_utf8(csv).expect("text"), expected.join("\n"));
@@ -167,28 +176,31 @@ fn placements_are_told_apart_in_every_form() {
     assert_eq!(told(&parts[0]), ["40.00", "1", "75.00", "0.80"]);
     assert_eq!(told(&parts[1]), ["20.00", "1", "40.00", "0.50"]);
     let mut csv = Vec::new();
-    machine_readable::csv(&mut csv, &parts, NIC, None).expect("written");
+    machine_readable::csv(&mut csv, &parts, None).expect("written");
     let csv = String::from_utf8(csv).expect("text");
     let rates: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
-    let rates: Vec<_> = rates.iter().map(|row| (row[0], row[5], row[8], row[12])).collect();
+    let rates: Vec<_> = rates.iter().map(|row| (row[0], row[6], row[9], row[13])).collect();
     let expected = [
-        ("dpamatch", "40000000", "1", "far-slowed"),
+        ("optimistic", "40000000", "1", "far-slowed"),
         ("no-matching", "75000000", "2", "far-slowed"),
-        ("dpamatch", "20000000", "1", "near"),
+        ("optimistic", "20000000", "1", "near"),
         ("no-matching", "40000000", "1", "near"),
-        ("dpamatch", "1000000", "1", "moving"),
+        ("optimistic", "1000000", "1", "moving"),
     ];
     assert_eq!(rates, expected);
-    let mut text = Vec::new();
-    machine_readable::json(&mut text, &report, &parts, &header(false)).expect("written");
-    let json: Value = serde_json::from_slice(&text).expect("one JSON object");
-    assert_eq!(json["placement"], "far-slowed");
-    assert_eq!(json["results"][0]["to_no_matching"], 0.8);
-    let near = &json["other_placements"][0];
-    assert_eq!(
-        (&near["measurements"], &near["results"][0]["to_no_matching"]),
-        (&json!(2), &json!(0.5))
-    );
+    let results = machine_readable::results(&report, &parts, &header(false));
+    let placements = json!([
+        { "placement": "far-slowed", "measurements": 3 },
+        { "placement": "near", "measurements": 2 },
+        { "placement": "moving", "measurements": 1 },
+    ]);
+    assert_eq!(results["placements"], placements);
+    let ratio = |row: usize| {
+        let row = &results["rates"][row];
+        (row["placement"].clone(), row["to_no_matching"].clone())
+    };
+    assert_eq!(ratio(0), (json!("far-slowed"), json!(0.8)));
+    assert_eq!(ratio(2), (json!("near"), json!(0.5)));
 }
 
 /// Where nobody could look, or the processors moved all the time, all rounds are one part.
@@ -215,18 +227,16 @@ fn processors_must_be_two_that_may_be_used() {
 
 #[test]
 fn json_has_a_ratio_to_each_of_the_others() {
-    let mut text = Vec::new();
-    machine_readable::json(&mut text, &everything(), &Part::of(&everything()), &header(false))
-        .expect("written");
-    let json: Value = serde_json::from_slice(&text).expect("one JSON object");
+    let parts = Part::of(&everything());
+    let json = Value::Object(machine_readable::results(&everything(), &parts, &header(false)));
     assert_eq!(
-        [&json["version"], &json["seed"], &json["rounds"], &json["repetitions"], &json["seconds"]],
-        [&json!(NUMBER), &json!(9), &json!(6), &json!(321), &json!(1.25)]
+        [&json["rounds"], &json["repetitions"], &json["time_s"], &json["load_average"]],
+        [&json!(6), &json!(321), &json!(1.25), &json!("0.5")]
     );
     assert_eq!(json["hand_over_ns"], json!([80.0, 100.0, 97.0]));
     assert_eq!(json["payloads_checked"], 19 * 100);
     assert_eq!(json["runner"], "the receiving thread runs the NIC");
-    assert_eq!((&json["machine"]["cpu"], &json["ucx_version"]), (&json!("Abacus"), &Value::Null));
+    assert_eq!(json["ucx_version"], Value::Null);
     let nic = EngineOptions::default().nic;
     let said = json!({
         "handlers": nic.handlers,
@@ -248,24 +258,33 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "fallback": "Bins",
     });
     assert_eq!(json["nic"], said);
-    let results = json["results"].as_array().expect("results");
+    let results = json["rates"].as_array().expect("results");
     let first = &results[0];
     let expected = json!({
-        "peer": "dpamatch",
+        "placement": "near",
+        "engine": "optimistic",
         "handlers": 32,
         "scenario": "NC",
         "calibrated": false,
         "window": 100,
         "size_bytes": 8,
-        "rate_msgs_per_s": { "median": 30e6, "min": 20e6, "max": 40e6, "count": 3 },
+        "rate_msgs_per_s": 30e6,
+        "rate_min_msgs_per_s": 20e6,
+        "rate_max_msgs_per_s": 40e6,
+        "rate_msgs_per_s_rounds": [20e6, 40e6, 30e6],
+        "post_ns": 2.25,
+        "post_ns_rounds": [3.0, 1.0, 2.25],
+        "receive_ns": 7.5,
+        "receive_ns_rounds": [9.0, 7.5, 6.0],
+        "to_list": 6.0,
         "to_no_matching": 0.5,
         "to_memcpy": 0.25,
-        "to_seq_bins": 2.0,
+        "to_bins": 2.0,
         "to_ucx": 0.15,
-        "rounds": first["rounds"],
+        "samples": first["samples"],
     });
     assert_eq!(first, &expected);
-    assert_eq!(first["rounds"].as_array().map(Vec::len), Some(3));
+    assert_eq!(first["samples"].as_array().map(Vec::len), Some(3));
     let second = json!({
         "time_ns": { "median": 7.0, "min": 6.0, "max": 9.0, "count": 11 },
         "post_ns": 1.0,
@@ -278,15 +297,12 @@ fn json_has_a_ratio_to_each_of_the_others() {
         },
         "steps_per_message": null,
     });
-    assert_eq!(first["rounds"][1], second);
+    assert_eq!(first["samples"][1], second);
     assert_eq!(
-        (&results[1]["peer"], &results[1]["handlers"]),
+        (&results[1]["engine"], &results[1]["handlers"]),
         (&json!("no-matching"), &json!(null))
     );
-    assert_eq!(
-        (&results[7]["calibrated"], &results[7]["to_seq_bins"]),
-        (&json!(true), &json!(2.25))
-    );
+    assert_eq!((&results[7]["calibrated"], &results[7]["to_bins"]), (&json!(true), &json!(2.25)));
     assert_eq!(header(true).runner(), "1 worker threads");
 }
 
@@ -386,10 +402,10 @@ fn the_figure_of_the_paper_shows_calibrated_rates() {
         "WC-FP,4,15",
         "WC-SP,2,4",
         "WC-SP,4,12",
-        "no matching,2,40",
-        "no matching,4,40",
-        "sequential bins,2,30",
-        "sequential bins,4,30",
+        "no-matching,2,40",
+        "no-matching,4,40",
+        "bins,2,30",
+        "bins,4,30",
     ];
     assert_eq!(panel(&csv, "dpamatch: emulated on this machine"), ours);
     let paper = panel(&csv, "the paper: BlueField-3 DPA");
@@ -431,10 +447,9 @@ fn the_figure_over_the_depth_tells_the_receivers_apart() {
         ]),
         "depth",
     );
-    let named =
-        ["dpamatch,16,9", "dpamatch,64,8", "sequential bins,16,7", "sequential bins,1024,6"];
+    let named = ["optimistic,16,9", "optimistic,64,8", "bins,16,7", "bins,1024,6"];
     assert_eq!(panel(&csv, "receives without wildcards"), named);
-    assert_eq!(panel(&csv, "receives from any source"), ["dpamatch,16,4", "dpamatch,256,3"]);
+    assert_eq!(panel(&csv, "receives from any source"), ["optimistic,16,4", "optimistic,256,3"]);
 }
 
 #[test]
@@ -469,10 +484,17 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
         dpamatch_tools::bench::RecordedRow {
             engine: "optimistic",
             rate,
+            rates: vec![1e6, 2e6, 4e6],
             matched: 6,
             counts: Some(counts),
         },
-        dpamatch_tools::bench::RecordedRow { engine: "bins", rate, matched: 9, counts: None },
+        dpamatch_tools::bench::RecordedRow {
+            engine: "bins",
+            rate,
+            rates: Vec::new(),
+            matched: 9,
+            counts: None,
+        },
     ];
     let table = recorded::table(&load, &rows, usize::MAX);
     let lines: Vec<Vec<&str>> = table.lines().map(cells).collect();
@@ -484,23 +506,26 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
     assert_eq!(lines[4].join(" "), "bins 2.000 1.000 4.000 9");
     let mut csv = Vec::new();
     recorded::csv(&mut csv, &load, &rows).expect("written");
-    let expected = "rank,messages,events,bytes,engine,rate_median,rate_min,rate_max,pairs\n\
+    let expected = "rank,messages,events,size_bytes,engine,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,pairs\n\
                     5,2,3,24,optimistic,2000000,1000000,4000000,6\n\
                     5,2,3,24,bins,2000000,1000000,4000000,9\n";
     assert_eq!(String::from_utf8(csv).expect("text"), expected);
-    let row = |engine: &str, pairs: u64, paths: Value| {
+    let row = |engine: &str, pairs: u64, paths: Value, rates: &[f64]| {
         json!({
-            "engine": engine, "rate_median": 2e6, "rate_min": 1e6, "rate_max": 4e6,
-            "pairs": pairs, "paths": paths,
+            "engine": engine, "rate_msgs_per_s": 2e6, "rate_min_msgs_per_s": 1e6,
+            "rate_max_msgs_per_s": 4e6, "rate_msgs_per_s_rounds": rates, "pairs": pairs,
+            "paths": paths,
         })
     };
     let paths =
         json!({ "per_block": 2.5, "clean": 0.5, "fast": 0.25, "slow": 0.15, "unexpected": 0.1 });
     let expected = json!({
-        "rank": 5, "messages": 2, "events": 3, "bytes": 24, "rounds": 7,
-        "rows": [row("optimistic", 6, paths), row("bins", 9, Value::Null)],
+        "rank": 5, "messages": 2, "events": 3, "size_bytes": 24, "rounds": 7,
+        "rates": [
+            row("optimistic", 6, paths, &[1e6, 2e6, 4e6]), row("bins", 9, Value::Null, &[]),
+        ],
     });
-    assert_eq!(recorded::json(&load, &rows), expected);
+    assert_eq!(Value::Object(recorded::results(&load, &rows)), expected);
 }
 
 /// What is measured for these arguments.
@@ -521,33 +546,33 @@ fn the_points_are_those_asked_for() {
     assert_eq!(
         points("--scenario WC,MIX --wild 10 --late 20 --windows 3,4 --sizes 8,9 --baseline bins")
             .join("; "),
-        "dpamatch-n32, WC, window 3, 8 bytes; dpamatch-n32, WC, window 3, 9 bytes; \
-         seq-bins, WC, window 3, 8 bytes; seq-bins, WC, window 3, 9 bytes; \
-         dpamatch-n32, WC, window 4, 8 bytes; dpamatch-n32, WC, window 4, 9 bytes; \
-         seq-bins, WC, window 4, 8 bytes; seq-bins, WC, window 4, 9 bytes; \
-         dpamatch-n32, MIX-10-0-20, window 3, 8 bytes; \
-         dpamatch-n32, MIX-10-0-20, window 3, 9 bytes; \
-         seq-bins, MIX-10-0-20, window 3, 8 bytes; seq-bins, MIX-10-0-20, window 3, 9 bytes; \
-         dpamatch-n32, MIX-10-0-20, window 4, 8 bytes; \
-         dpamatch-n32, MIX-10-0-20, window 4, 9 bytes; \
-         seq-bins, MIX-10-0-20, window 4, 8 bytes; seq-bins, MIX-10-0-20, window 4, 9 bytes"
+        "optimistic (32 handlers), WC, window 3, 8 bytes; optimistic (32 handlers), WC, window 3, 9 bytes; \
+         bins, WC, window 3, 8 bytes; bins, WC, window 3, 9 bytes; \
+         optimistic (32 handlers), WC, window 4, 8 bytes; optimistic (32 handlers), WC, window 4, 9 bytes; \
+         bins, WC, window 4, 8 bytes; bins, WC, window 4, 9 bytes; \
+         optimistic (32 handlers), MIX-10-0-20, window 3, 8 bytes; \
+         optimistic (32 handlers), MIX-10-0-20, window 3, 9 bytes; \
+         bins, MIX-10-0-20, window 3, 8 bytes; bins, MIX-10-0-20, window 3, 9 bytes; \
+         optimistic (32 handlers), MIX-10-0-20, window 4, 8 bytes; \
+         optimistic (32 handlers), MIX-10-0-20, window 4, 9 bytes; \
+         bins, MIX-10-0-20, window 4, 8 bytes; bins, MIX-10-0-20, window 4, 9 bytes"
     );
     assert_eq!(
         points("--scenario WC --windows 5 --sweep 2,3 --baseline no-matching,memcpy,list")
             .join("; "),
-        "dpamatch-n2, WC, window 5, 8 bytes; dpamatch-n3, WC, window 5, 8 bytes; \
+        "optimistic (2 handlers), WC, window 5, 8 bytes; optimistic (3 handlers), WC, window 5, 8 bytes; \
          no-matching, NC, window 5, 8 bytes; memcpy, NC, window 5, 8 bytes; \
-         seq-list, WC, window 5, 8 bytes"
+         list, WC, window 5, 8 bytes"
     );
     assert_eq!(
         points("--sweep 4 --windows 1 --baseline none --peers").join("; "),
-        "dpamatch-n4, NC, window 1, 8 bytes; ucx, NC, window 1, 8 bytes; \
-         dpamatch-n4, WC-FP, window 1, 8 bytes; ucx, WC-FP, window 1, 8 bytes; \
-         dpamatch-n4, WC-SP, window 1, 8 bytes; ucx, WC-SP, window 1, 8 bytes"
+        "optimistic (4 handlers), NC, window 1, 8 bytes; ucx, NC, window 1, 8 bytes; \
+         optimistic (4 handlers), WC-FP, window 1, 8 bytes; ucx, WC-FP, window 1, 8 bytes; \
+         optimistic (4 handlers), WC-SP, window 1, 8 bytes; ucx, WC-SP, window 1, 8 bytes"
     );
     assert_eq!(
         points("--scenario NC --handlers 7 --windows 2 --baseline none"),
-        ["dpamatch-n7, NC, window 2, 8 bytes"]
+        ["optimistic (7 handlers), NC, window 2, 8 bytes"]
     );
 }
 
@@ -557,13 +582,15 @@ fn without_arguments_the_papers_figure_and_an_overview_are_measured() {
     for handlers in PAPER_SWEEP {
         for scenario in PAPER {
             for window in CALIBRATION {
-                let point = format!("dpamatch-n{handlers}, {scenario}, window {window}, 8 bytes");
+                let point = format!(
+                    "optimistic ({handlers} handlers), {scenario}, window {window}, 8 bytes"
+                );
                 assert!(usual.contains(&point), "{point}");
             }
         }
     }
     for (scenario, window) in OVERVIEW {
-        for peer in ["dpamatch-n32", "seq-bins"] {
+        for peer in ["optimistic (32 handlers)", "bins"] {
             let point = format!("{peer}, {scenario}, window {window}, 8 bytes");
             assert!(usual.contains(&point), "{point}");
         }
@@ -572,13 +599,13 @@ fn without_arguments_the_papers_figure_and_an_overview_are_measured() {
     let names = Scenario::all();
     for scenario in names {
         for window in scenario.usual_windows() {
-            let point = format!("dpamatch-n32, {scenario}, window {window}, 8 bytes");
+            let point = format!("optimistic (32 handlers), {scenario}, window {window}, 8 bytes");
             assert!(all.contains(&point), "{point}");
         }
     }
     let figures = points("--out folder --windows 1");
     for depth in figures::DEPTHS {
-        for peer in ["dpamatch-n32", "seq-bins", "seq-list"] {
+        for peer in ["optimistic (32 handlers)", "bins", "list"] {
             let point = format!("{peer}, WDEPTH-{depth}, window 100, 8 bytes");
             assert!(figures.contains(&point), "{point}");
         }

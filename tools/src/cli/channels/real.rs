@@ -43,8 +43,11 @@ pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> any
          each; order per sender and payloads checked.",
         args.engine, args.messages
     );
-    let mut table =
-        Table::new("real", title, columns).extra(["kernel_empty", "shared_empty", "network_empty"]);
+    let mut table = Table::new("real", title, columns).keyed(2).measured(&columns[2..]).extra([
+        "kernel_empty",
+        "shared_empty",
+        "network_empty",
+    ]);
     for &spec in &args.policy {
         let build = || find(&args.engine)?.engine(&EngineOptions::default());
         let engine =

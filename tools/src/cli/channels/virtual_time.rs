@@ -65,7 +65,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
         "alone_change",
     ];
     let mut table =
-        Table::new("latency", title, columns).extra(["alone_change", "network_alone_ns"]);
+        Table::new("latency", title, columns).keyed(2).extra(["alone_change", "network_alone_ns"]);
     let mut specs: Vec<PolicySpec> = RATIOS.map(PolicySpec::Static).to_vec();
     specs.extend(args.policy.iter().filter(|spec| !matches!(spec, PolicySpec::Static(_))));
     let mut figure =
@@ -171,7 +171,7 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
         "to_best",
         "empty_per_message",
     ];
-    let mut table = Table::new("discovery", title, columns).extra(["empty_per_message"]);
+    let mut table = Table::new("discovery", title, columns).keyed(3).extra(["empty_per_message"]);
     let mut figure = Figure::new("Message discovery in virtual time");
     figure.columns = 2;
     for &kind in &args.kind {
@@ -212,7 +212,8 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
     let title = "Discovery time of the dynamic scheme against its update rate: worst where burst and history are \
                  equally long. Published: up to -0.45 at bursts of 200.";
     let mut updates =
-        Table::new("update_rate", title, ["burst", "history", "mean_ns", "change_to_round_robin"]);
+        Table::new("update_rate", title, ["burst", "history", "mean_ns", "change_to_round_robin"])
+            .keyed(2);
     let axes =
         (Axis::log("messages between updates"), Axis::linear("discovery time to round-robin"));
     let mut panel = Lines::new("update rate of the dynamic scheme", axes.0, axes.1);
@@ -254,7 +255,8 @@ pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results)
         "never_worse",
         title,
         ["kind", "gap_ns", "policy", "worst_to_best", "at_bursts"],
-    );
+    )
+    .keyed(3);
     for &kind in Kind::value_variants() {
         for gap in GAPS {
             let mut worst: Vec<(f64, u32)> = vec![(0.0, 0); args.policy.len()];
@@ -309,7 +311,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         "Between two processes of a node; overlap is total time over {} us of computation, 1 at best.",
         args.compute
     );
-    let mut table = Table::new("ways", title, columns);
+    let mut table = Table::new("ways", title, columns).keyed(2);
     let (x, y) = (Axis::powers("bytes"), Axis::log("microseconds"));
     let mut latencies = Lines::new("latency", x, y);
     let mut overlaps = Bars::new(
@@ -342,7 +344,9 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
         "thresholds",
         "Chosen thresholds.",
         ["criterion", "from", "to", "from_bytes", "published"],
-    );
+    )
+    .keyed(3)
+    .named(&[("published", "published_bytes")]);
     let by_latency = threshold(costs, Way::SharedMemory, Way::Kernel, &sizes);
     chosen.push([
         "latency".into(),

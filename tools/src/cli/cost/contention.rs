@@ -95,8 +95,9 @@ pub(super) fn run(
         "cube_link_bytes",
         "cube_contention_us",
     ];
-    let mut table =
-        Table::new("line", title, columns).extra(["cube_contention_us", "cube_link_bytes"]);
+    let mut table = Table::new("line", title, columns)
+        .keyed(2)
+        .extra(["cube_contention_us", "cube_link_bytes"]);
     let mut figure =
         Figure::new(format!("Contention on a line of {} routers, {}", args.routers, profile.name));
     let mut all_senders: Vec<u32> =

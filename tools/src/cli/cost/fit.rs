@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         fit.runs, fit.freedom, fit.relative_error
     );
     let columns = ["place", "protocol", "runs", "parameter", "value", "low", "high", "from_ppn"];
-    let mut table = Table::new("parameters", title, columns);
+    let mut table = Table::new("parameters", title, columns).keyed(4);
     let mut row = |head: [Cell; 3], name: &str, estimate: Option<Estimate>, from: Cell| {
         let ends = [estimate.map(|e| e.value), estimate.map(|e| e.low), estimate.map(|e| e.high)];
         table.push(head.into_iter().chain([name.into()]).chain(ends.map(Cell::from)).chain([from]));

@@ -143,12 +143,13 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         posting.name(),
     );
     let mut phases = Table::new("phases", title, PHASE_COLUMNS).extra(PHASE_EXTRA);
-    let mut ranks = Table::new("ranks", "Every rank; microseconds.", RANK_COLUMNS);
+    let mut ranks = Table::new("ranks", "Every rank; microseconds.", RANK_COLUMNS).keyed(2);
     let mut places = Table::new(
         "places",
         "Where the messages go.",
         ["phase", "place", "protocol", "messages", "bytes"],
-    );
+    )
+    .keyed(3);
     let mut sum = Split::default();
     let mut all = 0;
     for phase in &list.phases {
@@ -171,7 +172,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         }
     }
     let columns = ["phases", "messages", "moving_us", "searching_us", "contention_us", "total_us"];
-    let mut application = Table::new("application", "All phases, one after the other.", columns);
+    let mut application =
+        Table::new("application", "All phases, one after the other.", columns).keyed(0);
     let parts =
         [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
     application.push([list.phases.len().into(), all.into()].into_iter().chain(parts));

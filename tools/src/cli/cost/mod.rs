@@ -20,7 +20,7 @@ use dpamatch_tools::cost::{BUILT_IN, InputError, Profile};
 
 use super::input::{built_in_or_file, did_you_mean, file_or_stdin};
 use super::table::{self, Format, Wide};
-use super::{BadInput, output};
+use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
@@ -119,7 +119,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Some(What::Contention(args)) => contention::run(args, &profile, common.out.as_deref())?,
         Some(What::Profile) => {
             let mut out = output::stdout();
-            write!(out, "{}", profile.to_toml())?;
+            let text = profile.to_toml();
+            match common.format {
+                Format::Json => document::write(&mut *out, &document::of_toml("profile", &text)?)?,
+                Format::Table | Format::Csv => write!(out, "{text}")?,
+            }
             return Ok(out.flush()?);
         }
         None => {

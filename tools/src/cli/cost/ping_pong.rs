@@ -111,7 +111,8 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
 /// Per way: the fit's formula is of one way.
 fn runs_table(measured: &[Measured], bytes: u64) -> Table {
     let columns = ["engine", "order", "messages", "bytes", "steps", "seconds"];
-    let mut table = Table::new("runs", "Measured runs, one way.", columns);
+    let mut table =
+        Table::new("runs", "Measured runs, one way.", columns).keyed(4).measured(&["seconds"]);
     for run in measured {
         table.push([
             run.engine.into(),
@@ -139,7 +140,10 @@ fn fitted_table(predictions: &[EnginePrediction]) -> Table {
     ];
     let title = "Fitted to best and worst order (nanoseconds, 95 % confidence); mean relative error of the random orders, \
                  predicted by steps, by gamma n^2 and by gamma n^2 / 3.";
-    let mut table = Table::new("ping_pong_fit", title, columns).extra(["error_third"]);
+    let mut table = Table::new("ping_pong_fit", title, columns)
+        .measured(&columns[1..])
+        .named(&[("low", "low_ns"), ("high", "high_ns")])
+        .extra(["error_third"]);
     for prediction in predictions {
         let ns = |seconds: f64| seconds * 1e9;
         let step = prediction.gamma_step_s;
@@ -169,7 +173,9 @@ fn predicted_table(predictions: &[EnginePrediction]) -> Table {
         "by_bound_us",
         "by_third_us",
     ];
-    let mut table = Table::new("ping_pong_runs", "Ping-pong, both ways.", columns);
+    let mut table = Table::new("ping_pong_runs", "Ping-pong, both ways.", columns)
+        .keyed(3)
+        .measured(&columns[4..]);
     for test in predictions.iter().flat_map(|prediction| &prediction.tests) {
         let run = &test.measured;
         let times = [run.seconds, test.by_steps_s, test.by_bound_s, test.by_third_s];

@@ -16,7 +16,7 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
     let columns =
         ["bytes", "protocol", "socket_us", "node_us", "network_us", "network_full_node_us"];
     let title = format!("One message on {}, {ppn} processes a node (M1-M3).", profile.name);
-    let mut one = Table::new("one_message", title, columns);
+    let mut one = Table::new("one_message", title, columns).keyed(2);
     for bytes in LENGTHS {
         let protocol = profile.protocol(bytes);
         let postal = |place| Cell::from(us(postal_s(profile.link(place, protocol), bytes)));
@@ -33,7 +33,7 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
     }
     let columns = ["hops", "bytes_per_process", "link_bytes", "contention_us"];
     let mut links =
-        Table::new("contention", format!("Contention, {ppn} processes a node."), columns);
+        Table::new("contention", format!("Contention, {ppn} processes a node."), columns).keyed(2);
     for (hops, bytes) in [(1.0, 1e4), (2.0, 1e4), (2.0, 1e6), (4.0, 1e6)] {
         let load = link_bytes(hops, bytes, ppn);
         let seconds = contention_s(profile.contention.delta_s_per_byte, load);

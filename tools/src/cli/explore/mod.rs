@@ -13,9 +13,11 @@ use dpamatch_explore::{
     every, explore, fault, faults, keep_rules, replay, shorten, tell, test_text,
 };
 
+use serde_json::{Map, Value, json};
+
 use super::input::did_you_mean;
 use super::progress::spinner;
-use super::{BadInput, output};
+use super::{BadInput, document, output};
 use input::{Input, InputArgs};
 
 const EXAMPLES: &str = "\
@@ -104,8 +106,17 @@ pub(super) struct Args {
     /// `list` names the rules and what each is about
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,
+    /// Form of the report
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
+    format: Output,
     #[command(flatten)]
     input: InputArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Output {
+    Text,
+    Json,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -127,7 +138,7 @@ const SCHEDULES_OF_ALL: u64 = 2_000_000;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     match args.fault.as_deref() {
-        Some("list") => return list(),
+        Some("list") => return list(args.format),
         Some(rule) if !break_rule(rule) => {
             let meant = did_you_mean(rule, faults().map(|(name, _)| name));
             return Err(BadInput(format!("no rule {rule}{meant}; --fault list names them")).into());
@@ -141,24 +152,40 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let turns = turns.map_err(|error: BadTurns| BadInput(format!("--turns: {error}")))?;
     let input = args.input.load(args.handlers as usize)?;
     let asked = Asked { args, expected: input.expected()?, setup: args.setup(&input), input };
-    let mut out = output::stdout();
     let begun = Instant::now();
     let progress = spinner("schedules of the handlers");
     let report = asked.report(turns);
     progress.finish_and_clear();
-    if args.story.is_some() || args.turns.is_some() {
-        if let Some(run) = report.last.as_ref().filter(|_| report.violation.is_none()) {
-            match args.story {
-                Some(seed) => writeln!(out, "schedule {seed}, turns {}:", run.turns)?,
-                None => writeln!(out, "turns {}:", run.turns)?,
-            }
-            write!(out, "{}", tell(&asked.story(run)))?;
-        }
-    } else {
-        summary(&report, begun.elapsed().as_secs_f64(), &mut *out)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut out = output::stdout();
+    if args.format == Output::Json {
+        let mut results = results(&report);
+        let mut text = Vec::new();
+        let ended = asked.tell(report, seconds, &mut text);
+        results.insert("text".to_owned(), String::from_utf8_lossy(&text).into());
+        document::write(&mut *out, &document::document(&[], results))?;
+        out.flush()?;
+        return ended;
     }
-    out.flush()?;
-    asked.judge(report, &mut *out)
+    asked.tell(report, seconds, &mut *out)
+}
+
+/// What the schedules showed, for programs.
+fn results(report: &Report) -> Map<String, Value> {
+    let paths =
+        report.paths.iter().map(|(path, count)| json!({ "path": path, "schedules": count }));
+    let violation = report.violation.as_ref().map(|violation| {
+        let turns = violation.run.turns.to_string();
+        json!({ "seed": violation.seed, "turns": turns, "what": violation.what })
+    });
+    document::members(json!({
+        "schedules": report.schedules,
+        "violations": report.violations,
+        "violation": violation,
+        "schedules_by_preemptions": report.bounds,
+        "cut_short": report.cut_short,
+        "paths": paths.collect::<Vec<_>>(),
+    }))
 }
 
 /// What was asked for, and what must come of it.
@@ -214,6 +241,24 @@ impl Asked<'_> {
                 explore(setup, expected, args.seed, count, args.fault.is_some())
             }
         }
+    }
+
+    /// Tells what was asked for, and judges it.
+    fn tell(&self, report: Report, seconds: f64, out: &mut dyn Write) -> anyhow::Result<()> {
+        let args = self.args;
+        if args.story.is_some() || args.turns.is_some() {
+            if let Some(run) = report.last.as_ref().filter(|_| report.violation.is_none()) {
+                match args.story {
+                    Some(seed) => writeln!(out, "schedule {seed}, turns {}:", run.turns)?,
+                    None => writeln!(out, "turns {}:", run.turns)?,
+                }
+                write!(out, "{}", tell(&self.story(run)))?;
+            }
+        } else {
+            summary(&report, seconds, out)?;
+        }
+        out.flush()?;
+        self.judge(report, out)
     }
 
     fn story(&self, run: &Run) -> Story {
@@ -314,8 +359,14 @@ impl Asked<'_> {
     }
 }
 
-fn list() -> anyhow::Result<()> {
+fn list(format: Output) -> anyhow::Result<()> {
     let mut out = output::stdout();
+    if format == Output::Json {
+        let rule = |(name, about): (String, &str)| json!({ "name": name, "about": about });
+        let results = document::members(json!({ "rules": faults().map(rule).collect::<Vec<_>>() }));
+        document::write(&mut *out, &document::document(&[], results))?;
+        return Ok(out.flush()?);
+    }
     faults().try_for_each(|(name, about)| writeln!(out, "{name:<30}{about}"))?;
     Ok(out.flush()?)
 }

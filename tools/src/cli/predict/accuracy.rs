@@ -16,7 +16,9 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         "accuracy",
         title,
         ["series", "threads", "measured", "predicted", "error %", "point"],
-    );
+    )
+    .keyed(2)
+    .named(&[("measured", "measured_msgs_per_us"), ("predicted", "predicted_msgs_per_us")]);
     let mut results = Vec::new();
     let bar = bar(points().count(), "predictions");
     for point in points() {
@@ -49,7 +51,8 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         "accuracy_summary",
         "Mean absolute error over the points held out, in per cent.",
         ["points", "MAPE %", "required", "aimed at"],
-    );
+    )
+    .named(&[("required", "required_percent"), ("aimed at", "aimed_at_percent")]);
     let rows: [(&str, f64, Cell, Cell); 4] = [
         ("NC, 4 to 32", errors(&|series| series == Series::Nc), 5.0.into(), 2.5.into()),
         ("WC-SP, 4 to 32", errors(&|series| series == Series::Sp), 12.0.into(), 5.0.into()),

@@ -13,6 +13,7 @@ use dpamatch_predict::{
 use dpamatch_story::Page;
 
 use super::super::BadInput;
+use super::rates::RATE;
 use super::recorded::{RecordedArgs, describe};
 use super::{Common, Like, Workload, wrong};
 use dpamatch_tools::table::{Cell, Table};
@@ -152,7 +153,9 @@ fn came_to(name: &str, part: &Part) -> Table {
         "blocks",
         "blocks in conflict",
     ];
-    let mut table = Table::new("stream", format!("{name} in virtual time."), columns);
+    let mut table = Table::new("stream", format!("{name} in virtual time."), columns)
+        .keyed(0)
+        .named(&[("us", "time_us"), ("M messages/s", "rate_msgs_per_us")]);
     let boundary = |name: &str| {
         part.boundary.iter().find(|(counter, _)| *counter == name).map_or(0, |&(_, value)| value)
     };
@@ -193,7 +196,7 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
         "refused",
         "unexpected",
     ];
-    let mut table = Table::new("handlers", title, columns);
+    let mut table = Table::new("handlers", title, columns).keyed(3);
     for (index, (eu, counters)) in part.outcome.eus.iter().zip(&part.handlers).enumerate() {
         // `walked` and `refused` are several counters.
         let concerns = |counter: &str, name: &str| {
@@ -234,7 +237,8 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
 /// Where the EUs' time went.
 fn times(part: &Part) -> Table {
     let mut table =
-        Table::new("times", "Time of all EUs, by what it went into.", ["what", "us", "%"]);
+        Table::new("times", "Time of all EUs, by what it went into.", ["what", "us", "%"])
+            .named(&[("us", "time_us")]);
     let sum = |pick: &dyn Fn(&dpamatch_predict::Time) -> u64| {
         part.outcome.eus.iter().map(|eu| pick(&eu.time)).sum::<u64>()
     };
@@ -263,7 +267,7 @@ fn accesses(part: &Part) -> Table {
     let columns =
         ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];
     let title = "What all EUs touched, and how often it was found where.";
-    let mut table = Table::new("accesses", title, columns);
+    let mut table = Table::new("accesses", title, columns).named(&[("us", "time_us")]);
     for kind in Kind::ALL {
         let mut sum = Accesses::default();
         for eu in &part.outcome.eus {
@@ -292,7 +296,7 @@ fn limited_by(prediction: &Prediction, gains: &[Gain]) -> Table {
         }
         None => "What limits: nothing of these alone. M messages/s without each limit.".to_owned(),
     };
-    let mut table = Table::new("limits", title, ["without", "rate", "gain %"]);
+    let mut table = Table::new("limits", title, ["without", "rate", "gain %"]).named(&[RATE]);
     for gain in gains {
         let rate = prediction.rate * (1.0 + gain.gain);
         table.push([gain.limit.name().into(), rate.into(), (gain.gain * 100.0).into()]);

@@ -20,7 +20,7 @@ use dpamatch_predict::{
 
 use super::input::built_in_or_file;
 use super::table::{Format, Wide, write};
-use super::{BadInput, output};
+use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
@@ -42,6 +42,7 @@ Examples:
   dpamatch predict handlers --trace traces/amg-8 --rank 3 --times recorded
                                              at the recorded times: can the card keep up?
   dpamatch predict stream events.txt         a stream of posts and arrivals
+  dpamatch predict --save before.json        to be compared later: see dpamatch diff
   dpamatch predict profile > mine.toml       the numbers behind it, to be edited";
 
 /// Predict message rates on a DPA, in virtual time.
@@ -111,6 +112,10 @@ pub(super) struct Common {
     /// Form of the results
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    /// Write the results into this file as well, as --format json prints them; `dpamatch diff`
+    /// compares two
+    #[arg(long, global = true, value_name = "FILE")]
+    save: Option<PathBuf>,
     #[command(flatten)]
     wide: Wide,
     /// Write tables (CSV) and figures (SVG) into this folder as well
@@ -294,6 +299,10 @@ impl Common {
                 fs::write(&path, table.csv()).with_context(|| path.display().to_string())?;
             }
         }
+        if let Some(path) = &self.save {
+            let tables: Vec<&Table> = tables.iter().collect();
+            document::save(path, &document::of_tables(&tables, serde_json::Map::new()))?;
+        }
         let mut out = output::stdout();
         write(&mut *out, tables, self.format, self.wide)?;
         Ok(out.flush()?)
@@ -336,7 +345,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             let (text, _) = args.common.profile()?;
             let mut out = output::stdout();
             let text = dpamatch_predict::override_text(&text, &args.common.overrides);
-            write!(out, "{}", text.map_err(|error| BadInput(error.to_string()))?)?;
+            let text = text.map_err(|error| BadInput(error.to_string()))?;
+            match args.common.format {
+                Format::Json => document::write(&mut *out, &document::of_toml("profile", &text)?)?,
+                Format::Table | Format::Csv => write!(out, "{text}")?,
+            }
             Ok(out.flush()?)
         }
     }

@@ -54,6 +54,8 @@ const COLUMNS: [&str; 9] = [
     "limit",
     "gain %",
 ];
+/// A million messages a second is one a microsecond.
+pub(super) const RATE: (&str, &str) = ("rate", "rate_msgs_per_us");
 /// And for a sequence, from a message's arrival to the end of its handler.
 const LATENCY: [&str; 2] = ["latency us", "longest us"];
 
@@ -80,7 +82,8 @@ pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
     let title =
         format!("Predicted rates on {}, {what}, in M messages/s of virtual time.", options(&setup));
     let latency: &[&str] = if recorded.is_some() { &LATENCY } else { &[] };
-    let mut table = Table::new("rates", title, COLUMNS.iter().chain(latency).copied());
+    let mut table =
+        Table::new("rates", title, COLUMNS.iter().chain(latency).copied()).keyed(2).named(&[RATE]);
     let workloads: Vec<Workload> = match recorded {
         Some(recorded) => vec![recorded],
         None => {

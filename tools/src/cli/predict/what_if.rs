@@ -96,7 +96,11 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
     );
     let mut columns = vec!["question".to_owned(), "answer".to_owned(), "handlers".to_owned()];
     columns.extend(workloads.iter().map(|(title, _)| title.clone()));
-    let mut table = Table::new("what_if", title, columns);
+    let mut table = Table::new("what_if", title, columns).keyed(3).named(&[
+        ("no conflicts", "no_conflicts_msgs_per_us"),
+        ("all equal", "all_equal_msgs_per_us"),
+        ("25 % equal", "mixed_25_msgs_per_us"),
+    ]);
     let bar = bar(VARIANTS.len() * numbers(&args.threads).count(), "predictions");
     for variant in VARIANTS {
         for handlers in numbers(&args.threads) {

@@ -7,6 +7,7 @@ use dpamatch_tools::table::Grid;
 use dpamatch_tools::trace::{Counts, Tally, TraceError};
 use serde_json::json;
 
+use super::super::document;
 use super::super::table::Wide;
 use super::{BadInput, Format, TraceArgs, bad_input, output};
 
@@ -32,9 +33,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     match args.format {
         Format::Text => text(&ranks, args.wide.width(), &mut *out)?,
         Format::Json => {
-            for (rank, result) in &ranks {
-                writeln!(out, "{}", json_line(*rank, result))?;
-            }
+            let ranks = ranks.iter().map(|(rank, result)| of_rank(*rank, result));
+            let results = document::members(json!({ "ranks": ranks.collect::<Vec<_>>() }));
+            document::write(&mut *out, &document::document(&[], results))?;
         }
     }
     out.flush()?;
@@ -98,7 +99,7 @@ fn text(
     Ok(())
 }
 
-fn json_line(rank: Rank, result: &Result<Tally, TraceError>) -> serde_json::Value {
+fn of_rank(rank: Rank, result: &Result<Tally, TraceError>) -> serde_json::Value {
     match result {
         Err(error) => json!({ "rank": rank.get(), "good": false, "error": error.to_string() }),
         Ok(tally) => json!({

@@ -4,12 +4,15 @@ use std::fmt;
 use std::io::Write;
 
 use anyhow::Context;
+use clap::ValueEnum;
 use dpamatch::Rank;
 use dpamatch_tools::trace::{Argument, Arguments, Call, Span, Status, Texts};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde_json::json;
 
-use super::{BadInput, Format, TraceArgs, bad_input, output};
+use super::super::document;
+use super::{BadInput, TraceArgs, bad_input, output};
 
 /// Print the calls of a rank, one a line
 ///
@@ -25,9 +28,19 @@ pub(super) struct Args {
     /// Print no more than so many calls
     #[arg(long, value_name = "CALLS")]
     limit: Option<u64>,
-    /// Form of the lines: text, or one JSON object each
+    /// Form of the calls
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// A line each
+    Text,
+    /// An object a line
+    Jsonl,
+    /// One document with all of them
+    Json,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -38,6 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut reader = trace.open(rank).map_err(bad_input)?;
     let mut out = output::stdout();
+    let mut calls = Vec::new();
     let mut left = args.limit.unwrap_or(u64::MAX);
     while left > 0 {
         left -= 1;
@@ -60,7 +74,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                 }
                 writeln!(out)?;
             }
-            Format::Json => {
+            Format::Jsonl | Format::Json => {
                 let ns = |span: Option<Span>| span.map(|span| [span.entry_ns, span.return_ns]);
                 let line = Line {
                     call: sequence,
@@ -72,10 +86,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
                     cpu_ns: ns(cpu),
                     arguments,
                 };
-                serde_json::to_writer(&mut out, &line)?;
-                writeln!(out)?;
+                if args.format == Format::Json {
+                    calls.push(serde_json::to_value(&line)?);
+                } else {
+                    serde_json::to_writer(&mut out, &line)?;
+                    writeln!(out)?;
+                }
             }
         }
+    }
+    if args.format == Format::Json {
+        let results = json!({ "rank": rank.get(), "calls": calls });
+        document::write(&mut *out, &document::document(&[], document::members(results)))?;
     }
     out.flush()?;
     if let Some(salvage) = reader.salvage() {

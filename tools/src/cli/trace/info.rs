@@ -8,6 +8,7 @@ use dpamatch_tools::table::Grid;
 use dpamatch_tools::trace::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
 use serde_json::json;
 
+use super::super::document;
 use super::{Format, TraceArgs, bad_input, output};
 
 /// Say what a trace is: ranks, formats and versions, calls by class and function
@@ -38,7 +39,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     match args.format {
         Format::Text => text(trace.as_ref(), &sum, &mut *out)?,
-        Format::Json => writeln!(out, "{}", report(trace.as_ref(), &sum))?,
+        Format::Json => {
+            let results = document::members(report(trace.as_ref(), &sum));
+            document::write(&mut *out, &document::document(&[], results))?;
+        }
     }
     out.flush()?;
     Ok(())
@@ -108,18 +112,23 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
 fn report(trace: &dyn TraceSource, sum: &Sum) -> serde_json::Value {
     let RunInfo { processes, hostname, start_s, notices } = trace.run();
     let counts = |counts: &Counts| -> serde_json::Value {
-        counts.iter().map(|(function, times)| (function.name().to_owned(), json!(times))).collect()
+        let each = counts.iter();
+        each.map(|(function, times)| json!({ "function": function.name(), "calls": times }))
+            .collect()
     };
+    let formats = sum.formats.iter();
+    let formats = formats.map(|(format, ranks)| json!({ "format": format, "ranks": ranks }));
+    let classes = Class::ALL
+        .map(|class| json!({ "class": class.name(), "calls": sum.calls.of_class(class) }));
     json!({
         "processes": processes,
         "hostname": hostname,
         "start_s": start_s,
         "notices": notices,
         "ranks": trace.ranks().iter().map(|rank| rank.get()).collect::<Vec<_>>(),
-        "formats": sum.formats,
+        "formats": formats.collect::<Vec<_>>(),
         "calls": sum.calls.total(),
-        "by_class": Class::ALL.map(|class| (class.name(), sum.calls.of_class(class))).into_iter()
-            .collect::<BTreeMap<_, _>>(),
+        "by_class": classes,
         "by_function": counts(&sum.calls),
         "called": (sum.footers > 0).then(|| counts(&sum.called)),
         "left_out": (sum.footers > 0).then(|| counts(&sum.ignored)),

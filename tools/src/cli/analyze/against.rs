@@ -1,0 +1,143 @@
+//! `dpamatch analyze --against`: two runs side by side.
+
+use std::io::Write;
+use std::path::Path;
+
+use dpamatch_tools::analyze::{Report, tables};
+use dpamatch_tools::results::{Change, Comparison, Document, Rule, Verdict, compare};
+use dpamatch_tools::table::{Cell, Table};
+use serde_json::{Value, json};
+
+use super::super::interrupt::Interrupt;
+use super::super::table::text;
+use super::super::{BadInput, document, offload, output};
+use super::{Args, Format};
+
+/// Both runs and what differs.
+struct Pair {
+    reports: [Report; 2],
+    /// Whether a card should match, with the reason, likely gain first.
+    verdicts: [offload::Advice; 2],
+    found: Comparison,
+}
+
+pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::Result<()> {
+    let [own] = &args.traces[..] else {
+        return Err(BadInput("--against goes with one trace".to_owned()).into());
+    };
+    let question = offload::usual_question()?;
+    let analyzed = |path: &Path| {
+        let (run, report) = super::analyze(args, path, interrupt)?;
+        let advice = offload::advice(&run, path, &question)?;
+        anyhow::Ok((report, advice))
+    };
+    let ((mut first, one), (mut second, two)) = (analyzed(own)?, analyzed(other)?);
+    if first.name == second.name {
+        first.name += " (1)";
+        second.name += " (2)";
+    }
+    let found = side_by_side(&first, &second)?;
+    let pair = Pair { reports: [first, second], verdicts: [one, two], found };
+    let whole = || pair.document();
+    args.save.write(whole)?;
+    let mut out = output::stdout();
+    match args.format {
+        Format::Json => document::write(&mut *out, &whole())?,
+        Format::Csv => write!(out, "{}", pair.table(true).csv())?,
+        Format::Table => write!(out, "{}", text(&pair.table(false), args.wide.width()))?,
+    }
+    Ok(out.flush()?)
+}
+
+/// The figures of both, as if they were of one application.
+fn side_by_side(first: &Report, second: &Report) -> Result<Comparison, BadInput> {
+    let document = |report: &Report| {
+        let report = Report { name: String::new(), pairs: Vec::new(), ..report.clone() };
+        let tables = tables(&[&report]);
+        Document {
+            command: "analyze".to_owned(),
+            command_line: String::new(),
+            options: serde_json::Map::new(),
+            version: String::new(),
+            commit: None,
+            machine: serde_json::Map::new(),
+            tables: tables.iter().map(Table::descriptor).collect(),
+            results: tables.iter().map(|table| (table.name.clone(), table.rows_json())).collect(),
+        }
+    };
+    // Both are counted: every difference is one, and neither run is the better one.
+    let rule = Rule { confidence: 0.95, threshold: 0.0 };
+    compare(&document(first), &document(second), &rule)
+        .map_err(|mismatch| BadInput(mismatch.to_string()))
+}
+
+/// What a figure is of, in words.
+fn of(change: &Change) -> String {
+    let space = if change.of.is_empty() { "" } else { ": " };
+    format!("{}{space}{}", change.table, change.of)
+}
+
+impl Pair {
+    /// Figures that differ, or all of them.
+    fn table(&self, all: bool) -> Table {
+        let [first, second] = &self.reports;
+        let (one, two) = (first.name.as_str(), second.name.as_str());
+        let columns = ["figure", one, two, "change %", "of"];
+        let differs = |change: &&Change| all || change.verdict != Verdict::NoChange;
+        let same = self.found.changes.iter().filter(|it| it.verdict == Verdict::NoChange).count();
+        let title = match self.found.changes.len() - same {
+            0 => format!("{one} and {two} do not differ: {same} figures compared"),
+            count => format!("{one} and {two} differ in {count} of {} figures", count + same),
+        };
+        let mut table = Table::new("differences", title, columns);
+        for change in self.found.changes.iter().filter(differs) {
+            let number = |value: f64| match value.fract() == 0.0 {
+                true => Cell::Count(value as u64),
+                false => Cell::Real(value),
+            };
+            table.push([
+                change.figure.as_str().into(),
+                number(change.before),
+                number(change.after),
+                change.ratio.map(|ratio| 100.0 * (ratio - 1.0)).into(),
+                of(change).into(),
+            ]);
+        }
+        let [before, after] = self.found.alone;
+        if before + after > 0 {
+            table =
+                table.note(format!("rows of one run only: {before} of {one}, {after} of {two}"));
+        }
+        let offload = self.reports.iter().zip(&self.verdicts);
+        offload.fold(table, |table, (report, advice)| table.note(advice.sentence(&report.name)))
+    }
+
+    fn document(&self) -> Value {
+        let [first, second] = &self.reports;
+        let reports = tables(&[first, second]);
+        let change = |change: &Change| {
+            json!({
+                "of": change.table,
+                "row": change.of,
+                "figure": change.figure,
+                "first": change.before,
+                "second": change.after,
+                "change_percent": change.ratio.map(|ratio| 100.0 * (ratio - 1.0)),
+                "differs": change.verdict != Verdict::NoChange,
+            })
+        };
+        let offload = self.reports.iter().zip(&self.verdicts).map(
+            |(report, advice)| json!({ "application": report.name, "advice": advice.whole() }),
+        );
+        let [only_first, only_second] = self.found.alone;
+        let more = json!({
+            "applications_compared": [first.name, second.name],
+            "differences": self.found.changes.iter().map(change).collect::<Vec<_>>(),
+            "rows_only_first": only_first,
+            "rows_only_second": only_second,
+            "offload": offload.collect::<Vec<_>>(),
+            "traces": self.reports,
+        });
+        document::of_tables(&reports.iter().collect::<Vec<_>>(), document::members(more))
+    }
+}

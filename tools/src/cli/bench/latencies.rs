@@ -1,0 +1,28 @@
+//! Times of single messages, for people.
+
+use dpamatch_tools::bench::{PERCENTILES, Report};
+use dpamatch_tools::table::{Cell, Table};
+
+/// A row for each receiver whose windows are of one message; `None` if there is no such window.
+pub(super) fn table(report: &Report) -> Option<Table> {
+    let columns = ["engine", "handlers", "scenario", "bytes", "messages"].into_iter();
+    let columns = columns.chain(PERCENTILES.iter().map(|(_, name)| *name)).chain(["max"]);
+    let columns = columns.map(|name| name.replacen("_", ".", 1));
+    let title = "Latency of single messages, there and acknowledged, in nanoseconds";
+    let mut table = Table::new("latencies", title, columns)
+        .note("a percentile is told where messages are left beyond it");
+    for row in &report.rows {
+        let Some(all) = row.latencies() else { continue };
+        let percentile = |&(percent, _): &(f64, &str)| Cell::from(all.percentile_ns(percent));
+        let head = [
+            row.point.peer.name().into(),
+            row.point.peer.handlers().into(),
+            row.point.scenario.to_string().into(),
+            row.point.size.into(),
+            all.count().into(),
+        ];
+        let cells = head.into_iter().chain(PERCENTILES.iter().map(percentile));
+        table.push(cells.chain([all.max_ns().into()]));
+    }
+    (!table.rows.is_empty()).then_some(table)
+}

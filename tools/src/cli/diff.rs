@@ -1,0 +1,218 @@
+//! `dpamatch diff`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use dpamatch_tools::results::{Change, Comparison, Document, Interval, Rule, Verdict, compare};
+use dpamatch_tools::table::{Cell, Table};
+
+use super::document;
+use super::table::{Format, Wide, text};
+use super::{BadInput, output};
+
+const EXAMPLES: &str = "\
+Rows are compared if they are of the same engine, scenario, size and so on, and rates only if they
+are of the same placement. A figure that was measured in rounds has an interval: the ratios that a
+rank-sum test of both files' rounds does not reject. It takes four rounds on both sides at 95 %;
+with fewer a figure may be 'unclear'. A figure without rounds was counted or computed, and any
+difference is one.
+
+Exit code: 0 if nothing is worse by more than the threshold, 1 if a figure is worse by more than
+that wherever in its interval it is, 2 if a file cannot be used.
+
+Examples:
+  dpamatch bench --scenario NC --rounds 9 --save before.json
+  dpamatch bench --scenario NC --rounds 9 --save after.json
+  dpamatch diff before.json after.json
+  dpamatch diff before.json after.json --threshold 2 --format json
+  dpamatch predict --format json > lazy.json
+  dpamatch predict --removal eager --format json > eager.json
+  dpamatch diff lazy.json eager.json --all";
+
+/// Say what moved between two results of bench, analyze, predict or compare.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Results before: what --save or --format json wrote
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+    /// Results after
+    #[arg(value_name = "AFTER")]
+    after: PathBuf,
+    /// Per cent that a figure may be worse without an exit code of 1
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent::<0>)]
+    threshold: f64,
+    /// Confidence of the intervals in per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = percent::<50>)]
+    confidence: f64,
+    /// Show the figures that did not change as well
+    #[arg(long)]
+    all: bool,
+    /// Form of the results; other forms than the table have all figures
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    wide: Wide,
+}
+
+/// Per cent from LEAST to less than 100.
+fn percent<const LEAST: u8>(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(percent) if (f64::from(LEAST)..100.0).contains(&percent) => Ok(percent),
+        _ => Err(format!("a number from {LEAST} to less than 100 is needed")),
+    }
+}
+
+/// Figures are worse by more than is allowed: exit code 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{count} of {all} figures are worse by more than {threshold} %")]
+struct Worse {
+    count: usize,
+    all: usize,
+    threshold: f64,
+}
+
+fn read(path: &Path) -> Result<Document, BadInput> {
+    let name = path.display();
+    // A file that is not there is as wrong as one that holds something else.
+    let text =
+        std::fs::read_to_string(path).map_err(|error| BadInput(format!("{name}: {error}")))?;
+    Document::parse(&text).map_err(|error| BadInput(format!("{name}: {error}")))
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let (before, after) = (read(&args.before)?, read(&args.after)?);
+    let rule = Rule { confidence: args.confidence / 100.0, threshold: args.threshold / 100.0 };
+    let found =
+        compare(&before, &after, &rule).map_err(|mismatch| BadInput(mismatch.to_string()))?;
+    let mut out = output::stdout();
+    match args.format {
+        Format::Json => document::write(&mut *out, &whole(&found))?,
+        Format::Csv => write!(out, "{}", table(&found).csv())?,
+        Format::Table => {
+            let shown = words(args, &found).into_iter().fold(shown(&found, args.all), Table::note);
+            write!(out, "{}", text(&shown, args.wide.width()))?;
+        }
+    }
+    out.flush().context("standard output")?;
+    let count = found.changes.iter().filter(|change| change.beyond).count();
+    match count {
+        0 => Ok(()),
+        _ => Err(Worse { count, all: found.changes.len(), threshold: args.threshold }.into()),
+    }
+}
+
+fn percent_of(ratio: f64) -> f64 {
+    100.0 * (ratio - 1.0)
+}
+
+/// What became of a figure, in a row.
+fn cells(change: &Change) -> [Cell; 6] {
+    let end = |pick: fn(Interval) -> f64| {
+        Cell::from(change.interval.map(|interval| percent_of(pick(interval))))
+    };
+    [
+        number(change.before),
+        number(change.after),
+        change.ratio.map(percent_of).into(),
+        end(|interval| interval.low),
+        end(|interval| interval.high),
+        change.verdict.name().into(),
+    ]
+}
+
+/// All figures, for programs.
+fn table(found: &Comparison) -> Table {
+    let columns =
+        ["table", "row", "figure", "before", "after", "change %", "from %", "to %", "verdict"];
+    let mut table = Table::new("changes", title(found), columns).keyed(3);
+    for change in &found.changes {
+        let keys = [&change.table, &change.of, &change.figure].map(|key| Cell::from(key.as_str()));
+        table.push(keys.into_iter().chain(cells(change)));
+    }
+    table
+}
+
+/// Figures that moved, or all of them, for people: what is worst first, what is long at the right.
+fn shown(found: &Comparison, all: bool) -> Table {
+    let columns = ["verdict", "figure", "before", "after", "change %", "from %", "to %", "of"];
+    let shown =
+        |change: &&Change| all || !matches!(change.verdict, Verdict::NoChange | Verdict::Unclear);
+    let mut shown: Vec<&Change> = found.changes.iter().filter(shown).collect();
+    if !all {
+        shown.sort_by_key(|change| (!change.beyond, change.verdict));
+    }
+    let mut table = Table::new("changes", title(found), columns).extra(["before", "after"]);
+    for change in shown {
+        let [before, after, moved, from, to, verdict] = cells(change);
+        let of = format!("{}: {}", change.table, change.of);
+        let row = [verdict, change.figure.as_str().into(), before, after, moved, from, to];
+        table.push(row.into_iter().chain([of.into()]));
+    }
+    table
+}
+
+/// Counts without a point.
+fn number(value: f64) -> Cell {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
+        Cell::Count(value as u64)
+    } else {
+        Cell::Real(value)
+    }
+}
+
+/// What came out, in a line.
+fn title(found: &Comparison) -> String {
+    let all = found.changes.len();
+    let of = |verdict: Verdict| found.changes.iter().filter(|it| it.verdict == verdict).count();
+    if of(Verdict::NoChange) == all {
+        return format!("No change: {all} figures compared.");
+    }
+    let parts = Verdict::ALL.iter().filter(|&&verdict| of(verdict) > 0);
+    let parts: Vec<_> =
+        parts.map(|&verdict| format!("{} {}", of(verdict), verdict.name())).collect();
+    format!("{all} figures compared: {}.", parts.join(", "))
+}
+
+/// What must be known to read the table.
+fn words(args: &Args, found: &Comparison) -> Vec<String> {
+    let mut words = Vec::new();
+    for (name, before, after) in &found.differs {
+        words.push(format!("{name}: {before}, then {after}"));
+    }
+    let [before, after] = found.alone;
+    if before + after > 0 {
+        words.push(format!("not compared: {before} rows only before, {after} only after"));
+    }
+    let moved = |change: &&Change| change.interval.is_some() && change.verdict != Verdict::NoChange;
+    let moved = found.changes.iter().filter(moved).count();
+    if moved > 0 {
+        let by_chance = found.with_intervals as f64 * (1.0 - args.confidence / 100.0);
+        words.push(format!(
+            "{moved} of {} figures with intervals moved; by chance alone about {by_chance:.1} would",
+            found.with_intervals
+        ));
+    }
+    if found.changes.iter().any(|change| change.verdict == Verdict::Unclear) {
+        words.push("unclear: too few rounds, see bench --rounds".to_owned());
+    }
+    words
+}
+
+fn whole(found: &Comparison) -> serde_json::Value {
+    let differs = |(name, before, after): &(String, String, String)| serde_json::json!({ "name": name, "before": before, "after": after });
+    let count = |verdict: Verdict| {
+        let count = found.changes.iter().filter(|change| change.verdict == verdict).count();
+        (verdict.name().replace(' ', "_"), count)
+    };
+    let [before, after] = found.alone;
+    let more = serde_json::json!({
+        "verdicts": Verdict::ALL.map(count).into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+        "worse_beyond_threshold": found.changes.iter().filter(|change| change.beyond).count(),
+        "rows_only_before": before,
+        "rows_only_after": after,
+        "differs": found.differs.iter().map(differs).collect::<Vec<_>>(),
+    });
+    document::of_tables(&[&table(found)], document::members(more))
+}

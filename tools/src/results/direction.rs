@@ -1,0 +1,50 @@
+//! Which way a figure is better, by its name.
+
+/// The better way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// Rates, and how many times better than something else.
+const HIGHER: [&str; 4] = ["_per_s", "_per_us", "fewer_steps_than_list", "faster_than_list"];
+
+/// Times, work and memory.
+const LOWER: [&str; 13] = [
+    "_ns",
+    "_us",
+    "_s",
+    "ns_per_match",
+    "ns_per_message",
+    "steps",
+    "steps_per_match",
+    "steps_per_search",
+    "attempts",
+    "hops",
+    "compares",
+    "memory_bytes",
+    "memory_bytes_max",
+];
+
+/// The better way of a figure with this name; `None` if it has none, such as a number of messages.
+///
+/// # Examples
+/// ```
+/// use dpamatch_tools::results::{Better, better};
+///
+/// assert_eq!(better("rate_msgs_per_s"), Some(Better::Higher));
+/// assert_eq!(better("post_ns"), Some(Better::Lower));
+/// assert_eq!(better("messages"), None);
+/// ```
+pub fn better(name: &str) -> Option<Better> {
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    match () {
+        () if ends(&HIGHER) => Some(Better::Higher),
+        () if ends(&LOWER) => Some(Better::Lower),
+        () => None,
+    }
+}
