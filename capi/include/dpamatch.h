@@ -137,9 +137,9 @@ typedef struct dpamatch_request dpamatch_request;
 typedef struct dpamatch_send_request dpamatch_send_request;
 
 /*
- A process that sends to an endpoint: its rank in one communicator. A sender is used by one thread
- at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of one
- sender arrive in the order sent.
+ A process that sends to an endpoint: its rank in one communicator. A sender is used by one
+ thread at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of
+ one sender arrive in the order sent.
  */
 typedef struct dpamatch_sender dpamatch_sender;
 
@@ -239,8 +239,8 @@ int32_t dpamatch_progress(struct dpamatch_endpoint *endpoint, bool *worked);
 int32_t dpamatch_counter(struct dpamatch_endpoint *endpoint, const char *name, uint64_t *value);
 
 /*
- Creates a communicator. `hints`: a sum of DPAMATCH_HINT_..., or 0. If the NIC has no room for its
- tables, software matches it.
+ Creates a communicator. `hints`: a sum of DPAMATCH_HINT_..., or 0. If the NIC has no room for
+ its tables, software matches it.
 
  Errors: ARGUMENT, BUSY, STOPPED.
 
@@ -252,9 +252,9 @@ int32_t dpamatch_comm_create(struct dpamatch_endpoint *endpoint,
                              struct dpamatch_comm **comm);
 
 /*
- Frees a communicator and sets `comm` to null. While senders, receives or messages of it are left,
- nothing happens, and the code is DPAMATCH_AGAIN. With a null endpoint, after the endpoint was
- destroyed, only the handle is freed.
+ Frees a communicator and sets `comm` to null. While senders, receives or messages of it are
+ left, nothing happens, and the code is DPAMATCH_AGAIN. With a null endpoint, after the endpoint
+ was destroyed, only the handle is freed.
 
  Errors: ARGUMENT, BUSY, STOPPED.
 
@@ -265,8 +265,8 @@ int32_t dpamatch_comm_free(struct dpamatch_endpoint *endpoint, struct dpamatch_c
 
 /*
  Posts a receive for messages of `source` with `tag` (or DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG).
- The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over; the
- buffer is written in that call only.
+ The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over;
+ the buffer is written in that call only.
 
  Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 
@@ -355,7 +355,8 @@ int32_t dpamatch_iprobe(struct dpamatch_endpoint *endpoint,
  Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 
  # Safety
- Endpoint and communicator are alive; `message` can be written; `status` is null or can be written.
+ Endpoint and communicator are alive; `message` can be written; `status` is null or can be
+ written.
  */
 int32_t dpamatch_improbe(struct dpamatch_endpoint *endpoint,
                          const struct dpamatch_comm *comm,
@@ -465,8 +466,8 @@ int32_t dpamatch_try_issend(struct dpamatch_sender *sender,
                             struct dpamatch_send_request **request);
 
 /*
- Looks whether a message was taken. If so, `done` is set, and the request freed and set to null. A
- null request is over.
+ Looks whether a message was taken. If so, `done` is set, and the request freed and set to null.
+ A null request is over.
 
  Errors: STOPPED and NOT_RECEIVED, with `done` set and the request freed; ARGUMENT.
 

@@ -45,8 +45,8 @@ pub(crate) fn same(home: *const Endpoint, endpoint: *const Endpoint) -> Result<(
     }
 }
 
-/// Creates a communicator. `hints`: a sum of DPAMATCH_HINT_..., or 0. If the NIC has no room for its
-/// tables, software matches it.
+/// Creates a communicator. `hints`: a sum of DPAMATCH_HINT_..., or 0. If the NIC has no room for
+/// its tables, software matches it.
 ///
 /// Errors: ARGUMENT, BUSY, STOPPED.
 ///
@@ -75,9 +75,9 @@ pub unsafe extern "C" fn dpamatch_comm_create(
     })
 }
 
-/// Frees a communicator and sets `comm` to null. While senders, receives or messages of it are left,
-/// nothing happens, and the code is DPAMATCH_AGAIN. With a null endpoint, after the endpoint was
-/// destroyed, only the handle is freed.
+/// Frees a communicator and sets `comm` to null. While senders, receives or messages of it are
+/// left, nothing happens, and the code is DPAMATCH_AGAIN. With a null endpoint, after the endpoint
+/// was destroyed, only the handle is freed.
 ///
 /// Errors: ARGUMENT, BUSY, STOPPED.
 ///

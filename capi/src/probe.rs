@@ -60,7 +60,8 @@ pub unsafe extern "C" fn dpamatch_iprobe(
 /// Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 ///
 /// # Safety
-/// Endpoint and communicator are alive; `message` can be written; `status` is null or can be written.
+/// Endpoint and communicator are alive; `message` can be written; `status` is null or can be
+/// written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_improbe(
     endpoint: *mut Endpoint,

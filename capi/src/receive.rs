@@ -44,8 +44,8 @@ pub(crate) fn check_buffer(buffer: *mut c_void, length: usize) -> Result<(), Fai
 }
 
 /// Posts a receive for messages of `source` with `tag` (or DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG).
-/// The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over; the
-/// buffer is written in that call only.
+/// The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over;
+/// the buffer is written in that call only.
 ///
 /// Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
 ///

@@ -10,9 +10,9 @@ use crate::communicator::{Comm, of};
 use crate::endpoint::{Endpoint, Inside, with};
 use crate::status::{rank_of, tag_of};
 
-/// A process that sends to an endpoint: its rank in one communicator. A sender is used by one thread
-/// at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of one
-/// sender arrive in the order sent.
+/// A process that sends to an endpoint: its rank in one communicator. A sender is used by one
+/// thread at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of
+/// one sender arrive in the order sent.
 #[derive(Debug)]
 pub struct Sender {
     inner: CommSender,
@@ -195,8 +195,8 @@ pub unsafe extern "C" fn dpamatch_try_issend(
     })
 }
 
-/// Looks whether a message was taken. If so, `done` is set, and the request freed and set to null. A
-/// null request is over.
+/// Looks whether a message was taken. If so, `done` is set, and the request freed and set to null.
+/// A null request is over.
 ///
 /// Errors: STOPPED and NOT_RECEIVED, with `done` set and the request freed; ARGUMENT.
 ///

@@ -1,9 +1,9 @@
 //! Where messages arrive: the completion queues, and which sender fills which.
 //!
 //! MPI orders the messages of one sender, not those of different ones, so they need no common
-//! queue: each of the first senders has one for itself, and whoever finds none free shares the last.
-//! The leader takes block after block from one queue after the other; a message's number counts
-//! the messages of all queues in that order.
+//! queue: each of the first senders has one for itself, and whoever finds none free shares the
+//! last. The leader takes block after block from one queue after the other; a message's number
+//! counts the messages of all queues in that order.
 //!
 //! **State.** `taken`: bit q is set while a sender has queue q for itself; never that of the last
 //! queue. `in_use`: queues from this one on were never given to a sender, and need no look.

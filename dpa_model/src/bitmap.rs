@@ -7,10 +7,10 @@
 //!
 //! **State.** Two sets of bits. Shared blocks take them in turn, by their number.
 //!
-//! **Invariants.** B1: when a block is published, all bits of its set are clear. B2: in a block only
-//! bits of its own set are set, each by its worker, once. B3: worker 0 clears the other set, after
-//! it has set its own bit. Nobody reads that set then: the block that used it has ended (K3), and
-//! the block that will use it is published by worker 0 later.
+//! **Invariants.** B1: when a block is published, all bits of its set are clear. B2: in a block
+//! only bits of its own set are set, each by its worker, once. B3: worker 0 clears the other set,
+//! after it has set its own bit. Nobody reads that set then: the block that used it has ended (K3),
+//! and the block that will use it is published by worker 0 later.
 //!
 //! **Orderings.**
 //!

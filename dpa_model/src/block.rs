@@ -4,8 +4,8 @@
 //! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers;
 //! with slices of one handler this is the paper's arrangement to the letter.
 //!
-//! **State.** `published`: bits 0..16 the number of slices, bits 16.. the block's number; written by
-//! the leader (worker 0) to start a block that it shares with other workers. `progress[w]` (see
+//! **State.** `published`: bits 0..16 the number of slices, bits 16.. the block's number; written
+//! by the leader (worker 0) to start a block that it shares with other workers. `progress[w]` (see
 //! progress.rs): the block and phase that worker w has passed; phase 1 = all handlers of slice w
 //! have booked and published their candidates, 2 = all are matched, 3 = all protocol work is done.
 //! Only worker w writes it, and it only grows, so it never has to be reset and no read-modify-write

@@ -12,11 +12,11 @@
 //! buffer, and even a plain store to another line between two entries costs as much as half an
 //! entry. Senders that share a queue claim by compare-and-exchange.
 //!
-//! **Nobody starves.** Where there are fewer buffers than entries, short messages could keep the queue
-//! so full that a longer one never finds its buffer. So a sender that finds none notes how far the
-//! queue was filled then; until the head has passed that point, short messages leave the entries
-//! without a buffer alone, too: from their next look at the head on, which comes after a queue's
-//! length at most. If the sender does not come back, that is all it costs.
+//! **Nobody starves.** Where there are fewer buffers than entries, short messages could keep the
+//! queue so full that a longer one never finds its buffer. So a sender that finds none notes how
+//! far the queue was filled then; until the head has passed that point, short messages leave the
+//! entries without a buffer alone, too: from their next look at the head on, which comes after a
+//! queue's length at most. If the sender does not come back, that is all it costs.
 //!
 //! **Orderings.** `tail` is a counter only (Relaxed): a claim is safe because of the head that it
 //! saw (see ring.rs), and a queue changes hands as arrivals.rs says. Bounce buffers travel under
@@ -93,9 +93,9 @@ impl CompletionQueue {
         }
     }
 
-    /// Positions claimed so far; up to [`STORE_EVERY`] less where a sender has the queue for itself.
-    /// Relaxed: whoever must know that a sender's last claim is counted orders itself after its
-    /// end.
+    /// Positions claimed so far; up to [`STORE_EVERY`] less where a sender has the queue for
+    /// itself. Relaxed: whoever must know that a sender's last claim is counted orders itself after
+    /// its end.
     pub(crate) fn claimed(&self) -> u64 {
         self.tail.load(Relaxed)
     }

@@ -55,7 +55,8 @@ pub enum Barrier {
     /// worker.
     #[default]
     Lanes,
-    /// One bitmap for all, as in the paper: a read-modify-write, and one look for all lower workers.
+    /// One bitmap for all, as in the paper: a read-modify-write, and one look for all lower
+    /// workers.
     Bitmap,
 }
 
@@ -114,8 +115,8 @@ pub struct Options {
     /// Policy when unexpected memory is exhausted.
     pub unexpected_full: UnexpectedFull,
     /// Run every block as one of several workers would: bookings by read-modify-write, candidates
-    /// and barrier, removal as above. Otherwise a worker that runs a block alone does without them and
-    /// takes receives out of their chains at once.
+    /// and barrier, removal as above. Otherwise a worker that runs a block alone does without them
+    /// and takes receives out of their chains at once.
     pub always_shared: bool,
     /// Who gives the order.
     pub order: Order,

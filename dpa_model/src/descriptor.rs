@@ -2,13 +2,13 @@
 //! (O7, O29, S23).
 //!
 //! **State.** `state`: `FREE -> POSTED -> CONSUMED -> FREE`. `FREE` means: in no chain. `POSTED` is
-//! given by the boundary; `CONSUMED` by the one handler that takes the receive (S18), and the receive
-//! is still in its chain then; `FREE` by whoever takes it out of the chain: the holder of the bin's
-//! lock, the boundary, or the worker that runs the block alone, which needs no mark in between
-//! (`POSTED -> FREE`). A free descriptor is posted again by the boundary only, so not inside the
-//! block in which it was taken. `booking`: bit i is set by handler i when it selects this receive
-//! (O10); the bits of handlers from 64 on lie beside the table (see booking.rs). `next`: the chain
-//! of the bin; a descriptor that left it keeps `next` until the block ends (S17).
+//! given by the boundary; `CONSUMED` by the one handler that takes the receive (S18), and the
+//! receive is still in its chain then; `FREE` by whoever takes it out of the chain: the holder of
+//! the bin's lock, the boundary, or the worker that runs the block alone, which needs no mark in
+//! between (`POSTED -> FREE`). A free descriptor is posted again by the boundary only, so not
+//! inside the block in which it was taken. `booking`: bit i is set by handler i when it selects
+//! this receive (O10); the bits of handlers from 64 on lie beside the table (see booking.rs).
+//! `next`: the chain of the bin; a descriptor that left it keeps `next` until the block ends (S17).
 //!
 //! **Invariants.** D1: `posted` is written only by the boundary, so inside a block it is constant.
 //! D2: no descriptor is taken twice (S18). D3: every receive booked in a block is consumed in that

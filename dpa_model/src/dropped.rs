@@ -1,7 +1,8 @@
 //! Messages that a matched probe took and nobody will receive: what held them was dropped.
 //!
-//! **State.** `head` and `next[entry]`: a list of entries of the unexpected store, in which an entry
-//! is at most once. Any thread puts one in; the host's port takes them all out and tells the NIC.
+//! **State.** `head` and `next[entry]`: a list of entries of the unexpected store, in which an
+//! entry is at most once. Any thread puts one in; the host's port takes them all out and tells the
+//! NIC.
 //!
 //! **Orderings.** `put`: head, Release -> `take_all`: Acquire publishes the links. **Progress.**
 //! Lock-free. Nothing is ever taken out but everything, so an entry seen as head stays the head

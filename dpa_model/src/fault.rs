@@ -74,8 +74,8 @@ faults! {
     BarrierPreviousOnly,
     /// It leaves out the worker before.
     BarrierShort,
-    /// The bits of the barrier's bitmap are set without Release, and the word before is read without
-    /// Acquire.
+    /// The bits of the barrier's bitmap are set without Release, and the word before is read
+    /// without Acquire.
     BitSetRelaxed,
     /// The bits are read without Acquire.
     BitsReadRelaxed,

@@ -37,7 +37,8 @@
 //! nic.sender.try_send(envelope, b"8 bytes!", 0)?;
 //! nic.leader.round(1);
 //! let received = std::iter::from_fn(|| nic.host.poll())
-//!     .find_map(|event| if let Event::Received { buffer, .. } = event { Some(buffer) } else { None });
+//!     .find_map(|event| if let Event::Received { buffer, .. } = event { Some(buffer) } else { None
+//!     });
 //! assert_eq!(received.as_deref(), Some(&b"8 bytes!"[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

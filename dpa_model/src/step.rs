@@ -89,8 +89,8 @@ mod marks {
 #[cfg(dpamatch_marks)]
 pub(crate) use marks::{mark, number};
 
-/// Tells a step where somebody can listen: `step!(Booked { handler, receive })`. In all other builds
-/// it is no code.
+/// Tells a step where somebody can listen: `step!(Booked { handler, receive })`. In all other
+/// builds it is no code.
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual))]
 macro_rules! step {
     ($($step:tt)*) => { $crate::step::tell($crate::step::Step::$($step)*) };

@@ -3,8 +3,8 @@
 //! two workers that share every block, and every kind of removal.
 //!
 //! Checked here: each message is taken once, with its own bytes, and every wait ends. Small enough
-//! for Miri, which checks each access; ThreadSanitizer is given more by `DPAMATCH_STRESS`, a factor.
-//! Their commands are in `docs/correctness.md`.
+//! for Miri, which checks each access; ThreadSanitizer is given more by `DPAMATCH_STRESS`, a
+//! factor. Their commands are in `docs/correctness.md`.
 
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;

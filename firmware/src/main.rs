@@ -7,7 +7,8 @@
 //! - `workload=NC|WC` sends windows of messages (`windows`, `window`), `stream=FILE` plays a
 //!   recorded stream; `out=FILE` gets the outcomes;
 //! - `harts`, `handlers`, `ends=leader|apart`;
-//! - `fast`, `removal`, `barrier`, `early`, `shared`, `bins`, `receives`, `queue`, `comms`: see `NicConfig`;
+//! - `fast`, `removal`, `barrier`, `early`, `shared`, `bins`, `receives`, `queue`, `comms`: see
+//!   `NicConfig`;
 //! - `fault=NAME` breaks a rule, in builds that know faults.
 #![no_std]
 #![no_main]

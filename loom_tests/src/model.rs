@@ -121,9 +121,10 @@ pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'s
     paths.require(&name, &[], &["shared_blocks"]);
 }
 
-/// Explores a stream whose blocks all workers share, and again with the roles moved along loom's threads, since loom misses orders
-/// that depend on which thread has the smaller number (tokio-rs/loom#392). Three and more workers
-/// rotate with a bound one lower; four do not when that leaves none.
+/// Explores a stream whose blocks all workers share, and again with the roles moved along loom's
+/// threads, since loom misses orders that depend on which thread has the smaller number
+/// (tokio-rs/loom#392). Three and more workers rotate with a bound one lower; four do not when that
+/// leaves none.
 ///
 /// # Panics
 /// When an execution differs from the oracle; when a path of `expected` was never taken, or one of

@@ -1,5 +1,5 @@
-//! Registered memory: shared by senders, read by the NIC or by the host, and given back at the end of
-//! either.
+//! Registered memory: shared by senders, read by the NIC or by the host, and given back at the end
+//! of either.
 #![cfg(dpamatch_loom)]
 
 use std::mem::ManuallyDrop;

@@ -123,8 +123,8 @@ pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdi
     Ok(verdict)
 }
 
-/// Instructions that one hart takes for the windows of a workload: as the interpreter counts, and as
-/// QEMU does. Calls to the host lie outside: their time passes on QEMU's counter.
+/// Instructions that one hart takes for the windows of a workload: as the interpreter counts, and
+/// as QEMU does. Calls to the host lie outside: their time passes on QEMU's counter.
 ///
 /// # Errors
 /// When files cannot be written, QEMU cannot be started, or a run says nothing of it.

@@ -1,26 +1,26 @@
 //! Weak memory: what other harts may see in which order, as RVWMO allows.
 //!
-//! **The machine.** Each hart has a store buffer. A store waits there and reaches memory later, at a
-//! random moment; those to different doublewords in any order. Memory keeps the last versions of
+//! **The machine.** Each hart has a store buffer. A store waits there and reaches memory later, at
+//! a random moment; those to different doublewords in any order. Memory keeps the last versions of
 //! each doubleword with the time at which they came. A load may return an old version, as if it had
 //! been done earlier; or it is put off until its value is needed, so that stores behind it reach
 //! memory first. Times are places in the global memory order.
 //!
 //! **What it never does.** V1: a hart never sees a doubleword go back in time, nor misses its own
-//! store (coherence). V2: stores to one doubleword keep their order. V3: a store behind a fence that
-//! orders writes waits until all stores before the fence are in memory. V4: a load behind a fence or
-//! an acquire returns nothing older than the loads before it returned. V5: a load whose address was
-//! computed from loaded values is not done before those loads: every register carries the time of
-//! the youngest value it was computed from (syntactic dependency). V6: `lr`, `sc` and
+//! store (coherence). V2: stores to one doubleword keep their order. V3: a store behind a fence
+//! that orders writes waits until all stores before the fence are in memory. V4: a load behind a
+//! fence or an acquire returns nothing older than the loads before it returned. V5: a load whose
+//! address was computed from loaded values is not done before those loads: every register carries
+//! the time of the youngest value it was computed from (syntactic dependency). V6: `lr`, `sc` and
 //! read-modify-writes act on memory at once, after the hart's own stores to that doubleword, and
 //! with `rl` after all its stores. V7: a version is seen by all other harts from the same time on
-//! (multi-copy atomicity): there is one memory. V8: a load that was put off is done before its value
-//! is used by anything but the data of a store, before that store reaches memory, before any access
-//! of its hart to the same doubleword, and before a fence that orders loads or a release.
+//! (multi-copy atomicity): there is one memory. V8: a load that was put off is done before its
+//! value is used by anything but the data of a store, before that store reaches memory, before any
+//! access of its hart to the same doubleword, and before a fence that orders loads or a release.
 //!
 //! So all that it shows is allowed by RVWMO. **What it does not show**, though RVWMO allows it: a
-//! load that is put off beyond a branch on its value and a load behind that, versions older than the
-//! last [`VERSIONS`], different ages within one doubleword.
+//! load that is put off beyond a branch on its value and a load behind that, versions older than
+//! the last [`VERSIONS`], different ages within one doubleword.
 
 use std::collections::HashMap;
 
@@ -455,7 +455,8 @@ impl Weak {
         }
     }
 
-    /// After each instruction: perhaps one store goes to memory, perhaps a load is put off no longer.
+    /// After each instruction: perhaps one store goes to memory, perhaps a load is put off no
+    /// longer.
     #[inline]
     pub(crate) fn pass(
         &mut self,

@@ -13,9 +13,9 @@ use super::error::Stopped;
 /// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
 ///
 /// Every clone may send from its own thread; the messages of one clone arrive in the order sent
-/// (G3b), while those of different clones may overtake each other. Messages up to [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the
-/// NIC. Longer ones go by rendezvous: the NIC reads the sender's buffer once a receive matches
-/// (O21).
+/// (G3b), while those of different clones may overtake each other. Messages up to
+/// [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the NIC. Longer ones go
+/// by rendezvous: the NIC reads the sender's buffer once a receive matches (O21).
 ///
 /// `send`, `isend` and `issend` wait while the receiver is not ready, never for a receive. The
 /// endpoint's own thread uses the calls of [`Endpoint`] or those named `try`: the NIC waits for

@@ -204,8 +204,8 @@ impl NicRun {
 struct Idle(u32);
 
 impl Idle {
-    /// If the caller runs the NIC nobody else does anything; the first step may have given back what
-    /// the NIC waits for.
+    /// If the caller runs the NIC nobody else does anything; the first step may have given back
+    /// what the NIC waits for.
     const MOST_OF_CALLER: u32 = 4;
     /// Steps before the first sleep.
     const YIELDS: u32 = 2_000;

@@ -6,8 +6,8 @@
 //! post,RECV,COMM,SOURCE|*,TAG|*[,key=value...]     receive RECV is posted
 //! arrive,MSG,COMM,SOURCE,TAG[,key=value...]        message MSG arrives
 //! cancel,RECV                                      a posted receive is cancelled
-//! probe,ID,COMM,SOURCE|*,TAG|*                     looks for the oldest unexpected message and leaves it
-//! mprobe,ID,COMM,SOURCE|*,TAG|*                    the same, and takes it out of matching
+//! probe,ID,COMM,SOURCE|*,TAG|* looks for the oldest unexpected message and leaves it
+//! mprobe,ID,COMM,SOURCE|*,TAG|* the same, and takes it out of matching
 //! ```
 //!
 //! `RECV` and `MSG` are numbers below 2^64 that no other receive (message) of the stream has; `ID`

@@ -1,4 +1,5 @@
-//! Where in the program the queues grow, from traces whose recorder kept call sites (docs/record.md).
+//! Where in the program the queues grow, from traces whose recorder kept call sites
+//! (docs/record.md).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Calls that are wrong, over all commands: the exit code, and one line that says what is wrong once.
+//! Calls that are wrong, over all commands: the exit code, and one line that says what is wrong
+//! once.
 
 use std::process::{Command, Output, Stdio};
 

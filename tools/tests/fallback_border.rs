@@ -16,8 +16,8 @@ use dpamatch_tools::soak::{Settings, run};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// How often a border is crossed. A NIC with threads of its own is handed over to and waited for some
-/// ten times in each; what happens at the border is the same.
+/// How often a border is crossed. A NIC with threads of its own is handed over to and waited for
+/// some ten times in each; what happens at the border is the same.
 fn cycles(drive: &Drive) -> u64 {
     match drive {
         Drive::Caller => 3_000,

@@ -13,7 +13,8 @@ pub enum Path {
     Overtaking,
 }
 
-/// One step of the card. Handlers, workers, bins, receives and entries go by their numbers in the NIC's tables.
+/// One step of the card. Handlers, workers, bins, receives and entries go by their numbers in the
+/// NIC's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 #[allow(missing_docs)]

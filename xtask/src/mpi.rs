@@ -1,8 +1,8 @@
 //! `cargo xtask mpi`: MPI programs under MPICH and Open MPI with the provider, as one table.
 //!
-//! The libraries are Python wheels that `provider/mpi/install.sh` installs, together with the sources of
-//! two test suites that others wrote. Without them the task says what it skips. Every row ends with the
-//! replay of all order logs of its run through the oracle.
+//! The libraries are Python wheels that `provider/mpi/install.sh` installs, together with the
+//! sources of two test suites that others wrote. Without them the task says what it skips. Every
+//! row ends with the replay of all order logs of its run through the oracle.
 
 mod build;
 mod fabtests;
@@ -89,8 +89,8 @@ impl Table {
 /// command are built fast instead of to run fast.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when something cannot be built or a
-/// row failed.
+/// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when something cannot be built or
+/// a row failed.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if let Some(other) = args.iter().find(|arg| !["--suites", "--dev"].contains(&arg.as_str())) {
         return Err(Failure::Usage(format!("mpi takes --suites and --dev, not {other}")));

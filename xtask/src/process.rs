@@ -38,8 +38,8 @@ pub(crate) fn run(command: &mut Command) -> io::Result<Finished> {
     Ok(Finished { status, stdout: text(&stdout?), output: text(&both) })
 }
 
-/// Processor time of all children that have ended, and of theirs; where the system tells it (Linux).
-/// On a machine that others use, too, it says more than the time on the clock.
+/// Processor time of all children that have ended, and of theirs; where the system tells it
+/// (Linux). On a machine that others use, too, it says more than the time on the clock.
 pub(crate) fn children_time() -> Option<Duration> {
     ticks(&std::fs::read_to_string("/proc/self/stat").ok()?).map(|ticks| TICK * ticks)
 }

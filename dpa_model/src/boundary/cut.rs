@@ -15,8 +15,9 @@ use crate::number::ReceiveId;
 pub(super) const PATIENCE_MIN: usize = 8;
 
 impl Boundary {
-    /// Looks at the queues that are `left` to be looked at in this round, one after the other, until
-    /// entries wait in one: how many, counted up to one block. `alone`: one worker will run it.
+    /// Looks at the queues that are `left` to be looked at in this round, one after the other,
+    /// until entries wait in one: how many, counted up to one block. `alone`: one worker will run
+    /// it.
     ///
     /// A round begins behind the queue that had the last block, so each has its turn.
     pub(super) fn waiting(&mut self, nic: &Shared, alone: bool, left: &mut usize) -> usize {

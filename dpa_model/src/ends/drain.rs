@@ -1,5 +1,5 @@
-//! The wire without matching: takes messages out of the completion queues one by one, each queue's in
-//! order.
+//! The wire without matching: takes messages out of the completion queues one by one, each queue's
+//! in order.
 //!
 //! For measurements: what senders, queue and bounce buffers cost by themselves, and what another
 //! matching engine costs on the same wire. Nothing of the NIC but its completion queues is used.

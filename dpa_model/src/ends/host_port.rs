@@ -309,8 +309,8 @@ impl HostPort {
         while self.step(&mut each) {}
     }
 
-    /// Hands over the receives that have ended, as fast, until `each` wants no more or another event
-    /// comes, which is returned.
+    /// Hands over the receives that have ended, as fast, until `each` wants no more or another
+    /// event comes, which is returned.
     #[inline]
     pub fn drain_received(
         &mut self,

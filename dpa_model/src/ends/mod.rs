@@ -7,8 +7,8 @@
 //! - `pool`: host threads in the place of the card's.
 //! - `drain`: the completion queue emptied without matching, for measurements.
 //!
-//! The ends meet the card in `arrivals` and its `completion_queue`, `region`, the two rings of `nic::Shared` and their entries
-//! (`message`), nowhere else.
+//! The ends meet the card in `arrivals` and its `completion_queue`, `region`, the two rings of
+//! `nic::Shared` and their entries (`message`), nowhere else.
 
 mod drain;
 mod event;

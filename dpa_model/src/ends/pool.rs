@@ -30,8 +30,8 @@ const WAKE_EVERY: u32 = 64;
 const TRIAL: u32 = 128;
 const SETTLED: u32 = 8192;
 
-/// Whether the leader shares blocks. It measures both ways for a while, and goes on with the one that
-/// took less time for a message.
+/// Whether the leader shares blocks. It measures both ways for a while, and goes on with the one
+/// that took less time for a message.
 #[derive(Debug)]
 struct Sharing {
     way: Way,

@@ -104,8 +104,8 @@ impl Sender {
         self.odd = !self.inline_hashes || fault != 0;
     }
 
-    /// Messages of this sender's completion queue that the NIC has dealt with so far: as long as the
-    /// number grows, a receiver that is not ready will be.
+    /// Messages of this sender's completion queue that the NIC has dealt with so far: as long as
+    /// the number grows, a receiver that is not ready will be.
     pub fn dealt_with(&self) -> u64 {
         self.queue.ring.head()
     }

@@ -1,5 +1,5 @@
-//! How far senders were at a moment, queue by queue: the sum over all queues would not say that each
-//! has been dealt with so far.
+//! How far senders were at a moment, queue by queue: the sum over all queues would not say that
+//! each has been dealt with so far.
 
 use alloc::boxed::Box;
 

@@ -1,8 +1,8 @@
 //! Who runs a block: what differs between a worker that runs it alone and one of several.
 //!
-//! Every rule of matching is written once, over a [`Crew`], and compiled for both kinds. What a crew
-//! decides is only how a rule touches memory that others may touch, whom it waits for, and when data
-//! moves.
+//! Every rule of matching is written once, over a [`Crew`], and compiled for both kinds. What a
+//! crew decides is only how a rule touches memory that others may touch, whom it waits for, and
+//! when data moves.
 //!
 //! | | [`Alone`] | [`Slice`] |
 //! |---|---|---|
@@ -15,8 +15,8 @@
 //! | taken receives | in the leader's scratch | published to the leader |
 //!
 //! Alone nothing has to be waited for, because one thread runs each phase for all handlers in
-//! order. A receive leaves its chain at once because nobody else walks the chains; its `next` stays,
-//! because the fast path may still walk over it (B2).
+//! order. A receive leaves its chain at once because nobody else walks the chains; its `next`
+//! stays, because the fast path may still walk over it (B2).
 
 use core::ops::Range;
 

@@ -1,5 +1,5 @@
-//! The optimistic algorithm as phases over a slice of a block (O2); README.md beside this file tells
-//! the protocol of a block.
+//! The optimistic algorithm as phases over a slice of a block (O2); README.md beside this file
+//! tells the protocol of a block.
 //!
 //! [`run`] is their order: `search` and book, the partial barrier (`crew`), `detect`, `resolve`
 //! (clean, `fast_path`, slow path), `take`, and the `protocol` stage. No phase knows which thread

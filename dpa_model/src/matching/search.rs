@@ -93,8 +93,9 @@ fn search_with<C: Crew>(
     search_each(block, comm, handlers, scratch, true, search)
 }
 
-/// The loop itself. `search` gives a candidate, or the receive that an overtaking handler has taken.
-/// `trusted`: the hashes of the entries are used as they are, and a message without ends the run.
+/// The loop itself. `search` gives a candidate, or the receive that an overtaking handler has
+/// taken. `trusted`: the hashes of the entries are used as they are, and a message without ends the
+/// run.
 #[inline(always)]
 fn search_each<C: Crew>(
     block: BlockRun<'_, C>,

@@ -4,8 +4,8 @@
 //! beside it; the results of the oracle for the same stream must be the same lines. When the rule
 //! for match bits changes, a log ends and the next begins, with what stood in the queues.
 //!
-//! Receives and messages say when the matcher's decision became known: `t`, in nanoseconds since the
-//! time that a comment at the end tells, together with what communicators and peers are.
+//! Receives and messages say when the matcher's decision became known: `t`, in nanoseconds since
+//! the time that a comment at the end tells, together with what communicators and peers are.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

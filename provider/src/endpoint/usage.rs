@@ -331,8 +331,8 @@ impl Usage {
         self.depths.note(at_ns, posted, unexpected, std::mem::take(&mut self.messages));
     }
 
-    /// Another rule begins, with empty queues, or none (`generic`); `contexts` are those of the rule
-    /// that ends.
+    /// Another rule begins, with empty queues, or none (`generic`); `contexts` are those of the
+    /// rule that ends.
     pub(super) fn begin_anew(&mut self, contexts: &[u64], generic: bool) {
         self.generic = generic;
         let ended = std::mem::take(&mut self.uses);

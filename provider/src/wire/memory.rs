@@ -2,8 +2,8 @@
 
 use crate::bindings::IoVec;
 
-/// The pieces of the list that hold `length` bytes from `skip` on: where each begins, and its bytes.
-/// They are inside the list's buffers; fewer bytes come where the list ends before.
+/// The pieces of the list that hold `length` bytes from `skip` on: where each begins, and its
+/// bytes. They are inside the list's buffers; fewer bytes come where the list ends before.
 fn pieces(
     iov: &[IoVec],
     mut skip: usize,
@@ -26,7 +26,8 @@ fn pieces(
 /// room.
 pub(crate) unsafe fn gather(iov: &[IoVec], skip: usize, mut target: *mut u8, length: usize) {
     for (start, count) in pieces(iov, skip, length) {
-        // SAFETY: the piece is inside a buffer of the list; all pieces together have `length` bytes.
+        // SAFETY: the piece is inside a buffer of the list; all pieces together have `length`
+        // bytes.
         unsafe {
             start.copy_to_nonoverlapping(target, count);
             target = target.add(count);
@@ -41,7 +42,8 @@ pub(crate) unsafe fn gather(iov: &[IoVec], skip: usize, mut target: *mut u8, len
 /// that many bytes.
 pub(crate) unsafe fn scatter(iov: &[IoVec], skip: usize, mut source: *const u8, length: usize) {
     for (start, count) in pieces(iov, skip, length) {
-        // SAFETY: the piece is inside a buffer of the list; all pieces together have `length` bytes.
+        // SAFETY: the piece is inside a buffer of the list; all pieces together have `length`
+        // bytes.
         unsafe {
             start.copy_from_nonoverlapping(source, count);
             source = source.add(count);

@@ -42,7 +42,8 @@ fn seen(programs: &[Vec<u32>]) -> BTreeSet<Vec<u64>> {
     code.push(fence(3, 3));
     for (hart, program) in programs.iter().enumerate() {
         let hart = hart as i32;
-        // Over this program, its store of the result, the count of those that are done, and the end.
+        // Over this program, its store of the result, the count of those that are done, and the
+        // end.
         let length = program.len() as i32 + 8;
         code.extend([addi(A5, ZERO, hart), branch(1, A0, A5, 4 * length)]);
         code.extend(program);

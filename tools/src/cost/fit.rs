@@ -4,8 +4,10 @@
 //! A run is modelled as
 //!
 //! ```text
-//! seconds = alpha * messages + bytes / R_b          + gamma * search + delta * link_bytes     while the node does not limit
-//!         = alpha * messages + ppn * bytes / R_N    + gamma * search + delta * link_bytes     from some ppn on (M2)
+//! seconds = alpha * messages + bytes / R_b + gamma * search + delta * link_bytes while the node
+//! does not limit
+//!         = alpha * messages + ppn * bytes / R_N + gamma * search + delta * link_bytes from some
+//!         ppn on (M2)
 //! ```
 //!
 //! which is linear in alpha, 1 / R_b, 1 / R_N, gamma and delta once it is known which runs the node

@@ -1,8 +1,8 @@
 //! The figures of all commands: a picture as SVG and the numbers in it as CSV, from one
 //! description.
 //!
-//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend below, where a narrow
-//! page has room. A panel is one of
+//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend below, where a
+//! narrow page has room. A panel is one of
 //!
 //! - [`Lines`]: lines with markers, dashed limits, steps; each axis linear, in powers of ten, or in
 //!   powers of two;
@@ -10,10 +10,11 @@
 //! - [`Heat`]: a table of values as colours;
 //! - [`Boxes`]: spread of samples, as boxes.
 //!
-//! A series has the same colour and marker in every panel of its figure, and no other series has that
-//! colour. The picture says in words what it shows, for those who cannot see it. Values that a scale cannot
-//! show (not finite; not above 0 on a logarithmic one) are left out of the picture, but stand in
-//! the CSV. Panels without a value are left out, and a figure without panels draws nothing.
+//! A series has the same colour and marker in every panel of its figure, and no other series has
+//! that colour. The picture says in words what it shows, for those who cannot see it. Values that a
+//! scale cannot show (not finite; not above 0 on a logarithmic one) are left out of the picture,
+//! but stand in the CSV. Panels without a value are left out, and a figure without panels draws
+//! nothing.
 //!
 //! The same description gives the same bytes on every machine: no time, no random number, no font
 //! is asked for (text is laid out by the metrics of a wide font, so that narrower ones fit as
@@ -26,7 +27,8 @@
 //!
 //! let list = Series::line("list", [(1.0, 1.0), (2.0, 1.5), (4.0, 2.5), (8.0, 4.5)]);
 //! let limit = Series::limit("one compare", [(1.0, 1.0), (8.0, 1.0)]);
-//! let panel = Lines::new("Reverse order", Axis::powers("depth"), Axis::linear("compares per message"))
+//! let panel = Lines::new("Reverse order", Axis::powers("depth"), Axis::linear("compares per
+//! message"))
 //!     .with(list)
 //!     .with(limit);
 //! let figure = Figure::new("Depth").with(panel);

@@ -83,7 +83,8 @@ pub(crate) const STEPS: &[Step] = &[
         name: "riscv64",
         args: "run -p dpamatch_port -- code",
         judge: |finished| {
-            // Where the compiler cannot build for the card nothing can be wrong, and a line says so.
+            // Where the compiler cannot build for the card nothing can be wrong, and a line says
+            // so.
             let skipped = finished.stdout.lines().find(|line| line.starts_with("skipped: "));
             if let Some(line) = skipped {
                 println!("   {line}");
