@@ -126,10 +126,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     }
     for library in &libraries {
         rows(&mut table, &tools, library)?;
-        if suites {
-            suite::rows(&mut table, &tools, library, &venvs.join("src"));
+    }
+    if suites {
+        for library in &libraries {
             let programs = venvs.join("programs").join(library.name);
             programs::rows(&mut table, &tools, library, &programs);
+        }
+        for library in &libraries {
+            suite::rows(&mut table, &tools, library, &venvs.join("src"));
         }
     }
     let failed = table.rows.iter().filter(|row| row.result.is_err()).count();

@@ -106,5 +106,5 @@ fn pair(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<bool, Strin
     Ok(ends_well(&mut server) && good && listening)
 }
 
-/// The port of fabtests' own socket, 9228, as the kernel writes it; in state listening.
-const PORT: &str = ":240C 00000000:0000 0A";
+/// The port of fabtests' own socket, 3000, as the kernel writes it; in state listening.
+const PORT: &str = ":0BB8 00000000:0000 0A";
