@@ -155,7 +155,10 @@ fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, 
         }
         let text = ended.output + &job.files();
         let lines = text.lines().filter(|line| answer.iter().any(|words| line.contains(words)));
-        Ok(lines.map(str::to_owned).collect::<Vec<_>>())
+        let mut lines: Vec<_> = lines.map(str::to_owned).collect();
+        // Files are read in no order.
+        lines.sort();
+        Ok(lines)
     };
     let stock = lines(&job.clone().stock())?;
     let ours = lines(job)?;
