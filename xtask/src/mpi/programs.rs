@@ -100,23 +100,18 @@ const APPLICATIONS: &[Program] = &[
 ];
 
 const BENCHMARKS: &[Program] = &[
-    Program {
-        name: "osu_latency",
-        processes: 2,
-        arguments: &["-i", "200", "-x", "20", "-m", "8:8"],
-        answer: &[],
-    },
+    Program { name: "osu_latency", processes: 2, arguments: &["-i", "50", "-x", "5"], answer: &[] },
     Program {
         name: "osu_multi_lat",
         processes: 4,
-        arguments: &["-i", "100", "-x", "10", "-m", "8:8"],
+        arguments: &["-i", "20", "-x", "5"],
         answer: &[],
     },
     Program { name: "osu_mbw_mr", processes: 4, arguments: &[], answer: &[] },
     Program {
         name: "osu_allreduce",
         processes: 4,
-        arguments: &["-i", "100", "-x", "10", "-m", "8:8"],
+        arguments: &["-i", "20", "-x", "5"],
         answer: &[],
     },
     Program {
