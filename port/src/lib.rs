@@ -12,5 +12,6 @@ pub mod qemu;
 #[path = "../../firmware/src/record.rs"]
 mod record;
 pub mod report;
+pub mod steps;
 pub mod vectors;
 pub mod weak;

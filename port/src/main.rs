@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::{check, code, kit, qemu, report, vectors, weak};
+use dpamatch_port::{check, code, kit, qemu, report, steps, vectors, weak};
 use dpamatch_rv64::{Image, Setup};
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
 cargo xtask rv64 report          instructions and memory accesses per message, by phase
+cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: shipped orderings hold, weakened ones are caught
 cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
             })
             .map_err(Into::into),
         ["report"] => run_report(),
+        ["steps"] => run_steps(false),
+        ["steps", "--write"] => run_steps(true),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(true)
@@ -118,6 +121,16 @@ fn run_kit() -> Result {
 
 fn run_report() -> Result {
     print!("{}", report::report(&image(Build::Marks)?, &image(Build::Plain)?)?);
+    Ok(true)
+}
+
+fn run_steps(write: bool) -> Result {
+    let text = steps::text(&steps::steps(&image(Build::Marks)?)?);
+    if write {
+        std::fs::write(root().join(steps::FILE), text)?;
+    } else {
+        print!("{text}");
+    }
     Ok(true)
 }
 

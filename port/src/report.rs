@@ -26,7 +26,7 @@ struct Counted {
 /// What a job could not be counted for.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}: {1}")]
-pub struct NotCounted(String, String);
+pub struct NotCounted(pub(crate) String, pub(crate) String);
 
 fn job(workload: Workload, harts: usize, handlers: usize, options: &str) -> Job {
     let options = format!("receives=1024 queue=512 bins=512 {options}");

@@ -7,7 +7,7 @@ use dpamatch_port::build::{Build, BuildError};
 use dpamatch_port::job::{Ends, Job, Workload};
 use dpamatch_port::phases::{Phase, marks};
 use dpamatch_port::weak::{self, Kind};
-use dpamatch_port::{check, kit, qemu};
+use dpamatch_port::{check, kit, qemu, steps};
 use dpamatch_rv64::{Image, Setup};
 
 /// The ELF file; `None`: it cannot be built here.
@@ -130,6 +130,19 @@ fn instructions_have_phases() {
     let other: u64 = outcome.counts.iter().map(|hart| hart[0].instructions).sum();
     let all: u64 = outcome.counts.iter().flatten().map(|count| count.instructions).sum();
     assert!(other * 100 < all, "{other} of {all} instructions have no name");
+}
+
+/// The predictor's table is of this code, give or take what another compiler makes of it.
+#[test]
+fn the_predictors_table_is_of_this_code() {
+    let Some(elf) = elf(Build::Marks) else { return };
+    let steps = steps::steps(&image(&elf)).expect("the oracle's outcomes");
+    let path = dpamatch_port::build::root().join(steps::FILE);
+    let written = std::fs::read_to_string(&path).expect("it is checked in");
+    let drift = steps::drift(&steps, &written);
+    assert!(drift < 0.08, "{drift:.3} of it are others: run `cargo xtask rv64 steps --write`");
+    let without_one = written.replace("SliceBegins", "# SliceBegins");
+    assert!(steps::drift(&steps, &without_one) > 0.08);
 }
 
 #[test]

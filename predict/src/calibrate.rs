@@ -1,13 +1,14 @@
 //! Fitting the free parameters to runs with one and two threads.
 //!
-//! Four numbers are free, and each has the one measurement that it moves most:
+//! Four numbers are free, or two where the code's own instructions are charged. Each has the one
+//! measurement that it moves most:
 //!
 //! | parameter | fitted to |
 //! |---|---|
-//! | one factor for the work of poll, search, book, detect, consume and protocol | NC, one thread |
+//! | one factor for the work of poll, search, book, detect, consume and protocol; or `instructions.cpi` | NC, one thread |
 //! | `word.handover_ns` | NC, two threads |
-//! | `work.fast_ns` | WC-FP, two threads |
-//! | `work.slow_ns` | WC-SP, two threads |
+//! | `work.fast_ns`, without instructions | WC-FP, two threads |
+//! | `work.slow_ns`, without instructions | WC-SP, two threads |
 //!
 //! A rate falls as its parameter grows, so each is found by bisection; since all of them touch all
 //! rates a little, the four are gone through until they stand.
@@ -62,7 +63,16 @@ struct Free {
     needed: bool,
 }
 
-const FREE: [Free; 4] = [
+static CPI: Free = Free {
+    name: "instructions.cpi",
+    series: Series::Nc,
+    threads: 1,
+    most: 100.0,
+    needed: true,
+    set: |profile, _, value| profile.instructions.cpi = value,
+};
+
+static FREE: [Free; 4] = [
     Free {
         name: "work",
         series: Series::Nc,
@@ -105,6 +115,16 @@ const FREE: [Free; 4] = [
     },
 ];
 
+/// What is free in a profile.
+fn free(profile: &Profile) -> Vec<&'static Free> {
+    if profile.instructions.cpi > 0.0 { vec![&CPI, &FREE[1]] } else { FREE.iter().collect() }
+}
+
+/// Whether a parameter comes out of a fit, whatever the profile says.
+pub(crate) fn is_fitted(profile: &Profile, name: &str) -> bool {
+    free(profile).iter().any(|free| free.name == name)
+}
+
 /// Times that the parameters are gone through.
 const ROUNDS: usize = 6;
 /// Halvings of a parameter's range.
@@ -125,7 +145,8 @@ pub fn calibrate(
             .copied()
             .find(|point| point.series == free.series && point.threads == free.threads)
     };
-    if let Some(free) = FREE.iter().find(|free| free.needed && find(free).is_none()) {
+    let free = free(&setup.profile);
+    if let Some(free) = free.iter().find(|free| free.needed && find(free).is_none()) {
         return Err(CalibrateError::Missing(free.series, free.threads));
     }
     let base = setup.profile.clone();
@@ -133,7 +154,7 @@ pub fn calibrate(
     let mut fits = Vec::new();
     for _ in 0..ROUNDS {
         fits.clear();
-        for free in &FREE {
+        for &free in &free {
             if let Some(point) = find(free) {
                 fits.push(fit(setup, &base, &mut profile, free, point)?);
             }

@@ -4,9 +4,17 @@ use dpa_model_predict::Path;
 use dpa_model_predict::step::{Step, listen};
 use dpamatch_machine::charge;
 
+use crate::steps::number;
+
 /// From now on the steps of this thread are charged to its machine.
 pub(crate) fn begin() {
     listen(Some(|step| {
+        if let Step::EntryRead { position } = step {
+            charge::arrival(position);
+        }
+        if let Some(number) = number(&step) {
+            charge::step(number);
+        }
         charge(step);
         crate::story::note(step);
     }));

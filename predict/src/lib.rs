@@ -8,8 +8,10 @@ pub mod figure8;
 mod limits;
 mod predict;
 mod profile;
+pub mod sensitivity;
 mod sequence;
 mod simulate;
+mod steps;
 mod story;
 mod workload;
 
@@ -19,8 +21,8 @@ pub use dpamatch_machine::{Accesses, Eu, Kind, Level, Outcome, Phase, Picos, Spa
 pub use limits::{Gain, Limit, limits};
 pub use predict::{Offer, Prediction, predict, series};
 pub use profile::{
-    Arrival, Barrier, Driver, Eus, Host, Memory, Nic, Overlap, Placement, Profile, ProfileError,
-    Rules, Word, Work, override_text,
+    Arrival, Barrier, Driver, Eus, Host, Instructions, Memory, Nic, Overlap, Placement, Profile,
+    ProfileError, Rules, Word, Work, override_text,
 };
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};

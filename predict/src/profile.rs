@@ -192,6 +192,20 @@ choice! {
     }
 }
 section! {
+    /// Instructions as measured in the code, in place of most of `work`; see `profiles/rv64imac.txt`.
+    #[derive(Default)]
+    Instructions {
+        /// Cycles per instruction, without those for lines that miss the first level; 0: the code's
+        /// instructions are not charged.
+        cpi: f64,
+        /// Line that an EU has for itself, or nobody writes, and that misses a first level of 1 KiB,
+        /// in ns.
+        own_ns: f64,
+        /// Line of code that misses a first level of 1 KiB, in ns.
+        code_ns: f64,
+    }
+}
+section! {
     /// Options of the NIC: see its `Options`.
     Nic {
         /// How the partial barrier is made.
@@ -235,6 +249,9 @@ section! {
         arrival: Arrival,
         /// Instruction work.
         work: Work,
+        /// The code's own instructions.
+        #[serde(default)]
+        instructions: Instructions,
         /// Options of the NIC.
         nic: Nic,
         /// Choices.
@@ -246,7 +263,7 @@ section! {
 
 impl Profile {
     /// Names of the built-in profiles.
-    pub const NAMES: [&str; 2] = ["bluefield3", "generic"];
+    pub const NAMES: [&str; 3] = ["bluefield3", "bluefield3-instructions", "generic"];
 
     /// Text of a built-in profile.
     ///
@@ -255,6 +272,9 @@ impl Profile {
     pub fn text(name: &str) -> Result<&'static str, ProfileError> {
         match name {
             "bluefield3" => Ok(include_str!("../profiles/bluefield3.toml")),
+            "bluefield3-instructions" => {
+                Ok(include_str!("../profiles/bluefield3-instructions.toml"))
+            }
             "generic" => Ok(include_str!("../profiles/generic.toml")),
             _ => Err(ProfileError::Unknown(name.to_owned())),
         }
@@ -301,6 +321,9 @@ impl Profile {
                 return out(name, value, "at least 0.01");
             }
         }
+        if !(0.0..=1000.0).contains(&self.instructions.cpi) {
+            return out("instructions.cpi", self.instructions.cpi, "0 to 1000");
+        }
         if !(0.0..=1.0).contains(&self.eus.issue_demand) {
             return out("eus.issue_demand", self.eus.issue_demand, "0 to 1");
         }
@@ -328,8 +351,18 @@ impl Profile {
         Ok(())
     }
 
+    /// All numbers that a prediction hangs on, by name.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let others = [
+            ("eus.issue_demand", self.eus.issue_demand),
+            ("memory.l1_bytes", self.memory.l1_bytes as f64),
+            ("instructions.cpi", self.instructions.cpi),
+        ];
+        self.times().chain(others)
+    }
+
     fn times(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let Self { memory, host, word, arrival, work, .. } = self;
+        let Self { memory, host, word, arrival, work, instructions, .. } = self;
         [
             ("memory.l1_ns", memory.l1_ns),
             ("memory.l2_ns", memory.l2_ns),
@@ -358,6 +391,8 @@ impl Profile {
             ("work.protocol_ns", work.protocol_ns),
             ("work.post_ns", work.post_ns),
             ("work.unexpected_ns", work.unexpected_ns),
+            ("instructions.own_ns", instructions.own_ns),
+            ("instructions.code_ns", instructions.code_ns),
         ]
         .into_iter()
     }
@@ -383,6 +418,9 @@ impl Profile {
             issue_demand: eus.issue_demand,
             issue_slots: eus.issue_slots,
             landing_bytes: memory.landing_bytes,
+            instruction: self.instructions.cpi / eus.clock_ghz * 1e3,
+            own: self.instructions.own_ns * 1e3,
+            code: self.instructions.code_ns * 1e3,
             work: machine::Work {
                 poll: picos(work.poll_ns),
                 hash: picos(work.hash_ns),

@@ -167,7 +167,8 @@ pub fn simulate(
         setup.profile.costs(),
         setup.profile.machine_rules(setup.charge_commands),
         &layout,
-    );
+    )
+    .with_steps((setup.profile.instructions.cpi > 0.0).then(crate::steps::measured));
     let model::Nic { leader, workers, host, mut sender } = nic;
     sender.set_inline_hashes(setup.inline_hashes);
     let stop = Stop::default();

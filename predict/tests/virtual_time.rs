@@ -2,6 +2,7 @@
 
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{Series, Use, mape, points};
+use dpamatch_predict::sensitivity::sensitivity;
 use dpamatch_predict::{
     FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Sequence, Setup, limits, predict,
     series, simulate, write_chrome,
@@ -54,6 +55,68 @@ fn nine_points_held_out_come_out() {
         slow(1) > slow(0) && slow(1) > slow(2) && slow(2) > slow(3),
         "the peak of WC-SP is at 8 threads"
     );
+}
+
+fn instructions(overrides: &[&str]) -> Setup {
+    let text = Profile::text("bluefield3-instructions").expect("built in");
+    let overrides: Vec<String> = overrides.iter().map(|&name| name.to_owned()).collect();
+    Setup::new(Profile::read(text, &overrides).expect("a good profile"), 1)
+}
+
+#[test]
+fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
+    let base = instructions(&["instructions.cpi=2", "word.handover_ns=300"]);
+    let fitted: Vec<Measured> = points()
+        .filter(|point| point.used == Use::Fitted)
+        .map(|point| Measured { series: point.series, threads: point.threads, rate: point.rate })
+        .collect();
+    let (profile, fits) = calibrate(&base, &fitted).expect("measurements are there");
+    let names: Vec<_> = fits.iter().map(|fit| fit.parameter).collect();
+    assert_eq!(names, ["instructions.cpi", "word.handover_ns"]);
+    let built_in = instructions(&[]).profile;
+    let near = |got: f64, wanted: f64| (got / wanted - 1.0).abs() < 0.005;
+    assert!(near(profile.instructions.cpi, built_in.instructions.cpi), "{fits:?}");
+    assert!(near(profile.word.handover_ns, built_in.word.handover_ns), "{fits:?}");
+    let results = held_out(&built_in);
+    let nc = error_of(&results, Some(Series::Nc));
+    assert!(nc <= 5.0, "NC is off by {nc} %");
+}
+
+#[test]
+fn instructions_and_lines_are_charged_by_what_they_cost() {
+    let time = |overrides: &[&str]| 1e3 / rate(&instructions(overrides), DISTINCT);
+    let none = time(&["instructions.cpi=1e-9", "instructions.own_ns=0"]);
+    let one = time(&["instructions.cpi=1", "instructions.own_ns=0"]);
+    let two = time(&["instructions.cpi=2", "instructions.own_ns=0"]);
+    let cycle = 1.0 / 1.8;
+    let instructions = (one - none) / cycle;
+    assert!((700.0..1000.0).contains(&instructions), "{instructions} instructions a message");
+    assert!((two - one - (one - none)).abs() < 1.0, "twice as many cycles");
+    let lines = (time(&["instructions.cpi=1e-9", "instructions.own_ns=10"]) - none) / 10.0;
+    assert!((25.0..45.0).contains(&lines), "{lines} lines a message");
+    let code = (time(&["instructions.code_ns=10"]) - time(&[])) / 10.0;
+    assert!((40.0..90.0).contains(&code), "{code} lines of code a message");
+}
+
+#[test]
+fn a_number_that_matters_is_told_from_one_that_does_not() {
+    let text = Profile::text("bluefield3").expect("built in");
+    let names = ["host.read_ns".to_owned(), "memory.l2_ns".to_owned()];
+    let mut told = Vec::new();
+    let note = |done, all| told.push((done, all));
+    let (base, trials) = sensitivity(text, &[], &setup(1, &[]), &names, note).expect("an answer");
+    assert_eq!(told, [(1, 2), (2, 2)]);
+    assert!((base.all - 6.03).abs() < 0.01, "as `accuracy` says: {base:?}");
+    // Sorted by effect: nothing is read from a sender here, so that number moves nothing.
+    let [first, second] = &trials[..] else { panic!("two were asked for") };
+    assert_eq!((first.parameter, first.value), ("memory.l2_ns", 35.0));
+    assert!(first.effect(base) > 2.0, "{first:?}");
+    assert_eq!(second.parameter, "host.read_ns");
+    assert!(second.effect(base) < 0.01, "{second:?}");
+    for bad in ["word.handover_ns", "memory.l9_ns"] {
+        let answer = sensitivity(text, &[], &setup(1, &[]), &[bad.to_owned()], |_, _| ());
+        assert!(answer.is_err(), "{bad} is fitted, or none");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::Fault;
 use crate::count::{Count, PHASES};
 use crate::decode::{Instruction, Op};
+use crate::lines::Caches;
 use crate::memory::{Memory, Place};
 use crate::weak::{HartOrder, Weak};
 
@@ -42,6 +43,16 @@ pub(crate) struct Hart {
 pub(crate) struct Shared {
     pub(crate) memory: Memory,
     pub(crate) weak: Option<Weak>,
+    pub(crate) caches: Option<Caches>,
+}
+
+impl Shared {
+    #[inline(always)]
+    fn touch(&mut self, hart: usize, place: Place, is_store: bool) {
+        if let Some(caches) = &mut self.caches {
+            caches.access(hart, place.doubleword, is_store);
+        }
+    }
 }
 
 const SP: usize = 2;
@@ -223,6 +234,7 @@ impl Hart {
         if self.counting {
             self.count().loads += 1;
         }
+        shared.touch(self.number, place, false);
         if WEAK && let Some(weak) = &mut shared.weak {
             return weak.load(&mut shared.memory, self.number, &mut self.order, place, view);
         }
@@ -243,6 +255,7 @@ impl Hart {
             count.stores += 1;
             count.byte_stores += u64::from(place.mask == 0xff);
         }
+        shared.touch(self.number, place, true);
         let value = self.x[source];
         if WEAK && let Some(weak) = &mut shared.weak {
             let view = self.views[base].max(self.views[source]);
@@ -333,6 +346,7 @@ impl Hart {
             }
         };
         let is_load = matches!(op, Op::LrW | Op::LrD);
+        shared.touch(self.number, place, !is_load);
         if self.counting {
             let count = self.count();
             count.loads += u64::from(is_load);

@@ -21,6 +21,7 @@ mod decode;
 mod expand;
 mod hart;
 mod image;
+mod lines;
 mod machine;
 mod memory;
 mod semihosting;
@@ -29,6 +30,7 @@ mod weak;
 
 pub use count::{Count, MARKS, Mark, PHASES};
 pub use image::{Image, ImageError, Symbol};
+pub use lines::{CacheSetup, Segment, Segments};
 pub use machine::{Fault, Outcome, Setup, run};
 pub use memory::MEMORY_BASE;
 pub use survey::{Function, deepest_stack, survey};

@@ -6,6 +6,7 @@ use crate::count::{Count, MARKS, Mark, PHASES};
 use crate::decode::{Instruction, decode};
 use crate::hart::{Hart, Shared, Then};
 use crate::image::Image;
+use crate::lines::{CacheSetup, Caches, Segments};
 use crate::memory::Memory;
 use crate::semihosting::Host;
 use crate::weak::{Weak, WeakOptions};
@@ -30,6 +31,8 @@ pub struct Setup {
     /// Weak memory between [`Mark::CountFrom`] and [`Mark::CountTo`]; `None`: all loads and stores
     /// happen at once and in order.
     pub weak: Option<WeakOptions>,
+    /// First-level caches, to count what misses them between two marks; `None`: nobody asks.
+    pub caches: Option<CacheSetup>,
     /// Instructions of all harts together after which the run is given up.
     pub limit: u64,
 }
@@ -44,6 +47,7 @@ impl Default for Setup {
             files: BTreeMap::new(),
             marks: Vec::new(),
             weak: None,
+            caches: None,
             limit: 10_000_000_000,
         }
     }
@@ -106,6 +110,8 @@ pub struct Outcome {
     pub retired: Vec<u64>,
     /// By hart: lowest stack pointer while counting, if it moved.
     pub lowest_stack: Vec<Option<u64>>,
+    /// By hart: what happened between marks while counting, if there are caches.
+    pub segments: Vec<Segments>,
     /// Stores that waited in a buffer.
     pub delayed: u64,
     /// Loads that returned an old version.
@@ -149,7 +155,11 @@ impl Machine {
         let mut marks = setup.marks.clone();
         marks.resize(MARKS, Mark::Ignore);
         Self {
-            shared: Shared { memory: Memory::new(setup.memory), weak: None },
+            shared: Shared {
+                memory: Memory::new(setup.memory),
+                weak: None,
+                caches: setup.caches.map(|caches| Caches::new(caches, setup.harts, setup.memory)),
+            },
             harts: (0..setup.harts).map(|number| Hart::new(number, image.entry)).collect(),
             code: code.collect(),
             code_start,
@@ -202,11 +212,17 @@ impl Machine {
             let Some(instruction) = self.code.get(index) else {
                 return Err(Fault::Illegal { pc: hart.pc });
             };
+            if let Some(caches) = &mut self.shared.caches {
+                caches.fetch(hart.number, hart.pc);
+            }
             match hart.execute::<WEAK>(&mut self.shared, instruction)? {
                 Then::Go => {}
                 Then::Yield => return Ok(None),
                 Then::Mark(mark) => {
-                    let number = hart.number;
+                    let (number, retired) = (hart.number, hart.retired);
+                    if let Some(caches) = &mut self.shared.caches {
+                        caches.mark(number, mark, retired);
+                    }
                     // The kind of memory may have changed.
                     if self.mark(number, self.marks[usize::from(mark)]) {
                         return Ok(None);
@@ -241,10 +257,16 @@ impl Machine {
                     hart.lowest = u64::MAX;
                     hart.counting = true;
                 }
+                if let Some(caches) = &mut self.shared.caches {
+                    caches.count(true);
+                }
                 self.shared.weak = self.weak.map(|options| Weak::new(options, self.harts.len()));
             }
             Mark::CountTo => {
                 self.harts.iter_mut().for_each(|hart| hart.counting = false);
+                if let Some(caches) = &mut self.shared.caches {
+                    caches.count(false);
+                }
                 for hart in &mut self.harts {
                     (0..32).for_each(|register| hart.settle(&mut self.shared, register));
                 }
@@ -297,6 +319,7 @@ impl Machine {
             counts: self.harts.iter().map(|hart| hart.counts).collect(),
             retired: self.harts.iter().map(|hart| hart.retired).collect(),
             lowest_stack: self.harts.iter().map(lowest).collect(),
+            segments: self.shared.caches.map_or_else(Vec::new, Caches::segments),
             delayed,
             stale,
             late,

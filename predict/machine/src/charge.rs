@@ -16,11 +16,21 @@ pub fn slice_ends() {
     with_machine(|machine| machine.end_slice());
 }
 
-/// The handler waits for, reads and decodes the entry of its message.
+/// A handler has come to a step of its code, by the number of the step.
+pub fn step(step: usize) {
+    with_machine(|machine| machine.step(step));
+}
+
+/// The handler waits for its message.
+pub fn arrival(position: u64) {
+    with_machine(|machine| machine.arrive(position));
+}
+
+/// It reads and decodes the entry.
 pub fn entry(position: u64) {
     with_machine(|machine| {
-        let work = machine.costs().work.poll;
-        machine.arrive(position, work);
+        machine.read_landed(Place::Entry(position));
+        machine.work(machine.costs().work.poll);
     });
 }
 

@@ -92,6 +92,12 @@ pub struct Costs {
     pub issue_slots: u32,
     /// Bytes of completion ring and bounce buffers up to which incoming data lands in the caches.
     pub landing_bytes: u64,
+    /// One instruction, where the code's own are charged; else 0.
+    pub instruction: f64,
+    /// A load of a line of the EU's own that misses the first level.
+    pub own: f64,
+    /// A line of code that misses the first level.
+    pub code: f64,
     /// Instruction work.
     pub work: Work,
 }

@@ -80,11 +80,15 @@ pub enum Kind {
     Doorbell,
     /// The sender's memory, read by RDMA.
     Remote,
+    /// Lines that an EU has for itself or nobody writes: stack, scratch, counters, views.
+    Own,
+    /// Code.
+    Code,
 }
 
 impl Kind {
     /// All.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Entry,
         Self::Bin,
         Self::Receive,
@@ -100,6 +104,8 @@ impl Kind {
         Self::Completion,
         Self::Doorbell,
         Self::Remote,
+        Self::Own,
+        Self::Code,
     ];
 
     /// Its name.
@@ -120,6 +126,8 @@ impl Kind {
             "completion to the host",
             "doorbell",
             "sender's memory",
+            "own lines",
+            "code",
         ][self as usize]
     }
 }
@@ -202,6 +210,8 @@ pub struct Eu {
     pub latency_max: Picos,
     /// How much longer work takes because of the other EUs of the core.
     pub(crate) stretch: f64,
+    /// Parts of own lines and of lines of code that are not yet a whole one.
+    pub(crate) parts: [f64; 2],
     /// The core it is on.
     pub core: usize,
 }

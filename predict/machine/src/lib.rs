@@ -19,12 +19,14 @@ mod costs;
 mod eu;
 mod machine;
 mod memory;
+mod steps;
 mod tasks;
 
 pub use contention::stretch;
 pub use costs::{Costs, Layout, Level, Overlap, Placement, Rules, Work};
 pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
 pub use machine::{Machine, Outcome, Schedule};
+pub use steps::{Between, Steps};
 pub use tasks::{Stop, here, off_clock, pause, run};
 
 /// Virtual time in picoseconds.

@@ -2,7 +2,8 @@
 
 use crate::contention::stretch;
 use crate::memory::{Memory, Place};
-use crate::{Costs, Eu, Kind, Layout, Overlap, Phase, Picos, Placement, Rules, Span, picos};
+use crate::steps::Steps;
+use crate::{Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Placement, Rules, Span, picos};
 
 /// Where charges go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Task {
     /// Arrival number of its message.
     message: u64,
     in_slice: bool,
+    /// Its last step.
+    step: Option<usize>,
     /// Address of the last atomic that it read; only compared.
     pub(crate) looked_at: usize,
     /// Waiters that its last wake-up woke together.
@@ -63,6 +66,8 @@ pub struct Machine {
     schedule: Schedule,
     /// Commands since `epoch`.
     commands: usize,
+    /// What the code does between steps, if that is charged.
+    steps: Option<Steps>,
 }
 
 /// What a run came to.
@@ -97,6 +102,7 @@ impl Machine {
             phase_begun: 0,
             message: 0,
             in_slice: false,
+            step: None,
             looked_at: 0,
             woken_among: 0,
         };
@@ -114,7 +120,18 @@ impl Machine {
             eager_bytes: layout.eager_bytes,
             schedule: Schedule::default(),
             commands: 0,
+            steps: None,
         }
+    }
+
+    /// Charges what the code does between its steps.
+    pub fn with_steps(self, steps: Option<Steps>) -> Self {
+        Self { steps, ..self }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn charge_steps(&mut self, instruction: f64, own: f64, code: f64) {
+        (self.costs.instruction, self.costs.own, self.costs.code) = (instruction, own, code);
     }
 
     /// Keeps the first `count` spans from now on.
@@ -210,6 +227,35 @@ impl Machine {
         }
         let time = (time as f64 * self.eus[eu].stretch).round() as Picos;
         self.eus[eu].time.work[phase as usize] += time;
+        self.set_now(self.now() + time);
+    }
+
+    /// The running task has come to a step: instructions since the last one, and lines that have no
+    /// place in memory here.
+    pub(crate) fn step(&mut self, step: usize) {
+        let last = self.task().step.replace(step);
+        let (Some(steps), Some(last)) = (&self.steps, last) else { return };
+        if self.sink_off() {
+            return;
+        }
+        let eu = self.tasks[self.current].eu;
+        let [instructions, own, code] = steps.get(last, step).of(eu);
+        self.work((instructions * self.costs.instruction).round() as Picos);
+        self.miss(eu, Kind::Own, own, self.costs.own);
+        self.miss(eu, Kind::Code, code, self.costs.code);
+    }
+
+    /// So many lines, in the mean, that missed the first level.
+    fn miss(&mut self, eu: usize, kind: Kind, lines: f64, cost: f64) {
+        let time = (lines * cost).round() as Picos;
+        let Eu { time: into, accesses, parts, .. } = &mut self.eus[eu];
+        let parts = &mut parts[usize::from(kind == Kind::Code)];
+        *parts += lines;
+        let accesses = &mut accesses[kind as usize];
+        accesses.found[Level::L2 as usize] += parts.floor() as u64;
+        accesses.time += time;
+        *parts -= parts.floor();
+        into.memory[Level::L2 as usize] += time;
         self.set_now(self.now() + time);
     }
 
@@ -323,8 +369,8 @@ impl Machine {
         eu.executions += 1;
     }
 
-    /// The handler reads its completion entry: not before the message is there (O20).
-    pub(crate) fn arrive(&mut self, position: u64, work: Picos) {
+    /// The handler waits for its message (O20).
+    pub(crate) fn arrive(&mut self, position: u64) {
         if self.sink_off() {
             return;
         }
@@ -338,8 +384,6 @@ impl Machine {
             self.eus[eu].time.arrival += polls * miss;
             self.set_now(now + polls * miss);
         }
-        self.read_landed(Place::Entry(position));
-        self.work(work);
     }
 
     /// The handler looks whether another has booked or matched.

@@ -310,6 +310,9 @@ mod tests {
             issue_demand: 0.0,
             issue_slots: 1,
             landing_bytes: 1 << 20,
+            instruction: 0.0,
+            own: 0.0,
+            code: 0.0,
             work: Work::default(),
         }
     }

@@ -290,6 +290,9 @@ mod tests {
             issue_demand: 0.0,
             issue_slots: 1,
             landing_bytes: 1 << 20,
+            instruction: 0.0,
+            own: 0.0,
+            code: 0.0,
             work: Work { hash: 7000, ..Work::default() },
         };
         let layout = Layout {
@@ -332,6 +335,30 @@ mod tests {
         // Task 0 at 35, 70, 105 ns; task 1 at 14, 28, 42 ns.
         assert_eq!(order, [1, 1, 0, 1, 0, 0]);
         assert_eq!(machine.end(), 105_000);
+    }
+
+    #[test]
+    fn what_lies_between_steps_is_charged_at_the_second() {
+        let mut steps = crate::Steps::new(2);
+        let between =
+            crate::Between { instructions: [100.0, 10.0], own_lines: [1.5, 0.0], code_lines: 2.0 };
+        steps.set(0, 1, between);
+        let mut machine = machine(3).with_steps(Some(steps));
+        machine.charge_steps(500.0, 35_000.0, 1000.0);
+        let task = |number| {
+            move || {
+                charge::slice_begins(number);
+                charge::step(0);
+                charge::step(1);
+                // Nothing is known of the way back.
+                charge::step(0);
+            }
+        };
+        let others: Vec<Box<dyn FnOnce()>> = vec![Box::new(task(1)), Box::new(task(2))];
+        let (machine, (), _) = run(machine, &Stop::default(), task(0), others);
+        let clocks: Vec<_> = machine.tasks.iter().map(|task| task.clock).collect();
+        let of = |instructions: Picos| instructions * 500 + 52_500 + 2000;
+        assert_eq!(clocks, [of(100), of(110), of(120)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod accuracy;
 mod handlers;
 mod rates;
 mod recorded;
+mod sensitivity;
 mod stream;
 mod what_if;
 
@@ -36,6 +37,7 @@ Examples:
   dpamatch predict accuracy --out figures    against the paper's measured Figure 8
   dpamatch predict handlers --chrome trace.json
                                              one run, handler by handler, and a trace for Perfetto
+  dpamatch predict sensitivity               which number of the profile matters how much
   dpamatch predict what-if                   what nobody has measured
   dpamatch predict --trace traces/lulesh-27
                                              a recorded program: the rank that gets most messages
@@ -63,6 +65,8 @@ enum Study {
     Accuracy,
     /// One run in detail: a row per handler, where time went, a trace for Perfetto
     Handlers(handlers::HandlersArgs),
+    /// Halve and double each number of the profile: which moves the accuracy how much
+    Sensitivity(sensitivity::SensitivityArgs),
     /// A stream of events from a file
     Stream(stream::StreamArgs),
     /// Variants that nobody has measured, each on and off
@@ -74,7 +78,7 @@ enum Study {
 /// Arguments of all subcommands.
 #[derive(Debug, clap::Args)]
 pub(super) struct Common {
-    /// Card: a built-in profile (bluefield3, generic) or a TOML file
+    /// Card: a built-in profile (bluefield3, bluefield3-instructions, generic) or a TOML file
     #[arg(long, global = true, value_name = "NAME|FILE", default_value = "bluefield3")]
     profile: String,
     /// Another value for one parameter of the card; may be given several times
@@ -83,8 +87,8 @@ pub(super) struct Common {
     /// Bins of each hash table
     #[arg(long, global = true, value_name = "B", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
-    /// Where the options below have their defaults from [default: nic; prototype for accuracy, what-if
-    /// and calibrate]
+    /// Where the options below have their defaults from [default: nic; prototype for accuracy, what-if,
+    /// sensitivity and calibrate]
     #[arg(long, global = true, value_enum, value_name = "WHOM")]
     like: Option<Like>,
     /// Entry rule of the fast path [default: sequence; literal as in the prototype]
@@ -338,6 +342,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     match &args.study {
         None => rates::run(&args.rates, &args.common),
         Some(Study::Accuracy) => accuracy::run(&args.common),
+        Some(Study::Sensitivity(sensitivity)) => sensitivity::run(sensitivity, &args.common),
         Some(Study::Handlers(handlers)) => handlers::run(handlers, &args.common),
         Some(Study::Stream(stream)) => stream::run(stream, &args.common),
         Some(Study::WhatIf(what_if)) => what_if::run(what_if, &args.common),

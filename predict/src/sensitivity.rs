@@ -1,0 +1,125 @@
+//! Which number of a profile moves the prediction how much.
+
+use crate::calibrate::{self, CalibrateError, Measured, calibrate};
+use crate::figure8::{Series, Use, mape, points};
+use crate::{Profile, ProfileError, Setup, SimulateError, predict, series};
+
+/// How far off the points held out are: mean absolute errors in per cent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Errors {
+    /// NC, 4 to 32 threads.
+    pub nc: f64,
+    /// WC-SP, 4 to 32 threads.
+    pub sp: f64,
+    /// All nine.
+    pub all: f64,
+}
+
+/// One number, halved and doubled.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trial {
+    /// Its name.
+    pub parameter: &'static str,
+    /// What the profile says.
+    pub value: f64,
+    /// With half of it and with twice as much, the free parameters fitted anew; `None`: no value of
+    /// them gives the rate of NC at one thread.
+    pub errors: [Option<Errors>; 2],
+}
+
+impl Trial {
+    /// How far apart the errors of all nine points are, and from those of the profile as it is.
+    pub fn effect(&self, base: Errors) -> f64 {
+        let far = |errors: &Option<Errors>| {
+            errors.map_or(f64::INFINITY, |errors| (errors.all - base.all).abs())
+        };
+        self.errors.iter().map(far).fold(0.0, f64::max)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SensitivityError {
+    /// A value is none, or there is no such parameter.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// No fit.
+    #[error(transparent)]
+    Calibrate(#[from] CalibrateError),
+    /// A run failed.
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+}
+
+/// The measured points that the built-in profiles are fitted to.
+fn fitted() -> Vec<Measured> {
+    let fitted = points().filter(|point| point.used == Use::Fitted);
+    fitted
+        .map(|point| Measured { series: point.series, threads: point.threads, rate: point.rate })
+        .collect()
+}
+
+/// Errors of a set-up's profile at the points held out.
+///
+/// # Errors
+/// As [`predict`].
+pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
+    let mut results = Vec::new();
+    for point in points().filter(|point| point.used == Use::Clean) {
+        let base = Setup { handlers: point.threads, ..setup.clone() };
+        let (setup, offer) = series(&base, point.series);
+        results.push((point.series, predict(&setup, &offer, 0)?.rate, point.rate));
+    }
+    let of = |wanted: Option<Series>| {
+        let chosen = results.iter().filter(|result| wanted.is_none_or(|series| result.0 == series));
+        mape(chosen.map(|&(_, predicted, measured)| (predicted, measured)))
+    };
+    Ok(Errors { nc: of(Some(Series::Nc)), sp: of(Some(Series::Sp)), all: of(None) })
+}
+
+/// Halves and doubles each of the profile's numbers that are not 0 and not fitted themselves, or
+/// only those that are named, and fits the free parameters anew each time. The largest effect comes
+/// first. `text` and `overrides` are the profile's, `setup` gives everything else.
+///
+/// # Errors
+/// [`SensitivityError`].
+pub fn sensitivity(
+    text: &str,
+    overrides: &[String],
+    setup: &Setup,
+    names: &[String],
+    mut done: impl FnMut(usize, usize),
+) -> Result<(Errors, Vec<Trial>), SensitivityError> {
+    let profile = Profile::read(text, overrides)?;
+    let base = held_out(&Setup { profile: profile.clone(), ..setup.clone() })?;
+    let known: Vec<_> = profile
+        .numbers()
+        .filter(|&(name, value)| value != 0.0 && !calibrate::is_fitted(&profile, name))
+        .collect();
+    if let Some(name) = names.iter().find(|&name| known.iter().all(|known| known.0 != name)) {
+        return Err(ProfileError::NoParameter(name.clone()).into());
+    }
+    let wanted: Vec<_> = known
+        .into_iter()
+        .filter(|(known, _)| names.is_empty() || names.iter().any(|name| name == known))
+        .collect();
+    let mut trials = Vec::new();
+    for (index, &(parameter, value)) in wanted.iter().enumerate() {
+        let mut errors = [None; 2];
+        for (errors, factor) in errors.iter_mut().zip([0.5, 2.0]) {
+            let mut overrides = overrides.to_vec();
+            overrides.push(format!("{parameter}={}", value * factor));
+            let setup = Setup { profile: Profile::read(text, &overrides)?, ..setup.clone() };
+            let (profile, fits) = calibrate(&setup, &fitted())?;
+            let reached = (fits[0].predicted / fits[0].measured.rate - 1.0).abs() < 0.005;
+            if reached {
+                *errors = Some(held_out(&Setup { profile, ..setup })?);
+            }
+        }
+        trials.push(Trial { parameter, value, errors });
+        done(index + 1, wanted.len());
+    }
+    trials.sort_by(|a, b| b.effect(base).total_cmp(&a.effect(base)));
+    Ok((base, trials))
+}

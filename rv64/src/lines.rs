@@ -1,0 +1,244 @@
+//! Lines of memory: first-level caches as a card may have them, which lines harts share, and what
+//! happens between two marks.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Bytes of a line.
+const LINE_LOG: u32 = 6;
+
+/// First-level caches of each hart: fully associative, the line used longest ago leaves first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheSetup {
+    /// Lines for data.
+    pub data: usize,
+    /// Lines for code.
+    pub code: usize,
+}
+
+/// What a hart did from one mark to the next, all times together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Segment {
+    /// How often.
+    pub times: u64,
+    /// Instructions, without the marks.
+    pub instructions: u64,
+    /// Loads that missed the first level (nothing waits for a store), of lines that carry nothing from hart to hart: only
+    /// this hart uses them, or nobody writes them.
+    pub own: u64,
+    /// The same for lines that one hart writes and another uses.
+    pub shared: u64,
+    /// Fetches of code that missed.
+    pub code: u64,
+}
+
+impl Segment {
+    /// Adds another.
+    pub fn add(&mut self, other: &Self) {
+        self.times += other.times;
+        self.instructions += other.instructions;
+        self.own += other.own;
+        self.shared += other.shared;
+        self.code += other.code;
+    }
+}
+
+/// By first and last mark.
+pub type Segments = BTreeMap<(u16, u16), Segment>;
+
+/// One first-level cache: lines and the version seen of each, the youngest last.
+#[derive(Clone, Debug, Default)]
+struct First(Vec<(u32, u32)>);
+
+impl First {
+    /// Whether the line is here as it is now; from now on it is.
+    fn take(&mut self, most: usize, line: u32, version: u32) -> bool {
+        let found = self.0.iter().position(|&(held, _)| held == line);
+        let is_fresh = match found {
+            Some(place) => self.0.remove(place).1 == version,
+            None => {
+                if self.0.len() >= most {
+                    self.0.remove(0);
+                }
+                false
+            }
+        };
+        self.0.push((line, version));
+        is_fresh
+    }
+}
+
+/// What one hart has open.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    data: First,
+    code: First,
+    last_fetched: u32,
+    /// The mark met last, and the instructions done then.
+    since: Option<(u16, u64)>,
+    /// Lines missed since.
+    missed: Vec<u32>,
+    code_missed: u64,
+}
+
+/// Who used a line while counting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Users {
+    #[default]
+    Nobody,
+    One(u16),
+    Many,
+}
+
+/// Caches of all harts.
+pub(crate) struct Caches {
+    setup: CacheSetup,
+    harts: Vec<Open>,
+    /// Of each line: grows with every store.
+    versions: Vec<u32>,
+    users: Vec<Users>,
+    written: Vec<bool>,
+    counting: bool,
+    segments: Vec<Segments>,
+    /// Misses by hart, segment and line.
+    misses: HashMap<(usize, (u16, u16), u32), u64>,
+}
+
+impl Caches {
+    pub(crate) fn new(setup: CacheSetup, harts: usize, memory: usize) -> Self {
+        let lines = (memory >> LINE_LOG) + 1;
+        Self {
+            setup,
+            harts: vec![Open::default(); harts],
+            versions: vec![0; lines],
+            users: vec![Users::default(); lines],
+            written: vec![false; lines],
+            counting: false,
+            segments: vec![Segments::new(); harts],
+            misses: HashMap::new(),
+        }
+    }
+
+    /// From now on, or no longer, it is noted what happens.
+    pub(crate) fn count(&mut self, counting: bool) {
+        self.counting = counting;
+        for open in &mut self.harts {
+            open.since = None;
+        }
+    }
+
+    /// A load, or a store, of a doubleword. Both bring the line.
+    pub(crate) fn access(&mut self, hart: usize, doubleword: usize, is_store: bool) {
+        let line = doubleword >> (LINE_LOG - 3);
+        let version = self.versions[line];
+        let open = &mut self.harts[hart];
+        let is_here = open.data.take(self.setup.data, line as u32, version);
+        if !is_here && !is_store && self.counting {
+            open.missed.push(line as u32);
+        }
+        if is_store {
+            self.versions[line] = version.wrapping_add(1);
+            if let Some(own) = open.data.0.last_mut() {
+                own.1 = version.wrapping_add(1);
+            }
+        }
+        if self.counting {
+            self.written[line] |= is_store;
+            self.users[line] = match self.users[line] {
+                Users::Nobody => Users::One(hart as u16),
+                Users::One(other) if other != hart as u16 => Users::Many,
+                same => same,
+            };
+        }
+    }
+
+    /// An instruction is fetched.
+    #[inline]
+    pub(crate) fn fetch(&mut self, hart: usize, pc: u64) {
+        let line = (pc >> LINE_LOG) as u32;
+        let open = &mut self.harts[hart];
+        if open.last_fetched != line {
+            open.last_fetched = line;
+            open.code_missed += u64::from(!open.code.take(self.setup.code, line, 0));
+        }
+    }
+
+    /// A hart meets a mark, after so many instructions, the mark among them.
+    pub(crate) fn mark(&mut self, hart: usize, mark: u16, retired: u64) {
+        let open = &mut self.harts[hart];
+        let (missed, code) =
+            (std::mem::take(&mut open.missed), std::mem::take(&mut open.code_missed));
+        let since = open.since.replace((mark, retired));
+        let Some((from, before)) = since.filter(|_| self.counting) else { return };
+        let pair = (from, mark);
+        let instructions = retired - before - 1;
+        let segment = Segment { times: 1, instructions, code, ..Segment::default() };
+        self.segments[hart].entry(pair).or_default().add(&segment);
+        for line in missed {
+            *self.misses.entry((hart, pair, line)).or_default() += 1;
+        }
+    }
+
+    /// What every hart did.
+    pub(crate) fn segments(mut self) -> Vec<Segments> {
+        for (&(hart, pair, line), &times) in &self.misses {
+            let line = line as usize;
+            let segment = self.segments[hart].entry(pair).or_default();
+            if self.written[line] && self.users[line] == Users::Many {
+                segment.shared += times;
+            } else {
+                segment.own += times;
+            }
+        }
+        self.segments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caches() -> Caches {
+        let mut caches = Caches::new(CacheSetup { data: 2, code: 1 }, 2, 1 << 12);
+        caches.count(true);
+        caches
+    }
+
+    #[test]
+    fn the_line_used_longest_ago_leaves() {
+        let mut caches = caches();
+        caches.mark(0, 1, 1);
+        for line in [0, 1, 0, 2, 0, 1] {
+            caches.access(0, line * 8, false);
+        }
+        caches.mark(0, 2, 8);
+        let segment = caches.segments()[0][&(1, 2)];
+        assert_eq!((segment.times, segment.instructions), (1, 6));
+        assert_eq!((segment.own, segment.shared), (4, 0), "0, 1, 2, and 1 once more");
+    }
+
+    #[test]
+    fn a_line_that_another_wrote_is_shared_and_stale() {
+        let mut caches = caches();
+        caches.mark(0, 1, 1);
+        caches.access(0, 0, false);
+        // Read by both, written by nobody.
+        caches.access(0, 8, false);
+        caches.access(1, 8, false);
+        caches.access(1, 7, true);
+        caches.access(0, 0, false);
+        caches.mark(0, 2, 8);
+        let segment = caches.segments()[0][&(1, 2)];
+        assert_eq!((segment.own, segment.shared), (1, 2), "a store is no load");
+    }
+
+    #[test]
+    fn code_is_fetched_by_lines() {
+        let mut caches = caches();
+        caches.mark(0, 1, 1);
+        for pc in [0x40, 0x44, 0x80, 0x84, 0x40] {
+            caches.fetch(0, pc);
+        }
+        caches.mark(0, 1, 7);
+        assert_eq!(caches.segments()[0][&(1, 1)].code, 3);
+    }
+}
