@@ -9,6 +9,9 @@ use crate::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel, Wil
 /// buffer.
 pub const INLINE_BYTES: usize = 24;
 
+/// Elsewhere (a DPA, for one) an unaligned store is eight stores of a byte.
+const UNALIGNED_IS_ONE_STORE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
 /// Address of a host buffer that the NIC may write until it reports the request complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostAddress(*mut u8);
@@ -40,7 +43,13 @@ impl HostAddress {
             // SAFETY: both sides hold at least 8 bytes, see below. The commonest small size needs
             // no call.
             unsafe {
-                self.0.cast::<u64>().write_unaligned(bytes.as_ptr().cast::<u64>().read_unaligned())
+                let word = bytes.as_ptr().cast::<u64>().read_unaligned();
+                let target = self.0.cast::<u64>();
+                if UNALIGNED_IS_ONE_STORE || !target.is_aligned() {
+                    target.write_unaligned(word);
+                } else {
+                    target.write(word);
+                }
             };
         } else {
             // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the

@@ -66,10 +66,10 @@ impl Group {
         candidate == self.receive && candidate != ReceiveId::NIL
     }
 
-    /// Adds a handler with that candidate.
+    /// Adds so many handlers with that candidate.
     #[inline(always)]
-    pub(crate) fn add_alike(&mut self) {
-        self.count += 1;
+    pub(crate) fn add_alike(&mut self, handlers: u64) {
+        self.count += handlers;
     }
 
     /// Adds the next handler of this communicator.

@@ -43,6 +43,14 @@ pub(super) fn resolve<C: Crew>(
     let mut handler = if grouped { 0 } else { from };
     while handler < handlers.end {
         let candidate = scratch.receives[handler];
+        // Lower slices' handlers in a row that chose as their lowest did: most often all of them.
+        if handler < handlers.start && group.is_led_by(candidate) {
+            let lower = &scratch.receives[handler..handlers.start];
+            let alike = lower.iter().take_while(|&&other| other == candidate).count();
+            group.add_alike(alike as u64);
+            handler += alike;
+            continue;
+        }
         if !in_order && scratch.overtaken.contains(handler) {
             matched += taking.take(scratch, from..handler, Path::Clean);
             matched += taking.take(scratch, handler..handler + 1, Path::Overtaking);
@@ -64,7 +72,7 @@ pub(super) fn resolve<C: Crew>(
             || !must_resolve(conflict, handler, candidate, nic.bookings())
         {
             if alike {
-                group.add_alike();
+                group.add_alike(1);
             } else if let Some(claim) = claim {
                 group.add(&claim);
             }
