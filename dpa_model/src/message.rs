@@ -10,10 +10,11 @@ use crate::{CommId, Envelope, Hints, Rank, Selector, SourceSel, Tag, TagSel, Wil
 pub const INLINE_BYTES: usize = 24;
 
 /// Elsewhere (a DPA, for one) an unaligned store is eight stores of a byte.
-const UNALIGNED_IS_ONE_STORE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+const UNALIGNED_IS_ONE_ACCESS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 /// Address of a host buffer that the NIC may write until it reports the request complete.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 pub(crate) struct HostAddress(*mut u8);
 
 // SAFETY: the address is only used by `HostAddress::put`, whose caller owns the buffer behind it at
@@ -40,15 +41,14 @@ impl HostAddress {
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         if length == 8 {
-            // SAFETY: both sides hold at least 8 bytes, see below. The commonest small size needs
-            // no call.
+            // SAFETY: both sides hold at least 8 bytes, see below, and begin at multiples of 8 where
+            // that is asked for. The commonest small size needs no call.
             unsafe {
-                let word = bytes.as_ptr().cast::<u64>().read_unaligned();
-                let target = self.0.cast::<u64>();
-                if UNALIGNED_IS_ONE_STORE || !target.is_aligned() {
-                    target.write_unaligned(word);
+                let (from, to) = (bytes.as_ptr().cast::<u64>(), self.0.cast::<u64>());
+                if UNALIGNED_IS_ONE_ACCESS || !from.is_aligned() || !to.is_aligned() {
+                    to.write_unaligned(from.read_unaligned());
                 } else {
-                    target.write(word);
+                    to.write(from.read());
                 }
             };
         } else {
@@ -61,6 +61,7 @@ impl HostAddress {
 
 /// A message as the host sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub struct Message {
     /// How many messages arrived at this NIC before it.
     pub arrival: u64,
@@ -124,6 +125,7 @@ pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
 /// A receive's selector taken apart by the host, with the hash of its class: the NIC only places
 /// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub(crate) struct Target {
     pub(crate) class: WildcardClass,
     /// Source, or 0 for any.
@@ -172,6 +174,7 @@ impl Target {
 
 /// A receive that the host posts.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Post {
     /// The host's name for it.
     pub(crate) request: u64,
@@ -184,6 +187,7 @@ pub(crate) struct Post {
 
 /// What the host tells the NIC (O23).
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(u8)]
 pub(crate) enum Command {
     #[default]
     None,
@@ -234,14 +238,15 @@ pub(crate) enum Command {
 
 /// What the NIC tells the host; positions on the ring are in the order of matching.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(u8)]
 pub(crate) enum Completion {
     #[default]
     None,
     /// `late`: the message was unexpected and the receive came after it.
     Received {
+        late: bool,
         request: u64,
         message: Message,
-        late: bool,
     },
     /// Order log: the receive entered the posted queue.
     Admitted {
@@ -258,8 +263,8 @@ pub(crate) enum Completion {
     /// The message is for software matching. A buffered payload is in the staging buffer of this
     /// ring position.
     ArrivalForwarded {
-        message: Message,
         protocol: Protocol,
+        message: Message,
         payload: [u64; 3],
     },
     /// The receive uses a wildcard that the communicator's hints exclude.
@@ -277,10 +282,19 @@ pub(crate) enum Completion {
         request: u64,
         comm: CommId,
     },
+    /// No message is there.
+    ProbedNone {
+        request: u64,
+    },
     Probed {
         request: u64,
-        /// The message and, for a matched probe, the store's entry that holds it.
-        found: Option<(Message, Option<StoredId>)>,
+        message: Message,
+    },
+    /// A matched probe: the store's entry holds the message.
+    ProbedTaken {
+        entry: StoredId,
+        request: u64,
+        message: Message,
     },
     /// Nothing on the NIC, so perhaps in the software list.
     ProbeForwarded {
@@ -306,4 +320,49 @@ pub(crate) enum Completion {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Command>() <= 56 && size_of::<Completion>() <= 56);
+const _: () = assert!(size_of::<Command>() == 56 && size_of::<Completion>() == 56);
+
+// What crosses the bus lies where a host of another compiler expects it.
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    use core::mem::offset_of;
+    assert!(offset_of!(Envelope, source) == 4 && offset_of!(Envelope, tag) == 8);
+    assert!(offset_of!(Entry, length) == 12 && offset_of!(Entry, hashes) == 16);
+    assert!(offset_of!(Entry, protocol) == 28 && offset_of!(Entry, has_hashes) == 29);
+    assert!(offset_of!(Entry, payload) == 32);
+    assert!(offset_of!(Message, envelope) == 8 && offset_of!(Message, length) == 20);
+    assert!(size_of::<Message>() == 24 && size_of::<Hints>() == 3);
+    assert!(offset_of!(Target, source) == 4 && offset_of!(Target, tag) == 8);
+    assert!(offset_of!(Target, hash) == 12 && size_of::<Target>() == 16);
+    assert!(offset_of!(Post, comm) == 8 && offset_of!(Post, target) == 12);
+    assert!(offset_of!(Post, buffer) == 32 && offset_of!(Post, capacity) == 40);
+};
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    /// Bytes of a value, which has no gaps at these places.
+    fn byte<T>(value: &T, at: usize) -> u8 {
+        assert!(at < size_of::<T>());
+        // SAFETY: inside the value, at a place that is no gap.
+        unsafe { core::ptr::from_ref(value).cast::<u8>().add(at).read() }
+    }
+
+    #[test]
+    fn an_enum_begins_with_its_number() {
+        let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
+        let target = Target::of(selector);
+        let (comm, buffer) = (CommId(3), HostAddress::none());
+        let post = Post { request: 0x0807_0605_0403_0201, comm, target, buffer, capacity: 0xab };
+        let command = Command::Post(post);
+        assert_eq!([byte(&command, 0), byte(&command, 8), byte(&command, 15)], [1, 1, 8]);
+        assert_eq!([byte(&command, 16), byte(&command, 48)], [3, 0xab]);
+        assert_eq!(byte(&Command::Return(post), 0), 9);
+        let message = Message { arrival: 7, length: 0xcd, ..Message::default() };
+        let received = Completion::Received { late: true, request: 5, message };
+        let at = |at| byte(&received, at);
+        assert_eq!([at(0), at(1), at(8), at(16), at(36)], [1, 1, 5, 7, 0xcd]);
+        assert_eq!(byte(&Completion::Declined { comm }, 0), 17);
+    }
+}

@@ -11,6 +11,9 @@ unsafe extern "C" {
     static heap_end: u8;
 }
 
+/// What every range is aligned to, as those of a host's allocator are.
+const LEAST: usize = 16;
+
 struct Heap {
     /// Bytes taken so far.
     taken: AtomicUsize,
@@ -32,7 +35,7 @@ unsafe impl GlobalAlloc for Heap {
         let room = (&raw const heap_end).addr() - start;
         let mut taken = self.taken.load(Relaxed);
         loop {
-            let first = (start + taken).next_multiple_of(layout.align()) - start;
+            let first = (start + taken).next_multiple_of(layout.align().max(LEAST)) - start;
             let Some(end) = first.checked_add(layout.size()).filter(|&end| end <= room) else {
                 return core::ptr::null_mut();
             };

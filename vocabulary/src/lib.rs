@@ -30,14 +30,17 @@ pub const TAG_MAX: u32 = i32::MAX as u32;
 
 /// A communicator's context: messages and receives of different communicators never match.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+#[repr(transparent)]
 pub struct CommId(pub u32);
 
 /// A process of a communicator, `0..=RANK_MAX`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+#[repr(transparent)]
 pub struct Rank(u32);
 
 /// A message tag, `0..=TAG_MAX`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+#[repr(transparent)]
 pub struct Tag(u32);
 
 /// A number that is no rank or tag: it is above 2,147,483,647.
@@ -86,6 +89,7 @@ impl Tag {
 
 /// What identifies a message for matching; never wild (MPI 4.1, section 3.2.3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(C)]
 pub struct Envelope {
     /// The communicator it was sent in.
     pub comm: CommId,

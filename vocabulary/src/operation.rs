@@ -17,6 +17,7 @@ pub struct ProbeId(pub u64);
 /// Communicator hints (MPI 4.1, section 7.4.4; S24). All processes of a communicator must agree on
 /// them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub struct Hints {
     /// `mpi_assert_no_any_source`: no receive or probe uses any source.
     pub no_any_source: bool,

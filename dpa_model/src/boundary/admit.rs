@@ -303,7 +303,7 @@ impl Boundary {
         let Some(found) = found else {
             let result = match home {
                 Home::Fallback => Completion::ProbeForwarded { request, take },
-                _ => Completion::Probed { request, found: None },
+                _ => Completion::ProbedNone { request },
             };
             return self.report(nic, result);
         };
@@ -311,10 +311,11 @@ impl Boundary {
         if take && !fault!(ProbeKeepsTaken) {
             self.unlink_unexpected(comm, found);
         }
-        self.report(
-            nic,
-            Completion::Probed { request, found: Some((message, take.then_some(found))) },
-        );
+        let result = match take {
+            true => Completion::ProbedTaken { entry: found, request, message },
+            false => Completion::Probed { request, message },
+        };
+        self.report(nic, result);
     }
 
     fn create(&mut self, nic: &Shared, request: u64, comm: CommId, bins: u32, hints: Hints) {

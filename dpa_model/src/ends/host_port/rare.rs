@@ -3,6 +3,7 @@
 use super::HostPort;
 use crate::ends::event::{Event, ForwardedRequest, Payload, RemoteData, RequestId, TakenMessage};
 use crate::message::{Completion, Message, Protocol, inline_bytes};
+use crate::number::StoredId;
 use crate::region::RegionKey;
 
 impl HostPort {
@@ -34,16 +35,12 @@ impl HostPort {
             Completion::CancelForwarded { request, comm } => {
                 Event::CancelForwarded { request: RequestId(request), comm }
             }
-            Completion::Probed { request, found } => {
-                let request = RequestId(request);
-                self.end(request);
-                Event::Probed {
-                    request,
-                    found: found.map(|found| found.0),
-                    taken: found
-                        .and_then(|(_, entry)| entry)
-                        .map(|entry| TakenMessage::new(&self.shared, entry)),
-                }
+            Completion::ProbedNone { request } => self.probed(RequestId(request), None, None),
+            Completion::Probed { request, message } => {
+                self.probed(RequestId(request), Some(message), None)
+            }
+            Completion::ProbedTaken { entry, request, message } => {
+                self.probed(RequestId(request), Some(message), Some(entry))
             }
             Completion::ProbeForwarded { request, take } => {
                 Event::ProbeForwarded { request: self.forwarded(request), take }
@@ -66,6 +63,18 @@ impl HostPort {
                 Event::Declined { comm, receives: self.offered.take().unwrap_or_default() }
             }
         })
+    }
+
+    /// A probe has ended; `entry`: the store's entry that holds the message of a matched one.
+    fn probed(
+        &mut self,
+        request: RequestId,
+        found: Option<Message>,
+        entry: Option<StoredId>,
+    ) -> Event {
+        self.end(request);
+        let taken = entry.map(|entry| TakenMessage::new(&self.shared, entry));
+        Event::Probed { request, found, taken }
     }
 
     fn forwarded(&self, request: u64) -> ForwardedRequest {
