@@ -332,3 +332,17 @@ fn bad_input_is_named() {
         assert!(error.contains(message), "{arguments:?}: {error}");
     }
 }
+
+#[test]
+fn a_number_that_moves_nothing_and_one_that_is_none() {
+    let told = dpamatch(&["predict", "sensitivity", "host.read_ns", "--format", "csv"], "");
+    let text = String::from_utf8(told.stdout).expect("text");
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("as given")).collect();
+    let [given, read, ..] = rows[..] else { panic!("{text}") };
+    let errors = |row: &str| row.splitn(3, ',').nth(2).map(str::to_owned);
+    assert!(read.starts_with("host.read_ns,910"), "{text}");
+    assert_eq!(errors(given), errors(read), "no message is read from a sender there");
+    let refused = dpamatch(&["predict", "sensitivity", "host.reed_ns"], "");
+    let says = String::from_utf8(refused.stderr).expect("text");
+    assert!(!refused.status.success() && says.contains("host.reed_ns"), "{says}");
+}

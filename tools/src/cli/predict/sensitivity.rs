@@ -2,9 +2,9 @@
 
 use dpamatch_predict::sensitivity::{Errors, sensitivity};
 
-use super::rates::progress;
+use super::super::BadInput;
+use super::super::progress::bar;
 use super::{Common, Like, options};
-use crate::cli::BadInput;
 use dpamatch_tools::table::{Cell, Table};
 
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub(super) struct SensitivityArgs {
 
 pub(super) fn run(args: &SensitivityArgs, common: &Common) -> anyhow::Result<()> {
     let (text, setup) = common.text_and_setup(Like::Prototype)?;
-    let bar = progress(1);
+    let bar = bar(1, "numbers");
     let result = sensitivity(&text, common.overrides(), &setup, &args.names, |done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
