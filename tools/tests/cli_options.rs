@@ -479,6 +479,12 @@ fn every_option_of_bench() {
             Exit(2),
         ),
         ("--fallback", NC, quick!("--scenario NC --fallback list"), Json("/results/nic/fallback")),
+        (
+            "--scaling",
+            NC,
+            "--scaling --windows 4 --reps 2 --rounds 1 --format json",
+            Json("/results"),
+        ),
     ];
     check("bench", rows, b"");
 }

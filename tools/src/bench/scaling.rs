@@ -42,6 +42,8 @@ pub struct ScalingRow {
     pub processors: usize,
     /// Messages per second of all shards together, over the rounds.
     pub rate: Summary,
+    /// The same in each round.
+    pub rounds: Vec<f64>,
     /// Rate per processor over that of two processors with a shard each. `None`: there is no such
     /// row.
     pub efficiency: Option<f64>,
@@ -84,13 +86,14 @@ impl Scaling {
         let summaries: Vec<Summary> = summaries.collect::<Result<_, _>>()?;
         let per_processor = |row: usize| summaries[row].median / rows[row].1 as f64;
         let base = rows.iter().position(|&row| row == (2, 2)).map(per_processor);
-        let row = |(row, &(shards, processors))| ScalingRow {
+        let row = |(row, (&(shards, processors), rounds))| ScalingRow {
             shards,
             processors,
             rate: summaries[row],
+            rounds,
             efficiency: base.map(|base| per_processor(row) / base),
         };
-        Ok(rows.iter().enumerate().map(row).collect())
+        Ok(rows.iter().zip(rates).enumerate().map(row).collect())
     }
 
     /// Messages per second of all shards together.
@@ -323,7 +326,7 @@ mod tests {
         let shapes: Vec<_> = rows.iter().map(|row| (row.shards, row.processors)).collect();
         assert_eq!(shapes, [(1, 2), (2, 2), (4, 4)]);
         for row in &rows {
-            assert!(row.rate.min > 0.0 && row.rate.count == 2);
+            assert!(row.rate.min > 0.0 && row.rate.count == 2 && row.rounds.len() == 2);
             let base = rows[1].rate.median / 2.0;
             let own = row.rate.median / row.processors as f64;
             assert_eq!(row.efficiency, Some(own / base));

@@ -5,6 +5,7 @@ mod latencies;
 mod machine_readable;
 mod paper;
 mod recorded;
+mod scaling;
 mod tables;
 mod warnings;
 
@@ -67,6 +68,7 @@ Examples:
   dpamatch bench
   dpamatch bench --scenario NC,WC --windows 1,128,1024
   dpamatch bench --scenario all --rounds 5 --format csv > rates.csv
+  dpamatch bench --scaling                               shards on 2, 4, 8 ... processors
   dpamatch bench --scenario NC --rounds 9 --save before.json     see dpamatch diff
   dpamatch bench --scenario NC,UNEXP --windows 1         latencies of single messages
   dpamatch bench --scenario WC-SP --sweep 1,8,32 --workers 1
@@ -135,6 +137,9 @@ pub(super) struct Args {
     save: Save,
     #[command(flatten)]
     wide: Wide,
+    /// Measure shards in place of scenarios: a NIC for each processor, on 2, 4, 8 and so on
+    #[arg(long, conflicts_with_all = ["scenario", "sweep", "sizes", "out", "wild", "conflicts", "late", "baseline", "peers", "trace", "budget", "any_placement"])]
+    scaling: bool,
     /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of
     /// scenarios
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "late"])]
@@ -361,6 +366,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if let Some(trace) = &args.trace {
         return recorded::run(args, trace);
+    }
+    if args.scaling {
+        return scaling::run(args);
     }
     let points = args.points()?;
     let settings = Settings {
