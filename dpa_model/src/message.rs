@@ -41,8 +41,8 @@ impl HostAddress {
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         if length == 8 {
-            // SAFETY: both sides hold at least 8 bytes, see below, and begin at multiples of 8 where
-            // that is asked for. The commonest small size needs no call.
+            // SAFETY: both sides hold at least 8 bytes, see below, and begin at multiples of 8
+            // where that is asked for. The commonest small size needs no call.
             unsafe {
                 let (from, to) = (bytes.as_ptr().cast::<u64>(), self.0.cast::<u64>());
                 if UNALIGNED_IS_ONE_ACCESS || !from.is_aligned() || !to.is_aligned() {

@@ -1,4 +1,5 @@
-//! `report`: instructions and memory accesses per message, by phase, number of handlers and workload.
+//! `report`: instructions and memory accesses per message, by phase, number of handlers and
+//! workload.
 
 use std::fmt::Write;
 

@@ -192,14 +192,15 @@ choice! {
     }
 }
 section! {
-    /// Instructions as measured in the code, in place of most of `work`; see `profiles/rv64imac.txt`.
+    /// Instructions as measured in the code, in place of most of `work`; see
+    /// `profiles/rv64imac.txt`.
     #[derive(Default)]
     Instructions {
         /// Cycles per instruction, without those for lines that miss the first level; 0: the code's
         /// instructions are not charged.
         cpi: f64,
-        /// Line that an EU has for itself, or nobody writes, and that misses a first level of 1 KiB,
-        /// in ns.
+        /// Line that an EU has for itself, or nobody writes, and that misses a first level of 1
+        /// KiB, in ns.
         own_ns: f64,
         /// Line of code that misses a first level of 1 KiB, in ns.
         code_ns: f64,

@@ -195,9 +195,9 @@ fn one_handler_takes_the_sum_of_what_is_charged() {
         + work.detect_ns
         + work.consume_ns
         + work.protocol_ns;
-    // Entry, bin, receive, barrier's bitmap. In the first level: booking, candidate, the bits of the
-    // block before, consuming, taken receive, progress twice, and when the receive leaves its chain
-    // and is free, the bin and the receive twice each.
+    // Entry, bin, receive, barrier's bitmap. In the first level: booking, candidate, the bits of
+    // the block before, consuming, taken receive, progress twice, and when the receive leaves its
+    // chain and is free, the bin and the receive twice each.
     let lines = 4.0 * memory.l2_ns + 11.0 * memory.l1_ns;
     let beyond = host.window_write_ns + host.completion_ns + host.doorbell_ns;
     let expected = work + lines + beyond;

@@ -22,8 +22,8 @@ pub struct Segment {
     pub times: u64,
     /// Instructions, without the marks.
     pub instructions: u64,
-    /// Loads that missed the first level (nothing waits for a store), of lines that carry nothing from hart to hart: only
-    /// this hart uses them, or nobody writes them.
+    /// Loads that missed the first level (nothing waits for a store), of lines that carry nothing
+    /// from hart to hart: only this hart uses them, or nobody writes them.
     pub own: u64,
     /// The same for lines that one hart writes and another uses.
     pub shared: u64,

@@ -355,9 +355,9 @@ impl Boundary {
         self.report(nic, Completion::Freed { request, busy: false });
     }
 
-    /// Ends a fallback if the host has seen everything that was sent on to it, and the receives that
-    /// it still holds fit (S20). They are younger than all that is on the NIC, and have looked at
-    /// its messages.
+    /// Ends a fallback if the host has seen everything that was sent on to it, and the receives
+    /// that it still holds fit (S20). They are younger than all that is on the NIC, and have looked
+    /// at its messages.
     fn hand_back(&mut self, nic: &Shared, comm: CommId, forwarded: u64, receives: u32) {
         let free = self.free_receives.count();
         self.taking_back = false;

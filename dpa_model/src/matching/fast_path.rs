@@ -110,8 +110,8 @@ impl Groups {
         self.used = 0;
     }
 
-    /// Makes `last`, the group of the handler before and [`Group::EMPTY`] at first, the group of the
-    /// next one, whose claim this is.
+    /// Makes `last`, the group of the handler before and [`Group::EMPTY`] at first, the group of
+    /// the next one, whose claim this is.
     #[inline(always)]
     pub(crate) fn enter(&mut self, last: &mut Group, claim: &Claim) {
         if claim.comm != last.comm && !(fault!(FastCountsAllCommunicators) && last.count > 0) {

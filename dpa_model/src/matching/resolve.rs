@@ -18,8 +18,8 @@ use crate::sync::Relaxed;
 use crate::{CommId, FastPath, HandlerCounters, Path};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
-/// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it is
-/// one. Returns how many have a receive.
+/// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it
+/// is one. Returns how many have a receive.
 #[inline(never)]
 pub(super) fn resolve<C: Crew>(
     block: BlockRun<'_, C>,
@@ -131,8 +131,8 @@ impl<'a, C: Crew> SlowPath<'a, C> {
         Self { block, waited, comm: CommId(u32::MAX), indexes: block.nic.indexes(CommView::NONE) }
     }
 
-    /// Which receive a handler gets, after all lower handlers are done: its own candidate if that is
-    /// still there, else it searches again. The early booking check has no place here (S16).
+    /// Which receive a handler gets, after all lower handlers are done: its own candidate if that
+    /// is still there, else it searches again. The early booking check has no place here (S16).
     #[inline(always)]
     pub(super) fn find(
         &mut self,

@@ -1,8 +1,8 @@
 //! From recorded MPI calls to what the matching of a program looks like.
 //!
-//! - [`Run`], of a trace or of order logs: all ranks as operations ([`Program`]), communicators with one identity on all ranks
-//!   ([`Communicators`]), the messages that each rank got ([`Inbound`]), and who really got them
-//!   ([`Truth`]).
+//! - [`Run`], of a trace or of order logs: all ranks as operations ([`Program`]), communicators
+//!   with one identity on all ranks ([`Communicators`]), the messages that each rank got
+//!   ([`Inbound`]), and who really got them ([`Truth`]).
 //! - [`order`]: in which order posts and arrivals come to each rank.
 //! - [`RankView`]: replays a rank through any engine; [`legality`] checks the result without one.
 

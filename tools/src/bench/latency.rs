@@ -42,8 +42,8 @@ impl Latencies {
         self.0.max()
     }
 
-    /// So many per cent of the times were at most this long, in nanoseconds. `None` if no message is
-    /// left beyond it, so that it would be the longest by another name.
+    /// So many per cent of the times were at most this long, in nanoseconds. `None` if no message
+    /// is left beyond it, so that it would be the longest by another name.
     pub fn percentile_ns(&self, percent: f64) -> Option<u64> {
         let beyond = self.count() as f64 * (100.0 - percent) / 100.0;
         // What is left beyond 99.99 % of 10,000 is one message, whatever the rounding.

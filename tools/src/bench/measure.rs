@@ -33,7 +33,8 @@ pub struct Settings {
     pub grow_bins: bool,
     /// Measured windows at most.
     pub repetitions: usize,
-    /// The same of windows of one message, which are short, and whose rare long ones are of interest.
+    /// The same of windows of one message, which are short, and whose rare long ones are of
+    /// interest.
     pub repetitions_single: usize,
     /// Time for these; ten are made in any case.
     pub budget: Duration,
@@ -122,10 +123,10 @@ impl Settings {
 /// use std::time::Duration;
 /// use dpamatch_tools::bench::{Peer, Point, Settings, WARM_UP, measure};
 ///
-/// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size: 8 };
-/// let budget = Duration::from_millis(5);
-/// let nic = dpamatch::registry::EngineOptions { threads: false, ..Default::default() };
-/// let sample = measure(&point, &Settings { nic, grow_bins: true, repetitions: 10, repetitions_single: 10, budget, seed: 1, ucx: None,
+/// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size:
+/// 8 }; let budget = Duration::from_millis(5); let nic = dpamatch::registry::EngineOptions {
+/// threads: false, ..Default::default() }; let sample = measure(&point, &Settings { nic, grow_bins:
+/// true, repetitions: 10, repetitions_single: 10, budget, seed: 1, ucx: None,
 ///     look: false })?;
 /// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -138,8 +138,8 @@ impl Report {
         Ok(Self { hand_over_ns, ..Self::calibrate(rows) })
     }
 
-    /// The report by placement, that with most measurements first; behind them all what was measured
-    /// while the processors moved.
+    /// The report by placement, that with most measurements first; behind them all what was
+    /// measured while the processors moved.
     pub fn by_placement(&self) -> Vec<Placed> {
         let measured = || self.rows.iter().filter(|row| !row.calibrated);
         let all = measured().flat_map(|row| row.placements.iter());

@@ -1,9 +1,9 @@
 //! The command line: arguments, exit codes, messages.
 //!
 //! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1
-//! something failed (a disk that is full, an engine that cannot go on), 2 the arguments or the input
-//! are wrong (a file that is not there, too), 3 a matching is wrong (an explored schedule, a checked
-//! trace), 130 the user wanted to stop while something was being written.
+//! something failed (a disk that is full, an engine that cannot go on), 2 the arguments or the
+//! input are wrong (a file that is not there, too), 3 a matching is wrong (an explored schedule, a
+//! checked trace), 130 the user wanted to stop while something was being written.
 
 mod analyze;
 mod bench;

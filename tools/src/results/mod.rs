@@ -1,6 +1,7 @@
 //! Results as programs read them: what a document holds, and what moved between two of them.
 //!
-//! The page `docs/results.md` describes the documents, `docs/schema/results-1.json` is their schema.
+//! The page `docs/results.md` describes the documents, `docs/schema/results-1.json` is their
+//! schema.
 //! [`Document`] reads one; [`compare`] says which figures of two documents differ, with an interval
 //! where they were measured in rounds.
 

@@ -52,8 +52,8 @@ pub fn ratio(before: &[f64], after: &[f64], confidence: f64) -> Result<Interval,
     }
 }
 
-/// The largest k with P(U < k) at most `tail`, where U is the rank sum's statistic of two samples of
-/// these sizes from one distribution.
+/// The largest k with P(U < k) at most `tail`, where U is the rank sum's statistic of two samples
+/// of these sizes from one distribution.
 fn cut_off(m: usize, n: usize, tail: f64) -> usize {
     if m.max(n) > EXACT {
         let (m, n) = (m as f64, n as f64);

@@ -81,7 +81,8 @@ pub(super) struct Args {
     /// Preemptions: how often a handler that could go on is interrupted inside a block
     #[arg(long, value_name = "K", default_value_t = 2, requires = "exhaustive")]
     bound: usize,
-    /// Write the last schedule, or the one that broke a rule, into this file as a page for a browser
+    /// Write the last schedule, or the one that broke a rule, into this file as a page for a
+    /// browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print that schedule as a Rust test
@@ -102,8 +103,8 @@ pub(super) struct Args {
     /// Remove consumed receives at once, waiting for the bin's lock
     #[arg(long)]
     eager_removal: bool,
-    /// Take a rule out of the handlers first; stops at the first schedule that breaks the order of matching.
-    /// `list` names the rules and what each is about
+    /// Take a rule out of the handlers first; stops at the first schedule that breaks the order of
+    /// matching. `list` names the rules and what each is about
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,
     /// Form of the report
