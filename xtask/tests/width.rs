@@ -1,5 +1,5 @@
-//! No line of prose is wider than 100 columns. What rustfmt does not wrap is looked at here: comments,
-//! and the text of pages outside of tables and console blocks.
+//! No line of prose is wider than 100 columns. What rustfmt does not wrap is looked at here:
+//! comments, and the text of pages outside of tables and console blocks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
