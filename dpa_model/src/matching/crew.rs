@@ -131,7 +131,7 @@ impl Crew for Alone<'_> {
         let (Tables { receives, bins }, Taken { receive, posted, before }) = (tables, taken);
         if cfg!(debug_assertions) && path != Path::Overtaking {
             let live = receives[receive].is_posted();
-            assert!(live, "{receive:?} was consumed twice (S18)");
+            assert!(live, "receive {} was consumed twice (S18)", receive.0);
         }
         step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
         bins[posted.bin].unlink(receives, receive, before);
@@ -225,7 +225,7 @@ impl Crew for Slice<'_> {
             // A plain store is enough: no two handlers take the same receive (S18).
             if cfg!(all(debug_assertions, not(dpamatch_loom))) {
                 let before = descriptor.state.swap(state::CONSUMED, Relaxed);
-                assert_eq!(before, state::POSTED, "{receive:?} was consumed twice (S18)");
+                assert_eq!(before, state::POSTED, "receive {} was consumed twice (S18)", receive.0);
             } else {
                 descriptor.state.store(state::CONSUMED, Relaxed);
             }
