@@ -202,6 +202,11 @@ fn two_runs_stand_side_by_side() {
         assert_eq!((&row["first"], &row["second"]), (&json!(of(0, name)), &json!(of(1, name))));
         assert_eq!(row["differs"], of(0, name) != of(1, name), "{row}");
     }
+    let slow = differences.iter().find(|row| row["of"] == "paths" && row["figure"] == "slow");
+    let slow = slow.expect("a row");
+    let paths = results["paths"].as_array().expect("rows");
+    assert_eq!((&slow["first"], &slow["differs"]), (&json!(2.0), &json!(true)));
+    assert_eq!(slow["second"].as_f64(), paths[1]["slow"].as_f64(), "{slow}");
     let named = |name: &str| differences.iter().any(|row| row["figure"] == name);
     for name in ["calls", "messages", "posted_max", "unexpected_percent", "wildcards_percent"] {
         assert!(named(name), "{name}");
