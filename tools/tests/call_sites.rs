@@ -23,7 +23,7 @@ fn analyze(trace: &Path, more: &[&str]) -> String {
 fn counts(trace: &Path) -> Vec<(String, u64, u64, u64)> {
     let json = analyze(trace, &["--format", "json", "--latency", "0"]);
     let report: Value = serde_json::from_str(&json).expect("JSON");
-    let sites = report["traces"][0]["sites"].as_array().expect("sites");
+    let sites = report["results"]["traces"][0]["sites"].as_array().expect("sites");
     let number = |site: &Value, name: &str| site[name].as_u64().expect("a number");
     let row = |site: &Value| {
         let function = site["function"].as_str().expect("a name").to_owned();
