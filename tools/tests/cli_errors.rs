@@ -59,7 +59,7 @@ const WRONG: &[(&str, &str)] = &[
     ("offload $LAMMPS --profile bluefield2", "did you mean bluefield3?"),
     (
         "predict --profile genric",
-        "neither built in (bluefield3, generic) nor a file; did you mean generic?",
+        "neither built in (bluefield3, bluefield3-instructions, generic) nor a file; did you mean generic?",
     ),
     ("predict --trace no-trace", "no-trace: no such file or folder"),
     ("predict stream no-file", "no-file: no such file or folder"),

@@ -483,7 +483,7 @@ fn every_option_of_bench() {
             "--scaling",
             NC,
             "--scaling --windows 4 --reps 2 --rounds 1 --format json",
-            Json("/results"),
+            Json("/tables/0/name"),
         ),
     ];
     check("bench", rows, b"");

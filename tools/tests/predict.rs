@@ -317,7 +317,7 @@ fn bad_input_is_named() {
         (
             &["predict", "--profile", "bluefield9"],
             "",
-            "bluefield9: neither built in (bluefield3, generic) nor a file",
+            "bluefield9: neither built in (bluefield3, bluefield3-instructions, generic) nor a file",
         ),
         (&["predict", "--workload", "mixed:200"], "", "unknown workload mixed:200"),
         (&["predict", "--threads", "191"], "", "191 handlers, but the card has 190"),
