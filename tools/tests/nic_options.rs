@@ -120,8 +120,8 @@ fn back_pressure_in_free_running_order() {
     let _dog = watchdog::on("an endpoint: back pressure in free running order");
     let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
     let nic = NicConfig {
-        unexpected: 20,
-        unexpected_buffers: 10,
+        unexpected: 2,
+        unexpected_buffers: 1,
         completion_queue: 64,
         options,
         ..roomy()
