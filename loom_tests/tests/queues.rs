@@ -74,25 +74,23 @@ fn finish(
     ends
 }
 
+/// One sender, and more messages than its queue has places.
+fn goes_round(name: &str, bound: usize, config: NicConfig) {
+    model(name, 2, Some(bound), &["send_queue_full", "clean"], &[], move |rotation, paths| {
+        let mut parts = build(config);
+        let setup = post_first(&mut parts, 5);
+        let roles = vec![
+            lead(parts.leader, 1, |counts| counts.handlers.messages == 5),
+            send(parts.sender, 0, 5, LENGTH),
+        ];
+        let ends = finish(run(roles, rotation), parts.host, setup, paths);
+        in_order(&ends.events, 1, 5);
+    });
+}
+
 #[test]
 fn completion_queue_goes_round() {
-    model(
-        "queues/completion queue, wrap-around",
-        2,
-        Some(4),
-        &["send_queue_full", "clean"],
-        &[],
-        |rotation, paths| {
-            let mut parts = build(alone(2));
-            let setup = post_first(&mut parts, 5);
-            let roles = vec![
-                lead(parts.leader, 1, |counts| counts.handlers.messages == 5),
-                send(parts.sender, 0, 5, LENGTH),
-            ];
-            let ends = finish(run(roles, rotation), parts.host, setup, paths);
-            in_order(&ends.events, 1, 5);
-        },
-    );
+    goes_round("queues/completion queue, wrap-around", 4, alone(2));
 }
 
 #[test]
@@ -118,17 +116,7 @@ fn several(completion_queues: usize) -> NicConfig {
 
 #[test]
 fn an_own_queue_goes_round() {
-    let expected = ["send_queue_full", "clean"];
-    model("queues/own queue, wrap-around", 2, Some(3), &expected, &[], |rotation, paths| {
-        let mut parts = build(several(2));
-        let setup = post_first(&mut parts, 5);
-        let roles = vec![
-            lead(parts.leader, 1, |counts| counts.handlers.messages == 5),
-            send(parts.sender, 0, 5, LENGTH),
-        ];
-        let ends = finish(run(roles, rotation), parts.host, setup, paths);
-        in_order(&ends.events, 1, 5);
-    });
+    goes_round("queues/own queue, wrap-around", 3, several(2));
 }
 
 #[test]

@@ -202,8 +202,15 @@ impl Shards {
         request: &mut Option<RecvRequest>,
     ) -> Option<Result<Received, RecvError>> {
         let shard = self.shard_of(request.as_ref()?);
-        self.progress();
-        self.endpoints[shard].test(request)
+        let result = self.endpoints[shard].test(request);
+        if result.is_none() {
+            // Its own shard has gone on already.
+            let others = self.endpoints.iter_mut().enumerate().filter(|(other, _)| *other != shard);
+            others.for_each(|(_, endpoint)| {
+                endpoint.progress();
+            });
+        }
+        result
     }
 
     /// Waits for a receive: `MPI_Wait` (MPI 4.1, section 3.7.3).
@@ -322,17 +329,15 @@ impl Shards {
     ) -> Result<R, Stopped> {
         let mut wait = Wait::new();
         loop {
-            // Asked before the last look: what the NIC reported before it stopped is then seen.
-            let stopped = self.endpoints[shard].is_stopped();
-            let worked = self.progress();
             if let Some(result) = ready(&mut self.endpoints[shard]) {
                 return Ok(result);
             }
-            if stopped {
-                return Err(Stopped);
-            }
-            if worked {
+            // Asked before the last look: what the NIC reported before it stopped is then seen.
+            let stopped = self.endpoints[shard].is_stopped();
+            if self.progress() {
                 wait = Wait::new();
+            } else if stopped {
+                return ready(&mut self.endpoints[shard]).ok_or(Stopped);
             } else {
                 wait.pause();
             }

@@ -1,0 +1,259 @@
+//! The program of one process, out of the pieces of its log.
+
+use std::collections::HashMap;
+
+use dpamatch::stream::Event;
+use dpamatch_vocabulary::{Selector, SourceSel, TagSel};
+
+use super::super::inbound::Inbound;
+use super::super::order::{Happening, Order};
+use super::super::program::{ANY, Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
+use super::super::truth::Truth;
+use super::LogError;
+use super::piece::Piece;
+
+/// Most communicators of a process: a transfer names them by 16 bits.
+const COMMS_MAX: usize = 1 << 16;
+/// Most receives, probes and messages of a process each: an order names them by 30 bits.
+const EVENTS_MAX: usize = 1 << 30;
+
+/// The communicators of all processes: those with the same bits are one.
+#[derive(Default)]
+pub(super) struct Comms {
+    pub(super) numbers: HashMap<u64, u32>,
+    pub(super) names: Vec<String>,
+}
+
+impl Comms {
+    fn number(&mut self, bits: u64, what: &str) -> u32 {
+        let names = &mut self.names;
+        let number = *self.numbers.entry(bits).or_insert_with(|| {
+            names.push(String::new());
+            names.len() as u32 - 1
+        });
+        let name = &mut names[number as usize];
+        // Before the bits that receives ignore are known a log cannot tell.
+        if !what.is_empty() && (name.is_empty() || name.starts_with("unknown")) {
+            *name = what.to_owned();
+        }
+        number
+    }
+}
+
+/// One process's program while it is read.
+pub(super) struct Collector<'a> {
+    /// Rank of a peer by its identity.
+    pub(super) ranks: &'a HashMap<String, u32>,
+    pub(super) strangers: u32,
+    pub(super) program: Program,
+    pub(super) inbound: Vec<Inbound>,
+    pub(super) order: Order,
+    pub(super) truth: Truth,
+    /// Index into the program's communicators by number in the run.
+    pub(super) local: HashMap<u32, u16>,
+    pub(super) of_local: Vec<u32>,
+    pub(super) receives: HashMap<u64, u32>,
+    pub(super) messages: HashMap<u64, u32>,
+    pub(super) begin_unix_ns: u64,
+}
+
+impl Collector<'_> {
+    /// Takes in the next piece.
+    pub(super) fn piece(
+        &mut self,
+        piece: &Piece,
+        protocol: u64,
+        comms: &mut Comms,
+    ) -> Result<(), LogError> {
+        let bad =
+            |what: &str| LogError::Content { path: piece.path.clone(), what: what.to_owned() };
+        let numbers: Vec<u32> = piece
+            .comms
+            .iter()
+            .map(|(bits, what)| comms.number(bits & !(protocol >> 31), what))
+            .collect();
+        let mut time = 0;
+        for &(event, told) in &piece.events {
+            time = told
+                .map_or(time, |told| told + piece.begin_unix_ns.saturating_sub(self.begin_unix_ns));
+            let comm = match event {
+                Event::Post { comm, .. }
+                | Event::Probe { comm, .. }
+                | Event::Mprobe { comm, .. } => comm.0,
+                Event::Arrive { envelope, .. } => envelope.comm.0,
+                Event::Cancel { .. } => 0,
+            };
+            // A log that was cut off has no comments.
+            let comm = match numbers.get(comm as usize) {
+                Some(&number) => number,
+                None => comms.number(u64::from(comm), ""),
+            };
+            let local = self.local(comm).ok_or_else(|| bad("too many communicators"))?;
+            if self.program.transfers.len().max(self.inbound.len()) >= EVENTS_MAX {
+                return Err(bad("too many events"));
+            }
+            self.event(event, time, comm, local, piece);
+        }
+        Ok(())
+    }
+
+    fn local(&mut self, comm: u32) -> Option<u16> {
+        if let Some(&local) = self.local.get(&comm) {
+            return Some(local);
+        }
+        let local =
+            u16::try_from(self.of_local.len()).ok().filter(|&at| usize::from(at) < COMMS_MAX)?;
+        self.local.insert(comm, local);
+        self.of_local.push(comm);
+        self.program.comms.push(LocalComm { number: comm, own_rank: None, size: None, made: true });
+        Some(local)
+    }
+
+    fn event(&mut self, event: Event, time: u64, comm: u32, local: u16, piece: &Piece) {
+        let happening = match event {
+            Event::Post { recv, selector, size, .. } => {
+                if self.receives.contains_key(&recv.0) {
+                    // Told again by the next piece.
+                    return;
+                }
+                let at = self.transfer(Kind::Recv, selector, local, size, piece);
+                self.receives.insert(recv.0, at);
+                self.step(time, Action::Begin(at));
+                let matched = piece.matched.get(&recv.0);
+                if let Some(&message) = matched.and_then(|message| self.messages.get(message)) {
+                    self.order.push_at(Happening::Post(at), time);
+                    return self.pair(at, message, time);
+                }
+                Happening::Post(at)
+            }
+            Event::Arrive { msg, envelope, bytes, .. } => {
+                if self.messages.contains_key(&msg.0) {
+                    return;
+                }
+                let sender = piece.peers.get(envelope.source.get() as usize);
+                let sender = sender.and_then(|identity| self.ranks.get(identity)).copied();
+                let source = sender.unwrap_or(self.strangers + envelope.source.get());
+                let message = self.inbound.len() as u32;
+                self.messages.insert(msg.0, message);
+                self.inbound.push(Inbound {
+                    sender: sender.unwrap_or(UNKNOWN),
+                    op: UNKNOWN,
+                    comm,
+                    source,
+                    tag: envelope.tag.get(),
+                    bytes: short(bytes),
+                    receive: UNKNOWN,
+                });
+                self.order.push_at(Happening::Arrive(message), time);
+                let receive = piece.taken.get(&msg.0).and_then(|recv| self.receives.get(recv));
+                if let Some(&receive) = receive {
+                    self.pair(receive, message, time);
+                }
+                return;
+            }
+            Event::Cancel { recv } => match self.receives.get(&recv.0) {
+                Some(&at) => {
+                    if piece.cancelled.contains(&recv.0) {
+                        self.program.transfers[at as usize].end = End::Cancelled;
+                    }
+                    self.step(time, Action::Cancel(at));
+                    Happening::Cancel(at)
+                }
+                None => return,
+            },
+            Event::Probe { selector, .. } => {
+                Happening::Probe(self.transfer(Kind::Probe, selector, local, None, piece))
+            }
+            Event::Mprobe { probe, selector, .. } => {
+                // A probe that takes a message is a receive that is posted for it.
+                let found = piece.probed.get(&probe.0);
+                match found.and_then(|message| self.messages.get(message)).copied() {
+                    Some(message) => {
+                        let at = self.transfer(Kind::Recv, selector, local, None, piece);
+                        self.step(time, Action::Begin(at));
+                        self.order.push_at(Happening::Post(at), time);
+                        return self.pair(at, message, time);
+                    }
+                    None => {
+                        Happening::Probe(self.transfer(Kind::Probe, selector, local, None, piece))
+                    }
+                }
+            }
+        };
+        self.order.push_at(happening, time);
+    }
+
+    fn transfer(
+        &mut self,
+        kind: Kind,
+        selector: Selector,
+        comm: u16,
+        size: Option<u64>,
+        piece: &Piece,
+    ) -> u32 {
+        let peer = match selector.source {
+            SourceSel::Any => ANY,
+            SourceSel::Rank(peer) => {
+                let identity = piece.peers.get(peer.get() as usize);
+                let rank = identity.and_then(|identity| self.ranks.get(identity)).copied();
+                rank.unwrap_or(self.strangers + peer.get()) as i32
+            }
+        };
+        let call = self.program.transfers.len() as u32;
+        let transfer = transfer(kind, selector, comm, call, short(size));
+        self.program.transfers.push(Transfer { peer, ..transfer });
+        self.program.transfers.len() as u32 - 1
+    }
+
+    /// The receive got the message.
+    fn pair(&mut self, receive: u32, message: u32, time: u64) {
+        let inbound = &mut self.inbound[message as usize];
+        inbound.receive = receive;
+        let transfer = &mut self.program.transfers[receive as usize];
+        transfer.end = End::Known;
+        (transfer.got_source, transfer.got_tag) = (inbound.source as i32, inbound.tag as i32);
+        transfer.got_bytes = inbound.bytes.min(transfer.bytes);
+        self.truth.pairs += 1;
+        let first = self.program.finished.len() as u32;
+        self.program.finished.push(receive);
+        self.step(time, Action::Finish { first, count: 1 });
+    }
+
+    fn step(&mut self, time: u64, action: Action) {
+        self.program.steps.push(Step { at_ns: time as i64, gap_ns: 0, action });
+    }
+}
+
+/// A transfer of which nothing is known but this; its peer is set by the caller.
+pub(super) fn transfer(
+    kind: Kind,
+    selector: Selector,
+    comm: u16,
+    call: u32,
+    bytes: u32,
+) -> Transfer {
+    Transfer {
+        peer: ANY,
+        tag: match selector.tag {
+            TagSel::Any => ANY,
+            TagSel::Tag(tag) => tag.get() as i32,
+        },
+        bytes,
+        got_source: ANY,
+        got_tag: ANY,
+        got_bytes: UNKNOWN,
+        call,
+        comm,
+        function: u16::MAX,
+        kind,
+        end: End::Pending,
+        blocking: false,
+        synchronous: false,
+        unsure_null: false,
+    }
+}
+
+/// Bytes as the arrays have them.
+fn short(bytes: Option<u64>) -> u32 {
+    bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(UNKNOWN)
+}

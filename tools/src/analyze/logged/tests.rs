@@ -1,0 +1,102 @@
+use super::*;
+use dpamatch::engine::Oracle;
+use tempfile::TempDir;
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
+    folder
+}
+
+/// Two pieces of rank 1: what is left of the first is told again by the second. A matched probe
+/// takes a message, another one finds none.
+const PIECES: &[(&str, &str)] = &[
+    (
+        "rank-1-bb.0.events",
+        "post,0,0,0,7,size=8,t=10\npost,1,0,*,*,size=8,t=20\narrive,0,0,0,7,bytes=4,t=30\n\
+         # begin 1000\n# communicator 0: high bits 000000006, unknown 6\n# peer 0: aa\n",
+    ),
+    ("rank-1-bb.0.results", "matched,0,0\nposted,1\n"),
+    (
+        "rank-1-bb.1.events",
+        "post,1,1,*,*,size=8,t=20\nmprobe,0,1,*,5\narrive,1,1,0,5,bytes=4,t=40\n\
+         arrive,2,1,0,5,bytes=2,t=50\nmprobe,1,1,*,5\npost,9,1,0,5,t=60\ncancel,9\n\
+         # begin 1000\n# protocol bits 0000000080000000\n\
+         # communicator 0: high bits 000000009, user 4\n\
+         # communicator 1: high bits 000000006, user 3\n# peer 0: aa\n",
+    ),
+    ("rank-1-bb.1.results", "mprobed,0,none\nmatched,1,1\nmprobed,1,2\ncancelled,9\n"),
+    ("rank-0-aa.0.events", "post,0,0,0,1,t=5\n# begin 900\n# peer 0: bb\n"),
+    ("rank-0-aa.0.results", "posted,0\n"),
+];
+
+#[test]
+fn pieces_become_one_order() {
+    let folder = folder(PIECES);
+    assert!(is_log(folder.path()));
+    let run = Run::of_logs(folder.path()).expect("a run");
+    let ranks: Vec<u32> = run.programs.iter().map(|program| program.rank).collect();
+    assert_eq!(ranks, [0, 1]);
+    let order = &run.recorded.as_ref().expect("orders")[1];
+    let expected = [
+        Happening::Post(0),
+        Happening::Post(1),
+        Happening::Arrive(0),
+        Happening::Probe(2),
+        Happening::Arrive(1),
+        Happening::Arrive(2),
+        // The matched probe that took a message.
+        Happening::Post(3),
+        Happening::Post(4),
+        Happening::Cancel(4),
+    ];
+    assert_eq!(order.iter().collect::<Vec<_>>(), expected);
+    assert_eq!((order.time_ns(0), order.time_ns(8)), (Some(110), Some(160)));
+    let receives = run.view(1).run(&mut Oracle::new(), order).expect("an engine");
+    assert_eq!(receives, [0, 1, 3]);
+    let recorded: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
+    assert_eq!(recorded, receives);
+    assert_eq!(run.programs[1].transfers[4].end, End::Cancelled);
+    // The peer is rank 0, which therefore sent three messages.
+    assert!(run.inbound[1].iter().all(|message| (message.sender, message.source) == (0, 0)));
+    let sends = run.programs[0].transfers.iter().filter(|it| it.kind == Kind::Send);
+    assert_eq!(sends.count(), 3);
+    // The bits are those of one communicator, whatever its number in the piece.
+    let comms: Vec<u32> = run.inbound[1].iter().map(|message| message.comm).collect();
+    assert_eq!(comms[0], comms[1]);
+    let comm = &run.comms.all[comms[0] as usize];
+    assert_eq!((comm.name.as_str(), comm.number), ("user", 3));
+}
+
+#[test]
+fn a_wait_is_one_for_all_that_came_to_posted_receives() {
+    let log = [
+        (
+            "rank-0-a.0.events",
+            "post,0,0,1,1,t=0\npost,1,0,1,1,t=0\narrive,0,0,1,1,t=10\n\
+          arrive,1,0,1,1,t=20\narrive,2,0,1,2,t=30\npost,2,0,1,2,t=40\npost,3,0,1,3,t=50\n\
+          arrive,3,0,1,3,t=100\n# begin 1\n",
+        ),
+        ("rank-0-a.0.results", "matched,0,0\nmatched,1,1\nmatched,2,2\nmatched,3,3\n"),
+    ];
+    let run = Run::of_logs(folder(&log).path()).expect("a run");
+    let load = Load { receive_ns: vec![1000], delay_ns: 10_000, comm: None };
+    assert_eq!(run.ends(super::super::order::Network::default(), load), [100 + 4000 + 20_000]);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let (events, results) = (("rank-0-a.0.events", "post,0,0,1,1\n"), "rank-0-a.0.results");
+    let cases: [(&[(&str, &str)], &str); 4] = [
+        (&[events], "rank-0-a.0.results: No such file"),
+        (&[events, (results, "matched,0\n")], "no result: matched,0"),
+        (&[("rank-0-a.0.events", "post,0\n"), (results, "")], "line 1"),
+        (&[("rank-0-a.0.events", ""), (results, "")], "no order log with an event"),
+    ];
+    for (files, words) in cases {
+        let error = Run::of_logs(folder(files).path()).expect_err(words).to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
