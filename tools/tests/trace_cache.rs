@@ -2,6 +2,7 @@
 //! damaged, and nothing half written stays behind.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -64,6 +65,48 @@ fn a_cache_is_made_used_and_says_the_same() {
             assert_eq!(calls(cached.as_ref()), calls(expected.as_ref()));
         }
     }
+}
+
+/// Call sites go into the cache with the calls, and belong to the state of the trace.
+#[test]
+fn call_sites_are_cached() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = options(&folder);
+    let archive = fs::read(data("recorder/halo-2.dumpi.tar.xz")).expect("the archive");
+    let path = folder.path().join("halo-2.dumpi.tar.xz");
+    fs::write(&path, &archive).expect("room");
+    let sites = |trace: &dyn TraceSource| -> Vec<_> {
+        let of = |&rank| trace.sites(rank).expect("good sites").expect("the rank has some");
+        trace.ranks().iter().map(of).collect()
+    };
+    let expected = sites(trace::open(&path, &OpenOptions::default()).expect("a trace").as_ref());
+    assert!((0..100).any(|call| expected[1].of(call).is_some()));
+    for _ in 0..2 {
+        let cached = trace::open(&path, &options).expect("a trace");
+        assert_eq!(cached.run().notices, [""; 0]);
+        assert_eq!(sites(cached.as_ref()), expected);
+        assert_eq!(files(&options).len(), 1);
+    }
+
+    // Packed ranks with their sites beside them: other sites are another state.
+    let unpacked = folder.path().join("unpacked");
+    tar::Archive::new(lzma_rust2::XzReader::new(&archive[..], true))
+        .unpack(&unpacked)
+        .expect("room");
+    for rank in 0..2 {
+        let file = unpacked.join(format!("halo-2-{rank:04}.bin"));
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&fs::read(&file).expect("the rank")).expect("room");
+        fs::write(file.with_extension("bin.gz"), packed.finish().expect("room")).expect("room");
+        fs::remove_file(file).expect("it is there");
+    }
+    assert_eq!(sites(trace::open(&unpacked, &options).expect("a trace").as_ref()), expected);
+    let second = unpacked.join("halo-2-0001.sites");
+    fs::write(&second, "dpamatch call sites 1\n").expect("room");
+    let other = trace::open(&unpacked, &options).expect("a trace");
+    let notices = &other.run().notices;
+    assert!(notices.iter().any(|notice| notice.contains("another state")), "{notices:?}");
+    assert_ne!(sites(other.as_ref()), expected);
 }
 
 #[test]

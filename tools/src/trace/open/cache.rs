@@ -1,8 +1,9 @@
 //! A trace as it was after unpacking, kept for the next time.
 //!
 //! A cache file holds each rank as a DUMPI binary file: packed ones unpacked, texts encoded. Ranks
-//! stand one after the other, then a directory, then a trailer of 40 bytes: magic, version, place
-//! and length of the directory, and a hash of all bytes before. It belongs to a hash of the
+//! stand one after the other, each with its call sites behind it if it has some, then a directory,
+//! then a trailer of 40 bytes: magic, version, place and length of the directory, and a hash of all
+//! bytes before. It belongs to a hash of the
 //! source's names and contents, so it does not matter whether files were touched or copied. It is
 //! written under another name and renamed when it is whole.
 
@@ -25,7 +26,7 @@ use super::find::{find, sources};
 
 const MAGIC: [u8; 8] = *b"dpacache";
 /// Changes with the layout, and with what texts are encoded to.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const TRAILER_BYTES: u64 = 40;
 /// Bytes hashed or copied at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
@@ -48,6 +49,17 @@ struct Directory {
 struct Entry {
     rank: u32,
     /// Its name in messages.
+    name: PathBuf,
+    start: u64,
+    length: u64,
+    /// Its call sites, if it has some.
+    sites: Option<Sites>,
+}
+
+/// Where a rank's call sites are.
+#[derive(Debug, Serialize, Deserialize)]
+struct Sites {
+    /// Their name in messages.
     name: PathBuf,
     start: u64,
     length: u64,
@@ -97,10 +109,6 @@ pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<
         }
     }
     let mut files = find(path, options)?;
-    if !files.sites.is_empty() {
-        files.run.notices.push("not cached: a cache has no call sites".to_owned());
-        return Ok(files);
-    }
     match make(&files, &source, folder, &file) {
         Ok(()) => {
             let found = std::mem::take(&mut files.run.notices);
@@ -135,7 +143,8 @@ fn cache_name(path: &Path) -> String {
 
 /// Whether reading the file costs more than reading a binary file.
 fn is_worth_it(source: &Path) -> Result<bool, TraceError> {
-    if source.extension().is_some_and(|extension| extension == "meta") {
+    let is_text = |extension| extension == "meta" || extension == "sites";
+    if source.extension().is_some_and(is_text) {
         return Ok(false);
     }
     Ok(!super::files::is_plain_binary(&Region::open(source)?)?)
@@ -221,17 +230,15 @@ fn load(
     else {
         return damaged("its directory has a rank that is none");
     };
-    let places = ranks
-        .into_iter()
-        .map(|entry| Place::Part(region.part(entry.name, entry.start, entry.length)));
+    let part = |name, start, length| Place::Part(region.part(name, start, length));
+    let mut places = Vec::new();
+    let mut sites = BTreeMap::new();
+    for (rank, entry) in numbers.iter().zip(ranks) {
+        places.push(part(entry.name, entry.start, entry.length));
+        sites.extend(entry.sites.map(|its| (*rank, part(its.name, its.start, its.length))));
+    }
     let run = RunInfo { processes, hostname, start_s, notices: Vec::new() };
-    Ok(Ok(Files {
-        run,
-        ranks: numbers,
-        places: places.collect(),
-        sites: BTreeMap::new(),
-        options: options.clone(),
-    }))
+    Ok(Ok(Files { run, ranks: numbers, places, sites, options: options.clone() }))
 }
 
 /// Writes a cache file: under a temporary name, which is gone if anything goes wrong.
@@ -255,7 +262,15 @@ fn make(files: &Files, source: &str, folder: &Path, file: &Path) -> Result<(), T
                 name
             }
         };
-        ranks.push(Entry { rank: rank.get(), name, start, length: out.written - start });
+        let length = out.written - start;
+        let copied = |place: &Place| {
+            let (region, start) = (place.region()?, out.written);
+            copy(&region, &mut out, &files.options, &about)?;
+            let length = out.written - start;
+            Ok(Sites { name: region.name().to_owned(), start, length })
+        };
+        let sites = files.sites.get(&rank).map(copied).transpose()?;
+        ranks.push(Entry { rank: rank.get(), name, start, length, sites });
     }
     let RunInfo { processes, hostname, start_s, .. } = files.run.clone();
     let directory = Directory { source: source.to_owned(), processes, hostname, start_s, ranks };

@@ -44,13 +44,16 @@ pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
     let folder = match (fs::metadata(path).map_err(about)?.is_dir(), is_meta) {
         (true, _) => path,
         (false, true) => folder_of(path),
-        (false, false) => return Ok(vec![path.to_owned()]),
+        (false, false) => {
+            return Ok([path.to_owned()].into_iter().chain(sites_beside(path)).collect());
+        }
     };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(about)? {
         let file = entry.map_err(about)?.path();
         let Some(name) = file.file_name().and_then(|name| name.to_str()) else { continue };
-        let is_one = rank_name(name).is_some() || name.ends_with(".meta") || is_archive(name);
+        let is_rank = rank_name(name).is_some() || sites_name(name).is_some();
+        let is_one = is_rank || name.ends_with(".meta") || is_archive(name);
         if is_one && file.is_file() {
             files.push(file);
         }
@@ -62,6 +65,11 @@ pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
 /// The folder that a file is in.
 fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// The call sites of a single rank's file.
+fn sites_beside(file: &Path) -> Option<PathBuf> {
+    Some(file.with_extension("sites")).filter(|beside| beside.is_file())
 }
 
 /// Whether there is an archive in it.
@@ -84,8 +92,7 @@ fn single(path: &Path, options: &OpenOptions) -> Files {
         Rank::default()
     });
     let place = Place::File(path.to_owned());
-    let beside = path.with_extension("sites");
-    let sites = beside.is_file().then_some((rank, Place::File(beside))).into_iter().collect();
+    let sites = sites_beside(path).map(|beside| (rank, Place::File(beside))).into_iter().collect();
     Files { run, ranks: vec![rank], places: vec![place], sites, options: options.clone() }
 }
 
