@@ -17,17 +17,16 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Rows of a table in the JSON form, which follows the program's own words.
+/// Rows of a table in the JSON form.
 fn rows<'a>(document: &'a Value, table: &str) -> &'a Vec<Value> {
     document["results"][table].as_array().unwrap_or_else(|| panic!("no table {table}"))
 }
 
+/// The one document, which follows the program's own words.
 fn document(output: &Output) -> Value {
     let text = text(&output.stdout);
-    assert!(text.starts_with("the program's own words\n"), "{text}");
-    let begin = text.find('{').expect("an object");
-    let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
-    values.next().expect("an object").expect("JSON")
+    let document = text.strip_prefix("the program's own words\n").expect("the program's words");
+    serde_json::from_str(document).expect("one JSON document")
 }
 
 #[test]
@@ -76,6 +75,32 @@ fn logs_are_analyzed_and_kept() {
     let agreement = &report["application"]["agreement"];
     assert_eq!((agreement["other"].as_u64(), agreement["missing"].as_u64()), (Some(0), Some(0)));
     assert!(agreement["same"].as_u64() > Some(100), "{agreement}");
+}
+
+#[test]
+fn statistics_and_logs_are_one_document() {
+    let folder = TempDir::new().expect("a folder");
+    let save = folder.path().join("saved.json");
+    let save_name = save.to_str().expect("text");
+    let options = ["--log", "--format", "json", "--save", save_name, "--", "tests/run/program.sh"];
+    let output = run(&options);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = document(&output);
+    let saved = fs::read_to_string(save).expect("the document");
+    assert_eq!(
+        serde_json::from_str::<Value>(&saved).expect("JSON")["results"],
+        document["results"]
+    );
+    assert_eq!(document["command"], "run");
+    // The same messages, counted by the NICs and in the logs.
+    let counted = |table: &str, column: &str| {
+        rows(&document, table).iter().map(|row| row[column].as_u64().expect("a count")).sum::<u64>()
+    };
+    assert_eq!(counted("ranks", "messages"), counted("logs_applications", "messages"));
+    assert_eq!(document["results"]["traces"][0]["processes"], 2);
+    let csv = run(&["--log", "--format", "csv", "--", "tests/run/program.sh"]);
+    let csv = text(&csv.stdout);
+    assert!(csv.contains("\n# ranks\n") && csv.contains("\n# logs_engines\n"), "{csv}");
 }
 
 #[test]

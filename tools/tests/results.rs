@@ -16,7 +16,7 @@ const WITHOUT_RESULTS: [&str; 3] = ["completions", "help", "man"];
 
 /// Command lines, and their exit code where it is not 0. `$NAME` is a trace, `@A` and `@B` are
 /// documents.
-const LINES: [&str; 37] = [
+const LINES: [&str; 38] = [
     "analyze $edge-4-mpich --engine all --check",
     "analyze $edge-4-mpich $edge-4-openmpi --sweep 4",
     "analyze $edge-4-mpich --against $edge-4-openmpi",
@@ -52,6 +52,7 @@ const LINES: [&str; 37] = [
     "predict profile",
     "predict stream --handlers 2 @S",
     "run --provider tests/run -- tests/run/program.sh",
+    "run --log --provider tests/run -- tests/run/program.sh",
     "trace info $edge-4-mpich",
     "trace check $edge-4-mpich",
 ];

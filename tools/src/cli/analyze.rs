@@ -220,7 +220,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     for path in &args.traces {
         let (_, report) = analyze(args, path, &interrupt)?;
         match args.format {
-            Format::Table => writeln!(out, "{}\n", summary::text(&report, args.wide.width()))?,
+            Format::Table => writeln!(out, "{}\n", text(&report, args.wide))?,
             Format::Csv | Format::Json => {}
         }
         verdict(&report).or_else(|wrong| {
@@ -258,6 +258,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Table => {}
     }
     Ok(out.flush()?)
+}
+
+/// The report on the first of the traces.
+pub(super) fn single(args: &Args) -> anyhow::Result<Report> {
+    let (_, report) = analyze(args, &args.traces[0], &Interrupt::catch()?)?;
+    Ok(report)
+}
+
+/// What is printed of a trace for people.
+pub(super) fn text(report: &Report, wide: Wide) -> String {
+    summary::text(report, wide.width())
 }
 
 fn by_reference(reports: &[Report]) -> Vec<&Report> {

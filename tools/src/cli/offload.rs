@@ -14,6 +14,7 @@ use dpamatch_tools::table::{Cell, Table};
 use dpamatch_tools::trace::OpenOptions;
 
 use super::analyze::name_of;
+use super::document::Save;
 use super::input::built_in_or_file;
 use super::interrupt::Interrupt;
 use super::predict::profile_text;
@@ -87,6 +88,8 @@ pub(super) struct Args {
     /// Form of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    save: Save,
     #[command(flatten)]
     wide: Wide,
 }
@@ -221,19 +224,37 @@ fn moved(share: f64) -> String {
     format!("{:.2} % {}", 100.0 * share.abs(), if share < 0.0 { "later" } else { "earlier" })
 }
 
+/// The application, and the parts of it that were asked for.
+fn parts<'a>(
+    name: &str,
+    args: &'a Args,
+    report: &'a Report,
+) -> impl Iterator<Item = (String, &'a Advised)> {
+    let numbered = |kind: &'static str, advised: &'a [Advised]| {
+        advised.iter().map(move |it| (format!("{kind} {}", it.number.unwrap_or(0)), it))
+    };
+    let communicators = args.communicators.then_some(&report.communicators[..]);
+    let ranks = args.ranks.then_some(&report.ranks[..]);
+    std::iter::once((name.to_owned(), &report.application))
+        .chain(numbered("communicator", communicators.unwrap_or_default()))
+        .chain(numbered("rank", ranks.unwrap_or_default()))
+}
+
+/// All traces in one table, for programs.
+fn whole_table(args: &Args, reports: &[(String, Report)]) -> Table {
+    let columns = ["trace"].into_iter().chain(COLUMNS);
+    let mut table = Table::new("offload", "Does it pay to let a card match?", columns).keyed(2);
+    for (name, report) in reports {
+        for (part, advised) in parts("application", args, report) {
+            table.push([name.as_str().into()].into_iter().chain(row(part, advised)));
+        }
+    }
+    table
+}
+
 fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table {
     let mut table = Table::new("offload", sentence(name, &report.application), COLUMNS);
-    table.push(row(name.to_owned(), &report.application));
-    if args.communicators {
-        for advised in &report.communicators {
-            table.push(row(format!("communicator {}", advised.number.unwrap_or(0)), advised));
-        }
-    }
-    if args.ranks {
-        for advised in &report.ranks {
-            table.push(row(format!("rank {}", advised.number.unwrap_or(0)), advised));
-        }
-    }
+    parts(name, args, report).for_each(|(part, advised)| table.push(row(part, advised)));
     let Advised { service, break_even: even, .. } = &report.application;
     let setup = &question.card.setup;
     let range =
@@ -276,19 +297,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     for path in &args.traces {
         reports.push((name_of(path), args.report(path, &question)?));
     }
+    let document = || {
+        let traces: Vec<_> = reports
+            .iter()
+            .map(|(name, report)| serde_json::json!({ "name": name, "report": report }))
+            .collect();
+        let results = document::members(serde_json::json!({ "traces": traces }));
+        document::of_tables(&[&whole_table(args, &reports)], results)
+    };
+    args.save.write(document)?;
     match args.format {
-        Format::Json => {
-            let traces: Vec<_> = reports
-                .iter()
-                .map(|(name, report)| serde_json::json!({ "name": name, "report": report }))
-                .collect();
-            let results = document::members(serde_json::json!({ "traces": traces }));
-            document::write(&mut *out, &document::document(&[], results))?;
-        }
-        format => {
+        Format::Json => document::write(&mut *out, &document())?,
+        Format::Csv => write(&mut *out, &[whole_table(args, &reports)], args.format, args.wide)?,
+        Format::Table => {
             let tables: Vec<_> =
                 reports.iter().map(|(name, it)| table(name, args, &question, it)).collect();
-            write(&mut *out, &tables, format, args.wide)?;
+            write(&mut *out, &tables, args.format, args.wide)?;
         }
     }
     Ok(out.flush()?)

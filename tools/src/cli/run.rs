@@ -7,11 +7,14 @@ use std::process::Command;
 
 use anyhow::Context;
 use clap::Parser;
+use dpamatch_tools::analyze::{self, Report};
 use dpamatch_tools::statistics::{self, StatisticsError};
+use serde_json::json;
 use tempfile::TempDir;
 
+use super::document::Save;
 use super::table::{Format, Wide, write};
-use super::{BadInput, Cli, output};
+use super::{BadInput, Cli, document, output};
 
 const EXAMPLES: &str = "\
 The program runs with the MPI library that it was linked with, if that sends through libfabric: MPICH
@@ -44,6 +47,8 @@ pub(super) struct Args {
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    save: Save,
     #[command(flatten)]
     wide: Wide,
 }
@@ -127,29 +132,44 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
              send through libfabric"
         );
     }
+    let mut tables = statistics::tables(&endpoints);
     let mut out = output::stdout();
     writeln!(out)?;
-    write(&mut *out, &statistics::tables(&endpoints), args.format, args.wide)?;
-    out.flush()?;
-    if let Some(logs) = logs {
-        writeln!(out)?;
+    if args.format == Format::Table {
+        write(&mut *out, &tables, args.format, args.wide)?;
         out.flush()?;
-        analyze(&logs, args.out.as_deref(), args.format)?;
     }
+    let report = logs.map(|logs| analyzed(&logs, args.out.as_deref())).transpose()?;
+    if let (Format::Table, Some(report)) = (args.format, &report) {
+        writeln!(out, "\n{}", super::analyze::text(report, args.wide))?;
+    }
+    for mut table in report.iter().flat_map(|report| analyze::tables(&[report])) {
+        table.name.insert_str(0, "logs_");
+        tables.push(table);
+    }
+    let document = || {
+        let whole = report.as_ref().map(|report| json!({ "traces": [report] }));
+        let whole = whole.map(document::members).unwrap_or_default();
+        document::of_tables(&tables.iter().collect::<Vec<_>>(), whole)
+    };
+    args.save.write(document)?;
+    match args.format {
+        Format::Table => {}
+        Format::Csv => write(&mut *out, &tables, args.format, args.wide)?,
+        Format::Json => document::write(&mut *out, &document())?,
+    }
+    out.flush()?;
     if good { Ok(()) } else { anyhow::bail!("the program did not end well") }
 }
 
 /// What `dpamatch analyze` says of the logs.
-fn analyze(logs: &Path, out: Option<&Path>, format: Format) -> anyhow::Result<()> {
+fn analyzed(logs: &Path, out: Option<&Path>) -> anyhow::Result<Report> {
     let mut words = vec!["dpamatch".into(), "analyze".into(), logs.as_os_str().to_owned()];
     if let Some(out) = out {
         words.extend(["--out".into(), out.as_os_str().to_owned()]);
     }
-    if format == Format::Json {
-        words.extend(["--format".into(), "json".into()]);
-    }
     match Cli::parse_from(words).command {
-        Some(super::Command::Analyze(args)) => super::analyze::run(&args),
+        Some(super::Command::Analyze(args)) => super::analyze::single(&args),
         _ => unreachable!("these words name the analysis"),
     }
 }
