@@ -26,7 +26,7 @@ use super::interrupt::{Interrupt, Interrupted};
 use super::nic_args::NicArgs;
 use super::progress::bar;
 use super::staged::{StagedFile, StagedFolder};
-use super::table::Wide;
+use super::table::{Format, Wide};
 use super::trace::load;
 use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
@@ -164,13 +164,6 @@ impl Order {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    Table,
-    Csv,
-    Json,
-}
-
 impl Args {
     /// Whether reports are of use when all traces are read.
     fn needs_reports(&self) -> bool {
@@ -250,7 +243,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => document::write(&mut *out, &document())?,
         Format::Csv => {
             let tables = tables(&by_reference(&reports));
-            table::write(&mut *out, &tables, table::Format::Csv, args.wide)?;
+            table::write(&mut *out, &tables, args.format, args.wide)?;
         }
         Format::Table if all.len() > 1 => {
             write!(out, "{}", summary::over_applications(&all, args.wide.width()))?

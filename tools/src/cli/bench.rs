@@ -30,7 +30,7 @@ use super::document::{self, Save};
 use super::input::did_you_mean;
 use super::nic_args::NicArgs;
 use super::progress::bar;
-use super::table::Wide;
+use super::table::{Format, Wide};
 use super::{BadInput, command_line, output};
 
 const EXAMPLES: &str = "\
@@ -167,13 +167,6 @@ enum Baseline {
     Bins,
     /// The sequential list engine
     List,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    Table,
-    Csv,
-    Json,
 }
 
 /// Repetitions of a window in a round.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::Context;
-use clap::{ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command, ValueEnum};
 use dpamatch_tools::bench::Machine;
 use dpamatch_tools::results::{Descriptor, SCHEMA};
 use dpamatch_tools::table::Table;
@@ -23,6 +23,15 @@ static INVOCATION: OnceLock<Invocation> = OnceLock::new();
 struct Invocation {
     command: String,
     options: Map<String, Value>,
+}
+
+/// Form of results that are no tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Form {
+    /// For people
+    Text,
+    /// One document: see docs/results.md
+    Json,
 }
 
 /// `--save`.

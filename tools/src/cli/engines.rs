@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use dpamatch::registry::ENGINES;
 use dpamatch_tools::table::Table;
 
-use super::{document, output};
+use super::document::{self, Form};
+use super::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,14 +20,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Form of the list
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    format: Form,
 }
 
 /// Any engine as the value of an argument; `more` are words besides.
@@ -43,7 +37,7 @@ pub(super) fn software() -> PossibleValuesParser {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
-    if args.format == Format::Json {
+    if args.format == Form::Json {
         let mut table = Table::new("engines", "Matching engines", ["name", "summary"]);
         ENGINES.iter().for_each(|entry| table.push([entry.name.into(), entry.summary.into()]));
         document::write(&mut *out, &document::of_tables(&[&table], serde_json::Map::new()))?;

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use clap::ValueEnum;
 use dpa_model::{Footprint, FootprintLine};
 use dpamatch::engine::BinCount;
 use serde_json::json;
 
+use super::document::{self, Form};
 use super::nic_args::NicSize;
-use super::{BadInput, document, output};
+use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
 The paper's formula counts, for one communicator, three tables of 20-byte bins and 64-byte receive
@@ -29,14 +29,8 @@ pub(super) struct Args {
     #[command(flatten)]
     nic: NicSize,
     /// Form of the report
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    format: Form,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -45,8 +39,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let footprint = Footprint::of(&config);
     let mut out = output::stdout();
     match args.format {
-        Format::Text => writeln!(out, "{footprint}")?,
-        Format::Json => {
+        Form::Text => writeln!(out, "{footprint}")?,
+        Form::Json => {
             let table = |line: &FootprintLine| {
                 json!({
                     "what": line.what,

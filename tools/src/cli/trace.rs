@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use dpamatch::Rank;
 use dpamatch_tools::analyze::{LogError, Run, is_log};
 use dpamatch_tools::trace::{self, OpenOptions, Tally, TraceError, TraceErrorKind, TraceSource};
@@ -62,12 +62,6 @@ struct TraceArgs {
     /// The rank that a single file is of, if its name does not say so
     #[arg(long, value_name = "R")]
     as_rank: Option<u32>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

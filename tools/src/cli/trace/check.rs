@@ -7,9 +7,9 @@ use dpamatch_tools::table::Grid;
 use dpamatch_tools::trace::{Counts, Tally, TraceError};
 use serde_json::json;
 
-use super::super::document;
+use super::super::document::{self, Form};
 use super::super::table::Wide;
-use super::{BadInput, Format, TraceArgs, bad_input, output};
+use super::{BadInput, TraceArgs, bad_input, output};
 
 /// Read every call of every rank, and compare their numbers with what each file's footer says
 ///
@@ -20,8 +20,8 @@ pub(super) struct Args {
     #[command(flatten)]
     trace: TraceArgs,
     /// Form of the report
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    format: Form,
     #[command(flatten)]
     wide: Wide,
 }
@@ -31,8 +31,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let ranks = super::tallies(trace.as_ref());
     let mut out = output::stdout();
     match args.format {
-        Format::Text => text(&ranks, args.wide.width(), &mut *out)?,
-        Format::Json => {
+        Form::Text => text(&ranks, args.wide.width(), &mut *out)?,
+        Form::Json => {
             let ranks = ranks.iter().map(|(rank, result)| of_rank(*rank, result));
             let results = document::members(json!({ "ranks": ranks.collect::<Vec<_>>() }));
             document::write(&mut *out, &document::document(&[], results))?;

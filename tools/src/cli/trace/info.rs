@@ -8,8 +8,8 @@ use dpamatch_tools::table::Grid;
 use dpamatch_tools::trace::{Class, Counts, RunInfo, Tally, TraceError, TraceSource};
 use serde_json::json;
 
-use super::super::document;
-use super::{Format, TraceArgs, bad_input, output};
+use super::super::document::{self, Form};
+use super::{TraceArgs, bad_input, output};
 
 /// Say what a trace is: ranks, formats and versions, calls by class and function
 #[derive(Debug, clap::Args)]
@@ -17,8 +17,8 @@ pub(super) struct Args {
     #[command(flatten)]
     trace: TraceArgs,
     /// Form of the report
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    format: Form,
 }
 
 /// What the ranks have together.
@@ -38,8 +38,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let sum = sum(super::tallies(trace.as_ref())).map_err(bad_input)?;
     let mut out = output::stdout();
     match args.format {
-        Format::Text => text(trace.as_ref(), &sum, &mut *out)?,
-        Format::Json => {
+        Form::Text => text(trace.as_ref(), &sum, &mut *out)?,
+        Form::Json => {
             let results = document::members(report(trace.as_ref(), &sum));
             document::write(&mut *out, &document::document(&[], results))?;
         }
