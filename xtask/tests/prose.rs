@@ -1,5 +1,6 @@
-//! No line of prose is wider than 100 columns. What rustfmt does not wrap is looked at here:
-//! comments, and the text of pages outside of tables and console blocks.
+//! How prose looks. No line of it is wider than 100 columns: what rustfmt does not wrap is looked
+//! at, that is comments, and the text of pages outside of tables and console blocks. And pages name
+//! no IDs of facts, which are for the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,46 @@ fn no_line_of_prose_is_too_wide() {
         }
     }
     assert!(wide.is_empty(), "wider than {WIDEST} columns:\n{}", wide.join("\n"));
+}
+
+/// Pages that may name IDs: that which explains them, and those that point to it.
+const ABOUT_IDS: [&str; 4] =
+    ["docs/decisions.md", "README.md", "ARCHITECTURE.md", "dpa_model/src/matching/README.md"];
+
+/// Whether it is the ID of a fact or decision, such as O16 or G3b.
+fn is_id(word: &str) -> bool {
+    let mut letters = word.chars();
+    let first = letters.next().is_some_and(|letter| "CFGHMOPSUV".contains(letter));
+    let digits = letters.as_str().trim_end_matches(|end: char| end.is_ascii_lowercase());
+    let number = digits.len() <= 2 && digits.parse::<u8>().is_ok();
+    first && number && letters.as_str().len() <= digits.len() + 1
+}
+
+/// The IDs in parentheses on a page: elsewhere such words may be names.
+fn ids(text: &str) -> Vec<&str> {
+    let inside = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
+    let words = inside.flat_map(|(inside, _)| inside.split([' ', ',', '-', ';', '\n']));
+    words.filter(|word| is_id(word)).collect()
+}
+
+#[test]
+fn pages_name_no_ids() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
+    let mut pages = Vec::new();
+    files(root, "md", &mut pages);
+    let mut named = Vec::new();
+    for page in pages {
+        let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
+        if !ABOUT_IDS.contains(&shown.as_str()) {
+            let text = fs::read_to_string(&page).expect("a text");
+            named.extend(ids(&text).into_iter().map(|id| format!("{shown}: {id}")));
+        }
+    }
+    assert!(named.is_empty(), "IDs are for code and docs/decisions.md:\n{}", named.join("\n"));
+    assert_eq!(
+        ids("a (O16), (one, S3 to S5) (B2) (G3b) S7 (C ABI) (128)"),
+        ["O16", "S3", "S5", "G3b"]
+    );
 }
 
 #[test]
