@@ -103,6 +103,8 @@ faults! {
     SlowPreviousOnly,
     /// The slow path keeps the own candidate whoever took it (S13).
     SlowKeepsOwn,
+    /// A slice says that it is matched before its last receive is marked (S13).
+    MatchedBeforeMark,
     /// The slow path skips receives that lower handlers booked (S16).
     SlowEarlyCheck,
     /// Overtaking handlers look and then take, in two steps (S24).

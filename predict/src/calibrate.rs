@@ -5,7 +5,7 @@
 //!
 //! | parameter | fitted to |
 //! |---|---|
-//! | one factor for the work of poll, search, book, detect, consume and protocol; or `instructions.cpi` | NC, one thread |
+//! | one factor for the work of poll, search, book, detect, consume and protocol; or `instructions.own_ns` | NC, one thread |
 //! | `word.handover_ns` | NC, two threads |
 //! | `work.fast_ns`, without instructions | WC-FP, two threads |
 //! | `work.slow_ns`, without instructions | WC-SP, two threads |
@@ -63,13 +63,13 @@ struct Free {
     needed: bool,
 }
 
-static CPI: Free = Free {
-    name: "instructions.cpi",
+static OWN: Free = Free {
+    name: "instructions.own_ns",
     series: Series::Nc,
     threads: 1,
-    most: 100.0,
+    most: 1_000.0,
     needed: true,
-    set: |profile, _, value| profile.instructions.cpi = value,
+    set: |profile, _, value| profile.instructions.own_ns = value,
 };
 
 static FREE: [Free; 4] = [
@@ -117,7 +117,7 @@ static FREE: [Free; 4] = [
 
 /// What is free in a profile.
 fn free(profile: &Profile) -> Vec<&'static Free> {
-    if profile.instructions.cpi > 0.0 { vec![&CPI, &FREE[1]] } else { FREE.iter().collect() }
+    if profile.instructions.cpi > 0.0 { vec![&OWN, &FREE[1]] } else { FREE.iter().collect() }
 }
 
 /// Whether a parameter comes out of a fit, whatever the profile says.

@@ -10,7 +10,8 @@
 //! | book | load and store | read-modify-write |
 //! | candidates | in the worker's scratch | published to higher slices |
 //! | partial barrier, slow path | nothing to wait for | lower slices |
-//! | consume | out of the chain at once | mark, then the bin's lock |
+//! | mark | nobody else looks | a store, before it says that it is matched |
+//! | unlink | at once | after that, under the bin's lock |
 //! | deliver | with the match | when the whole slice is matched |
 //! | taken receives | in the leader's scratch | published to the leader |
 //!
@@ -67,18 +68,23 @@ pub(crate) trait Crew: Copy {
     /// candidates in `scratch`, and whether two may have booked the same.
     fn pass_barrier(self, scratch: &mut Scratch);
 
-    /// Returns when all lower handlers are done (S13); those of this slice are.
-    fn wait_for_lower(self);
+    /// Returns when all lower handlers are done (S13); those of this slice are. Returns the failed
+    /// polls.
+    fn wait_for_lower(self) -> u64;
 
-    /// Marks a receive taken and takes it out of its chain, or leaves that to the block's end (O28,
-    /// S17). `false`: another handler holds the bin's lock.
-    fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool;
+    /// Marks a receive taken (S18).
+    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path);
+
+    /// All handlers of the slice are matched, and what they took is marked: higher ones wait for
+    /// no more than that.
+    fn matched(self);
+
+    /// Takes a marked receive out of its chain, or leaves that to the block's end (O28, S17).
+    /// `false`: another handler holds the bin's lock.
+    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool;
 
     /// Tells the leader which receive a handler took.
     fn note_taken(self, handler: usize, receive: ReceiveId);
-
-    /// All handlers of the slice are matched.
-    fn matched(self);
 
     /// All their data has moved.
     fn finished(self);
@@ -124,15 +130,24 @@ impl Crew for Alone<'_> {
     fn pass_barrier(self, _: &mut Scratch) {}
 
     #[inline(always)]
-    fn wait_for_lower(self) {}
+    fn wait_for_lower(self) -> u64 {
+        0
+    }
 
     #[inline(always)]
-    fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool {
-        let (Tables { receives, bins }, Taken { receive, posted, before }) = (tables, taken);
+    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path) {
         if cfg!(debug_assertions) && path != Path::Overtaking {
-            let live = receives[receive].is_posted();
+            let live = tables.receives[receive].is_posted();
             assert!(live, "receive {} was consumed twice (S18)", receive.0);
         }
+    }
+
+    #[inline(always)]
+    fn matched(self) {}
+
+    #[inline(always)]
+    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool {
+        let (Tables { receives, bins }, Taken { receive, posted, before }) = (tables, taken);
         step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
         bins[posted.bin].unlink(receives, receive, before);
         true
@@ -140,9 +155,6 @@ impl Crew for Alone<'_> {
 
     #[inline(always)]
     fn note_taken(self, _: usize, _: ReceiveId) {}
-
-    #[inline(always)]
-    fn matched(self) {}
 
     #[inline(always)]
     fn finished(self) {}
@@ -212,24 +224,35 @@ impl Crew for Slice<'_> {
         }
     }
 
-    fn wait_for_lower(self) {
+    #[inline(always)]
+    fn wait_for_lower(self) -> u64 {
         let awaited = self.awaited(Phase::Matched);
-        let polls = self.nic.block.wait_for_each(awaited, self.block.number, Phase::Matched);
-        self.nic.handler_counters[self.handlers().start].slow_polls.add(polls);
+        self.nic.block.wait_for_each(awaited, self.block.number, Phase::Matched)
     }
 
-    fn consume(self, tables: Tables<'_>, taken: Taken<'_>, path: Path) -> bool {
-        let (Tables { receives, bins }, Taken { receive, posted, .. }) = (tables, taken);
-        let descriptor = &receives[receive];
-        if path != Path::Overtaking {
-            // A plain store is enough: no two handlers take the same receive (S18).
-            if cfg!(all(debug_assertions, not(dpamatch_loom))) {
-                let before = descriptor.state.swap(state::CONSUMED, Relaxed);
-                assert_eq!(before, state::POSTED, "receive {} was consumed twice (S18)", receive.0);
-            } else {
-                descriptor.state.store(state::CONSUMED, Relaxed);
-            }
+    #[inline(always)]
+    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path) {
+        if path == Path::Overtaking {
+            return;
         }
+        let state = &tables.receives[receive].state;
+        // A plain store is enough: no two handlers take the same receive (S18).
+        if cfg!(all(debug_assertions, not(dpamatch_loom))) {
+            let before = state.swap(state::CONSUMED, Relaxed);
+            assert_eq!(before, state::POSTED, "receive {} was consumed twice (S18)", receive.0);
+        } else {
+            state.store(state::CONSUMED, Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn matched(self) {
+        step!(SliceMatched);
+        self.nic.block.reach(self.worker, self.block.number, Phase::Matched);
+    }
+
+    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool {
+        let (Tables { receives, bins }, Taken { receive, posted, .. }) = (tables, taken);
         let (bin, removal) = (posted.bin, self.nic.options.removal);
         if removal != Removal::Deferred {
             step!(Unlinking { bin: bin.0, receive: receive.0, alone: false });
@@ -242,11 +265,6 @@ impl Crew for Slice<'_> {
         step!(Noted { handler });
         // SAFETY: this worker runs the handler and has not reached phase 3.
         unsafe { self.nic.block.set_taken(handler, receive) };
-    }
-
-    fn matched(self) {
-        step!(SliceMatched);
-        self.nic.block.reach(self.worker, self.block.number, Phase::Matched);
     }
 
     fn finished(self) {

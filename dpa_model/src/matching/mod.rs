@@ -76,6 +76,9 @@ pub(crate) enum Matched {
 }
 
 /// Runs all phases of the crew's part of a block (O2, S1 to S18).
+///
+/// Phases are functions of their own on a PC. On a card, where a slice has one handler, they are
+/// part of this one: to save and restore registers for each was a fifth of their instructions.
 pub(crate) fn run<C: Crew>(
     nic: &Shared,
     info: &BlockInfo,
@@ -104,7 +107,6 @@ pub(crate) fn run<C: Crew>(
         nic.boundary_counters.conflict_blocks.add(1);
     }
     let matched = resolve::resolve(block, conflict, comm, scratch);
-    crew.matched();
     step!(DeliveryBegins { conflict: met });
     if !C::DELIVERS_AT_ONCE {
         take::Taking::new(block).deliver_all(scratch);

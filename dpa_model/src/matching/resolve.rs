@@ -20,7 +20,7 @@ use crate::{CommId, FastPath, HandlerCounters, Path};
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
 /// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it
 /// is one. Returns how many have a receive.
-#[inline(never)]
+#[cfg_attr(not(target_arch = "riscv64"), inline(never))]
 pub(super) fn resolve<C: Crew>(
     block: BlockRun<'_, C>,
     conflict: usize,
@@ -120,6 +120,8 @@ pub(super) struct SlowPath<'a, C> {
     block: BlockRun<'a, C>,
     /// All handlers of lower slices are done.
     waited: bool,
+    /// Failed polls of that wait.
+    pub(super) polls: u64,
     /// The communicator whose indexes these are.
     comm: CommId,
     indexes: Indexes<'a>,
@@ -128,7 +130,8 @@ pub(super) struct SlowPath<'a, C> {
 impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
     fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
-        Self { block, waited, comm: CommId(u32::MAX), indexes: block.nic.indexes(CommView::NONE) }
+        let indexes = block.nic.indexes(CommView::NONE);
+        Self { block, waited, polls: 0, comm: CommId(u32::MAX), indexes }
     }
 
     /// Which receive a handler gets, after all lower handlers are done: its own candidate if that
@@ -142,9 +145,19 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     ) -> ReceiveId {
         let nic = self.block.nic;
         step!(SlowWaits { handler });
+        // Before the wait, because behind it higher handlers wait for this one: whatever does not
+        // depend on lower ones.
+        let entry = self.block.entry(handler);
+        let comm = entry.envelope.comm;
+        if comm != self.comm {
+            // SAFETY: inside a block.
+            let view = unsafe { *nic.view(comm) };
+            (self.comm, self.indexes) = (comm, nic.indexes(view));
+        }
+        let key = key(&entry, nic.options.inline_hashes, counters);
         // All lower handlers, not only the one before (S13); those of this slice are done.
         if !self.waited && !fault!(SlowNoWait) {
-            self.block.crew.wait_for_lower();
+            self.polls = self.block.crew.wait_for_lower();
             self.waited = true;
         }
         step!(SlowWaited);
@@ -155,15 +168,7 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             counters.forced.add(1);
             candidate
         } else {
-            let entry = self.block.entry(handler);
-            let comm = entry.envelope.comm;
-            if comm != self.comm {
-                // SAFETY: inside a block.
-                let view = unsafe { *nic.view(comm) };
-                (self.comm, self.indexes) = (comm, nic.indexes(view));
-            }
             let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
-            let key = key(&entry, nic.options.inline_hashes, counters);
             let found = self.indexes.search(&key, skip_below, counters);
             found.map_or(ReceiveId::NIL, |found| found.receive)
         };

@@ -17,7 +17,7 @@ use crate::{CommId, HandlerCounters, Hashes, InlineHashes, WildcardClass};
 /// Searches and books for all handlers of the slice: runs of messages of one communicator, each by
 /// the loop for the classes of receives that are posted there. Returns the communicator if it is
 /// one for all.
-#[inline(never)]
+#[cfg_attr(not(target_arch = "riscv64"), inline(never))]
 pub(super) fn search_and_book<C: Crew>(
     block: BlockRun<'_, C>,
     scratch: &mut Scratch,

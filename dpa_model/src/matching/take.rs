@@ -51,16 +51,20 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 
     /// As `take`, on the slow path: a handler searches when all lower ones have taken theirs.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "riscv64"), inline(never))]
     pub(super) fn take_slowly(
         self,
         scratch: &mut Scratch,
         handlers: Range<usize>,
         slow: &mut SlowPath<'a, C>,
     ) -> usize {
-        self.take_each(scratch, handlers, Path::Slow, |handler, candidate, counters| {
-            slow.find(handler, candidate, counters)
-        })
+        let first = handlers.start;
+        let matched =
+            self.take_each(scratch, handlers, Path::Slow, |handler, candidate, counters| {
+                slow.find(handler, candidate, counters)
+            });
+        self.block.nic.handler_counters[first].slow_polls.add(slow.polls);
+        matched
     }
 
     /// `choose` says which receive a handler takes, given its candidate.
@@ -77,7 +81,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         let first_arrival = info.arrival;
         let tables = Tables { receives: &nic.receives, bins: &nic.bins };
         let mut matched = 0;
-        let end = handlers.end;
+        let (end, slice_end) = (handlers.end, crew.handlers().end);
         let (places, befores) = (&mut scratch.receives[..end], &scratch.before[..end]);
         let counters = &nic.handler_counters[..end];
         for handler in handlers {
@@ -85,6 +89,17 @@ impl<'a, C: Crew> Taking<'a, C> {
                 (&mut places[handler], befores[handler], &counters[handler]);
             let receive = choose(handler, *place, counters);
             *place = receive;
+            if fault!(MatchedBeforeMark) && handler + 1 == slice_end {
+                crew.matched();
+            }
+            if receive != ReceiveId::NIL {
+                step!(Taken { handler, receive: receive.0, path });
+                crew.mark(tables, receive, path);
+            }
+            if handler + 1 == slice_end {
+                // Higher slices wait for what was done up to here, and for nothing below.
+                crew.matched();
+            }
             crew.note_taken(handler, receive);
             if receive == ReceiveId::NIL {
                 unmatched(nic, handler, path);
@@ -96,11 +111,10 @@ impl<'a, C: Crew> Taking<'a, C> {
                 Path::Slow => counters.slow.add(1),
                 Path::Overtaking => counters.overtaking.add(1),
             }
-            step!(Taken { handler, receive: receive.0, path });
             // SAFETY: inside a block (D1).
             let posted = unsafe { tables.receives[receive].posted.peek() };
             let taken = Taken { receive, posted: &posted, before };
-            if !crew.consume(tables, taken, path) {
+            if !crew.unlink(tables, taken) {
                 counters.lock_missed.add(1);
                 step!(LockMissed { handler });
             }

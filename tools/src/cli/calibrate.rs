@@ -19,9 +19,9 @@ const EXAMPLES: &str = "\
 Input: CSV with the header line series,threads,rate. Series NC, WC-FP or WC-SP, threads 1 or 2, rate
 in messages per microsecond (M messages/s), measured in windows as long as the profile's
 driver.window. NC with 1 and 2 threads is needed; without WC-FP and WC-SP with 2 threads the costs
-of the fast and the slow path stay as they are. In a profile with instructions.cpi, that and the
-hand-over are all that is fitted. Rows for more threads are left for `dpamatch predict accuracy` to
-be judged by.
+of the fast and the slow path stay as they are. In a profile with instructions.cpi, all that is
+fitted is instructions.own_ns and the hand-over. Rows for more threads are left for `dpamatch predict
+accuracy` to be judged by.
 
 Examples:
   dpamatch calibrate measured.csv                        what is fitted to what
@@ -77,10 +77,11 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
             ("work.fast_ns", work.fast_ns),
             ("work.slow_ns", work.slow_ns),
         ];
-        let cpi = Some(("instructions.cpi", profile.instructions.cpi)).filter(|cpi| cpi.1 > 0.0);
+        let instructions = &profile.instructions;
+        let own = (instructions.cpi > 0.0).then_some(("instructions.own_ns", instructions.own_ns));
         let mut overrides = args.common.overrides().to_vec();
         overrides
-            .extend(fitted.iter().chain(&cpi).map(|(name, value)| format!("{name}={value:.3}")));
+            .extend(fitted.iter().chain(&own).map(|(name, value)| format!("{name}={value:.3}")));
         let text = override_text(&text, &overrides).map_err(|error| BadInput(error.to_string()))?;
         fs::write(path, text).with_context(|| path.display().to_string())?;
     }
