@@ -62,6 +62,8 @@ mod block;
 mod booking;
 mod boundary;
 mod buffers;
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
+mod bus;
 mod communicator;
 mod completion_queue;
 mod config;
@@ -86,6 +88,8 @@ mod unexpected;
 pub use arrivals::COMPLETION_QUEUES_MAX;
 pub use bin::BIN_BYTES;
 pub use boundary::{Leader, Round, Worker};
+#[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
+pub use bus::{BusMap, RingPlace};
 pub use config::{
     BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath,
     HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,

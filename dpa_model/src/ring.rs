@@ -84,6 +84,13 @@ impl<T: Copy + Default> Ring<T> {
         self.depth
     }
 
+    /// Addresses of the slots and of the head, for another program.
+    #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
+    pub(crate) fn addresses(&self) -> (u64, u64) {
+        let head = core::ptr::from_ref::<AtomicU64>(&self.head);
+        (self.slots.as_ptr().expose_provenance() as u64, head.expose_provenance() as u64)
+    }
+
     #[inline(always)]
     fn slot(&self, position: u64) -> &Slot<T> {
         let index = (position & (self.depth - 1)) as usize;

@@ -7,6 +7,7 @@
 //! - `workload=NC|WC` sends windows of messages (`windows`, `window`), `stream=FILE` plays a
 //!   recorded stream; `out=FILE` gets the outcomes;
 //! - `harts`, `handlers`, `ends=leader|apart`;
+//! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
 //! - `fast`, `removal`, `barrier`, `early`, `shared`, `bins`, `receives`, `queue`, `comms`: see
 //!   `NicConfig`;
 //! - `fault=NAME` breaks a rule, in builds that know faults.
@@ -16,10 +17,12 @@
 extern crate alloc;
 
 mod arguments;
+mod bus;
 mod heap;
 mod play;
 mod record;
 mod roles;
+mod stack;
 mod start;
 mod windows;
 
@@ -45,11 +48,12 @@ extern "C" fn main() -> ! {
     let harts = arguments.number("harts", 1);
     let apart = match arguments.get("ends") {
         None | Some("leader") => false,
-        Some("apart") => true,
-        Some(other) => refuse(format_args!("ends={other}: leader or apart")),
+        Some("apart" | "bus") => true,
+        Some(other) => refuse(format_args!("ends={other}: leader, apart or bus")),
     };
+    let on_bus = arguments.get("ends") == Some("bus");
     let stream = arguments.get("stream");
-    let order = if stream.is_some() { Order::Stamped } else { Order::Free };
+    let order = if stream.is_some() || on_bus { Order::Stamped } else { Order::Free };
     if !(1..start::HARTS_MOST - 2).contains(&harts) {
         refuse(format_args!("harts={harts} is out of range"));
     }
@@ -59,9 +63,14 @@ extern "C" fn main() -> ! {
         Err(error) => refuse(format_args!("{error}")),
     };
     println!("tables: {} bytes", heap::bytes_taken());
+    if on_bus {
+        bus::run(nic, harts);
+        semihosting::process::exit(0)
+    }
     for comm in 0..config.communicators {
         create(&mut nic.leader, &mut nic.host, CommId(comm as u32), config.bins as u32);
     }
+    println!("stack for setting up: {} bytes", stack::deepest());
     let taken = heap::bytes_taken();
     let outcomes = match stream {
         Some(file) => play::run(nic, harts, apart, file),

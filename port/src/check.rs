@@ -8,7 +8,7 @@ use dpamatch::stream::Profile;
 use dpamatch_rv64::{Image, Setup};
 
 use crate::job::{Ends, Job, OUT, Workload};
-use crate::qemu;
+use crate::{bus, qemu};
 
 /// Harts of the card's side, each with a handler or more.
 const HARTS: [usize; 4] = [1, 4, 8, 32];
@@ -113,6 +113,25 @@ pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdi
     let mut verdict = Verdict::default();
     for job in jobs {
         let ran = qemu::run(elf, job, folder, false)?;
+        let difference = if ran.is_good {
+            job.difference(ran.outcomes.as_ref())
+        } else {
+            Some(format!("no good end: {}", ran.console.trim_end()))
+        };
+        verdict.note(job, difference);
+    }
+    Ok(verdict)
+}
+
+/// All jobs with host and wire as a program of their own, with a folder for their files.
+///
+/// # Errors
+/// When files cannot be written or a program cannot be started.
+pub fn on_bus(elf: &Path, host: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
+    fs::create_dir_all(folder)?;
+    let mut verdict = Verdict::default();
+    for job in jobs {
+        let ran = bus::run(elf, host, job, folder)?;
         let difference = if ran.is_good {
             job.difference(ran.outcomes.as_ref())
         } else {

@@ -2,7 +2,13 @@
 
 use std::fmt::Write;
 
-use dpamatch_rv64::{Function, Image, deepest_stack, survey};
+use dpamatch_rv64::{Function, Image, Setup, deepest_stack, survey};
+
+use crate::check::interpret;
+use crate::job::{Ends, Job, Workload};
+
+/// Stack of a DPA's thread in bytes: what setting up may need.
+const STACK_MOST: u64 = 8 << 10;
 
 /// Functions that are listed at least so large, in bytes.
 const LISTED: u64 = 256;
@@ -22,6 +28,16 @@ fn readable(name: &str) -> String {
 /// Whether it is of the card's crate, or inlines it.
 fn is_card(name: &str) -> bool {
     name.contains("dpa_model") && !name.contains("dpa_model::ends")
+}
+
+/// Bytes of stack that hart 0 needs to build the tables of a NIC and of a communicator, as the
+/// firmware says; `None`: it did not.
+fn stack_for_setting_up(image: &Image) -> Option<u64> {
+    let job = Job::workload(Workload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
+    let (difference, outcome) = interpret(image, &job, Setup::default());
+    let line = outcome.console.lines().find(|line| line.starts_with("stack for setting up"));
+    let bytes = line?.split_whitespace().rev().nth(1)?.parse().ok();
+    bytes.filter(|_| difference.is_none())
 }
 
 /// The table of functions and what is not allowed in them; `false`: there is such.
@@ -61,7 +77,12 @@ pub fn report(image: &Image) -> (String, bool) {
         text,
         "instructions beyond RV64IMAC (floating point, vectors): {unknown} in the whole program"
     );
-    (text, unknown == 0)
+    let stack = stack_for_setting_up(image);
+    let _ = match stack {
+        Some(bytes) => writeln!(text, "stack for setting up: {bytes} bytes, {STACK_MOST} allowed"),
+        None => writeln!(text, "the firmware did not run"),
+    };
+    (text, unknown == 0 && stack.is_some_and(|bytes| bytes <= STACK_MOST))
 }
 
 /// Places in a function that lead to a panic.

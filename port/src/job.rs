@@ -174,6 +174,56 @@ impl Job {
         }
     }
 
+    /// A workload for a host that is another program.
+    pub fn workload_on_bus(
+        workload: Workload,
+        (harts, handlers): (usize, usize),
+        (windows, window): (usize, usize),
+        bins: usize,
+    ) -> Self {
+        let options = if workload == Workload::SlowPath { "fast=off" } else { "" };
+        let events = workload.events((windows, window));
+        Self::on_bus(workload.name().to_owned(), &events, 1, (harts, handlers), bins, options)
+    }
+
+    /// A random stream for a host that is another program.
+    pub fn stream_on_bus(
+        (profile, seed, events): (Profile, u64, u64),
+        (harts, handlers): (usize, usize),
+        bins: usize,
+    ) -> Self {
+        let mut comms = HashMap::new();
+        let mut events: Vec<Event> = Generator::new(seed, events, profile).collect();
+        events.iter_mut().for_each(|event| renumber(event, &mut comms));
+        let name = format!("{profile} {seed}");
+        Self::on_bus(name, &events, comms.len().max(1), (harts, handlers), bins, "")
+    }
+
+    fn on_bus(
+        name: String,
+        events: &[Event],
+        comms: usize,
+        (harts, handlers): (usize, usize),
+        bins: usize,
+        options: &str,
+    ) -> Self {
+        let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
+        let stream = operations.flat_map(operation_bytes).collect();
+        let receives = events.len() + 1;
+        let arguments = format!(
+            "firmware ends=bus harts={harts} handlers={handlers} comms={comms} bins={bins} \
+             receives={receives} {options}",
+        );
+        Self {
+            name,
+            harts,
+            arguments: arguments.trim_end().to_owned(),
+            files: BTreeMap::from([(STREAM.to_owned(), stream)]),
+            expected: oracle(events),
+            events: lines(events),
+        }
+    }
+
     /// What differs from what the oracle says; `None`: nothing.
     pub fn difference(&self, written: Option<&Vec<u8>>) -> Option<String> {
         let Some(written) = written else { return Some("nothing was written".to_owned()) };

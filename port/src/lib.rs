@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod bus;
 pub mod check;
 pub mod code;
 pub mod job;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::job::{Ends, Job};
-use dpamatch_port::{check, code, kit, qemu, report, steps, vectors, weak};
+use dpamatch_port::{bus, check, code, kit, qemu, report, steps, vectors, weak};
 use dpamatch_rv64::{Image, Setup};
 
 const HELP: &str = "\
@@ -158,6 +158,17 @@ fn run_check() -> Result {
             }
         }
         println!("instructions on one hart: {} of 9 runs as in QEMU", 9 - differences);
+        if bus::has_compiler() {
+            let (host, started) = (bus::build()?, Instant::now());
+            let verdict = check::on_bus(&elf, &host, &bus::jobs(8, 2000, 4), &folder)?;
+            println!(
+                "host as a program of its own, memory shared with QEMU: {verdict}, {:.1} s",
+                started.elapsed().as_secs_f64()
+            );
+            good &= verdict.wrong.is_empty();
+        } else {
+            println!("host as a program of its own: skipped, there is no C compiler (cc)");
+        }
         good &= differences == 0;
         std::fs::remove_dir_all(folder)?;
     } else {

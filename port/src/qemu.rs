@@ -8,6 +8,8 @@ use std::{fs, io, thread};
 use crate::job::{Job, OUT};
 
 const PROGRAM: &str = "qemu-system-riscv64";
+/// Bytes of the machine's memory.
+pub const MEMORY_BYTES: u64 = 128 << 20;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -33,6 +35,24 @@ pub struct Ran {
 /// # Errors
 /// When files cannot be written or QEMU cannot be started.
 pub fn run(elf: &Path, job: &Job, folder: &Path, counted: bool) -> io::Result<Ran> {
+    start(elf, job, folder, counted, None)
+}
+
+/// The same with the machine's memory in a file of that folder, which others may share.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_sharing(elf: &Path, job: &Job, folder: &Path, memory: Option<&str>) -> io::Result<Ran> {
+    start(elf, job, folder, false, memory)
+}
+
+fn start(
+    elf: &Path,
+    job: &Job,
+    folder: &Path,
+    counted: bool,
+    memory: Option<&str>,
+) -> io::Result<Ran> {
     for (name, bytes) in &job.files {
         fs::write(folder.join(name), bytes)?;
     }
@@ -44,7 +64,13 @@ pub fn run(elf: &Path, job: &Job, folder: &Path, counted: bool) -> io::Result<Ra
     let words: String =
         job.arguments.split_whitespace().map(|word| format!(",arg={word}")).collect();
     let mut command = Command::new(PROGRAM);
-    command.current_dir(folder).args(["-machine", "virt", "-m", "128M", "-bios", "none"]);
+    command.current_dir(folder).args(["-m", "128M", "-bios", "none", "-machine"]);
+    match memory {
+        None => command.arg("virt"),
+        Some(file) => command.args(["virt,memory-backend=ram", "-object"]).arg(format!(
+            "memory-backend-file,id=ram,size={MEMORY_BYTES},mem-path={file},share=on"
+        )),
+    };
     // One thread for all harts: they take turns when they wait. Otherwise dozens of spinning
     // threads would share the processors.
     command.args(if counted { ["-icount", "shift=0"] } else { ["-accel", "tcg,thread=single"] });

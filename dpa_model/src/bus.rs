@@ -1,0 +1,73 @@
+//! Where the rings between host, wire and card lie, for a host that is another program: it fills and
+//! reads their slots itself, in the layout that message.rs fixes.
+//!
+//! A slot is 64 bytes: an entry of 56, and a word whose bit 0 is the owner bit and whose other bits
+//! are the stamp (see ring.rs).
+
+use crate::Leader;
+use crate::number::QueueId;
+use crate::ring::Ring;
+
+/// A ring in the card's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct RingPlace {
+    /// Address of the first slot.
+    pub slots: u64,
+    /// Slots: a power of two.
+    pub depth: u64,
+    /// Address of the word that counts the positions which the consumer has given back.
+    pub head: u64,
+}
+
+/// The rings that a host and a wire need.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct BusMap {
+    /// What the host asks; the card gives positions back.
+    pub commands: RingPlace,
+    /// The first completion queue, which the wire fills; the card gives positions back.
+    pub arrivals: RingPlace,
+    /// What the card tells; the host gives positions back.
+    pub completions: RingPlace,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    fn place(&self) -> RingPlace {
+        const { assert!(Self::SLOT_BYTES == 64) };
+        let (slots, head) = self.addresses();
+        RingPlace { slots, depth: self.depth(), head }
+    }
+}
+
+impl Leader {
+    /// Where this NIC's rings lie, as long as it lives. Whoever uses them takes the place of the
+    /// host's end and of the one sender: those must not be used.
+    pub fn bus(&self) -> BusMap {
+        BusMap {
+            commands: self.shared.commands.place(),
+            arrivals: self.shared.arrivals.queue(QueueId::FIRST).ring.place(),
+            completions: self.shared.completions.place(),
+        }
+    }
+}
+
+#[cfg(all(test, feature = "ends"))]
+mod tests {
+    use super::*;
+    use crate::{Nic, NicConfig};
+
+    #[test]
+    fn each_ring_has_its_place() {
+        let config = NicConfig { command_queue: 8, completion_queue: 64, ..NicConfig::default() };
+        let nic = Nic::new(&config).expect("a good configuration");
+        let BusMap { commands, arrivals, completions } = nic.leader.bus();
+        let depths = [commands, arrivals, completions].map(|ring| ring.depth as usize);
+        assert_eq!(depths, [8, 64, config.completion_ring]);
+        let mut rings = [commands, arrivals, completions].map(|ring| (ring.slots, ring.depth));
+        rings.sort_unstable();
+        for pair in rings.windows(2) {
+            assert!(pair[0].0 % 64 == 0 && pair[0].0 + pair[0].1 * 64 <= pair[1].0, "{pair:?}");
+        }
+    }
+}

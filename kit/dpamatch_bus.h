@@ -1,0 +1,145 @@
+/* What host, wire and card share: rings in the card's memory, in a layout that does not hang on a
+ * compiler. All numbers are little-endian, all addresses the card's.
+ *
+ * A ring has `depth` slots of 64 bytes, a power of two. Position p is slot p mod depth. Who fills
+ * position p must have seen p - head < depth; writes the entry, then `state` with release:
+ * stamp << 1 | owner, where owner is 1 if p & depth is 0, else 0. Who reads waits until bit 0 is
+ * that owner bit (acquire), and gives positions back by storing `head` with release.
+ *
+ * With Order::Stamped a command's stamp is the number of messages sent before it, a message's stamp
+ * that of the commands before it, Discards left out, whose stamp is 0. So the card takes both in the
+ * order in which they were issued. */
+#ifndef DPAMATCH_BUS_H
+#define DPAMATCH_BUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "dpamat01" */
+#define DPAMATCH_BUS_READY 0x313074616d617064u
+/* Where the page lies in memory of the firmware's size. */
+#define DPAMATCH_BUS_PAGE (DPAMATCH_RAM_BYTES - 4096)
+#define DPAMATCH_RAM_START 0x80000000u
+#define DPAMATCH_RAM_BYTES (128u << 20)
+
+struct dpamatch_ring {
+    uint64_t slots; /* address of the first slot */
+    uint64_t depth;
+    uint64_t head; /* address of the word */
+};
+
+struct dpamatch_bus {
+    uint64_t ready; /* DPAMATCH_BUS_READY, with release, when all else is here */
+    uint64_t stop;  /* not 0: host and wire are done */
+    uint64_t buffers;
+    uint64_t buffer_bytes;
+    struct dpamatch_ring commands, arrivals, completions;
+};
+
+/* A message: wire to card. */
+struct dpamatch_entry {
+    uint32_t comm, source, tag;
+    uint32_t length;
+    uint32_t hash_both, hash_tag, hash_source;
+    uint8_t protocol; /* 0: the bytes are in the payload */
+    uint8_t has_hashes;
+    uint8_t gap[2];
+    uint8_t payload[24];
+};
+
+/* Classes: source and tag given 0, any source 1, any tag 2, both 3. What is any is 0. */
+struct dpamatch_target {
+    uint8_t class_;
+    uint8_t gap[3];
+    uint32_t source, tag;
+    uint32_t hash; /* of the class: of both, of the tag, of the source, 0 */
+};
+
+enum { /* commands: host to card */
+    DPAMATCH_POST = 1,
+    DPAMATCH_CANCEL = 2,
+    DPAMATCH_PROBE = 3,
+    DPAMATCH_DISCARD = 5,
+    DPAMATCH_CREATE = 6,
+};
+
+struct dpamatch_command {
+    uint8_t what;
+    uint8_t gap[3];
+    uint32_t entry; /* Discard */
+    uint64_t request;
+    uint32_t comm;
+    union {
+        struct dpamatch_target target;
+        uint32_t bins; /* Create; no hints */
+    };
+    union {
+        uint8_t take; /* Probe: take the message out of matching */
+        uint32_t gap2;
+    };
+    uint64_t buffer;   /* Post */
+    uint32_t capacity; /* Post */
+    uint32_t gap3;
+};
+
+enum { /* completions: card to host */
+    DPAMATCH_NONE = 0, /* kept for a message that found no receive */
+    DPAMATCH_RECEIVED = 1,
+    DPAMATCH_CANCELLED = 7,
+    DPAMATCH_TOO_LATE = 8,
+    DPAMATCH_CANCEL_FORWARDED = 9,
+    DPAMATCH_PROBED_NONE = 10,
+    DPAMATCH_PROBED = 11,
+    DPAMATCH_PROBED_TAKEN = 12,
+    DPAMATCH_CREATED = 14,
+};
+
+struct dpamatch_completion {
+    uint8_t what;
+    uint8_t late; /* Received: the message was unexpected */
+    uint8_t gap[2];
+    uint32_t entry; /* ProbedTaken */
+    uint64_t request;
+    uint64_t arrival; /* messages that arrived before it; Created: the low byte is 1 if on the card */
+    uint32_t comm, source, tag;
+    uint32_t length;
+    uint8_t gap2[16];
+};
+
+union dpamatch_any {
+    struct dpamatch_entry message;
+    struct dpamatch_command command;
+    struct dpamatch_completion completion;
+};
+
+struct dpamatch_slot {
+    union dpamatch_any entry;
+    uint64_t state;
+};
+
+_Static_assert(sizeof(struct dpamatch_slot) == 64, "a slot is a line");
+_Static_assert(sizeof(struct dpamatch_entry) == 56, "entry");
+_Static_assert(offsetof(struct dpamatch_entry, payload) == 32, "payload");
+_Static_assert(sizeof(struct dpamatch_command) == 56, "command");
+_Static_assert(offsetof(struct dpamatch_command, target) == 20, "target");
+_Static_assert(offsetof(struct dpamatch_command, take) == 36, "take");
+_Static_assert(offsetof(struct dpamatch_command, buffer) == 40, "buffer");
+_Static_assert(sizeof(struct dpamatch_completion) == 56, "completion");
+_Static_assert(offsetof(struct dpamatch_completion, arrival) == 16, "arrival");
+_Static_assert(offsetof(struct dpamatch_completion, length) == 36, "length");
+_Static_assert(sizeof(struct dpamatch_bus) == 104, "bus");
+
+/* The hash that host, wire and card agree on: two rounds of multiply and fold. */
+static inline uint32_t dpamatch_mix(uint64_t value)
+{
+    value *= 0x9E3779B97F4A7C15u;
+    value = (value ^ value >> 32) * 0xBB67AE8584CAA73Bu;
+    return (uint32_t)(value >> 32);
+}
+
+static inline uint32_t dpamatch_hash_both(uint32_t source, uint32_t tag)
+{
+    return dpamatch_mix((uint64_t)source << 32 | tag);
+}
+
+#endif
