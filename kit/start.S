@@ -1,4 +1,4 @@
-# From reset to hart_main, with a stack of 8 KiB for each hart but the first.
+# From reset to hart_main, with a stack of 8 KiB for each hart, as a DPA's threads have.
     .section .text.start, "ax"
     .globl _start
 _start:
@@ -9,15 +9,13 @@ _start:
     .option norelax
     la      gp, __global_pointer$
     .option pop
-    bnez    a0, 1f
-    la      sp, first_stack_end # setting up takes more than 8 KiB
-    j       2f
-1:  la      sp, stacks_start
-    slli    t0, a0, 13
+    la      sp, stacks_start
+    addi    t0, a0, 1
+    slli    t0, t0, 13
     add     sp, sp, t0
-2:  call    hart_main
-3:  wfi
-    j       3b
+    call    hart_main
+1:  wfi
+    j       1b
 
 # The three instructions of a semihosting call, uncompressed and on one page.
     .option push

@@ -57,20 +57,20 @@ impl Arguments {
             Some("bitmap") => Barrier::Bitmap,
             Some(other) => crate::refuse(format_args!("barrier={other} is no barrier")),
         };
-        let queue = self.number("queue", 256);
+        let (queue, receives) = (self.number("queue", 256), self.number("receives", 512));
         NicConfig {
             handlers: self.number("handlers", 1),
             workers,
             slice_min: 1,
-            receives: self.number("receives", 512),
+            receives,
             bins: self.number("bins", 256),
             communicators: self.number("comms", 1),
-            completion_queues: 2,
+            completion_queues: self.number("queues", 2),
             completion_queue: queue,
             bounce_buffers: 64,
             eager_limit: 256,
-            unexpected: self.number("receives", 512),
-            unexpected_buffers: self.number("receives", 512),
+            unexpected: self.number("unexpected", receives),
+            unexpected_buffers: self.number("unexpected", receives),
             command_queue: queue,
             completion_ring: 2 * queue,
             regions: 16,

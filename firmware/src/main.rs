@@ -6,10 +6,11 @@
 //! The command line, words of the form `name=value`:
 //! - `workload=NC|WC` sends windows of messages (`windows`, `window`), `stream=FILE` plays a
 //!   recorded stream; `out=FILE` gets the outcomes;
+//! - `senders=N`: so many send a workload's messages in turn, each from a source of its own;
 //! - `harts`, `handlers`, `ends=leader|apart`;
 //! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
-//! - `fast`, `removal`, `barrier`, `early`, `shared`, `bins`, `receives`, `queue`, `comms`: see
-//!   `NicConfig`;
+//! - `fast`, `removal`, `barrier`, `early`, `shared`, `bins`, `receives`, `unexpected`, `queue`,
+//!   `queues`, `comms`: see `NicConfig`;
 //! - `fault=NAME` breaks a rule, in builds that know faults.
 #![no_std]
 #![no_main]
@@ -22,6 +23,7 @@ mod heap;
 mod play;
 mod record;
 mod roles;
+mod software;
 mod stack;
 mod start;
 mod windows;
@@ -54,7 +56,7 @@ extern "C" fn main() -> ! {
     let on_bus = arguments.get("ends") == Some("bus");
     let stream = arguments.get("stream");
     let order = if stream.is_some() || on_bus { Order::Stamped } else { Order::Free };
-    if !(1..start::HARTS_MOST - 2).contains(&harts) {
+    if !(1..start::HARTS_MOST - 9).contains(&harts) {
         refuse(format_args!("harts={harts} is out of range"));
     }
     let config = arguments.config(harts, order);

@@ -11,9 +11,11 @@ use dpa_model::{
 };
 use semihosting::fs::File;
 use semihosting::io::Read;
+use semihosting::println;
 
 use crate::record::{OUTCOME_BYTES, outcome_words};
 use crate::roles::{Role, assign, ends_are_done, stop_workers};
+use crate::software::Software;
 use crate::start::{COUNT_FROM, COUNT_TO, mark, start_harts, wait};
 
 /// Bytes of an operation: what it is, name, communicator, source, tag, bytes.
@@ -81,6 +83,7 @@ fn read(file: &str) -> Vec<Operation> {
 /// What feeds the stream, and what came of it.
 struct Player {
     feeder: Feeder,
+    software: Software,
     operations: Vec<Operation>,
     outcomes: Vec<u8>,
 }
@@ -131,14 +134,13 @@ impl Player {
     }
 
     fn collect(&mut self) {
-        let Self { feeder, outcomes, .. } = self;
-        let collected = feeder.collect(|outcome| {
-            for word in outcome_words(outcome) {
-                outcomes.extend_from_slice(&word.to_le_bytes());
+        while let Some(event) = self.feeder.host.poll() {
+            let Some(event) = self.software.digest(&mut self.feeder.host, event) else { continue };
+            match self.feeder.note(event) {
+                Ok(Some(outcome)) => self.note(outcome),
+                Ok(None) => {}
+                Err(error) => crate::refuse(format_args!("{error}")),
             }
-        });
-        if let Err(error) = collected {
-            crate::refuse(format_args!("{error}"));
         }
     }
 }
@@ -153,7 +155,8 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, file: &str) -> Vec<u8> {
     }
     let operations = read(file);
     let outcomes = Vec::with_capacity(2 * operations.len() * OUTCOME_BYTES);
-    let mut player = Player { feeder: Feeder::new(host, sender), operations, outcomes };
+    let software = Software::default();
+    let mut player = Player { feeder: Feeder::new(host, sender), software, operations, outcomes };
     mark::<COUNT_FROM>();
     if apart {
         let end = move || {
@@ -175,7 +178,8 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, file: &str) -> Vec<u8> {
     }
     mark::<COUNT_TO>();
     stop_workers();
-    core::mem::forget((leader, player.feeder));
+    println!("sent on to software: {}", player.software.forwarded());
+    core::mem::forget((leader, player.feeder, player.software));
     player.outcomes
 }
 

@@ -12,7 +12,7 @@ use dpa_model::{
 use semihosting::println;
 
 use crate::arguments::Arguments;
-use crate::record::outcome_words;
+use crate::record::{OUTCOME_BYTES, outcome_words};
 use crate::roles::{Role, assign, ends_are_done, marks, stop_workers};
 use crate::start::{COUNT_FROM, COUNT_TO, instructions_retired, mark, start_harts, wait};
 
@@ -26,6 +26,8 @@ const PAYLOAD: u64 = 0xa5a5_0000_5a5a_0000;
 struct Workload {
     /// All messages carry one tag, or each of a window its own.
     one_tag: bool,
+    /// Message k is sent by sender k mod so many, from a source of its own.
+    senders: usize,
     window: usize,
     windows: usize,
 }
@@ -33,7 +35,8 @@ struct Workload {
 impl Workload {
     fn selector(self, index: usize) -> (Rank, Tag) {
         let tag = if self.one_tag { 7 } else { (index % self.window) as u32 };
-        match (Rank::new(1), Tag::new(tag)) {
+        let source = 1 + index % self.senders;
+        match (Rank::new(source as u32), Tag::new(tag)) {
             (Ok(source), Ok(tag)) => (source, tag),
             _ => crate::refuse(format_args!("a window of {} is too wide", self.window)),
         }
@@ -41,6 +44,8 @@ impl Workload {
 }
 
 const COMM: CommId = CommId(0);
+/// Most senders: each may need a hart.
+const SENDERS_MOST: usize = 8;
 
 /// The host's end.
 struct Host {
@@ -86,12 +91,14 @@ impl Host {
 
     /// Takes all results that are there.
     fn drain(&mut self) {
-        let Self { port, buffers, names, outcomes, received, wrong, .. } = self;
+        let Self { port, workload, buffers, names, outcomes, received, wrong } = self;
         port.drain(|event| match event {
             Event::Received { request, buffer, message, .. } => {
                 let recv = RecvId(names[request.slot()] as u64);
-                let msg = MsgId(message.arrival);
-                *wrong += usize::from(buffer[..] != (msg.0 ^ PAYLOAD).to_le_bytes()[..]);
+                let Ok(bytes) = <[u8; 8]>::try_from(&buffer[..]) else { return *wrong += 1 };
+                let msg = MsgId(u64::from_le_bytes(bytes) ^ PAYLOAD);
+                // Of one sender, messages arrive in the order of their numbers.
+                *wrong += usize::from(workload.senders == 1 && msg.0 != message.arrival);
                 for word in outcome_words(Outcome::Matched { recv, msg }) {
                     outcomes.extend_from_slice(&word.to_le_bytes());
                 }
@@ -101,6 +108,11 @@ impl Host {
             _ => *wrong += 1,
         });
     }
+}
+
+/// The receive's number in an outcome.
+fn record_name(record: &[u8; OUTCOME_BYTES]) -> u64 {
+    u64::from_le_bytes(record[8..16].try_into().unwrap_or_default())
 }
 
 /// Sends message `index`; `false`: no room now.
@@ -119,17 +131,23 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) ->
     };
     let window = arguments.number("window", 128);
     let windows = arguments.number("windows", 8) + WARM_UP;
-    let workload = Workload { one_tag, window, windows };
+    let senders = arguments.number("senders", 1);
+    if !(1..=SENDERS_MOST).contains(&senders) {
+        crate::refuse(format_args!("senders={senders} is out of range"));
+    }
+    let workload = Workload { one_tag, senders, window, windows };
     let Nic { mut leader, workers, host, sender } = nic;
+    let mut senders: Vec<Sender> = (1..senders).map(|_| sender.clone()).collect();
+    senders.insert(0, sender);
     for worker in workers {
         assign(worker.index(), Role::Worker(worker));
     }
     let monitor = leader.monitor();
     let host = Host::new(host, workload);
     let host = if apart {
-        run_apart(&mut leader, host, sender, harts)
+        run_apart(&mut leader, host, senders, harts)
     } else {
-        run_together(&mut leader, host, sender, harts)
+        run_together(&mut leader, host, senders, harts)
     };
     for (name, value) in monitor.counts().handlers.rows().filter(|row| row.1 != 0) {
         println!("{name}: {value}");
@@ -139,11 +157,22 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) ->
         semihosting::process::exit(1);
     }
     core::mem::forget((leader, host.port));
-    host.outcomes
+    let mut outcomes = host.outcomes;
+    if workload.senders > 1 {
+        // Messages of different senders come in any order: by receive they have one.
+        let (records, _) = outcomes.as_chunks_mut::<OUTCOME_BYTES>();
+        records.sort_unstable_by_key(record_name);
+    }
+    outcomes
 }
 
 /// Both ends on the leader's hart, so that only matching is shared.
-fn run_together(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: usize) -> Host {
+fn run_together(
+    leader: &mut Leader,
+    mut host: Host,
+    mut senders: Vec<Sender>,
+    harts: usize,
+) -> Host {
     let workload = host.workload;
     start_harts(harts);
     let mut before = 0;
@@ -163,7 +192,7 @@ fn run_together(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: 
         while leader.round(harts) == Round::Worked {}
         mark::<{ marks::SEND }>();
         for index in window.clone() {
-            while !send(&mut sender, workload, index) {
+            while !send(&mut senders[index % workload.senders], workload, index) {
                 leader.round(harts);
             }
         }
@@ -179,7 +208,7 @@ fn run_together(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: 
     let messages = (workload.windows - WARM_UP) * workload.window;
     println!("instructions of hart 0 for {messages} messages: {counted}");
     stop_workers();
-    core::mem::forget(sender);
+    core::mem::forget(senders);
     host
 }
 
@@ -188,8 +217,8 @@ static POSTED: AtomicUsize = AtomicUsize::new(0);
 static HOST: core::sync::atomic::AtomicPtr<Host> =
     core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
 
-/// Host and wire on harts of their own.
-fn run_apart(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: usize) -> Host {
+/// Host and each sender on harts of their own.
+fn run_apart(leader: &mut Leader, mut host: Host, senders: Vec<Sender>, harts: usize) -> Host {
     let workload = host.workload;
     let host_end = move || {
         for number in 0..workload.windows {
@@ -206,12 +235,13 @@ fn run_apart(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: usi
         }
         HOST.store(Box::into_raw(Box::new(host)), Release);
     };
-    let wire_end = move || {
+    let wire_end = move |first: usize, mut sender: Sender| {
         for number in 0..workload.windows {
             while POSTED.load(Acquire) <= number {
                 wait();
             }
-            for index in number * workload.window..(number + 1) * workload.window {
+            let window = number * workload.window..(number + 1) * workload.window;
+            for index in window.filter(|index| index % workload.senders == first) {
                 while !send(&mut sender, workload, index) {
                     wait();
                 }
@@ -219,12 +249,16 @@ fn run_apart(leader: &mut Leader, mut host: Host, mut sender: Sender, harts: usi
         }
         core::mem::forget(sender);
     };
+    let ends = 1 + workload.senders;
     assign(harts, Role::End(Box::new(host_end)));
-    assign(harts + 1, Role::End(Box::new(wire_end)));
+    for (first, sender) in senders.into_iter().enumerate() {
+        let end = move || wire_end(first, sender);
+        assign(harts + 1 + first, Role::End(Box::new(end)));
+    }
     mark::<COUNT_FROM>();
-    start_harts(harts + 2);
+    start_harts(harts + ends);
     mark::<{ marks::LEAD }>();
-    while !ends_are_done(2) {
+    while !ends_are_done(ends) {
         if leader.round(harts) == Round::Idle {
             wait();
         }

@@ -24,11 +24,24 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
                 |workload| Job::workload(workload, (harts, handlers), ends, (windows, 128), "");
             jobs.extend(Workload::ALL.map(workload));
         }
+        // Each sender has a completion queue of its own, or both share the last.
+        for (ends, options) in
+            [(Ends::Leader, "queues=3"), (Ends::Apart, "queues=3"), (Ends::Apart, "queues=1")]
+        {
+            let workload = |workload| {
+                Job::workload_from(2, workload, (harts, harts), ends, (windows, 128), options)
+            };
+            jobs.extend(Workload::ALL.map(workload));
+        }
         for seed in 0..streams {
             let profile = PROFILES[seed as usize % PROFILES.len()];
             let ends = if seed % 2 == 0 { Ends::Leader } else { Ends::Apart };
             let handlers = if seed % 3 == 0 { 32 } else { harts };
-            jobs.push(Job::stream((profile, seed, events), (harts, handlers), ends, ""));
+            let stream = (profile, seed, events);
+            jobs.push(Job::stream(stream, (harts, handlers), ends, ""));
+            // Tables that run out: of receives, of unexpected messages.
+            let room = if seed % 2 == 0 { (16, 512) } else { (512, 16) };
+            jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, ""));
         }
     }
     jobs

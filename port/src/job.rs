@@ -53,8 +53,9 @@ impl Workload {
     }
 
     /// So many windows of such a size, one event after the other.
-    fn events(self, (windows, window): (usize, usize)) -> Vec<Event> {
-        let (comm, source) = (CommId(0), Rank::new(1).unwrap_or_default());
+    fn events(self, senders: usize, (windows, window): (usize, usize)) -> Vec<Event> {
+        let comm = CommId(0);
+        let source = |index: usize| Rank::new(1 + (index % senders) as u32).unwrap_or_default();
         let tag = |index: usize| {
             let number = if self == Self::NoConflict { index % window } else { 7 };
             Tag::new(number as u32).unwrap_or_default()
@@ -64,13 +65,13 @@ impl Workload {
             events.extend((first..first + window).map(|index| Event::Post {
                 recv: RecvId(index as u64),
                 comm,
-                selector: Selector::new(source, tag(index)),
+                selector: Selector::new(source(index), tag(index)),
                 size: None,
                 coll: None,
             }));
             events.extend((first..first + window).map(|index| Event::Arrive {
                 msg: MsgId(index as u64),
-                envelope: dpa_model::Envelope { comm, source, tag: tag(index) },
+                envelope: dpa_model::Envelope { comm, source: source(index), tag: tag(index) },
                 bytes: None,
                 coll: None,
             }));
@@ -123,6 +124,18 @@ impl Job {
     /// size. `options` are further words of the command line.
     pub fn workload(
         workload: Workload,
+        harts_and_handlers: (usize, usize),
+        ends: Ends,
+        windows: (usize, usize),
+        options: &str,
+    ) -> Self {
+        Self::workload_from(1, workload, harts_and_handlers, ends, windows, options)
+    }
+
+    /// The same from so many senders.
+    pub fn workload_from(
+        senders: usize,
+        workload: Workload,
         (harts, handlers): (usize, usize),
         ends: Ends,
         (windows, window): (usize, usize),
@@ -130,14 +143,14 @@ impl Job {
     ) -> Self {
         let arguments = format!(
             "firmware {} {} harts={harts} handlers={handlers} windows={windows} window={window} \
-             out={OUT} {options}",
+             senders={senders} out={OUT} {options}",
             workload.arguments(),
             ends.argument(),
         );
-        let events = workload.events((windows + WARM_UP, window));
+        let events = workload.events(senders, (windows + WARM_UP, window));
         Self {
             name: workload.name().to_owned(),
-            harts: harts + if ends == Ends::Apart { 2 } else { 0 },
+            harts: harts + if ends == Ends::Apart { 1 + senders } else { 0 },
             arguments: arguments.trim_end().to_owned(),
             files: BTreeMap::new(),
             expected: oracle(&events),
@@ -147,9 +160,22 @@ impl Job {
 
     /// A random stream.
     pub fn stream(
+        stream: (Profile, u64, u64),
+        (harts, handlers): (usize, usize),
+        ends: Ends,
+        options: &str,
+    ) -> Self {
+        let room = stream.2 as usize + 1;
+        Self::stream_in(stream, (harts, handlers), ends, (room, room), options)
+    }
+
+    /// A random stream for so many receives and unexpected messages on the card; what does not fit
+    /// goes on to software.
+    pub fn stream_in(
         (profile, seed, events): (Profile, u64, u64),
         (harts, handlers): (usize, usize),
         ends: Ends,
+        (receives, unexpected): (usize, usize),
         options: &str,
     ) -> Self {
         let mut comms = HashMap::new();
@@ -157,10 +183,9 @@ impl Job {
         events.iter_mut().for_each(|event| renumber(event, &mut comms));
         let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
         let stream = operations.flat_map(operation_bytes).collect();
-        let receives = events.len() + 1;
         let arguments = format!(
             "firmware stream={STREAM} {} harts={harts} handlers={handlers} comms={} \
-             receives={receives} out={OUT} {options}",
+             receives={receives} unexpected={unexpected} out={OUT} {options}",
             ends.argument(),
             comms.len().max(1),
         );
@@ -182,7 +207,7 @@ impl Job {
         bins: usize,
     ) -> Self {
         let options = if workload == Workload::SlowPath { "fast=off" } else { "" };
-        let events = workload.events((windows, window));
+        let events = workload.events(1, (windows, window));
         Self::on_bus(workload.name().to_owned(), &events, 1, (harts, handlers), bins, options)
     }
 

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use dpamatch::stream::Profile;
 use dpamatch_port::build::{Build, BuildError};
 use dpamatch_port::job::{Ends, Job, Workload};
 use dpamatch_port::phases::{Phase, marks};
@@ -32,7 +33,21 @@ fn outcomes_are_the_oracles() {
     let Some(elf) = elf(Build::Plain) else { return };
     let verdict = check::in_interpreter(&image(&elf), &check::jobs(1, 300, 4));
     assert_eq!(verdict.wrong, Vec::<String>::new());
-    assert_eq!(verdict.runs, 4 * (9 + 4));
+    assert_eq!(verdict.runs, 4 * (9 + 9 + 2 * 4));
+}
+
+#[test]
+fn what_finds_no_room_is_matched_in_software() {
+    let Some(elf) = elf(Build::Plain) else { return };
+    let image = image(&elf);
+    for (profile, room) in [(Profile::Mixed, (8, 256)), (Profile::Hot, (256, 8))] {
+        let job = Job::stream_in((profile, 3, 1000), (4, 4), Ends::Leader, room, "");
+        let (difference, outcome) = check::interpret(&image, &job, Setup::default());
+        assert_eq!(difference, None, "{profile}");
+        let line = outcome.console.lines().find(|line| line.starts_with("sent on to software"));
+        let count = line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+        assert!(count.is_some_and(|count| count > 100), "{profile}: {line:?}");
+    }
 }
 
 #[test]
