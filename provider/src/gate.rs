@@ -24,7 +24,7 @@ impl Gate {
     }
 
     /// Runs `inside`, which must not enter again.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter<R>(&self, inside: impl FnOnce(&mut State) -> R) -> R {
         // A panic inside has ended the process: nothing is poisoned.
         let _held = self.lock.as_ref().map(|lock| lock.lock());

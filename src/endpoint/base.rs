@@ -146,7 +146,7 @@ impl Endpoint {
                 continue;
             }
             let requests = &mut self.requests;
-            let other = self.port.drain_received(|request, buffer, message| {
+            let other = self.port.drain_received(|request, buffer, message, _| {
                 requests.end(request, Ended::Received(buffer, message));
                 left -= 1;
                 left > 0

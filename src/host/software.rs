@@ -145,6 +145,27 @@ impl Software {
         None
     }
 
+    /// As [`poll`](Self::poll), with a faster way for what is by far the commonest: receives that
+    /// the NIC matched while nothing is to be done here go to `received`, each with its message and
+    /// whether that was there before the receive. Receives without a buffer only.
+    #[inline]
+    pub fn poll_matched(
+        &mut self,
+        port: &mut HostPort,
+        mut received: impl FnMut(RequestId, Message, bool),
+    ) -> Option<Event> {
+        while self.is_quiet() {
+            let event = port.drain_received(|request, _, message, late| {
+                received(request, message, late);
+                true
+            })?;
+            if let Some(done) = self.digest(port, event) {
+                return Some(done);
+            }
+        }
+        self.poll(port)
+    }
+
     /// Whether there is nothing to do but to wait for what the NIC sends on: what it reports of
     /// itself may then go by.
     pub(crate) fn is_quiet(&self) -> bool {

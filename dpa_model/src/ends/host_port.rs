@@ -310,17 +310,18 @@ impl HostPort {
     }
 
     /// Hands over the receives that have ended, as fast, until `each` wants no more or another
-    /// event comes, which is returned.
+    /// event comes, which is returned. The last that `each` is told: whether the message was there
+    /// before the receive.
     #[inline]
     pub fn drain_received(
         &mut self,
-        mut each: impl FnMut(RequestId, Vec<u8>, Message) -> bool,
+        mut each: impl FnMut(RequestId, Vec<u8>, Message, bool) -> bool,
     ) -> Option<Event> {
         let (mut more, mut other) = (true, None);
         while more && other.is_none() && self.is_ready() {
-            if let Some((request, message, _)) = self.next_received() {
+            if let Some((request, message, late)) = self.next_received() {
                 let buffer = self.end(request);
-                more = each(request, buffer, message);
+                more = each(request, buffer, message, late);
             } else {
                 other = self.next_other();
             }

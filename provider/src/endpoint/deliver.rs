@@ -1,14 +1,18 @@
 //! From a match to the program's buffer.
 
-use super::tables::{Arrived, Body, Receipt, Target, Transfer};
+use super::tables::{Body, Receipt, Target, Transfer};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED};
 use crate::wire::{Kind, PeerMemory, Record, copy_from_peer};
 
 impl Endpoint {
-    /// Moves a message's data into a receive, or begins to.
-    pub(super) fn deliver(&mut self, common: &mut Common, recv: usize, message: Arrived) {
-        let post = &mut self.posts[recv];
+    /// Moves the data of a message that is in no queue any more into a receive, or begins to.
+    ///
+    /// Receives, messages and completions are used where they lie: to move one means to read as a
+    /// whole what was just written in parts, which the processor has to wait for.
+    pub(super) fn deliver(&mut self, common: &mut Common, recv: usize, msg: usize) {
+        let Self { posts, messages, .. } = self;
+        let (post, message) = (&mut posts[recv], &messages[msg]);
         let at = post.used;
         let length = message.length.min(post.capacity - at);
         post.used += length;
@@ -21,14 +25,18 @@ impl Endpoint {
             data: message.data,
             length: message.length,
         };
+        let (connection, cookie) = (message.connection, message.cookie);
         if let Body::Remote { address } = message.body {
-            return self.fetch(common, recv, at, length, receipt, &message, address);
+            self.messages.remove(msg);
+            let cookie = cookie.unwrap_or(0);
+            return self.fetch(common, recv, at, length, receipt, connection, cookie, address);
         }
         // SAFETY: the receive's buffers are the program's until it completes, and hold its
         // capacity; `length` is no more than the message's.
         unsafe { message.copy_to(post.buffers.as_slice(), at, length) };
-        if let Some(cookie) = message.cookie {
-            self.tell(message.connection, Record { cookie, ..Record::new(Kind::Fin) });
+        self.messages.remove(msg);
+        if let Some(cookie) = cookie {
+            self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
         }
         self.complete(common, recv, at, length, receipt);
     }
@@ -42,11 +50,10 @@ impl Endpoint {
         at: usize,
         length: usize,
         receipt: Receipt,
-        message: &Arrived,
+        connection: usize,
+        cookie: u64,
         address: u64,
     ) {
-        let connection = message.connection;
-        let cookie = message.cookie.unwrap_or(0);
         let link = self.connections[connection].link.as_ref();
         let pid = link.and_then(|link| link.pid()).filter(|_| common.options.read_peers);
         let post = &mut self.posts[recv];
@@ -91,6 +98,7 @@ impl Endpoint {
     }
 
     /// Tells the program that a message is in its buffer.
+    #[inline(always)]
     pub(super) fn complete(
         &mut self,
         common: &mut Common,
@@ -109,6 +117,7 @@ impl Endpoint {
         self.finish_receive(common, recv, completion);
     }
 
+    #[inline(always)]
     pub(super) fn receipt(
         &self,
         common: &Common,
@@ -134,6 +143,7 @@ impl Endpoint {
     }
 
     /// One message of a receive is dealt with; the receive itself, too, unless it takes more.
+    #[inline(always)]
     pub(super) fn finish_receive(
         &mut self,
         common: &mut Common,
@@ -152,6 +162,7 @@ impl Endpoint {
     }
 
     /// Counts a receive that is over, and tells it if the program wants to know.
+    #[inline(always)]
     pub(super) fn received(&self, common: &mut Common, completion: Completion, tell: bool) {
         if let Some(counter) = self.rx.counter.and_then(|counter| common.counters.get_mut(counter))
         {

@@ -72,6 +72,7 @@ impl Vector {
         true
     }
 
+    #[inline(always)]
     pub(crate) fn peer(&self, row: u64) -> Option<PeerId> {
         self.rows.get(usize::try_from(row).ok()?).copied().flatten()
     }
@@ -178,7 +179,7 @@ pub(crate) struct Endpoint {
     newcomers: Slab<Newcomer>,
     connections: Vec<Connection>,
     /// The connection to send over, by peer.
-    routes: HashMap<PeerId, usize>,
+    routes: Vec<Option<usize>>,
     pub(crate) vector: Option<usize>,
     pub(crate) tx: Side,
     pub(crate) rx: Side,
@@ -239,7 +240,7 @@ impl Endpoint {
             epoll,
             newcomers: Slab::new(),
             connections: Vec::new(),
-            routes: HashMap::new(),
+            routes: Vec::new(),
             vector: None,
             tx: Side::default(),
             rx: Side::default(),
@@ -329,6 +330,11 @@ impl Endpoint {
     /// in which it came, so that no pair can match that did not before.
     fn rebuild(&mut self, common: &mut Common, rule: Option<Rule>) {
         self.settle(common);
+        let mut posts: Vec<_> = self.waiting_posts();
+        let mut messages: Vec<_> = self.waiting_messages();
+        posts.sort_unstable();
+        messages.sort_unstable();
+        let rule = rule.and_then(|rule| self.under(rule, &posts, &messages));
         self.totals.rebuilds += 1;
         self.end_log(common);
         if let Some(usage) = &mut self.usage {
@@ -352,18 +358,38 @@ impl Endpoint {
                 self.log = None;
             }
         }
-        let mut posts: Vec<_> = self.waiting_posts();
-        let mut messages: Vec<_> = self.waiting_messages();
-        posts.sort_unstable();
-        messages.sort_unstable();
         (self.posted_now, self.unexpected_now) = (0, 0);
         for (_, key) in posts {
-            self.post_to_matcher(common, key);
+            self.post_to_matcher(key);
         }
         for (_, key) in messages {
-            self.arrive_at_matcher(common, key);
+            let Arrived { carried, peer, .. } = &self.messages[key];
+            // `under` has asked for all of them.
+            let Ok(carried) = self.carried(carried.bits, *peer) else { continue };
+            self.messages[key].carried = carried;
+            self.arrive_at_matcher(key);
         }
         self.settle(common);
+    }
+
+    /// Asks a rule about everything that waits, and notes what it says of the receives. `None`: it
+    /// cannot tell them apart.
+    fn under(
+        &mut self,
+        mut rule: Rule,
+        posts: &[(u64, usize)],
+        messages: &[(u64, usize)],
+    ) -> Option<Rule> {
+        for &(_, key) in posts {
+            let asked = &mut self.posts[key].asked;
+            let wanted = rule.receive(asked.bits, asked.ignore).ok()?;
+            asked.comm = wanted.comm;
+            asked.selector.tag = wanted.tag;
+        }
+        for &(_, key) in messages {
+            rule.message(self.messages[key].carried.bits).ok()?;
+        }
+        Some(rule)
     }
 
     fn waiting_posts(&self) -> Vec<(u64, usize)> {

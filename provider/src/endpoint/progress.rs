@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::epoll;
 
-use super::receive::carried;
+use super::receive::only_bits;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
@@ -211,11 +211,16 @@ impl Endpoint {
             return None;
         }
         let tagged = record.flags & flag::TAGGED != 0;
+        let mut told = false;
+        let mut carried = only_bits(record.tag, peer);
+        if tagged && let Ok(by_rule) = self.carried(record.tag, peer) {
+            (told, carried) = (true, by_rule);
+        }
         let message = Arrived {
             connection,
             peer,
             tagged,
-            carried: carried(record.tag, peer),
+            carried,
             data: (record.flags & flag::DATA != 0).then_some(record.data),
             length,
             body,
@@ -226,10 +231,11 @@ impl Endpoint {
         self.messages_ever += 1;
         let key = self.messages.insert(message);
         self.batch.push(key);
-        if tagged {
-            self.arrive_at_matcher(common, key);
-        } else {
-            self.arrive_untagged(common, key);
+        match (told, tagged) {
+            (true, _) => self.arrive_at_matcher(key),
+            (false, false) => self.arrive_untagged(common, key),
+            // It takes this message along.
+            (false, true) => self.rebuild(common, None),
         }
         Some(())
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use dpamatch_vocabulary::{CommId, Rank, Selector, SourceSel, TagSel};
+use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, TagSel};
 
 use super::log::Entry;
 use super::tables::{Body, Buffers, Post};
@@ -33,42 +33,63 @@ impl Endpoint {
     ///
     /// # Safety
     /// The buffers can be written until the receive completes.
+    #[inline(always)]
     pub(crate) unsafe fn receive(
         &mut self,
         common: &mut Common,
         receive: &Receive<'_>,
     ) -> Result<(), isize> {
-        let flags = receive.flags;
-        if flags & FI_CLAIM != 0 && flags & FI_PEEK == 0 {
-            return self.claim(common, receive);
+        if receive.flags & (FI_CLAIM | FI_PEEK) != 0 {
+            return self.look(common, receive);
         }
-        let source = match receive.from {
-            FI_ADDR_UNSPEC => None,
-            from => Some(self.peer(common, from)?),
-        };
-        if flags & FI_PEEK != 0 {
-            self.peek(common, receive, source);
+        let source = self.source(common, receive.from)?;
+        if !receive.tagged {
+            self.receive_untagged(common, receive, source);
             return Ok(());
         }
-        let asked = match receive.tagged {
-            true => self.asked(common, receive.tag, receive.ignore, source),
-            false => anything(source),
-        };
-        let post = self.new_post(receive, source, asked);
-        let tagged = post.tagged;
-        let key = self.posts.insert(post);
+        let asked = self.asked(common, receive.tag, receive.ignore, source);
+        let key = self.posts.insert(self.new_post(receive, source, asked));
         self.posts_ever += 1;
-        if tagged {
-            self.post_to_matcher(common, key);
-        } else {
-            if let Some(usage) = &mut self.usage {
-                usage.posted_untagged(self.posts[key].asked.selector.class());
-            }
-            self.post_untagged(common, key);
-        }
+        self.post_to_matcher(key);
         Ok(())
     }
 
+    #[inline(always)]
+    fn source(&self, common: &Common, from: u64) -> Result<Option<PeerId>, isize> {
+        match from {
+            FI_ADDR_UNSPEC => Ok(None),
+            from => self.peer(common, from).map(Some),
+        }
+    }
+
+    /// Peeks or claims, as the flags say.
+    #[inline(never)]
+    fn look(&mut self, common: &mut Common, receive: &Receive<'_>) -> Result<(), isize> {
+        if receive.flags & FI_PEEK == 0 {
+            return self.claim(common, receive);
+        }
+        let source = self.source(common, receive.from)?;
+        self.peek(common, receive, source);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn receive_untagged(
+        &mut self,
+        common: &mut Common,
+        receive: &Receive<'_>,
+        source: Option<PeerId>,
+    ) {
+        let asked = anything(source);
+        let key = self.posts.insert(self.new_post(receive, source, asked));
+        self.posts_ever += 1;
+        if let Some(usage) = &mut self.usage {
+            usage.posted_untagged(asked.selector.class());
+        }
+        self.post_untagged(common, key);
+    }
+
+    #[inline(always)]
     fn new_post(&self, receive: &Receive<'_>, source: Option<PeerId>, asked: Asked) -> Post {
         let buffers = Buffers::new(receive.iov);
         Post {
@@ -88,6 +109,7 @@ impl Endpoint {
     }
 
     /// What bits and mask ask for by the rule. The rule may change for it.
+    #[inline(always)]
     fn asked(
         &mut self,
         common: &mut Common,
@@ -95,6 +117,16 @@ impl Endpoint {
         ignore: u64,
         source: Option<PeerId>,
     ) -> Asked {
+        let known = !self.generic && !self.rule.learns(ignore);
+        let wanted = known.then(|| self.rule.receive(bits, ignore).ok()).flatten();
+        let wanted = wanted.unwrap_or_else(|| self.wanted_anew(common, bits, ignore));
+        let selector = Selector { source: source_of(source), tag: wanted.tag };
+        Asked { bits, ignore, comm: wanted.comm, selector }
+    }
+
+    /// The same by another rule, or where all bits are compared.
+    #[cold]
+    fn wanted_anew(&mut self, common: &mut Common, bits: u64, ignore: u64) -> Wanted {
         if !self.generic && self.rule.learns(ignore) {
             self.rebuild(common, Some(Rule::taught(ignore)));
         }
@@ -105,21 +137,14 @@ impl Endpoint {
         if wanted.is_err() && !self.generic {
             self.rebuild(common, None);
         }
-        let wanted = wanted.unwrap_or(Wanted { comm: CommId(0), tag: TagSel::Any });
-        let selector = Selector { source: source_of(source), tag: wanted.tag };
-        Asked { bits, ignore, comm: wanted.comm, selector }
+        wanted.unwrap_or(Wanted { comm: CommId(0), tag: TagSel::Any })
     }
 
-    /// Gives a receive to the matcher; again, if the rule has changed since it was posted.
-    pub(super) fn post_to_matcher(&mut self, common: &mut Common, key: usize) {
-        let post = &self.posts[key];
-        let (bits, ignore, source) = (post.asked.bits, post.asked.ignore, post.source);
-        if self.asked_under_another_rule(key) {
-            let asked = self.asked(common, bits, ignore, source);
-            self.posts[key].asked = asked;
-        }
-        let asked = self.posts[key].asked;
-        self.matcher.post(RecvKey(key as u32), &asked);
+    /// Gives a receive to the matcher.
+    #[inline(always)]
+    pub(super) fn post_to_matcher(&mut self, key: usize) {
+        let asked = &self.posts[key].asked;
+        self.matcher.post(RecvKey(key as u32), asked);
         self.asked = true;
         self.posted_now += 1;
         self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
@@ -128,29 +153,24 @@ impl Endpoint {
         }
     }
 
-    fn asked_under_another_rule(&mut self, key: usize) -> bool {
-        let asked = &self.posts[key].asked;
-        let (bits, ignore, comm) = (asked.bits, asked.ignore, asked.comm);
-        !self.generic && self.rule.receive(bits, ignore).map(|wanted| wanted.comm) != Ok(comm)
+    /// What a message carries, by the rule.
+    ///
+    /// # Errors
+    /// The rule cannot tell.
+    #[inline(always)]
+    pub(super) fn carried(&mut self, bits: u64, peer: PeerId) -> Result<Carried, RuleError> {
+        let (comm, tag) = match self.generic {
+            true => Default::default(),
+            false => self.rule.message(bits)?,
+        };
+        Ok(Carried { bits, envelope: Envelope { comm, source: rank_of(peer), tag } })
     }
 
     /// Gives a message to the matcher.
-    pub(super) fn arrive_at_matcher(&mut self, common: &mut Common, key: usize) {
-        let bits = self.messages[key].carried.bits;
-        if !self.generic {
-            match self.rule.message(bits) {
-                Ok((comm, tag)) => {
-                    let envelope = &mut self.messages[key].carried.envelope;
-                    (envelope.comm, envelope.tag) = (comm, tag);
-                }
-                Err(_) => {
-                    // The rebuild takes this message along.
-                    return self.rebuild(common, None);
-                }
-            }
-        }
-        let carried = self.messages[key].carried;
-        self.matcher.arrive(MsgKey(key as u32), &carried);
+    #[inline(always)]
+    pub(super) fn arrive_at_matcher(&mut self, key: usize) {
+        let carried = &self.messages[key].carried;
+        self.matcher.arrive(MsgKey(key as u32), carried);
         self.asked = true;
         self.unexpected_now += 1;
         if let Some(usage) = &mut self.usage {
@@ -160,6 +180,7 @@ impl Endpoint {
     }
 
     /// Lets the matcher decide, and does what it decided.
+    #[inline]
     pub(super) fn settle(&mut self, common: &mut Common) -> Option<usize> {
         if !self.asked {
             return None;
@@ -202,12 +223,12 @@ impl Endpoint {
         self.unexpected_now -= 1;
         self.totals.late += u64::from(late);
         self.posts[recv].waiting = false;
-        let message = self.messages.remove(msg);
         if let Some(usage) = &mut self.usage {
+            let message = &self.messages[msg];
             let comms = (self.posts[recv].asked.comm, message.carried.envelope.comm);
             usage.matched(comms.0, comms.1, late);
         }
-        self.deliver(common, recv, message);
+        self.deliver(common, recv, msg);
     }
 
     fn log_posted(&mut self, recv: usize, matched: Option<u64>) {
@@ -352,11 +373,10 @@ impl Endpoint {
             self.received(common, completion, receive.completes);
             return Ok(());
         }
-        let message = self.messages.remove(key);
         let post = self.new_post(receive, None, anything(None));
         let recv = self.posts.insert(Post { waiting: false, multi: false, ..post });
         self.posts_ever += 1;
-        self.deliver(common, recv, message);
+        self.deliver(common, recv, key);
         Ok(())
     }
 
@@ -379,7 +399,6 @@ impl Endpoint {
             let Some(message) = self.untagged_messages.remove(at) else { break };
             let multi = self.posts[key].multi;
             self.posts[key].waiting = multi;
-            let message = self.messages.remove(message);
             self.deliver(common, key, message);
             if !self.posts.get(key).is_some_and(|post| post.waiting) {
                 return;
@@ -401,10 +420,9 @@ impl Endpoint {
         }
         let Some(at) = at else { return self.untagged_messages.push_back(key) };
         let recv = self.untagged_posts[at];
-        let message = self.messages.remove(key);
         let multi = self.posts[recv].multi;
         self.posts[recv].waiting = multi;
-        self.deliver(common, recv, message);
+        self.deliver(common, recv, key);
         if !self.posts.get(recv).is_some_and(|post| post.waiting) {
             self.untagged_posts.remove(at);
         }
@@ -437,8 +455,7 @@ fn anything(source: Option<PeerId>) -> Asked {
     Asked { bits: 0, ignore: u64::MAX, comm: CommId(0), selector }
 }
 
-/// What a message carries before the rule is asked.
-pub(super) fn carried(bits: u64, peer: PeerId) -> Carried {
-    let envelope = dpamatch_vocabulary::Envelope { source: rank_of(peer), ..Default::default() };
-    Carried { bits, envelope }
+/// What a message carries that no rule tells of.
+pub(super) fn only_bits(bits: u64, peer: PeerId) -> Carried {
+    Carried { bits, envelope: Envelope { source: rank_of(peer), ..Default::default() } }
 }

@@ -122,16 +122,23 @@ impl Endpoint {
         }
     }
 
+    #[inline(always)]
     pub(super) fn peer(&self, common: &Common, to: u64) -> Result<PeerId, isize> {
         let vector = self.vector.and_then(|vector| common.vectors.get(vector));
         vector.and_then(|vector| vector.peer(to)).ok_or(-(FI_EINVAL as isize))
     }
 
     /// The connection to send to this peer over; a new one if there is none.
+    #[inline(always)]
     pub(super) fn route(&mut self, common: &mut Common, peer: PeerId) -> Result<usize, isize> {
-        if let Some(&connection) = self.routes.get(&peer) {
+        if let Some(&Some(connection)) = self.routes.get(peer.index()) {
             return Ok(connection);
         }
+        self.new_route(common, peer)
+    }
+
+    #[cold]
+    fn new_route(&mut self, common: &mut Common, peer: PeerId) -> Result<usize, isize> {
         if self.listener.is_none() {
             return Err(-(FI_EOPBADSTATE as isize));
         }
@@ -161,7 +168,10 @@ impl Endpoint {
             link: Some(link),
             outbox: std::collections::VecDeque::new(),
         });
-        self.routes.entry(peer).or_insert(index);
+        if peer.index() >= self.routes.len() {
+            self.routes.resize(peer.index() + 1, None);
+        }
+        self.routes[peer.index()].get_or_insert(index);
         index
     }
 

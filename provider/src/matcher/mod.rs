@@ -1,6 +1,7 @@
 //! Who matches: the emulated NIC, or any engine of the registry in its place.
 
 mod generic;
+mod messages;
 mod nic;
 mod rule;
 mod software;

@@ -9,11 +9,10 @@
 //! whose queues are empty are given to the newcomer; without such a one the newcomer is matched in
 //! software, as the NIC does with a communicator that has no tables.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 
 use dpa_model::{
-    ConfigError, Event, HostPort, Leader, Monitor, Nic, NicConfig, Pool, RequestId, Round,
+    ConfigError, Event, HostPort, Leader, Message, Monitor, Nic, NicConfig, Pool, RequestId, Round,
     SendError, Sender, Wait,
 };
 use dpamatch::engine::Counter;
@@ -21,26 +20,23 @@ use dpamatch::host::Software;
 use dpamatch::registry::{EngineOptions, Fallback};
 use dpamatch_vocabulary::{CommId, Envelope, Hints};
 
+use super::messages::Messages;
 use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
 
-/// Hashes numbers that count up.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(byte.into());
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
+/// Receive and message have found each other. `None`: names that nothing has.
+#[inline]
+fn matched(
+    receives: &[(RecvKey, CommId)],
+    messages: &mut Messages,
+    homes: &mut [Home],
+    request: RequestId,
+    message: Message,
+    late: bool,
+) -> Option<Verdict> {
+    let &(recv, comm) = receives.get(request.slot())?;
+    let (msg, _) = messages.remove(message.arrival)?;
+    homes.get_mut(comm.0 as usize)?.waiting -= 2;
+    Some(Verdict::Matched { recv, msg, late })
 }
 
 /// Who runs the NIC.
@@ -74,16 +70,16 @@ pub(crate) struct NicMatcher {
     homes: Vec<Home>,
     evictions: u64,
     arrivals: u64,
-    /// Messages without a receive, by arrival number.
-    messages: HashMap<u64, (MsgKey, CommId), BuildHasherDefault<Spread>>,
-    /// Receives by the slot of their request, and back.
+    /// Messages without a receive.
+    messages: Messages,
+    /// Receives by the slot of their request, and the last request of each receive's place.
     receives: Vec<(RecvKey, CommId)>,
-    requests: HashMap<RecvKey, RequestId>,
+    requests: Vec<RequestId>,
     cancels: VecDeque<RecvKey>,
     probing: bool,
     /// Something was asked since the last settlement.
     busy: bool,
-    verdicts: VecDeque<Verdict>,
+    verdicts: Vec<Verdict>,
 }
 
 impl NicMatcher {
@@ -116,16 +112,17 @@ impl NicMatcher {
             homes: Vec::new(),
             evictions: 0,
             arrivals: 0,
-            messages: HashMap::default(),
+            messages: Messages::default(),
             receives: Vec::new(),
-            requests: HashMap::new(),
+            requests: Vec::new(),
             cancels: VecDeque::new(),
             probing: false,
             busy: false,
-            verdicts: VecDeque::new(),
+            verdicts: Vec::new(),
         })
     }
 
+    #[inline(always)]
     fn home(&mut self, comm: CommId) -> &mut Home {
         let index = comm.0 as usize;
         if index >= self.homes.len() {
@@ -135,10 +132,16 @@ impl NicMatcher {
     }
 
     /// The NIC's number for a communicator.
+    #[inline(always)]
     fn on_nic(&mut self, comm: CommId) -> CommId {
-        if let Some(slot) = self.home(comm).slot {
-            return CommId(slot);
+        match self.homes.get(comm.0 as usize) {
+            Some(&Home { slot: Some(slot), .. }) => CommId(slot),
+            _ => self.bring_onto_nic(comm),
         }
+    }
+
+    #[cold]
+    fn bring_onto_nic(&mut self, comm: CommId) -> CommId {
         let slot = self.make_room();
         self.tenants[slot as usize] = Some(comm);
         self.home(comm).slot = Some(slot);
@@ -203,54 +206,49 @@ impl NicMatcher {
                 Runner::Caller(leader) => leader.round(1) == Round::Worked,
                 Runner::Pool(_) => false,
             };
+            let settled = self.port.is_settled();
             let collected = self.collect();
-            if worked || collected {
-                continue;
-            }
-            // What was done before it became quiet can be polled, so once more.
-            if self.is_quiet() && !self.collect() {
+            // What came of all that is collected, unless that made something new to do.
+            if settled && self.port.is_settled() {
                 break;
             }
-            wait.pause();
+            if !worked && !collected {
+                wait.pause();
+            }
         }
         self.busy = false;
     }
 
-    /// Nothing is asked that has no answer.
-    fn is_quiet(&self) -> bool {
-        match self.runner {
-            // A round that finds nothing to do has done everything.
-            Runner::Caller(_) => true,
-            Runner::Pool(_) => self.port.is_settled(),
-        }
-    }
-
     fn collect(&mut self) -> bool {
         let mut any = false;
-        while let Some(event) = self.software.poll(&mut self.port) {
+        loop {
+            let Self { software, port, receives, messages, homes, verdicts, .. } = self;
+            let event = software.poll_matched(port, |request, message, late| {
+                any = true;
+                if let Some(verdict) = matched(receives, messages, homes, request, message, late) {
+                    verdicts.push(verdict);
+                }
+            });
+            let Some(event) = event else { return any };
             any = true;
             self.note(event);
         }
-        any
     }
 
     fn note(&mut self, event: Event) {
         match event {
             Event::Received { request, message, late, .. } => {
-                let Some(&(recv, comm)) = self.receives.get(request.slot()) else { return };
-                let Some((msg, _)) = self.messages.remove(&message.arrival) else { return };
-                self.requests.remove(&recv);
-                self.home(comm).waiting -= 2;
-                self.verdicts.push_back(Verdict::Matched { recv, msg, late });
+                let Self { receives, messages, homes, verdicts, .. } = self;
+                verdicts.extend(matched(receives, messages, homes, request, message, late));
             }
             Event::Admitted { request } => {
                 if let Some(&(recv, _)) = self.receives.get(request.slot()) {
-                    self.verdicts.push_back(Verdict::Posted(recv));
+                    self.verdicts.push(Verdict::Posted(recv));
                 }
             }
             Event::Unexpected { message } => {
-                if let Some(&(msg, _)) = self.messages.get(&message.arrival) {
-                    self.verdicts.push_back(Verdict::Unexpected(msg));
+                if let Some((msg, _)) = self.messages.get(message.arrival) {
+                    self.verdicts.push(Verdict::Unexpected(msg));
                 }
             }
             Event::Cancelled { request, .. } => {
@@ -258,23 +256,22 @@ impl NicMatcher {
                 if let Some(&(_, comm)) = self.receives.get(request.slot()) {
                     self.home(comm).waiting -= 1;
                 }
-                self.requests.remove(&recv);
-                self.verdicts.push_back(Verdict::Cancelled(recv));
+                self.verdicts.push(Verdict::Cancelled(recv));
             }
             Event::TooLate { .. } => {
                 let Some(recv) = self.cancels.pop_front() else { return };
-                self.verdicts.push_back(Verdict::TooLate(recv));
+                self.verdicts.push(Verdict::TooLate(recv));
             }
             Event::Probed { found, taken, .. } => {
                 let arrival = found.map(|message| message.arrival);
-                let found = arrival.and_then(|arrival| self.messages.get(&arrival)).copied();
+                let found = arrival.and_then(|arrival| self.messages.get(arrival));
                 // The provider has the data, so the NIC's hold on the message is dropped.
                 if let (Some(_), Some(arrival), Some((_, comm))) = (taken, arrival, found) {
-                    self.messages.remove(&arrival);
+                    self.messages.remove(arrival);
                     self.home(comm).waiting -= 1;
                 }
                 self.probing = false;
-                self.verdicts.push_back(Verdict::Probed { found: found.map(|(msg, _)| msg) });
+                self.verdicts.push(Verdict::Probed { found: found.map(|(msg, _)| msg) });
             }
             // No hints are given, so nothing is refused.
             _ => {}
@@ -296,14 +293,18 @@ impl Matcher for NicMatcher {
             self.receives.resize(slot + 1, (recv, asked.comm));
         }
         self.receives[slot] = (recv, asked.comm);
-        self.requests.insert(recv, request);
+        let place = recv.0 as usize;
+        if place >= self.requests.len() {
+            self.requests.resize(place + 1, RequestId::NONE);
+        }
+        self.requests[place] = request;
         self.home(asked.comm).waiting += 1;
         self.busy = true;
     }
 
     fn arrive(&mut self, msg: MsgKey, carried: &Carried) {
         let comm = self.on_nic(carried.envelope.comm);
-        self.messages.insert(self.arrivals, (msg, carried.envelope.comm));
+        self.messages.insert(self.arrivals, msg, carried.envelope.comm);
         self.home(carried.envelope.comm).waiting += 1;
         let envelope = Envelope { comm, ..carried.envelope };
         while self.sender.try_send(envelope, &[], 0) == Err(SendError::ReceiverNotReady) {
@@ -314,7 +315,7 @@ impl Matcher for NicMatcher {
     }
 
     fn cancel(&mut self, recv: RecvKey) {
-        let request = self.requests.get(&recv).copied().unwrap_or(RequestId::NONE);
+        let request = self.requests.get(recv.0 as usize).copied().unwrap_or(RequestId::NONE);
         while self.port.cancel(request, 0).is_err() {
             self.step();
         }
@@ -333,7 +334,7 @@ impl Matcher for NicMatcher {
 
     fn settle(&mut self, sink: &mut Vec<Verdict>) {
         self.run();
-        sink.extend(self.verdicts.drain(..));
+        sink.append(&mut self.verdicts);
     }
 
     fn counters(&self) -> Vec<Counter> {

@@ -54,23 +54,45 @@ struct Use {
     marked: bool,
 }
 
+/// Communicators found without a look into the map: programs use few at a time.
+const RECENT: usize = 16;
+
 /// The rule, with the communicators seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Rule {
     protocol: u64,
     learned: bool,
-    comms: HashMap<u64, Use>,
+    /// By the communicator's number.
+    uses: Vec<Use>,
     /// The high bits of each communicator, by its number.
     contexts: Vec<u64>,
+    numbers: HashMap<u64, u32>,
+    /// Numbers of communicators, by some bits of their contexts.
+    recent: [u32; RECENT],
 }
 
 impl Rule {
+    #[inline(always)]
     fn entry(&mut self, bits: u64) -> &mut Use {
         let context = (bits & !self.protocol) >> 31;
-        let contexts = &mut self.contexts;
-        self.comms.entry(context).or_insert_with(|| {
+        // The libraries count communicators in the lowest bits, or in those above the lowest 3.
+        let place = (context ^ context >> 3) as usize % RECENT;
+        let mut number = self.recent[place];
+        if self.contexts.get(number as usize) != Some(&context) {
+            number = self.number(context);
+            self.recent[place] = number;
+        }
+        &mut self.uses[number as usize]
+    }
+
+    #[cold]
+    fn number(&mut self, context: u64) -> u32 {
+        let Self { uses, contexts, numbers, .. } = self;
+        *numbers.entry(context).or_insert_with(|| {
+            let number = contexts.len() as u32;
             contexts.push(context);
-            Use { number: CommId(contexts.len() as u32 - 1), ..Use::default() }
+            uses.push(Use { number: CommId(number), ..Use::default() });
+            number
         })
     }
 
@@ -89,6 +111,7 @@ impl Rule {
     ///
     /// # Errors
     /// See [`RuleError`].
+    #[inline(always)]
     pub(crate) fn receive(&mut self, bits: u64, ignore: u64) -> Result<Wanted, RuleError> {
         let tag = match ignore & TAG_BITS {
             0 => TagSel::Tag(tag_of(bits)),
@@ -115,6 +138,7 @@ impl Rule {
     ///
     /// # Errors
     /// See [`RuleError`].
+    #[inline(always)]
     pub(crate) fn message(&mut self, bits: u64) -> Result<(CommId, Tag), RuleError> {
         let marked = bits & self.protocol != 0;
         let entry = self.entry(bits);

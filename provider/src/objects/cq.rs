@@ -131,7 +131,7 @@ unsafe extern "C" fn readfrom(
         let queue = &mut state.common.queues[index];
         let mut read = 0;
         while read < count {
-            let Some(&completion) = queue.ready.front() else { break };
+            let Some(completion) = queue.ready.front() else { break };
             if completion.err != 0 {
                 break;
             }
@@ -139,9 +139,13 @@ unsafe extern "C" fn readfrom(
             // `from`, unless null, for as many addresses; every format is the beginning of the
             // longest.
             unsafe {
-                let bytes = std::ptr::from_ref(&completion.entry).cast::<u8>();
+                let entry = std::ptr::from_ref(&completion.entry);
                 let target = buffer.cast::<u8>().add(read * queue.entry_bytes);
-                target.copy_from_nonoverlapping(bytes, queue.entry_bytes);
+                if queue.entry_bytes == size_of::<CqTaggedEntry>() {
+                    target.cast::<CqTaggedEntry>().copy_from_nonoverlapping(entry, 1);
+                } else {
+                    target.copy_from_nonoverlapping(entry.cast(), queue.entry_bytes);
+                }
                 if !from.is_null() {
                     *from.add(read) = completion.from;
                 }

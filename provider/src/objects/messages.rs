@@ -41,6 +41,7 @@ enum Flags {
 
 /// # Safety
 /// See `objects`.
+#[inline(always)]
 unsafe fn do_send(endpoint: *mut FidEp, flags: Flags, send: SendRequest<'_>) -> isize {
     if send.iov.len() > IOV_MAX {
         return -(FI_EINVAL as isize);
@@ -62,6 +63,7 @@ unsafe fn do_send(endpoint: *mut FidEp, flags: Flags, send: SendRequest<'_>) -> 
 
 /// # Safety
 /// See `objects`.
+#[inline(always)]
 unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -> isize {
     if receive.iov.len() > IOV_MAX {
         return -(FI_EINVAL as isize);
@@ -80,10 +82,20 @@ unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -
     })
 }
 
+/// An argument that comes on the stack, read by itself. Two that lie side by side are else read
+/// together, and the processor waits until both have reached the cache, behind all stores before
+/// them: that was a seventh of a receive's time.
+#[inline(always)]
+fn apart(argument: *mut c_void) -> *mut c_void {
+    std::hint::black_box(argument)
+}
+
+#[inline(always)]
 fn one(start: *const c_void, length: usize) -> [IoVec; 1] {
     [IoVec { iov_base: start.cast_mut(), iov_len: length }]
 }
 
+#[inline(always)]
 fn to_send<'a>(
     iov: &'a [IoVec],
     to: u64,
@@ -94,10 +106,12 @@ fn to_send<'a>(
 }
 
 /// A send whose buffer is the program's again when the call returns, and that nobody hears of.
+#[inline(always)]
 fn to_inject<'a>(iov: &'a [IoVec], to: u64, tag: Option<u64>) -> SendRequest<'a> {
     SendRequest { flags: FI_INJECT, ..to_send(iov, to, tag, std::ptr::null_mut()) }
 }
 
+#[inline(always)]
 fn to_receive<'a>(
     iov: &'a [IoVec],
     from: u64,
@@ -120,6 +134,7 @@ unsafe extern "C" fn trecv(
     context: *mut c_void,
 ) -> isize {
     let iov = one(start, length);
+    let context = apart(context);
     // SAFETY: see `objects`.
     unsafe { do_receive(ep, Flags::Endpoint, to_receive(&iov, from, Some((tag, ignore)), context)) }
 }
@@ -211,6 +226,7 @@ unsafe extern "C" fn tsenddata(
     context: *mut c_void,
 ) -> isize {
     let iov = one(start, length);
+    let context = apart(context);
     let send = SendRequest { data: Some(data), ..to_send(&iov, to, Some(tag), context) };
     // SAFETY: see `objects`.
     unsafe { do_send(ep, Flags::Endpoint, send) }

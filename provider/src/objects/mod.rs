@@ -66,6 +66,7 @@ impl<C> Object<C> {
         unsafe { Box::from_raw(pointer.cast::<Self>()) }
     }
 
+    #[inline(always)]
     fn enter<R>(&self, inside: impl FnOnce(&mut State, usize) -> R) -> R {
         self.gate.enter(|state| inside(state, self.index))
     }

@@ -165,6 +165,26 @@ fn any_mask_at_all() {
     assert_eq!((order, buffers), (vec![1, 2, 3], [[0x21], [0x10], [0x43]]));
 }
 
+/// Receives that wait do not fit the rule that a later one teaches: all bits are compared at once,
+/// and each of them is posted once.
+#[test]
+fn a_rule_that_does_not_fit_what_waits() {
+    let (a, b, to_b, _) = pair(no_change);
+    let bits = 1 << 63 | 5;
+    let mut buffers = [[0_u8; 1]; 4];
+    let [first, second, learning, low] = &mut buffers;
+    assert_eq!(b.receive(first, FI_ADDR_UNSPEC, (bits, 0), 1), 0);
+    assert_eq!(b.receive(second, FI_ADDR_UNSPEC, (bits, 0), 2), 0);
+    b.progress();
+    assert_eq!(b.receive(learning, FI_ADDR_UNSPEC, (6, 1 << 63), 3), 0);
+    assert_eq!(b.receive(low, FI_ADDR_UNSPEC, (5, 0), 4), 0);
+    for (byte, tag) in [(10, bits), (11, 5), (12, 1 << 63 | 6), (13, bits)] {
+        assert_eq!(a.send(&[byte], to_b, tag, 0), 0);
+    }
+    let order: Vec<_> = (0..4).map(|_| b.wait(&[&a]).context()).collect();
+    assert_eq!((order, buffers), (vec![1, 4, 3, 2], [[10], [13], [12], [11]]));
+}
+
 #[test]
 fn peeks_claims_and_discards() {
     let (a, b, to_b, to_a) = pair(no_change);

@@ -4,10 +4,10 @@
 //! line: its first word is the stamp, the others are [`Record::to_words`]; payload that is not in
 //! the head follows on whole lines. Records never cross the end; a `Wrap` record fills the rest.
 //!
-//! **States.** The line at position p holds a record once its stamp is p + 1. The sender makes the
-//! stamp of the line after a record zero before it stamps the record itself, so old payload is
-//! never taken for a stamp. The receiver's position in the control line says which lines are free
-//! again.
+//! **States.** The line at position p holds a record once its stamp is p + 1. If the line after a
+//! record had payload last, the sender makes its stamp zero before it stamps the record itself, so
+//! old payload is never taken for a stamp; old stamps are smaller. The receiver's position in the
+//! control line says which lines are free again.
 //!
 //! **Orderings.** Stamp: Release by the sender -> Acquire by the receiver: head and payload are
 //! written. Receiver's position: Release -> Acquire: payload is read. `asleep`: SeqCst on both
@@ -19,7 +19,8 @@
 //! that is none, end the connection. Payload is copied once, as bytes, and never looked at in
 //! place.
 //!
-//! **Cost.** A small message moves one line from one cache to the other.
+//! **Cost.** A small message moves one line from one cache to the other, and no other line is
+//! touched on either side: the next line's stamp would be one more to wait for.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -62,8 +63,12 @@ impl Place {
         unsafe { self.start.cast::<Control>().as_ref() }
     }
 
+    fn index(&self, position: u64) -> usize {
+        (position & (self.lines - 1)) as usize
+    }
+
     fn line(&self, position: u64) -> *mut u8 {
-        let index = (position & (self.lines - 1)) as usize;
+        let index = self.index(position);
         // SAFETY: the index is below the number of lines, all of which are mapped.
         unsafe { self.start.as_ptr().add(LINE + index * LINE) }
     }
@@ -78,6 +83,18 @@ impl Place {
     fn rest(&self, position: u64) -> u64 {
         self.lines - (position & (self.lines - 1))
     }
+}
+
+/// Begins to bring a line here.
+#[inline(always)]
+fn prefetch(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, without effect on what the program does.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(line.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
 }
 
 /// Lines of a record with so much payload outside its head.
@@ -96,6 +113,8 @@ pub(super) struct RingSender {
     tail: u64,
     /// The receiver's position as last seen.
     done: u64,
+    /// Which lines had payload last. Only this side writes to the ring, as far as it is sound.
+    payload: Box<[bool]>,
 }
 
 impl RingSender {
@@ -104,7 +123,8 @@ impl RingSender {
     /// until the value is dropped, `lines` is a power of two of at least [`LINES_MIN`], and no
     /// other sender of this ring exists in this process.
     pub(super) unsafe fn new(start: NonNull<u8>, lines: usize) -> Self {
-        Self { place: Place { start, lines: lines as u64 }, tail: 0, done: 0 }
+        let payload = vec![false; lines].into();
+        Self { place: Place { start, lines: lines as u64 }, tail: 0, done: 0, payload }
     }
 
     /// Puts a record and the payload that stands outside its head, `skip` bytes into the list.
@@ -125,24 +145,33 @@ impl RingSender {
         let lines = lines_of(outside);
         let rest = self.place.rest(self.tail);
         let at = if lines > rest { self.tail + rest } else { self.tail };
-        // One line more: its stamp is cleared.
+        // One line more: its stamp may be cleared.
         if !self.has_room(at + lines + 1)? {
             return Ok(false);
         }
-        self.place.words(at + lines)[0].store(0, Ordering::Relaxed);
+        self.clear(at + lines);
         if outside > 0 {
+            let first = self.place.index(at) + 1;
+            self.payload[first..first + lines as usize - 1].fill(true);
             // SAFETY: the record's lines are free (`has_room`) and lie before the ring's end; the
             // caller vouches for the list.
             unsafe { gather(iov, skip, self.place.line(at).add(LINE), outside) };
         }
         if at != self.tail {
-            // After clearing: the cleared line may be the first, which the wrap leads to.
-            self.place.words(at)[0].store(0, Ordering::Relaxed);
+            // The wrap leads to the first line.
+            self.clear(at);
             self.stamp(self.tail, Record::new(Kind::Wrap));
         }
         self.stamp(at, record);
         self.tail = at + lines;
         Ok(true)
+    }
+
+    /// Makes sure that the line is not taken for a record before it is one.
+    fn clear(&mut self, position: u64) {
+        if std::mem::take(&mut self.payload[self.place.index(position)]) {
+            self.place.words(position)[0].store(0, Ordering::Relaxed);
+        }
     }
 
     fn stamp(&self, position: u64, record: Record) {
@@ -224,6 +253,8 @@ impl RingReceiver {
             // SAFETY: inside the ring: the record ends before the ring does.
             let start = unsafe { self.place.line(self.head).add(LINE) };
             self.head += lines;
+            // The sender is ahead, or will write it soon: on its way while this one is dealt with.
+            prefetch(self.place.line(self.head + 1));
             return Ok(Some((record, Bytes { start, length })));
         }
         Ok(None)

@@ -1,0 +1,114 @@
+//! Messages that the NIC has and that no receive has taken yet, by their arrival number.
+//!
+//! Most are taken soon. So the last ones lie in a table that the number is an index of; one that
+//! still waits when its place is needed again goes to a map.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use dpamatch_vocabulary::CommId;
+
+use super::MsgKey;
+
+/// Places of the table, a power of two.
+const PLACES: usize = 1024;
+
+/// A place of the table; no message has this number when it is free.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    arrival: u64,
+    key: MsgKey,
+    comm: CommId,
+}
+
+const FREE: Place = Place { arrival: u64::MAX, key: MsgKey(0), comm: CommId(0) };
+
+/// The messages.
+#[derive(Debug)]
+pub(super) struct Messages {
+    places: Box<[Place; PLACES]>,
+    old: HashMap<u64, (MsgKey, CommId), BuildHasherDefault<Spread>>,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self { places: Box::new([FREE; PLACES]), old: HashMap::default() }
+    }
+}
+
+impl Messages {
+    fn place(&mut self, arrival: u64) -> &mut Place {
+        &mut self.places[arrival as usize % PLACES]
+    }
+
+    pub(super) fn insert(&mut self, arrival: u64, key: MsgKey, comm: CommId) {
+        let before = std::mem::replace(self.place(arrival), Place { arrival, key, comm });
+        if before.arrival != FREE.arrival {
+            self.old.insert(before.arrival, (before.key, before.comm));
+        }
+    }
+
+    pub(super) fn get(&self, arrival: u64) -> Option<(MsgKey, CommId)> {
+        let place = &self.places[arrival as usize % PLACES];
+        match place.arrival == arrival {
+            true => Some((place.key, place.comm)),
+            false => self.old.get(&arrival).copied(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, arrival: u64) -> Option<(MsgKey, CommId)> {
+        let place = self.place(arrival);
+        if place.arrival != arrival {
+            return self.old.remove(&arrival);
+        }
+        let Place { key, comm, .. } = std::mem::replace(place, FREE);
+        Some((key, comm))
+    }
+}
+
+/// Hashes numbers that count up.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_waits_long_is_still_found() {
+        let mut messages = Messages::default();
+        let of = |number: u64| (MsgKey(number as u32), CommId(number as u32 % 7));
+        let all = 3 * PLACES as u64 + 5;
+        for number in 0..all {
+            messages.insert(number, of(number).0, of(number).1);
+            if number % 3 == 0 {
+                assert_eq!(messages.remove(number), Some(of(number)));
+                assert_eq!(messages.remove(number), None, "taken twice");
+            }
+        }
+        for number in (0..all).rev() {
+            let there = (number % 3 != 0).then(|| of(number));
+            assert_eq!(messages.get(number), there);
+            assert_eq!(messages.remove(number), there);
+        }
+        assert_eq!((messages.get(0), messages.old.len()), (None, 0));
+        assert!(messages.places.iter().all(|place| place.arrival == FREE.arrival));
+    }
+}
