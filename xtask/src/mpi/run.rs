@@ -20,10 +20,12 @@ pub(super) struct Job<'a> {
     processes: usize,
     environment: Vec<(String, String)>,
     limit: Duration,
-    /// The libfabric provider.
+    /// The libfabric provider, or what else carries the messages.
     provider: &'static str,
     /// What the launcher is started by.
     wrapper: Vec<String>,
+    /// Logs and statistics are written.
+    recorded: bool,
 }
 
 /// libfabric's own provider to compare with: it is in every libfabric, and works in one machine.
@@ -51,6 +53,7 @@ impl<'a> Job<'a> {
             limit: Duration::from_secs(600),
             provider: "dpamatch",
             wrapper: Vec::new(),
+            recorded: true,
         }
     }
 
@@ -63,6 +66,14 @@ impl<'a> Job<'a> {
     /// The same with libfabric's own provider.
     pub(super) fn stock(mut self) -> Self {
         self.provider = STOCK;
+        self
+    }
+
+    /// The same over one of the ways that the library's environment knows, and unrecorded: as fast
+    /// as it is.
+    pub(super) fn over(mut self, way: &'static str) -> Self {
+        self.provider = way;
+        self.recorded = false;
         self
     }
 
@@ -105,7 +116,7 @@ impl<'a> Job<'a> {
         entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
     }
 
-    /// Runs it, with logs and statistics.
+    /// Runs it.
     ///
     /// # Errors
     /// When it cannot be started, or takes longer than its limit.
@@ -127,7 +138,9 @@ impl<'a> Job<'a> {
         launcher.arg("-n").arg(self.processes.to_string()).args(&self.command);
         launcher.envs(self.library.environment(self.provider)).current_dir(self.place());
         launcher.env("FI_PROVIDER_PATH", &self.tools.provider);
-        launcher.env("DPAMATCH_LOG", &logs).env("DPAMATCH_STATS", &logs);
+        if self.recorded {
+            launcher.env("DPAMATCH_LOG", &logs).env("DPAMATCH_STATS", &logs);
+        }
         launcher.envs(self.environment.iter().map(|(name, value)| (name, value)));
         self.finish(&mut launcher).map_err(|error| format!("mpiexec: {error}"))?
     }

@@ -1,0 +1,165 @@
+//! Rates and latencies of small messages, beside what the libraries have without this provider.
+//!
+//! Every round runs all programs with every way once, one after the other; the table has the median
+//! of the rounds. Processes have real-time priority where that is allowed, so that others that use
+//! the machine do not come in between; without it, the numbers are those of an idle machine only.
+//!
+//! **Nothing may hang at that priority**: it would take the machine from everybody. So a process
+//! that has computed for [`COMPUTING_MAX`] without a rest is ended by the kernel, and the launcher, which
+//! the processes wait for, comes before them.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::Library;
+use super::build::Tools;
+use super::run::Job;
+use crate::Failure;
+
+/// What carries the messages of a library. Open MPI does not take libfabric's `shm`, which reaches
+/// no other machine; `sm` is its own shared memory with its own matching.
+fn ways(library: &Library) -> &'static [&'static str] {
+    match library.name {
+        "mpich" => &["dpamatch", "shm", "ucx"],
+        _ => &["dpamatch", "sm", "ucx"],
+    }
+}
+
+const COLUMNS: [&str; 6] =
+    ["in order", "reverse", "any source", "ping-pong", "osu_mbw_mr", "osu_latency"];
+/// Messages of each pattern in a round.
+const MESSAGES: &str = "20000";
+const LIMIT: Duration = Duration::from_secs(60);
+/// In microseconds: a good run takes one second.
+const COMPUTING_MAX: &str = "5000000";
+const RANKS_FIRST: &[&str] = &["prlimit", "--rttime", COMPUTING_MAX, "chrt", "-f", "10"];
+const LAUNCHER_FIRST: &[&str] = &["prlimit", "--rttime", COMPUTING_MAX, "chrt", "-f", "20"];
+
+/// Runs so many rounds and prints the table.
+///
+/// # Errors
+/// [`Failure::Task`] when a program cannot be built, or ran in no round with this provider.
+pub(super) fn run(
+    tools: &Tools,
+    libraries: &[Library],
+    programs: &Path,
+    rounds: usize,
+) -> Result<(), Failure> {
+    let urgent = Command::new(RANKS_FIRST[0]).args(&RANKS_FIRST[1..]).arg("true").status();
+    let urgent = urgent.is_ok_and(|status| status.success());
+    let mut rows = Vec::new();
+    for library in libraries {
+        let rate = tools.compile(library, "rate")?;
+        for &way in ways(library) {
+            let osu = programs.join(library.name);
+            let of = |program: &Path, arguments: &[&str]| {
+                let job = match urgent {
+                    true => Job::new(tools, library, RANKS_FIRST[0].as_ref(), 2)
+                        .wrapped(LAUNCHER_FIRST)
+                        .arguments(&RANKS_FIRST[1..])
+                        .arguments(&[program.to_string_lossy()]),
+                    false => Job::new(tools, library, program, 2),
+                };
+                let job = job.over(way).arguments(arguments).limit(LIMIT);
+                job.variable("HYDRA_BINDING=core")
+            };
+            rows.push(Row {
+                library: library.name,
+                way,
+                rate: of(&rate, &[MESSAGES]),
+                mbw_mr: of(&osu.join("osu_mbw_mr"), &[]),
+                latency: of(&osu.join("osu_latency"), &["-i", "10000", "-x", "100"]),
+                values: Default::default(),
+            });
+        }
+    }
+    for _ in 0..rounds {
+        rows.iter_mut().for_each(Row::round);
+    }
+    let priority = if urgent { "real-time priority" } else { "no priority over others" };
+    println!("rates: two processes, 8 bytes, median of {rounds} rounds, {priority}");
+    println!("ns a message; ping-pong and osu_latency us; osu_mbw_mr million messages/s");
+    let heads: String = COLUMNS.iter().map(|column| format!("{column:>13}")).collect();
+    println!("{:<8} {:<9}{heads}", "library", "way");
+    for row in &rows {
+        let cells: String = row.values.iter().map(|values| cell(values)).collect();
+        println!("{:<8} {:<9}{cells}", row.library, row.way);
+    }
+    let silent = rows.iter().find(|row| row.way == "dpamatch" && row.values[0].is_empty());
+    match silent {
+        Some(row) => Err(Failure::Task(format!("{} with dpamatch printed no rate", row.library))),
+        None => Ok(()),
+    }
+}
+
+/// A library with one way.
+struct Row<'a> {
+    library: &'static str,
+    way: &'static str,
+    rate: Job<'a>,
+    mbw_mr: Job<'a>,
+    latency: Job<'a>,
+    /// What the rounds measured, by column.
+    values: [Vec<f64>; COLUMNS.len()],
+}
+
+impl Row<'_> {
+    fn round(&mut self) {
+        let output = |job: &Job<'_>| match job.run() {
+            Ok(ended) if ended.success => ended.output,
+            _ => String::new(),
+        };
+        let measured = of_rate(&output(&self.rate)).into_iter();
+        let others = [
+            of_osu(&output(&self.mbw_mr), 2).map(|rate| rate / 1e6),
+            of_osu(&output(&self.latency), 1),
+        ];
+        for (values, value) in self.values.iter_mut().zip(measured.chain(others)) {
+            values.extend(value);
+        }
+    }
+}
+
+/// The four numbers of the repository's program.
+fn of_rate(output: &str) -> [Option<f64>; 4] {
+    let line = output.lines().find_map(|line| line.strip_prefix("rate: ")).unwrap_or_default();
+    ["in-order", "reverse", "any-source", "ping-pong"].map(|name| {
+        let rest = line.split_once(name)?.1;
+        rest.split_whitespace().next()?.parse().ok()
+    })
+}
+
+/// A column of the line for 8 bytes.
+fn of_osu(output: &str, column: usize) -> Option<f64> {
+    let mut lines = output.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let line = lines.find(|words| words.first() == Some(&"8"))?;
+    line.get(column)?.parse().ok()
+}
+
+fn cell(values: &[f64]) -> String {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.get(sorted.len() / 2) {
+        Some(median) if *median >= 100.0 => format!("{median:>13.0}"),
+        Some(median) => format!("{median:>13.2}"),
+        None => format!("{:>13}", "-"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_in_what_the_programs_print() {
+        let line = "rate: in-order 245 ns, reverse 220 ns, any-source 1630 ns a message, ping-pong \
+                    0.47 us";
+        assert_eq!(of_rate(line), [245.0, 220.0, 1630.0, 0.47].map(Some));
+        assert_eq!(of_rate("nothing"), [None; 4]);
+        let table = "# Size MB/s Messages/s\n1 2.68 2675226.28\n8 28.85 3606192.51\n";
+        assert_eq!((of_osu(table, 2), of_osu(table, 3)), (Some(3_606_192.51), None));
+        assert_eq!(cell(&[3.0, 1.0, 2.0]).trim(), "2.00");
+        assert_eq!(cell(&[]).trim(), "-");
+    }
+}
