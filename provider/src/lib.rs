@@ -23,6 +23,7 @@ mod getinfo;
 mod matcher;
 mod objects;
 mod options;
+mod signal;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -80,7 +81,9 @@ static TABLE: Table = Table(UnsafeCell::new(Provider {
     cleanup: Some(cleanup),
 }));
 
-unsafe extern "C" fn cleanup() {}
+unsafe extern "C" fn cleanup() {
+    signal::stop_listening();
+}
 
 /// What libfabric calls when it has loaded this library.
 ///

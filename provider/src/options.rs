@@ -8,6 +8,7 @@ use dpa_model::{NicConfig, Options};
 use dpamatch::named::SetError;
 use dpamatch::registry::{self, EngineEntry, EngineOptions};
 
+use crate::signal;
 use crate::wire::TcpChoice;
 
 /// Options of a process, read once.
@@ -21,6 +22,8 @@ pub(crate) struct ProviderOptions {
     pub(crate) log: Option<PathBuf>,
     /// Where each endpoint writes its statistics when it ends.
     pub(crate) stats: Option<PathBuf>,
+    /// The signal after which it writes them before that, too.
+    pub(crate) stats_signal: Option<std::ffi::c_int>,
     /// Long messages may be read from the sender's memory.
     pub(crate) read_peers: bool,
     /// The TCP socket.
@@ -137,13 +140,19 @@ impl ProviderOptions {
         // A port is opened unasked only where it is needed.
         let unasked = if spans_machines(look) { TcpChoice::Outside } else { TcpChoice::Off };
         let log = source.path("LOG");
+        let stats = source.path("STATS");
+        let stats_signal = source.parsed("STATS_SIGNAL", None, |text| match &stats {
+            Some(_) => signal::number(text).map(Some).ok_or_else(|| "USR1 or USR2".to_owned()),
+            None => Err("a folder in DPAMATCH_STATS".to_owned()),
+        });
         matching.nic =
             NicConfig { options: Options { log_order: log.is_some(), ..nic.options }, ..nic };
         let options = Self {
             engine,
             matching,
             log,
-            stats: source.path("STATS"),
+            stats,
+            stats_signal,
             read_peers: source.switch("READ_PEERS", true),
             tcp: source.parsed("TCP", unasked, |text| match text {
                 "auto" => Ok(unasked),
@@ -218,6 +227,13 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_goes_with_a_folder() {
+        let signal = |name| read(&[("STATS", "folder"), ("STATS_SIGNAL", name)]);
+        assert_eq!(signal("USR2").expect("a signal").stats_signal, Some(libc::SIGUSR2));
+        assert!(signal("KILL").expect_err("not to spare").contains("USR1 or USR2"));
+    }
+
+    #[test]
     fn a_port_is_opened_where_a_job_spans_machines() {
         let tcp = |pairs: &[(&str, &str)]| {
             let look = |name: &str| {
@@ -252,6 +268,7 @@ mod tests {
             ("TCP", "nowhere"),
             ("RING_LINES", "1000"),
             ("LOG", ""),
+            ("STATS_SIGNAL", "USR1"),
         ] {
             let message = read(&[(name, value)]).expect_err("nonsense");
             assert!(!message.contains('\n'), "{message}");

@@ -39,7 +39,7 @@ fn virtual_time_changes_no_match() {
         setup.inline_hashes = seed % 7 != 0;
         setup.bins = [1, 4, 64][seed as usize / 3 % 3];
         setup.charge_commands = seed % 2 == 0;
-        let stream = sequence(events).expect("no matched probes");
+        let stream = sequence(events);
         let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
         let mut got = parts[0].matches.clone();
         got.sort_unstable();
@@ -70,7 +70,7 @@ fn recorded_programs_match_as_recorded() {
             for (view, order) in run.views().zip(run.guided(interleaving)) {
                 let oracle =
                     view.run(&mut Oracle::new(), &order).expect("the oracle takes every order");
-                let stream = sequence(view.events(&order)).expect("no matched probes");
+                let stream = sequence(view.events(&order));
                 let parts = simulate(&setup, &[stream], 0).expect("a good set-up");
                 let mut receives = vec![UNKNOWN; view.inbound.len()];
                 for &(receive, message) in &parts[0].matches {
@@ -300,7 +300,7 @@ fn bad_input_is_named() {
     let truncated = [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", "truncated"];
     let truncated = truncated.iter().collect::<PathBuf>();
     let truncated = truncated.to_str().expect("a plain name");
-    let cases: [(&[&str], &str, &str); 15] = [
+    let cases: [(&[&str], &str, &str); 14] = [
         (&["predict", "--trace", truncated], "", "--salvage reads what is there"),
         (&["predict", "--trace", edge, "--rank", "7"], "", "no trace of this rank"),
         (
@@ -312,7 +312,6 @@ fn bad_input_is_named() {
         (&no_times, "", "other orders have no times"),
         (&["predict", "--threads", "0-3"], "", "takes N or N-M"),
         (&["predict", "stream"], "post,0,0,*,7\n", "<stdin>: no messages arrive"),
-        (&["predict", "stream"], "mprobe,0,0,*,7\n", "matched probes are not predicted"),
         (&["predict", "--set", "memory.l9_ns=1"], "", "no parameter \"memory.l9_ns\""),
         (
             &["predict", "--profile", "bluefield9"],

@@ -33,6 +33,7 @@ pub(crate) use send::SendRequest;
 use crate::bindings::FI_ADDR_UNSPEC;
 use crate::matcher::{Generic, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
+use crate::signal;
 use crate::wire::{Address, Link, Listener, Newcomer, PeerId, Peers, Record};
 use log::{Legend, Log};
 use tables::{Arrived, Post, Push, Sending, Transfer};
@@ -216,6 +217,8 @@ pub(crate) struct Endpoint {
     log: Option<Log>,
     /// Where statistics are wanted.
     usage: Option<Box<Usage>>,
+    /// How often they had been asked for when they were last written.
+    asked_for: u32,
     pub(crate) totals: Totals,
 }
 
@@ -270,6 +273,7 @@ impl Endpoint {
             fruitless: 0,
             log,
             usage: options.stats.is_some().then(|| Box::new(Usage::new())),
+            asked_for: signal::asked(),
             totals: Totals::default(),
         })
     }

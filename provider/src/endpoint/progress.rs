@@ -8,6 +8,7 @@ use super::receive::only_bits;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
+use crate::signal;
 use crate::wire::{Bytes, EAGER_MAX, INLINE, Kind, LinkError, Listener, Record, flag, scatter};
 
 /// Polls between two looks at the sockets: a look is a system call.
@@ -68,6 +69,11 @@ impl Endpoint {
             self.watch(socket.as_fd(), Watched::Listener);
         }
         self.listener = Some(listener);
+        if let Some(number) = common.options.stats_signal
+            && let Err(why) = signal::listen(number)
+        {
+            crate::report(&format!("no statistics on a signal: {why}"));
+        }
         Ok(())
     }
 
@@ -88,6 +94,7 @@ impl Endpoint {
         if self.asleep || self.polls.is_multiple_of(every) {
             self.wake_up();
             self.look_at_sockets(common);
+            self.write_if_asked(common);
         }
         let mut any = false;
         for index in 0..self.connections.len() {

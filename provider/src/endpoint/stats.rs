@@ -6,11 +6,25 @@ use std::path::Path;
 use dpa_model::{Footprint, NicConfig};
 
 use super::{Common, Endpoint};
+use crate::signal;
 
 impl Endpoint {
     /// Ends the log and writes the statistics, if they are wanted.
     pub(super) fn write_out(&mut self, common: &Common) {
         self.end_log(common);
+        self.write_stats_now(common);
+    }
+
+    /// Writes the statistics once more if a signal has asked for them.
+    pub(super) fn write_if_asked(&mut self, common: &Common) {
+        let asked = signal::asked();
+        if asked != self.asked_for {
+            self.asked_for = asked;
+            self.write_stats_now(common);
+        }
+    }
+
+    fn write_stats_now(&self, common: &Common) {
         let Some(folder) = &common.options.stats else { return };
         if let Err(error) = self.write_stats(common, folder) {
             crate::report(&format!("no statistics in {}: {error}", folder.display()));
@@ -20,7 +34,10 @@ impl Endpoint {
     fn write_stats(&self, common: &Common, folder: &Path) -> std::io::Result<()> {
         let name = super::log::file_name(&self.address);
         std::fs::create_dir_all(folder)?;
-        std::fs::write(folder.join(format!("{name}.json")), self.stats(common))
+        // Whoever reads it at any time finds a whole one.
+        let unfinished = folder.join(format!("{name}.unfinished"));
+        std::fs::write(&unfinished, self.stats(common))?;
+        std::fs::rename(unfinished, folder.join(format!("{name}.json")))
     }
 
     fn stats(&self, common: &Common) -> String {

@@ -32,7 +32,7 @@ pub enum CardError {
     /// The set-up is impossible.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// An event that virtual time does not know.
+    /// What virtual time has no room for.
     #[error("{0}")]
     Event(String),
     /// The order has no times.
@@ -51,7 +51,7 @@ impl Card {
     pub(super) fn serve(&self, part: Part<'_>) -> Result<Service, CardError> {
         let (events, times): (Vec<_>, Vec<_>) = part.events().unzip();
         let times: Vec<u64> = times.into_iter().collect::<Option<_>>().ok_or(CardError::NoTimes)?;
-        let fast = sequence(events).map_err(|event| CardError::Event(event.to_string()))?;
+        let fast = sequence(events);
         if fast.messages() == 0 {
             return Ok(Service::default());
         }

@@ -108,9 +108,7 @@ impl RecordedArgs {
             })?;
         let order = &orders[at];
         let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));
-        // A recorded order has no matched probes: they are receives there.
-        let mut events =
-            sequence(run.view(at).events(order)).map_err(|event| bad(event.to_string()))?;
+        let mut events = sequence(run.view(at).events(order));
         if self.times == Times::Recorded {
             let times: Option<Vec<u64>> =
                 (0..order.len()).map(|place| order.time_ns(place)).collect();

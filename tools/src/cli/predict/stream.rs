@@ -30,9 +30,7 @@ pub(super) struct StreamArgs {
 pub(super) fn run(args: &StreamArgs, common: &Common) -> anyhow::Result<()> {
     let (name, input) = file_or_stdin(&args.file)?;
     let events = read(&name, input)?;
-    let sequence = sequence(events)
-        .map_err(|event| BadInput(format!("{name}: {event}: matched probes are not predicted")))?;
-    detail(&args.posts.workload(name, sequence)?, args.handlers, &args.spans, common)
+    detail(&args.posts.workload(name, sequence(events))?, args.handlers, &args.spans, common)
 }
 
 fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
