@@ -1,12 +1,8 @@
 //! Rates and latencies of small messages, beside what the libraries have without this provider.
 //!
 //! Every round runs all programs with every way once, one after the other; the table has the median
-//! of the rounds. Processes have real-time priority where that is allowed, so that others that use
-//! the machine do not come in between; without it, the numbers are those of an idle machine only.
-//!
-//! **Nothing may hang at that priority**: it would take the machine from everybody. So a process
-//! that has computed for [`COMPUTING_MAX`] without a rest is ended by the kernel, and the launcher, which
-//! the processes wait for, comes before them.
+//! of the rounds. Processes come before others that use the machine where that is allowed; still
+//! the numbers mean little while it is busy.
 
 use std::path::Path;
 use std::process::Command;
@@ -31,10 +27,7 @@ const COLUMNS: [&str; 6] =
 /// Messages of each pattern in a round.
 const MESSAGES: &str = "20000";
 const LIMIT: Duration = Duration::from_secs(60);
-/// In microseconds: a good run takes one second.
-const COMPUTING_MAX: &str = "5000000";
-const RANKS_FIRST: &[&str] = &["prlimit", "--rttime", COMPUTING_MAX, "chrt", "-f", "10"];
-const LAUNCHER_FIRST: &[&str] = &["prlimit", "--rttime", COMPUTING_MAX, "chrt", "-f", "20"];
+const FIRST: &[&str] = &["nice", "-n", "-10"];
 
 /// Runs so many rounds and prints the table.
 ///
@@ -46,23 +39,18 @@ pub(super) fn run(
     programs: &Path,
     rounds: usize,
 ) -> Result<(), Failure> {
-    let urgent = Command::new(RANKS_FIRST[0]).args(&RANKS_FIRST[1..]).arg("true").status();
-    let urgent = urgent.is_ok_and(|status| status.success());
+    // Without the right to it, `nice` says so and goes on.
+    let first = Command::new(FIRST[0]).args(&FIRST[1..]).arg("true").output();
+    let first = first.is_ok_and(|output| output.status.success() && output.stderr.is_empty());
     let mut rows = Vec::new();
     for library in libraries {
         let rate = tools.compile(library, "rate")?;
         for &way in ways(library) {
             let osu = programs.join(library.name);
             let of = |program: &Path, arguments: &[&str]| {
-                let job = match urgent {
-                    true => Job::new(tools, library, RANKS_FIRST[0].as_ref(), 2)
-                        .wrapped(LAUNCHER_FIRST)
-                        .arguments(&RANKS_FIRST[1..])
-                        .arguments(&[program.to_string_lossy()]),
-                    false => Job::new(tools, library, program, 2),
-                };
-                let job = job.over(way).arguments(arguments).limit(LIMIT);
-                job.variable("HYDRA_BINDING=core")
+                let job = Job::new(tools, library, program, 2).over(way).arguments(arguments);
+                let job = job.variable("HYDRA_BINDING=core").limit(LIMIT);
+                if first { job.wrapped(FIRST) } else { job }
             };
             rows.push(Row {
                 library: library.name,
@@ -77,7 +65,7 @@ pub(super) fn run(
     for _ in 0..rounds {
         rows.iter_mut().for_each(Row::round);
     }
-    let priority = if urgent { "real-time priority" } else { "no priority over others" };
+    let priority = if first { "nice -10" } else { "no priority over others" };
     println!("rates: two processes, 8 bytes, median of {rounds} rounds, {priority}");
     println!("ns a message; ping-pong and osu_latency us; osu_mbw_mr million messages/s");
     let heads: String = COLUMNS.iter().map(|column| format!("{column:>13}")).collect();
