@@ -1,5 +1,5 @@
-//! Where the rings between host, wire and card lie, for a host that is another program: it fills and
-//! reads their slots itself, in the layout that message.rs fixes.
+//! Where the rings between host, wire and card lie, for a host that is another program: it fills
+//! and reads their slots itself, in the layout that message.rs fixes.
 //!
 //! A slot is 64 bytes: an entry of 56, and a word whose bit 0 is the owner bit and whose other bits
 //! are the stamp (see ring.rs).

@@ -1,5 +1,5 @@
-//! Software matching for what the card sends on when its tables are full: two lists, in the order of
-//! matching. A communicator that was sent on stays here; the library's host gives it back.
+//! Software matching for what the card sends on when its tables are full: two lists, in the order
+//! of matching. A communicator that was sent on stays here; the library's host gives it back.
 
 use alloc::vec::Vec;
 
