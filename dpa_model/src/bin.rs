@@ -19,8 +19,8 @@
 
 use crate::Removal;
 use crate::block::Block;
-use crate::descriptor::{Descriptor, Link, state};
-use crate::number::ReceiveId;
+use crate::descriptor::{self, Descriptor, Link, state};
+use crate::number::{BinId, ReceiveId};
 use crate::sync::{Acquire, AtomicU32, Relaxed, Release};
 
 /// Bytes of one bin (O29).
@@ -39,6 +39,17 @@ pub(crate) struct Bin {
 
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 const _: () = assert!(size_of::<Bin>() == BIN_BYTES);
+
+/// The bin of a posted receive, without a look whether there is such a one.
+///
+/// # Safety
+/// The number is one of a communicator's, which has tables here.
+#[inline(always)]
+pub(crate) unsafe fn known(bins: &[Bin], bin: BinId) -> &Bin {
+    debug_assert!(bin.index() < bins.len());
+    // SAFETY: the caller's promise.
+    unsafe { bins.get_unchecked(bin.index()) }
+}
 
 impl Bin {
     pub(crate) fn empty() -> Self {
@@ -69,11 +80,13 @@ impl Bin {
     #[inline]
     pub(crate) fn append(&self, receives: &[Descriptor], receive: ReceiveId) -> bool {
         let tail = self.tail.get();
-        receives[receive].next.set(ReceiveId::NIL);
+        // SAFETY: both come from the free list.
+        let known = |receive| unsafe { descriptor::known(receives, receive) };
+        known(receive).next.set(ReceiveId::NIL);
         if tail == ReceiveId::NIL {
             self.head.set(receive);
         } else {
-            receives[tail].next.set(receive);
+            known(tail).next.set(receive);
         }
         self.tail.set(receive);
         self.length.store(self.length() + 1, Relaxed);
@@ -81,12 +94,13 @@ impl Bin {
         tail != ReceiveId::NIL
     }
 
-    /// Takes a receive out of the chain where nobody else uses the bin, and makes it free.
+    /// Takes a receive out of its chain, this one, where nobody else uses it, and makes it free.
     /// `before`: what stood before it once, or anything; if that still holds, nothing has to be
     /// walked.
     #[inline(always)]
-    pub(crate) fn unlink(&self, receives: &[Descriptor], receive: ReceiveId, before: ReceiveId) {
-        let descriptor = &receives[receive];
+    pub(crate) fn unlink(&self, receives: &[Descriptor], receive: ReceiveId, before: &ReceiveId) {
+        // SAFETY: it is in a chain.
+        let descriptor = unsafe { descriptor::known(receives, receive) };
         if self.head() == receive {
             // The oldest of its chain: by far the commonest.
             let next = descriptor.next.get();
@@ -95,7 +109,7 @@ impl Bin {
                 self.tail.set(ReceiveId::NIL);
             }
             self.length.store(self.length() - 1, Relaxed);
-        } else if !self.unlink_after(receives, receive, before) {
+        } else if !self.unlink_after(receives, receive, *before) {
             return self.unlink_up_to(receives, receive);
         }
         descriptor.state.store(state::FREE, Relaxed);
@@ -143,7 +157,7 @@ impl Bin {
         }
         // Read under the lock: an earlier holder may have taken it along (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
-            self.unlink(receives, receive, ReceiveId::NIL);
+            self.unlink(receives, receive, &ReceiveId::NIL);
         }
         if fault!(UnlinkedLosesNext) {
             receives[receive].next.set(ReceiveId::NIL);
@@ -208,7 +222,7 @@ mod tests {
     }
 
     fn unlink(bin: &Bin, receives: &[Descriptor], receive: u32, before: u32) {
-        bin.unlink(receives, ReceiveId(receive), ReceiveId(before));
+        bin.unlink(receives, ReceiveId(receive), &ReceiveId(before));
     }
 
     /// All orders in which these can be taken.

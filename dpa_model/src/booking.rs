@@ -10,7 +10,7 @@
 
 use alloc::boxed::Box;
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, known};
 use crate::number::ReceiveId;
 use crate::sync::{AtomicU64, Relaxed};
 
@@ -84,7 +84,8 @@ impl<'a> Bookings<'a> {
             return book_far_alone(&self.receives[receive], &self.far[receive], handler);
         }
         let bit = if fault!(BookingMissing) { 0 } else { bit(handler) };
-        let word = &self.receives[receive].booking;
+        // SAFETY: a search found it.
+        let word = unsafe { &known(self.receives, receive).booking };
         let before = word.load(Relaxed);
         word.store(before | bit, Relaxed);
         before & bit.wrapping_sub(1)

@@ -30,12 +30,7 @@ pub(crate) struct Communicator {
     /// Classes in whose chains its unexpected messages are linked.
     pub(crate) linked: ClassSet,
     pub(crate) view: CommView,
-    /// Label of the next receive.
-    pub(crate) next_label: Label,
-    /// Label with which the youngest sequence began (S11).
-    began: Label,
-    /// [`Target::packed`] of the last receive that got a label; `NO_TARGET` starts a new sequence.
-    last: u64,
+    pub(crate) labels: Labels,
     /// Posted receives per class.
     pub(crate) posted: [u32; 4],
     /// Unexpected messages on the NIC.
@@ -43,6 +38,41 @@ pub(crate) struct Communicator {
     /// Posts and arrivals sent on to the host so far; the host hands the communicator back by
     /// naming this number.
     pub(crate) forwarded: u64,
+}
+
+/// Labels and sequences of a communicator's receives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Labels {
+    /// Label of the next receive (S10: only those that enter the posted queue count).
+    next: Label,
+    /// Label with which the youngest sequence began (S11).
+    began: Label,
+    /// [`Target::packed`] of the last receive that got a label; `NO_TARGET` starts a new sequence.
+    last: u64,
+}
+
+impl Labels {
+    const NEW: Self = Self { next: Label(0), began: Label(0), last: NO_TARGET };
+
+    /// Label and place in its sequence of a receive of this class that enters the posted queue now.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, class: WildcardClass, target: &Target) -> (Label, u32) {
+        let target = target.packed(class);
+        let label = self.next;
+        self.next = label.plus(1);
+        if self.last == target
+            && let Ok(place) = u32::try_from(label.since(self.began))
+        {
+            return (label, place);
+        }
+        (self.began, self.last) = (label, target);
+        (label, 0)
+    }
+
+    /// The next receive begins a sequence (S11, cancel).
+    pub(crate) fn end_sequence(&mut self) {
+        self.last = NO_TARGET;
+    }
 }
 
 pub(crate) const COMMUNICATOR_BYTES: usize =
@@ -66,33 +96,11 @@ impl Communicator {
             allowed: ClassSet::EMPTY,
             linked: ClassSet::EMPTY,
             view: CommView::NONE,
-            next_label: Label(0),
-            began: Label(0),
-            last: NO_TARGET,
+            labels: Labels::NEW,
             posted: [0; 4],
             unexpected: 0,
             forwarded,
         }
-    }
-
-    /// Label and place in its sequence of a receive that enters the posted queue now.
-    #[inline]
-    pub(crate) fn label(&mut self, target: &Target) -> (Label, u32) {
-        let target = target.packed();
-        let label = self.next_label;
-        self.next_label = label.plus(1);
-        if self.last == target
-            && let Ok(place) = u32::try_from(label.since(self.began))
-        {
-            return (label, place);
-        }
-        (self.began, self.last) = (label, target);
-        (label, 0)
-    }
-
-    /// The next receive begins a sequence (S11, cancel).
-    pub(crate) fn end_sequence(&mut self) {
-        self.last = NO_TARGET;
     }
 
     /// Nothing of it is on the NIC.
@@ -199,25 +207,23 @@ mod tests {
 
     #[test]
     fn sequences_follow_the_posting_order() {
-        let mut comm = Communicator::absent(0);
+        let mut labels = Labels::NEW;
         let from_any =
             |tag| crate::Selector::new(crate::SourceSel::Any, crate::Tag::new(tag).unwrap());
         let five = Target::of(from_any(5));
         let six = Target::of(from_any(6));
-        assert_eq!(comm.label(&five), (Label(0), 0));
-        assert_eq!(comm.label(&five), (Label(1), 1));
-        assert_eq!(comm.label(&six), (Label(2), 0));
-        assert_eq!(comm.label(&five), (Label(3), 0));
-        comm.end_sequence();
-        assert_eq!(
-            comm.label(&five),
-            (Label(4), 0),
-            "after a cancel no later receive joins the sequence"
-        );
-        assert_eq!(comm.label(&five), (Label(5), 1));
+        let next = |labels: &mut Labels, target| labels.next(WildcardClass::AnySource, target);
+        assert_eq!(next(&mut labels, &five), (Label(0), 0));
+        assert_eq!(next(&mut labels, &five), (Label(1), 1));
+        assert_eq!(next(&mut labels, &six), (Label(2), 0));
+        assert_eq!(next(&mut labels, &five), (Label(3), 0));
+        labels.end_sequence();
+        let after_cancel = next(&mut labels, &five);
+        assert_eq!(after_cancel, (Label(4), 0), "no later receive joins the sequence");
+        assert_eq!(next(&mut labels, &five), (Label(5), 1));
         // A sequence of 2^32 receives is followed by another: no place comes twice in one.
-        comm.next_label = comm.began.plus(u64::from(u32::MAX));
-        assert_eq!(comm.label(&five).1, u32::MAX);
-        assert_eq!(comm.label(&five).1, 0);
+        labels.next = labels.began.plus(u64::from(u32::MAX));
+        assert_eq!(next(&mut labels, &five).1, u32::MAX);
+        assert_eq!(next(&mut labels, &five).1, 0);
     }
 }

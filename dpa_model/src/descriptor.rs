@@ -149,6 +149,18 @@ impl Descriptor {
     }
 }
 
+/// The descriptor of a receive, without a look whether there is such a one.
+///
+/// # Safety
+/// The number came out of a chain, the free list or a candidate of this table, and is not `NIL`:
+/// only [`FreeList::full`](crate::unexpected::FreeList::full) makes numbers, those of the table.
+#[inline(always)]
+pub(crate) unsafe fn known(receives: &[Descriptor], receive: ReceiveId) -> &Descriptor {
+    debug_assert!(receive.index() < receives.len());
+    // SAFETY: the caller's promise.
+    unsafe { receives.get_unchecked(receive.index()) }
+}
+
 /// The receive descriptor table; its size is the limit of receives on the NIC (O7).
 pub(crate) fn table(receives: usize) -> Box<[Descriptor]> {
     (0..receives).map(|_| Descriptor::free()).collect()

@@ -8,7 +8,7 @@
 
 use crate::bin::Bin;
 use crate::booking::Bookings;
-use crate::descriptor::state;
+use crate::descriptor::{known, state};
 use crate::hash::{Hashes, reduce};
 use crate::number::{BinId, Label, ReceiveId};
 use crate::sync::{Counter, Relaxed};
@@ -160,7 +160,8 @@ impl Indexes<'_> {
         key: &Key,
         skip_below: usize,
     ) -> Result<Candidate, ReceiveId> {
-        let descriptor = &self.bookings.receives[receive];
+        // SAFETY: the callers found it in a chain.
+        let descriptor = unsafe { known(self.bookings.receives, receive) };
         step!(Visited { receive: receive.0 });
         // SAFETY: handlers search inside a block, the boundary between blocks (D1).
         let posted = unsafe { descriptor.posted.peek() };

@@ -136,34 +136,41 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Without wildcards, by far the commonest.
     #[inline(always)]
-    pub(crate) fn of(selector: Selector) -> Self {
-        let source = match selector.source {
-            SourceSel::Rank(rank) => rank,
-            SourceSel::Any => Rank::default(),
-        };
-        let tag = match selector.tag {
-            TagSel::Tag(tag) => tag,
-            TagSel::Any => Tag::default(),
-        };
-        let class = selector.class();
+    pub(crate) fn exact(source: Rank, tag: Tag) -> Self {
+        let class = WildcardClass::Exact;
         Self { class, source, tag, hash: Hashes::of_one(class, source, tag) }
     }
 
-    /// One number per selector: ranks and tags have 31 bits, the bits above them say which is wild.
+    pub(crate) fn of(selector: Selector) -> Self {
+        let nobody = Rank::default();
+        let none = Tag::default();
+        let (class, source, tag) = match (selector.source, selector.tag) {
+            (SourceSel::Rank(source), TagSel::Tag(tag)) => (WildcardClass::Exact, source, tag),
+            (SourceSel::Any, TagSel::Tag(tag)) => (WildcardClass::AnySource, nobody, tag),
+            (SourceSel::Rank(source), TagSel::Any) => (WildcardClass::AnyTag, source, none),
+            (SourceSel::Any, TagSel::Any) => (WildcardClass::Any, nobody, none),
+        };
+        Self { class, source, tag, hash: Hashes::of_one(class, source, tag) }
+    }
+
+    /// One number per selector, of this class: ranks and tags have 31 bits, the bits above them say
+    /// which is wild.
     #[inline(always)]
-    pub(crate) fn packed(&self) -> u64 {
-        let class = self.class as u64;
+    pub(crate) fn packed(&self, class: WildcardClass) -> u64 {
+        let class = class as u64;
         (class & 1) << 63
             | u64::from(self.source.get()) << 32
             | (class & 2) << 30
             | u64::from(self.tag.get())
     }
 
-    /// Whether a message is accepted; the communicator is compared elsewhere.
+    /// Whether a message is accepted by this target, which is of `class`; the communicator is
+    /// compared elsewhere.
     #[inline(always)]
-    pub(crate) fn accepts(&self, source: Rank, tag: Tag) -> bool {
-        match self.class {
+    pub(crate) fn accepts(&self, class: WildcardClass, source: Rank, tag: Tag) -> bool {
+        match class {
             WildcardClass::Exact => self.source == source && self.tag == tag,
             WildcardClass::AnySource => self.tag == tag,
             WildcardClass::AnyTag => self.source == source,

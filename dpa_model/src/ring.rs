@@ -152,6 +152,21 @@ impl<T: Copy + Default> Ring<T> {
         Run { slots: &self.slots, depth: self.depth, first }
     }
 
+    /// Positions from `first` on before the slots begin anew.
+    #[inline(always)]
+    pub(crate) fn until_end(&self, first: u64) -> usize {
+        (self.depth - (first & (self.depth - 1))) as usize
+    }
+
+    /// So many positions from `first` on, whose slots lie side by side: no more than
+    /// [`until_end`](Self::until_end).
+    #[inline(always)]
+    pub(crate) fn stretch(&self, first: u64, count: usize) -> Stretch<'_, T> {
+        let start = (first & (self.depth - 1)) as usize;
+        let slots = &self.slots[start..start + count];
+        Stretch { slots, first, owner_bit: owner_bit(first, self.depth) }
+    }
+
     /// Gives back every position below `head`; consumer only.
     #[inline(always)]
     pub(crate) fn release(&self, head: u64) {
@@ -196,12 +211,6 @@ impl<'a, T> Run<'a, T> {
         (state & 1 == owner_bit(self.position(index), self.depth)).then_some(state >> 1)
     }
 
-    /// Brings the line of an entry near.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, index: usize) {
-        crate::sync::prefetch(self.slot(index));
-    }
-
     /// As [`Ring::peek`].
     ///
     /// # Safety
@@ -211,14 +220,78 @@ impl<'a, T> Run<'a, T> {
         // SAFETY: the caller's promise.
         unsafe { self.slot(index).entry.peek() }
     }
+}
+
+/// Positions in a row whose slots lie side by side, for a loop over a block.
+#[derive(Debug)]
+pub(crate) struct Stretch<'a, T> {
+    slots: &'a [Slot<T>],
+    first: u64,
+    owner_bit: u64,
+}
+
+impl<T> Clone for Stretch<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Stretch<'_, T> {}
+
+impl<'a, T> Stretch<'a, T> {
+    /// The position of the stretch's place `index`.
+    #[inline(always)]
+    pub(crate) fn position(&self, index: usize) -> u64 {
+        self.first + index as u64
+    }
+
+    /// # Safety
+    /// `index` is a place of the stretch.
+    #[inline(always)]
+    unsafe fn slot(&self, index: usize) -> &'a Slot<T> {
+        debug_assert!(index < self.slots.len());
+        // SAFETY: the caller's promise.
+        unsafe { self.slots.get_unchecked(index) }
+    }
+
+    /// Whether the entry at place `index` is there; `false` behind the stretch.
+    #[inline(always)]
+    pub(crate) fn is_ready(&self, index: usize) -> bool {
+        let slot = self.slots.get(index);
+        slot.is_some_and(|slot| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == self.owner_bit)
+    }
+
+    /// How many entries in a row are there.
+    #[inline(always)]
+    pub(crate) fn ready(&self) -> usize {
+        let ready =
+            |slot: &&Slot<T>| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == self.owner_bit;
+        self.slots.iter().take_while(ready).count()
+    }
+
+    /// Brings the line of an entry near, here or behind the stretch.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, index: usize) {
+        crate::sync::prefetch(self.slots.as_ptr().wrapping_add(index));
+    }
+
+    /// As [`Ring::peek`].
+    ///
+    /// # Safety
+    /// As there; `index` is a place of the stretch.
+    #[inline(always)]
+    pub(crate) unsafe fn peek(&self, index: usize) -> Peek<'a, T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.slot(index).entry.peek() }
+    }
 
     /// As [`Ring::fill`], with stamp 0.
     ///
     /// # Safety
-    /// As there.
+    /// As there; `index` is a place of the stretch.
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, index: usize, write: impl FnOnce(&mut T)) {
         // SAFETY: the caller's promise.
-        unsafe { self.slot(index).fill(0, owner_bit(self.position(index), self.depth), write) };
+        unsafe { self.slot(index).fill(0, self.owner_bit, write) };
     }
 }

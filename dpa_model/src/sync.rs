@@ -269,13 +269,11 @@ impl Unique {
 
 /// Asks the processor to bring the line at `place` near; a hint without effect on the result.
 #[inline(always)]
-pub(crate) fn prefetch<T>(place: &T) {
+pub(crate) fn prefetch<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch reads nothing and cannot fault; SSE is part of every x86_64.
     unsafe {
-        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(
-            core::ptr::from_ref(place).cast::<i8>(),
-        );
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(place.cast::<i8>());
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = place;

@@ -19,8 +19,8 @@ use crate::buffers::Buffers;
 use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::message::{Entry, Message, Protocol, Target};
-use crate::number::{BufferId, StoredId};
-use crate::{ClassSet, Hints, WildcardClass};
+use crate::number::{BinId, BufferId, StoredId};
+use crate::{ClassSet, Envelope, Hints, WildcardClass};
 
 #[derive(Clone, Copy, Debug)]
 struct Chain {
@@ -37,10 +37,11 @@ struct Neighbours {
 const UNLINKED: Neighbours = Neighbours { next: StoredId::NIL, before: StoredId::NIL };
 
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Unexpected {
     pub(crate) message: Message,
     pub(crate) payload: [u64; 3],
+    /// Of each class, at its [`PLACE`].
     links: [Neighbours; 4],
     hashes: Hashes,
     /// Unexpected buffer of a payload that does not fit here.
@@ -49,6 +50,10 @@ pub(crate) struct Unexpected {
 }
 
 const _: () = assert!(size_of::<Unexpected>() == 128);
+
+/// Where the links of a class are: first those that every message has, which lie in the line of its
+/// data.
+const PLACE: [usize; 4] = [0, 2, 3, 1];
 
 /// A pile of free places of one table; last freed, first used, so that the lines in use stay few.
 #[derive(Debug)]
@@ -166,7 +171,8 @@ impl UnexpectedStore {
     }
 
     /// Takes the message that came as number `arrival` at the end of its chains, those in `linked`.
-    /// `bytes`: payload of a buffered message. Returns whether there was room.
+    /// Returns whether there was room; the data of a buffered one then goes to
+    /// [`keep_bytes`](Self::keep_bytes).
     ///
     /// The entry is read where it lies: passing its parts on through memory costs as much as
     /// linking them.
@@ -178,22 +184,17 @@ impl UnexpectedStore {
         arrival: u64,
         incoming: &Entry,
         hashes: Hashes,
-        bytes: &[u8],
-    ) -> bool {
+    ) -> Option<StoredId> {
         let protocol = incoming.protocol;
-        if !self.has_room(protocol) {
-            return false;
-        }
-        let Some(message) = self.free.take() else { return false };
-        step!(Stored { entry: message.0 });
         let mut buffer = BufferId::NIL;
         if protocol == Protocol::Buffered {
-            let Some(free) = self.free_buffers.take() else { return false };
-            buffer = free;
-            // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses
-            // these buffers.
-            unsafe { self.buffers.write(buffer.index(), bytes) };
+            if self.free.count() == 0 {
+                return None;
+            }
+            buffer = self.free_buffers.take()?;
         }
+        let message = self.free.take()?;
+        step!(Stored { entry: message.0 });
         if protocol != Protocol::Rendezvous {
             self.bytes += u64::from(incoming.length);
         }
@@ -203,31 +204,40 @@ impl UnexpectedStore {
         entry.message.length = incoming.length;
         entry.payload = incoming.payload;
         (entry.hashes, entry.buffer, entry.protocol) = (hashes, buffer, protocol);
-        self.append::<0>(view, linked, message);
+        self.append::<0>(view, message, hashes);
         if linked.exceeds(LINKED_ALWAYS) {
-            self.append::<1>(view, linked, message);
-            self.append::<2>(view, linked, message);
+            if linked.contains(WildcardClass::AnySource) {
+                self.append::<1>(view, message, hashes);
+            }
+            if linked.contains(WildcardClass::AnyTag) {
+                self.append::<2>(view, message, hashes);
+            }
         }
-        self.append::<3>(view, linked, message);
-        true
+        self.append::<3>(view, message, hashes);
+        Some(message)
     }
 
-    /// Links an entry at the end of its chain of one class, if that is in `linked`.
+    /// Copies the payload of a buffered message that was just taken.
+    pub(crate) fn keep_bytes(&mut self, message: StoredId, bytes: &[u8]) {
+        let buffer = self.entries[message.index()].buffer;
+        // SAFETY: the buffer was free, and only the boundary, which holds `&mut self`, uses these
+        // buffers.
+        unsafe { self.buffers.write(buffer.index(), bytes) };
+    }
+
+    /// Links an entry at the end of its chain of one class.
     #[inline(always)]
-    fn append<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, message: StoredId) {
+    fn append<const CLASS: usize>(&mut self, view: &CommView, message: StoredId, hashes: Hashes) {
         let class = WildcardClass::ALL[CLASS];
-        if !linked.contains(WildcardClass::ALL[CLASS]) {
-            return;
-        }
-        let entry = &mut self.entries[message.index()];
-        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)).index()];
-        entry.links[CLASS] = Neighbours { next: StoredId::NIL, before: chain.tail };
+        let chain = &mut self.chains[view.bin(class, hashes.of_class(class)).index()];
         let tail = core::mem::replace(&mut chain.tail, message);
         if tail == StoredId::NIL {
             chain.head = message;
         } else {
-            self.entries[tail.index()].links[CLASS].next = message;
+            self.entries[tail.index()].links[PLACE[CLASS]].next = message;
         }
+        let links = Neighbours { next: StoredId::NIL, before: tail };
+        self.entries[message.index()].links[PLACE[CLASS]] = links;
     }
 
     /// Links all messages of a communicator in the chains of another class.
@@ -235,61 +245,77 @@ impl UnexpectedStore {
     pub(crate) fn link(&mut self, view: &CommView, class: WildcardClass) {
         let mut current = self.chains[view.bin(WildcardClass::Any, 0).index()].head;
         while current != StoredId::NIL {
+            let Unexpected { hashes, links, .. } = self.entries[current.index()];
             match class {
-                WildcardClass::AnySource => self.append::<1>(view, ClassSet::ALL, current),
-                WildcardClass::AnyTag => self.append::<2>(view, ClassSet::ALL, current),
+                WildcardClass::AnySource => self.append::<1>(view, current, hashes),
+                WildcardClass::AnyTag => self.append::<2>(view, current, hashes),
                 WildcardClass::Exact | WildcardClass::Any => return,
             }
-            current = self.entries[current.index()].links[WildcardClass::Any as usize].next;
+            current = links[PLACE[WildcardClass::Any as usize]].next;
         }
     }
 
-    /// The oldest message that the target accepts, looked up in the one chain of its class.
+    /// The oldest message that a target of this class accepts, looked up in the one chain where it
+    /// can be: that of `bin`.
     #[inline(always)]
-    pub(crate) fn find(&self, view: &CommView, target: &Target) -> Option<StoredId> {
-        let class = target.class;
-        let mut current = self.chains[view.bin(class, target.hash).index()].head;
+    pub(crate) fn find<const CLASS: usize>(&self, bin: BinId, target: &Target) -> Option<StoredId> {
+        let mut current = self.chains[bin.index()].head;
         while current != StoredId::NIL {
             step!(UnexpectedVisited { entry: current.0 });
             let entry = &self.entries[current.index()];
-            if target.accepts(entry.message.envelope.source, entry.message.envelope.tag) {
+            let Envelope { source, tag, .. } = entry.message.envelope;
+            if target.accepts(WildcardClass::ALL[CLASS], source, tag) {
                 return Some(current);
             }
-            current = entry.links[class as usize].next;
+            current = entry.links[PLACE[CLASS]].next;
         }
         None
     }
 
-    /// Takes a message out of its chains, those in `linked`; it keeps its memory until `free`.
+    /// Takes a message, found in the chain of `bin`, out of all chains that it is linked in; it
+    /// keeps its memory until `free`.
     #[inline(always)]
-    pub(crate) fn unlink(&mut self, view: &CommView, linked: ClassSet, message: StoredId) {
-        self.remove::<0>(view, linked, message);
+    pub(crate) fn unlink<const CLASS: usize>(
+        &mut self,
+        view: &CommView,
+        linked: ClassSet,
+        message: StoredId,
+        bin: BinId,
+    ) {
+        self.remove::<0, CLASS>(view, message, bin);
         if linked.exceeds(LINKED_ALWAYS) {
-            self.remove::<1>(view, linked, message);
-            self.remove::<2>(view, linked, message);
+            if linked.contains(WildcardClass::AnySource) {
+                self.remove::<1, CLASS>(view, message, bin);
+            }
+            if linked.contains(WildcardClass::AnyTag) {
+                self.remove::<2, CLASS>(view, message, bin);
+            }
         }
-        self.remove::<3>(view, linked, message);
+        self.remove::<3, CLASS>(view, message, bin);
     }
 
-    /// Takes it out of its chain of one class, if that is in `linked`.
+    /// Takes it out of its chain of one class; `bin` is that where it was found by class `FOUND`.
     #[inline(always)]
-    fn remove<const CLASS: usize>(&mut self, view: &CommView, linked: ClassSet, message: StoredId) {
+    fn remove<const CLASS: usize, const FOUND: usize>(
+        &mut self,
+        view: &CommView,
+        message: StoredId,
+        bin: BinId,
+    ) {
         let class = WildcardClass::ALL[CLASS];
-        if !linked.contains(WildcardClass::ALL[CLASS]) {
-            return;
-        }
         let entry = &self.entries[message.index()];
-        let Neighbours { next, before } = entry.links[CLASS];
-        let chain = &mut self.chains[view.bin(class, entry.hashes.of_class(class)).index()];
+        let Neighbours { next, before } = entry.links[PLACE[CLASS]];
+        let bin = if CLASS == FOUND { bin } else { view.bin(class, entry.hashes.of_class(class)) };
+        let chain = &mut self.chains[bin.index()];
         if before == StoredId::NIL {
             chain.head = next;
         } else {
-            self.entries[before.index()].links[CLASS].next = next;
+            self.entries[before.index()].links[PLACE[CLASS]].next = next;
         }
         if next == StoredId::NIL {
             chain.tail = before;
         } else {
-            self.entries[next.index()].links[CLASS].before = before;
+            self.entries[next.index()].links[PLACE[CLASS]].before = before;
         }
     }
 

@@ -1,18 +1,22 @@
 //! Commands of the host, executed in their order (S12).
 
-use super::Boundary;
-use crate::communicator::{Communicator, Home};
+use core::ops::Range;
+
+use super::{Boundary, report};
+use crate::bin;
+use crate::communicator::{Communicator, Home, Labels};
 use crate::config::{BINS_MAX, Order};
-use crate::descriptor::{Posted, state};
+use crate::descriptor::{self, Posted, state};
 use crate::index::CommView;
 use crate::matching::deliver_stored;
 use crate::message::{Command, Completion, HostAddress, Post, Protocol, Target};
 use crate::nic::Shared;
-use crate::number::{ReceiveId, StoredId};
+use crate::number::{BinId, ReceiveId, StoredId};
 use crate::region::RegionKey;
-use crate::sync::Relaxed;
+use crate::ring::Run;
+use crate::sync::{Peek, Relaxed};
 use crate::unexpected::{UnexpectedStore, classes_allowed};
-use crate::{ClassSet, CommId, Hints};
+use crate::{ClassSet, CommId, Hints, WildcardClass};
 
 /// What became of the commands that were due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,42 +27,80 @@ pub(super) struct Admitted {
     pub(super) held_up: bool,
 }
 
+/// The commands that are due, in their order.
+#[derive(Clone, Copy, Debug)]
+struct Due<'a> {
+    nic: &'a Shared,
+    commands: Run<'a, Command>,
+    /// Commands that come before later arrivals have a higher stamp.
+    until: u64,
+}
+
+impl<'a> Due<'a> {
+    #[inline(always)]
+    fn is(&self, place: usize) -> bool {
+        self.commands.stamp_if_ready(place).is_some_and(|stamp| stamp <= self.until)
+    }
+
+    /// A command that is due, read where it lies: copying it costs more than executing the
+    /// commonest one.
+    #[inline(always)]
+    fn look(&self, place: usize) -> Peek<'a, Command> {
+        // SAFETY: seen ready, and released only at the end of `admit`.
+        unsafe { self.commands.peek(place) }
+    }
+
+    /// The same; now it is executed.
+    #[inline(always)]
+    fn begin(&self, place: usize) -> Peek<'a, Command> {
+        if fault!(CommandReleasedEarly) {
+            self.nic.commands.release(self.commands.position(place) + 1);
+        }
+        let command = self.look(place);
+        if fault!(CommandReleasedInUse) {
+            self.nic.commands.release(self.commands.position(place) + 1);
+        }
+        step!(CommandBegins);
+        command
+    }
+}
+
 impl Boundary {
     /// Executes the commands that are due; at most one queue's length, so that arrivals are not
     /// starved. Says whether there were any, and whether one that was due had to wait.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn admit(&mut self, nic: &Shared) -> Admitted {
-        let first = self.commands_head;
-        let commands = &nic.commands;
-        let run = commands.run(first);
+        let commands = nic.commands.run(self.commands_head);
+        if commands.stamp_if_ready(0).is_none() {
+            return Admitted { any: false, held_up: false };
+        }
+        self.admit_waiting(nic, commands)
+    }
+
+    #[inline(never)]
+    fn admit_waiting(&mut self, nic: &Shared, commands: Run<'_, Command>) -> Admitted {
         let stamped = nic.options.order == Order::Stamped;
-        let most = commands.depth() as usize;
+        let due = Due { nic, commands, until: if stamped { self.matched } else { u64::MAX } };
+        let most = nic.commands.depth() as usize;
         let (mut admitted, mut held_up) = (0, false);
-        while admitted < most {
-            let Some(stamp) = run.stamp_if_ready(admitted) else { break };
-            if stamped && stamp > self.matched {
-                break;
+        // Before this place no command lacks room for its result: none has more than one.
+        let mut sure = 0;
+        while admitted < most && due.is(admitted) {
+            if admitted == sure {
+                let room = self.results_room(nic, 1);
+                if room == 0 {
+                    nic.boundary_counters.ring_full.add(1);
+                    held_up = true;
+                    break;
+                }
+                sure = most.min(admitted + room);
             }
-            if self.results_room(nic, 1) == 0 {
-                nic.boundary_counters.ring_full.add(1);
-                held_up = true;
-                break;
-            }
-            if fault!(CommandReleasedEarly) {
-                nic.commands.release(run.position(admitted) + 1);
-            }
-            // Read where it lies: copying a command costs more than executing the commonest one.
-            // SAFETY: seen ready, and released only below.
-            let command = unsafe { run.peek(admitted) };
-            if fault!(CommandReleasedInUse) {
-                nic.commands.release(run.position(admitted) + 1);
-            }
-            admitted += 1;
-            step!(CommandBegins);
-            match *command {
+            match *due.begin(admitted) {
                 Command::Post(ref post) => {
-                    self.commands_done += 1;
-                    self.post(nic, post);
+                    let posted = self.post(due, post, admitted..sure);
+                    self.commands_done += posted as u64;
+                    admitted += posted;
+                    continue;
                 }
                 Command::HandBack { comm, forwarded, receives } => {
                     self.hand_back(nic, comm, forwarded, receives);
@@ -70,10 +112,11 @@ impl Boundary {
                     self.execute(nic, other);
                 }
             }
+            admitted += 1;
             step!(BoundaryEnds);
         }
         if admitted > 0 {
-            self.commands_head = run.position(admitted);
+            self.commands_head = commands.position(admitted);
             nic.commands.release(self.commands_head);
             nic.boundary_counters.commands.add(admitted as u64);
         }
@@ -94,7 +137,8 @@ impl Boundary {
                 self.probe(nic, request, comm, &target, take)
             }
             Command::Receive { request, entry, buffer, capacity } => {
-                self.receive_stored(nic, request, entry, buffer, capacity);
+                let Self { unexpected, results_tail, .. } = self;
+                receive_stored(nic, unexpected, results_tail, (request, buffer, capacity), entry);
             }
             Command::Create { request, comm, bins, hints } => {
                 self.create(nic, request, comm, bins, hints)
@@ -103,115 +147,133 @@ impl Boundary {
         }
     }
 
-    /// A post (O22, S20): the unexpected messages first, then the posted queue, else the host.
-    fn post(&mut self, nic: &Shared, post: &Post) {
+    /// A post that is under way, and those behind it that go the same way, up to the end of
+    /// `places`. Returns how many.
+    #[inline(always)]
+    fn post(&mut self, due: Due<'_>, post: &Post, places: Range<usize>) -> usize {
+        let Post { comm, target: Target { class, .. }, request, .. } = *post;
+        let control = self.comms.get_mut(comm.0 as usize);
+        let Some(control) = control.filter(|control| control.home != Home::Absent) else {
+            due.nic.boundary_counters.posts.add(1);
+            self.forward_post(due.nic, request, comm);
+            step!(BoundaryEnds);
+            return 1;
+        };
+        if !control.allowed.contains(class) {
+            due.nic.boundary_counters.posts.add(1);
+            self.report(due.nic, Completion::Refused { request });
+            step!(BoundaryEnds);
+            return 1;
+        }
+        if control.unexpected > 0 {
+            link_for(&mut self.unexpected, control, class);
+        }
+        match class {
+            WildcardClass::Exact => self.post_row::<0>(due, comm, places),
+            WildcardClass::AnySource => self.post_row::<1>(due, comm, places),
+            WildcardClass::AnyTag => self.post_row::<2>(due, comm, places),
+            WildcardClass::Any => self.post_row::<3>(due, comm, places),
+        }
+    }
+
+    /// Posts in a row of one communicator and one class (O22, S20): the unexpected messages first,
+    /// then the posted queue, else the host. The first is under way.
+    #[inline(never)]
+    fn post_row<const CLASS: usize>(
+        &mut self,
+        due: Due<'_>,
+        comm: CommId,
+        places: Range<usize>,
+    ) -> usize {
+        let class = WildcardClass::ALL[CLASS];
+        let nic = due.nic;
+        let Self { comms, free_receives, unexpected, results_tail, .. } = self;
+        let control = &mut comms[comm.0 as usize];
+        // In local variables: a compiler must otherwise read them again after each store.
+        let (view, linked, log_order) = (control.view, control.linked, nic.options.log_order);
+        let (mut labels, mut stored) = (control.labels, control.unexpected);
+        let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
+        let (mut entered, mut collisions) = (0, 0);
+        let mut refused = None;
+        let mut place = places.start;
+        let mut command = due.look(place);
+        while let Command::Post(ref post) = *command {
+            let &Post { request, ref target, buffer, capacity, .. } = post;
+            let bin = view.bin(class, target.hash);
+            if fault!(LabelTooEarly) {
+                labels.next(class, target);
+            }
+            let found = if stored > 0 { unexpected.find::<CLASS>(bin, target) } else { None };
+            if let Some(found) = found {
+                step!(TakenLate { entry: found.0 });
+                unexpected.unlink::<CLASS>(&view, linked, found, bin);
+                stored -= 1;
+                let receive = (request, buffer, capacity);
+                receive_stored(nic, unexpected, results_tail, receive, found);
+            } else {
+                // Labels and tables go on to the host in order: once one post was refused, all
+                // later ones are (S20).
+                let free = if on_nic { free_receives.take() } else { None };
+                let Some(receive) = free else {
+                    refused = Some(request);
+                    break;
+                };
+                collisions += u64::from(enter(nic, post, class, bin, receive, &mut labels));
+                entered += 1;
+                if log_order {
+                    report(nic, results_tail, Completion::Admitted { request });
+                }
+            }
+            place += 1;
+            step!(BoundaryEnds);
+            let alike = |command: &Command| {
+                matches!(command, Command::Post(next)
+                    if next.comm == comm && next.target.class == class)
+            };
+            if place == places.end || !due.is(place) || !alike(&due.look(place)) {
+                break;
+            }
+            command = due.begin(place);
+        }
+        let late = control.unexpected - stored;
+        (control.labels, control.unexpected) = (labels, stored);
         let counters = &nic.boundary_counters;
-        counters.posts.add(1);
-        let comm = post.comm;
-        let Some(control) =
-            self.comms.get_mut(comm.0 as usize).filter(|control| control.home != Home::Absent)
-        else {
-            return self.forward_post(nic, post);
-        };
-        if !control.allowed.contains(post.target.class) {
-            return self.report(nic, Completion::Refused { request: post.request });
-        }
-        if fault!(LabelTooEarly) {
-            control.label(&post.target);
-        }
-        if control.unexpected > 0
-            && let Some(found) = find_unexpected(&mut self.unexpected, control, &post.target)
-        {
-            counters.posts_late.add(1);
-            step!(TakenLate { entry: found.0 });
-            self.unlink_unexpected(comm, found);
-            return self.receive_stored(nic, post.request, found, post.buffer, post.capacity);
-        }
-        // Labels and tables go on to the host in order: once one post was refused, all later ones
-        // are (S20).
-        let free = if control.home == Home::Nic || fault!(FallbackForgotten) {
-            self.free_receives.take()
-        } else {
-            None
-        };
-        let Some(receive) = free else {
+        counters.posts.add(u64::from(entered + late));
+        counters.posts_late.add(u64::from(late));
+        counters.posts_admitted.add(u64::from(entered));
+        counters.collisions.add(collisions);
+        self.count_entered(nic, comm, class, entered);
+        if let Some(request) = refused {
+            counters.posts.add(1);
+            let control = &mut self.comms[comm.0 as usize];
             if control.home == Home::Nic {
                 control.home = Home::Fallback;
                 counters.fallback_receives.add(1);
             }
-            return self.forward_post(nic, post);
-        };
-        self.enter(nic, post, receive);
-        counters.posts_admitted.add(1);
-        if nic.options.log_order {
-            self.report(nic, Completion::Admitted { request: post.request });
+            self.forward_post(nic, request, comm);
+            place += 1;
+            step!(BoundaryEnds);
         }
+        place - places.start
     }
 
-    /// Puts a receive at the end of the posted queue.
+    /// So many more receives of this class are posted.
     #[inline(always)]
-    fn enter(&mut self, nic: &Shared, post: &Post, receive: ReceiveId) {
-        let counters = &nic.boundary_counters;
-        let &Post { request, comm, target, buffer, capacity } = post;
-        let Target { class, source, tag, hash } = target;
+    fn count_entered(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: u32) {
+        nic.boundary_counters.posted_high.raise(self.free_receives.used() as u64);
         let control = &mut self.comms[comm.0 as usize];
-        let (label, place) = control.label(&target);
-        let bin = control.view.bin(class, hash);
-        let (source, tag) = (source.get(), tag.get());
-        let descriptor = &nic.receives[receive];
-        debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
-        // SAFETY: the descriptor was free and no block is running (D1).
-        unsafe {
-            descriptor.posted.write(|slot| {
-                *slot = Posted { label, buffer, request, place, source, tag, bin, capacity, class };
-            });
-        }
-        // The bookings of its last life: its handlers are long done.
-        descriptor.booking.store(0, Relaxed);
-        if let Some(far) = nic.far_bits.get(receive.index()) {
-            far.clear();
-        }
-        step!(Posted { request, bin: bin.0, receive: receive.0 });
-        descriptor.state.store(state::POSTED, Relaxed);
-        if nic.bins[bin].append(&nic.receives, receive) {
-            counters.collisions.add(1);
-        }
-        counters.posted_high.raise(self.free_receives.used() as u64);
-        control.posted[class as usize] += 1;
-        if control.posted[class as usize] == 1 {
+        control.posted[class as usize] += count;
+        if count > 0 && control.posted[class as usize] == count {
             control.view.classes = control.classes();
             self.set_view(nic, comm);
         }
     }
 
     #[cold]
-    fn forward_post(&mut self, nic: &Shared, post: &Post) {
+    fn forward_post(&mut self, nic: &Shared, request: u64, comm: CommId) {
         nic.boundary_counters.posts_forwarded.add(1);
-        self.count_forwarded(post.comm);
-        self.report(nic, Completion::PostForwarded { request: post.request });
-    }
-
-    /// Delivers a message that is in no chain any more, and gives its memory back.
-    #[inline(always)]
-    fn receive_stored(
-        &mut self,
-        nic: &Shared,
-        request: u64,
-        entry: StoredId,
-        buffer: HostAddress,
-        capacity: u32,
-    ) {
-        deliver_stored(nic, &self.unexpected, entry, buffer, capacity);
-        self.unexpected.free(entry);
-        let message = &self.unexpected.entry(entry).message;
-        let position = self.results_tail;
-        self.results_tail += 1;
-        // SAFETY: as in `report`; written in place, because this is the commonest of its results.
-        unsafe {
-            nic.completions.fill(position, 0, |slot| {
-                *slot = Completion::Received { request, message: *message, late: true };
-            });
-        }
+        self.count_forwarded(comm);
+        self.report(nic, Completion::PostForwarded { request });
     }
 
     /// Gives the memory of a message back that is in no chain any more and nobody will receive.
@@ -267,7 +329,7 @@ impl Boundary {
     /// A cancel leaves a gap in the labels: the later receives of its sequence become another
     /// sequence (S11).
     fn split_sequence(&mut self, nic: &Shared, comm: CommId, receive: ReceiveId) {
-        self.comms[comm.0 as usize].end_sequence();
+        self.comms[comm.0 as usize].labels.end_sequence();
         // SAFETY: the boundary (D1).
         let cancelled = unsafe { nic.receives[receive].posted() };
         let mut began = None;
@@ -298,7 +360,7 @@ impl Boundary {
         let home = control.home;
         let found = match control.unexpected {
             0 => None,
-            _ => find_unexpected(&mut self.unexpected, control, target),
+            _ => find_stored(&mut self.unexpected, control, target),
         };
         let Some(found) = found else {
             let result = match home {
@@ -309,7 +371,9 @@ impl Boundary {
         };
         let message = self.unexpected.entry(found).message;
         if take && !fault!(ProbeKeepsTaken) {
-            self.unlink_unexpected(comm, found);
+            let control = &mut self.comms[comm.0 as usize];
+            control.unexpected -= 1;
+            unlink_stored(&mut self.unexpected, control, target, found);
         }
         let result = match take {
             true => Completion::ProbedTaken { entry: found, request, message },
@@ -382,15 +446,13 @@ impl Boundary {
         let free = self.free_receives.take();
         debug_assert!(free.is_some(), "there were enough when the offer was taken");
         if let Some(receive) = free {
-            self.enter(nic, post, receive);
+            let (comm, Target { class, hash, .. }) = (post.comm, post.target);
+            let control = &mut self.comms[comm.0 as usize];
+            let bin = control.view.bin(class, hash);
+            let collided = enter(nic, post, class, bin, receive, &mut control.labels);
+            nic.boundary_counters.collisions.add(u64::from(collided));
+            self.count_entered(nic, comm, class, 1);
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn unlink_unexpected(&mut self, comm: CommId, entry: StoredId) {
-        let control = &mut self.comms[comm.0 as usize];
-        control.unexpected -= 1;
-        self.unexpected.unlink(&control.view, control.linked, entry);
     }
 
     /// Makes a consumed receive free again, if that has not been done; between blocks, when no
@@ -401,24 +463,107 @@ impl Boundary {
         let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
         if descriptor.state.load(Relaxed) == state::CONSUMED {
             step!(Unlinking { bin: bin.0, receive: receive.0, alone: true });
-            nic.bins[bin].unlink(&nic.receives, receive, ReceiveId::NIL);
+            nic.bins[bin].unlink(&nic.receives, receive, &ReceiveId::NIL);
         }
         self.free_receives.give(receive);
         self.count_left(nic, comm, class, 1);
     }
 }
 
-/// The oldest unexpected message of a communicator that the target accepts. The first of its class
-/// to ask has the chains of that class made.
-#[inline]
-fn find_unexpected(
+/// Puts a receive of this class, whose bin this is, at the end of the posted queue. Returns whether
+/// its chain held one already.
+#[inline(always)]
+fn enter(
+    nic: &Shared,
+    post: &Post,
+    class: WildcardClass,
+    bin: BinId,
+    receive: ReceiveId,
+    labels: &mut Labels,
+) -> bool {
+    let &Post { request, ref target, buffer, capacity, .. } = post;
+    let (label, place) = labels.next(class, target);
+    let (source, tag) = (target.source.get(), target.tag.get());
+    // SAFETY: it comes from the free list.
+    let descriptor = unsafe { descriptor::known(&nic.receives, receive) };
+    debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
+    // SAFETY: the descriptor was free and no block is running (D1).
+    unsafe {
+        descriptor.posted.write(|slot| {
+            *slot = Posted { label, buffer, request, place, source, tag, bin, capacity, class };
+        });
+    }
+    // The bookings of its last life: its handlers are long done.
+    descriptor.booking.store(0, Relaxed);
+    if let Some(far) = nic.far_bits.get(receive.index()) {
+        far.clear();
+    }
+    step!(Posted { request, bin: bin.0, receive: receive.0 });
+    descriptor.state.store(state::POSTED, Relaxed);
+    // SAFETY: the communicator's tables have this bin.
+    unsafe { bin::known(&nic.bins, bin) }.append(&nic.receives, receive)
+}
+
+/// Delivers a message that is in no chain any more, and gives its memory back. `receive`: request,
+/// buffer and capacity.
+#[inline(always)]
+fn receive_stored(
+    nic: &Shared,
+    store: &mut UnexpectedStore,
+    results_tail: &mut u64,
+    (request, buffer, capacity): (u64, HostAddress, u32),
+    entry: StoredId,
+) {
+    deliver_stored(nic, store, entry, buffer, capacity);
+    store.free(entry);
+    let message = &store.entry(entry).message;
+    // SAFETY: as in `report`; written in place, because this is the commonest of its results.
+    unsafe {
+        nic.completions.fill(*results_tail, 0, |slot| {
+            *slot = Completion::Received { request, message: *message, late: true };
+        });
+    }
+    *results_tail += 1;
+}
+
+/// The first of its class to ask for unexpected messages has the chains of that class made.
+#[inline(always)]
+fn link_for(store: &mut UnexpectedStore, control: &mut Communicator, class: WildcardClass) {
+    if !control.linked.contains(class) {
+        store.link(&control.view, class);
+        control.linked.insert(class);
+    }
+}
+
+/// The oldest unexpected message of a communicator that the target accepts.
+fn find_stored(
     store: &mut UnexpectedStore,
     control: &mut Communicator,
     target: &Target,
 ) -> Option<StoredId> {
-    if !control.linked.contains(target.class) {
-        store.link(&control.view, target.class);
-        control.linked.insert(target.class);
+    link_for(store, control, target.class);
+    let bin = control.view.bin(target.class, target.hash);
+    match target.class {
+        WildcardClass::Exact => store.find::<0>(bin, target),
+        WildcardClass::AnySource => store.find::<1>(bin, target),
+        WildcardClass::AnyTag => store.find::<2>(bin, target),
+        WildcardClass::Any => store.find::<3>(bin, target),
     }
-    store.find(&control.view, target)
+}
+
+/// Takes a message that was found by this target out of its chains.
+fn unlink_stored(
+    store: &mut UnexpectedStore,
+    control: &Communicator,
+    target: &Target,
+    entry: StoredId,
+) {
+    let Communicator { view, linked, .. } = control;
+    let bin = view.bin(target.class, target.hash);
+    match target.class {
+        WildcardClass::Exact => store.unlink::<0>(view, *linked, entry, bin),
+        WildcardClass::AnySource => store.unlink::<1>(view, *linked, entry, bin),
+        WildcardClass::AnyTag => store.unlink::<2>(view, *linked, entry, bin),
+        WildcardClass::Any => store.unlink::<3>(view, *linked, entry, bin),
+    }
 }

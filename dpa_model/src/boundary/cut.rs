@@ -26,18 +26,18 @@ impl Boundary {
             self.turn = self.turn.next_of(nic.arrivals.in_use());
             let ring = &nic.arrivals.queue(self.turn).ring;
             let Front { head, patience } = &mut self.fronts[self.turn.0];
-            let entries = ring.run(*head);
-            let ready = |&handler: &usize| entries.stamp_if_ready(handler).is_some();
-            if !ready(&0) {
+            if ring.stamp_if_ready(*head).is_none() {
                 *patience = PATIENCE_MIN;
                 continue;
             }
-            let most = nic.handlers.min(ring.depth() as usize);
-            if !alone {
-                return 1 + (1..most).take_while(ready).count();
+            // A block's entries lie side by side, as do its results.
+            let most = nic.handlers.min(ring.until_end(*head));
+            let looked_at = if alone { most.min(*patience) } else { most };
+            let count = ring.stretch(*head, looked_at).ready();
+            if alone {
+                let all = count == looked_at;
+                *patience = if all { 2 * *patience } else { PATIENCE_MIN }.min(nic.handlers);
             }
-            let count = 1 + (1..most.min(*patience)).take_while(ready).count();
-            *patience = if count == *patience { 2 * *patience } else { PATIENCE_MIN }.min(most);
             return count;
         }
         0
@@ -62,6 +62,7 @@ impl Boundary {
         if count == 0 {
             return None;
         }
+        count = count.min(nic.completions.until_end(self.results_tail));
         count = count.min(self.results_room(nic, count));
         if count == 0 {
             nic.boundary_counters.ring_full.add(1);

@@ -6,11 +6,24 @@ use crate::block::BlockInfo;
 use crate::booking::HandlerSet;
 use crate::communicator::Home;
 use crate::hash::Hashes;
+use crate::index::CommView;
 use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::nic::Shared;
-use crate::number::ReceiveId;
-use crate::{CommId, InlineHashes, UnexpectedFull, WildcardClass};
+use crate::number::{ReceiveId, StoredId};
+use crate::{ClassSet, CommId, InlineHashes, UnexpectedFull, WildcardClass};
+
+/// Where a communicator's messages without a receive go, kept at hand by a loop over messages.
+#[derive(Clone, Copy, Debug)]
+struct Inbox {
+    comm: CommId,
+    /// Into the store, as long as there is room; otherwise to the host.
+    on_nic: bool,
+    view: CommView,
+    linked: ClassSet,
+    /// Messages stored and not counted yet.
+    stored: u32,
+}
 
 impl Boundary {
     /// After a block that the leader ran alone: the receives that its handlers took are unlinked
@@ -29,6 +42,7 @@ impl Boundary {
                 self.count_all_left(nic, comm, taken);
                 self.release(nic, block, block.count);
             }
+            Matched::Nothing => self.finish_each(nic, block, |_| ReceiveId::NIL),
             Matched::Mixed => self.finish_each(nic, block, |handler| taken[handler]),
         }
     }
@@ -80,20 +94,48 @@ impl Boundary {
         // Results up to the last that the host has to read, and whose unmatched messages it has to
         // know of.
         let (mut results, mut told) = (0, HandlerSet::NONE);
+        let log_order = nic.options.log_order;
+        let queue = nic.arrivals.queue(block.queue);
+        let entries = queue.ring.stretch(block.first, block.count);
+        let mut inbox = self.inbox(CommId(u32::MAX));
         // In handler order, so every chain stays in arrival order (S14).
         for place in 0..block.count {
             let handler = if fault!(UnexpectedReversed) { block.count - 1 - place } else { place };
             if taken(handler) == ReceiveId::NIL {
                 step!(BoundaryBegins { handler });
-                let tells = self.keep_unmatched(nic, block, handler);
+                // SAFETY: the entry was seen ready and is released only after this.
+                let entry = unsafe { entries.peek(handler) };
+                if entry.envelope.comm != inbox.comm {
+                    self.close(inbox);
+                    inbox = self.inbox(entry.envelope.comm);
+                }
+                let arrival = block.arrival + handler as u64;
+                let stored = self.store(nic, &mut inbox, arrival, &entry);
+                if let Some(message) = stored
+                    && entry.protocol == Protocol::Buffered
+                {
+                    let buffer = queue.bounce_buffer(entries.position(handler));
+                    let keep = |bytes: &[u8]| self.unexpected.keep_bytes(message, bytes);
+                    // SAFETY: the bounce buffer belongs to this entry until the head passes it.
+                    unsafe { queue.bounce.read(buffer, entry.length as usize, keep) };
+                }
+                if stored.is_none() {
+                    self.forward(nic, block, handler, &entry);
+                    inbox.on_nic = false;
+                } else if log_order {
+                    let (envelope, length) = (entry.envelope, entry.length);
+                    let message = Message { arrival, envelope, length };
+                    fill_result(nic, block, handler, Completion::Unexpected { message });
+                }
                 step!(BoundaryEnds);
-                if !tells {
+                if stored.is_some() && !log_order {
                     continue;
                 }
                 told.insert(handler);
             }
             results = results.max(handler + 1);
         }
+        self.close(inbox);
         // Between two blocks the store only shrinks, so it is fullest here.
         let counters = &nic.boundary_counters;
         counters.unexpected.add((self.unexpected.used() - stored_before) as u64);
@@ -107,51 +149,41 @@ impl Boundary {
         self.release(nic, block, results);
     }
 
-    /// A message without a receive: into the unexpected store, or on to the host. Returns whether
-    /// the host has to know.
-    #[inline(always)]
-    fn keep_unmatched(&mut self, nic: &Shared, block: &BlockInfo, handler: usize) -> bool {
-        let queue = nic.arrivals.queue(block.queue);
-        // SAFETY: the entry was seen ready and is released only after this.
-        let entry = unsafe { queue.ring.peek(block.first + handler as u64) };
-        if !self.store(nic, block, handler, &entry) {
-            self.forward(nic, block, handler, &entry);
-            return true;
+    /// Where messages of a communicator go that have no receive.
+    fn inbox(&self, comm: CommId) -> Inbox {
+        let known = self.comms.get(comm.0 as usize).filter(|control| control.home == Home::Nic);
+        let known = known.map(|control| (control.view, control.linked));
+        let (view, linked) = known.unwrap_or((CommView::NONE, ClassSet::EMPTY));
+        Inbox { comm, on_nic: known.is_some(), view, linked, stored: 0 }
+    }
+
+    /// Counts what was stored.
+    fn close(&mut self, inbox: Inbox) {
+        if inbox.stored > 0 {
+            self.comms[inbox.comm.0 as usize].unexpected += inbox.stored;
         }
-        if nic.options.log_order {
-            let arrival = block.arrival + handler as u64;
-            let message = Message { arrival, envelope: entry.envelope, length: entry.length };
-            fill_result(nic, block, handler, Completion::Unexpected { message });
-        }
-        nic.options.log_order
     }
 
     /// Stores a message, unless its communicator is not the NIC's or there is no room.
     #[inline(always)]
-    fn store(&mut self, nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry) -> bool {
-        let arrival = block.arrival + handler as u64;
-        let control = self.comms.get_mut(entry.envelope.comm.0 as usize);
-        let Some(control) = control.filter(|control| control.home == Home::Nic) else {
-            return false;
-        };
+    fn store(
+        &mut self,
+        nic: &Shared,
+        inbox: &mut Inbox,
+        arrival: u64,
+        entry: &Entry,
+    ) -> Option<StoredId> {
+        if !inbox.on_nic {
+            return None;
+        }
         let trusted = entry.has_hashes && nic.options.inline_hashes == InlineHashes::Trust;
         let hashes = if trusted {
             entry.hashes
         } else {
             Hashes::of(entry.envelope.source, entry.envelope.tag)
         };
-        let (view, linked) = (&control.view, control.linked);
-        let stored = if entry.protocol == Protocol::Buffered {
-            let queue = nic.arrivals.queue(block.queue);
-            let buffer = queue.bounce_buffer(block.first + handler as u64);
-            let insert =
-                |bytes: &[u8]| self.unexpected.insert(view, linked, arrival, entry, hashes, bytes);
-            // SAFETY: the bounce buffer belongs to this entry until the head passes it.
-            unsafe { queue.bounce.read(buffer, entry.length as usize, insert) }
-        } else {
-            self.unexpected.insert(view, linked, arrival, entry, hashes, &[])
-        };
-        control.unexpected += u32::from(stored);
+        let stored = self.unexpected.insert(&inbox.view, inbox.linked, arrival, entry, hashes);
+        inbox.stored += u32::from(stored.is_some());
         stored
     }
 

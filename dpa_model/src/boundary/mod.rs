@@ -94,10 +94,7 @@ impl Boundary {
 
     /// Writes the next result. There must be room.
     fn report(&mut self, nic: &Shared, result: Completion) {
-        let position = self.results_tail;
-        self.results_tail += 1;
-        // SAFETY: only the leader claims positions, and it checked the room.
-        unsafe { nic.completions.fill(position, 0, |slot| *slot = result) };
+        report(nic, &mut self.results_tail, result);
     }
 
     /// Publishes what handlers see of a communicator.
@@ -123,4 +120,11 @@ impl Boundary {
             control.forwarded += 1;
         }
     }
+}
+
+/// Writes the result at `tail`, the next free position of the completion ring. There must be room.
+fn report(nic: &Shared, tail: &mut u64, result: Completion) {
+    // SAFETY: only the leader claims positions, and it checked the room.
+    unsafe { nic.completions.fill(*tail, 0, |slot| *slot = result) };
+    *tail += 1;
 }

@@ -11,8 +11,9 @@ use alloc::vec::Vec;
 
 mod lent;
 mod rare;
+mod requests;
 
-use self::lent::Lent;
+use self::requests::Requests;
 use super::event::{CommandQueueFull, Event, ForwardedRequest, RequestId, TakenMessage};
 use super::sender::Sender;
 use crate::completion_queue::CompletionQueue;
@@ -20,38 +21,26 @@ use crate::message::{Command, Completion, HostAddress, Message, Post, Target};
 use crate::nic::{NicName, Shared};
 use crate::{CommId, Hints, Monitor, Selector, SourceSel, TagSel};
 
-#[derive(Debug)]
-#[repr(align(64))]
-struct Slot {
-    generation: u32,
-    /// `None`: the slot is free.
-    lent: Option<Lent>,
-    comm: CommId,
-    selector: Option<Selector>,
-}
-
 /// The host's end; one thread at a time uses it.
 #[derive(Debug)]
 pub struct HostPort {
     pub(super) shared: Arc<Shared>,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    requests: Requests,
     commands_tail: u64,
     /// First position of the command queue that must not be filled yet, by the NIC's head as last
     /// seen.
     commands_end: u64,
     /// Commands issued that a stamp counts.
     commands_counted: u64,
-    /// Receives of the offer that has no answer: not the host's to end.
+    /// Receives of the offer that has no answer: not the host's to end. Requests that end meanwhile
+    /// are parked: software matching may keep back what it was told of them, but not beyond its
+    /// next offer.
     offered: Option<Vec<ForwardedRequest>>,
-    /// Slots of requests that ended while the offer had no answer. Software matching may keep back
-    /// what it was told of them, but not beyond its next offer.
-    parked: Vec<u32>,
     results_head: u64,
     results_released: u64,
 }
 
-// SAFETY: the raw pointers in `slots` are owned buffers (H1), as movable between threads as the
+// SAFETY: the raw pointers in `requests` are owned buffers (H1), as movable between threads as the
 // `Vec`s they came from.
 unsafe impl Send for HostPort {}
 
@@ -64,13 +53,11 @@ impl HostPort {
         let commands_end = shared.commands.depth();
         Self {
             shared,
-            slots: Vec::new(),
-            free: Vec::new(),
+            requests: Requests::new(),
             commands_tail: 0,
             commands_end,
             commands_counted: 0,
             offered: None,
-            parked: Vec::new(),
             results_head: 0,
             results_released: 0,
         }
@@ -79,8 +66,11 @@ impl HostPort {
     /// Posts a receive (O23); the buffer's length is the largest message it takes. `stamp`:
     /// arrivals that come before it, used with `Order::Stamped` only.
     ///
+    /// Compiled into the caller's loop for receives without wildcards.
+    ///
     /// # Errors
     /// [`CommandQueueFull`], with the buffer.
+    #[inline(always)]
     pub fn post(
         &mut self,
         comm: CommId,
@@ -88,12 +78,38 @@ impl HostPort {
         buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<RequestId, (CommandQueueFull, Vec<u8>)> {
+        if let (SourceSel::Rank(source), TagSel::Tag(tag)) = (selector.source, selector.tag) {
+            self.post_target(comm, selector, Target::exact(source, tag), buffer, stamp)
+        } else {
+            self.post_wild(comm, selector, buffer, stamp)
+        }
+    }
+
+    #[inline(never)]
+    fn post_wild(
+        &mut self,
+        comm: CommId,
+        selector: Selector,
+        buffer: Vec<u8>,
+        stamp: u64,
+    ) -> Result<RequestId, (CommandQueueFull, Vec<u8>)> {
+        self.post_target(comm, selector, Target::of(selector), buffer, stamp)
+    }
+
+    #[inline(always)]
+    fn post_target(
+        &mut self,
+        comm: CommId,
+        selector: Selector,
+        target: Target,
+        buffer: Vec<u8>,
+        stamp: u64,
+    ) -> Result<RequestId, (CommandQueueFull, Vec<u8>)> {
         if !self.has_room() {
             return Err((CommandQueueFull, buffer));
         }
-        let (request, address, capacity) = self.lend(comm, Some(selector), buffer);
-        let (request_number, target) = (request.0, Target::of(selector));
-        let post = Post { request: request_number, comm, target, buffer: address, capacity };
+        let (request, address, capacity) = self.requests.lend(comm, Some(selector), buffer);
+        let post = Post { request: request.0, comm, target, buffer: address, capacity };
         self.issue(Command::Post(post), stamp);
         Ok(request)
     }
@@ -132,7 +148,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let (request, ..) = self.lend(comm, Some(selector), Vec::new());
+        let (request, ..) = self.requests.lend(comm, Some(selector), Vec::new());
         self.issue(
             Command::Probe { request: request.0, comm, target: Target::of(selector), take },
             stamp,
@@ -158,7 +174,7 @@ impl HostPort {
             return Err((CommandQueueFull, message, buffer));
         }
         let Some(entry) = message.receive() else { unreachable!("checked above") };
-        let (request, address, capacity) = self.lend(CommId(u32::MAX), None, buffer);
+        let (request, address, capacity) = self.requests.lend(CommId(u32::MAX), None, buffer);
         let command = Command::Receive { request: request.0, entry, buffer: address, capacity };
         self.issue(command, stamp);
         Ok(request)
@@ -178,7 +194,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let (request, ..) = self.lend(comm, None, Vec::new());
+        let (request, ..) = self.requests.lend(comm, None, Vec::new());
         self.issue(Command::Create { request: request.0, comm, bins, hints }, stamp);
         Ok(request)
     }
@@ -191,7 +207,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let (request, ..) = self.lend(comm, None, Vec::new());
+        let (request, ..) = self.requests.lend(comm, None, Vec::new());
         self.issue(Command::Free { request: request.0, comm }, stamp);
         Ok(request)
     }
@@ -223,13 +239,12 @@ impl HostPort {
             let of = self.describe(receive.request).map(|(comm, _)| comm);
             assert_eq!(of, Some(comm), "the receive is of another communicator");
         }
-        self.free.append(&mut self.parked);
+        self.requests.free_parked();
         let first = self.commands_tail;
         for (position, receive) in (first + 1..).zip(receives.iter()) {
-            let slot = &self.slots[receive.request.slot()];
-            let (Some(selector), Some(lent)) = (slot.selector, &slot.lent) else {
-                unreachable!("described above")
-            };
+            let slot = self.requests.live(receive.request);
+            let described = slot.and_then(|slot| slot.selector.zip(slot.lent.as_ref()));
+            let Some((selector, lent)) = described else { unreachable!("described above") };
             let command = Command::Return(Post {
                 request: receive.request.0,
                 comm,
@@ -245,6 +260,7 @@ impl HostPort {
         self.push(offer, 0);
         self.commands_tail += receives.len() as u64;
         self.offered = Some(core::mem::take(receives));
+        self.requests.park();
         Ok(())
     }
 
@@ -271,12 +287,12 @@ impl HostPort {
     /// When another NIC sent it on.
     pub fn withdraw(&mut self, request: ForwardedRequest) -> Vec<u8> {
         assert_eq!(request.nic, self.nic(), "the request was sent on by another NIC");
-        self.end(request.request)
+        self.requests.end(request.request)
     }
 
     /// Communicator and selector of a living request.
     pub fn describe(&self, request: RequestId) -> Option<(CommId, Selector)> {
-        self.live(request).and_then(|slot| Some((slot.comm, slot.selector?)))
+        self.requests.live(request).and_then(|slot| Some((slot.comm, slot.selector?)))
     }
 
     /// Whether the NIC has stopped for good.
@@ -298,15 +314,23 @@ impl HostPort {
     #[inline]
     pub fn poll(&mut self) -> Option<Event> {
         let mut event = None;
-        while event.is_none() && self.step(|next| event = Some(next)) {}
-        event
+        let other = self.read(|request, buffer, message, late| {
+            event = Some(Event::Received { request, buffer, message, late });
+            false
+        });
+        event.or(other)
     }
 
     /// Hands over every event that is there now. Faster than [`poll`](Self::poll) where many come
     /// together: an event is not passed on through memory.
     #[inline]
     pub fn drain(&mut self, mut each: impl FnMut(Event)) {
-        while self.step(&mut each) {}
+        while let Some(other) = self.read(|request, buffer, message, late| {
+            each(Event::Received { request, buffer, message, late });
+            true
+        }) {
+            each(other);
+        }
     }
 
     /// Hands over the receives that have ended, as fast, until `each` wants no more or another
@@ -315,36 +339,46 @@ impl HostPort {
     #[inline]
     pub fn drain_received(
         &mut self,
-        mut each: impl FnMut(RequestId, Vec<u8>, Message, bool) -> bool,
+        each: impl FnMut(RequestId, Vec<u8>, Message, bool) -> bool,
     ) -> Option<Event> {
-        let (mut more, mut other) = (true, None);
-        while more && other.is_none() && self.is_ready() {
-            if let Some((request, message, late)) = self.next_received() {
-                let buffer = self.end(request);
-                more = each(request, buffer, message, late);
-            } else {
-                other = self.next_other();
-            }
-            self.note_read();
-        }
-        other
+        self.read(each)
     }
 
-    /// Reads one position of the ring, which need not hold an event. `false`: there is none to
-    /// read.
+    /// Reads the ring until it is empty, `each` wants no more receives, or another event comes,
+    /// which is returned. Receives are by far the commonest, so they are built in place; the last
+    /// argument says whether one was late.
     #[inline(always)]
-    fn step(&mut self, each: impl FnOnce(Event)) -> bool {
-        if !self.is_ready() {
-            return false;
+    fn read(
+        &mut self,
+        mut each: impl FnMut(RequestId, Vec<u8>, Message, bool) -> bool,
+    ) -> Option<Event> {
+        let mut more = true;
+        while more && self.is_ready() {
+            let Self { shared, requests, results_head, .. } = self;
+            let first = *results_head;
+            let most = (RELEASE_EVERY - (first - self.results_released)) as usize;
+            let most = most.min(shared.completions.until_end(first));
+            let results = shared.completions.stretch(first, most);
+            let mut place = 0;
+            while more && results.is_ready(place) {
+                // SAFETY: just seen ready; it is released only by `note_read`.
+                let received = match *unsafe { results.peek(place) } {
+                    Completion::Received { request, message, late } => (request, message, late),
+                    _ => break,
+                };
+                place += 1;
+                *results_head = results.position(place);
+                let (request, message, late) = received;
+                let buffer = requests.end(RequestId(request));
+                more = each(RequestId(request), buffer, message, late);
+            }
+            let other = if place == 0 { self.read_other() } else { None };
+            self.note_read();
+            if other.is_some() {
+                return other;
+            }
         }
-        if let Some((request, message, late)) = self.next_received() {
-            let buffer = self.end(request);
-            each(Event::Received { request, buffer, message, late });
-        } else if let Some(event) = self.next_other() {
-            each(event);
-        }
-        self.note_read();
-        true
+        None
     }
 
     /// Whether there is a position to read.
@@ -357,32 +391,19 @@ impl HostPort {
         ready(self) || self.give_back() && ready(self)
     }
 
-    /// The receive that the next position tells of, by far the commonest event, so it is built in
-    /// place.
-    #[inline(always)]
-    fn next_received(&self) -> Option<(RequestId, Message, bool)> {
-        // SAFETY: seen ready; it is released only by `note_read`.
-        match *unsafe { self.shared.completions.peek(self.results_head) } {
-            Completion::Received { request, message, late } => {
-                Some((RequestId(request), message, late))
-            }
-            _ => None,
-        }
-    }
-
-    /// Any other event of the next position.
+    /// Any other event of the next position, which is ready but need not hold one.
     #[cold]
-    fn next_other(&mut self) -> Option<Event> {
+    fn read_other(&mut self) -> Option<Event> {
         let position = self.results_head;
-        // SAFETY: as in `next_received`.
+        self.results_head += 1;
+        // SAFETY: seen ready; it is released only by `note_read`.
         let result = *unsafe { self.shared.completions.peek(position) };
         self.rare_event(result, position)
     }
 
-    /// The next position is read.
+    /// What was read is given back, if it is enough.
     #[inline(always)]
     fn note_read(&mut self) {
-        self.results_head += 1;
         if self.results_head - self.results_released >= RELEASE_EVERY {
             self.release();
         }
@@ -428,86 +449,29 @@ impl HostPort {
         self.shared.name
     }
 
+    #[inline(always)]
     fn has_room(&mut self) -> bool {
-        if self.commands_tail == self.commands_end {
-            self.look_for_room();
-        }
-        self.commands_tail < self.commands_end
+        self.commands_tail < self.commands_end || self.room() > 0
     }
 
     /// Commands that the queue has room for.
+    #[inline(never)]
     fn room(&mut self) -> u64 {
-        self.look_for_room();
+        self.commands_end = self.shared.commands.head() + self.shared.commands.depth();
         self.commands_end - self.commands_tail
     }
 
-    fn look_for_room(&mut self) {
-        self.commands_end = self.shared.commands.head() + self.shared.commands.depth();
-    }
-
+    #[inline(always)]
     fn issue(&mut self, command: Command, stamp: u64) {
         self.commands_counted += 1;
         self.push(command, stamp);
     }
 
+    #[inline(always)]
     fn push(&mut self, command: Command, stamp: u64) {
         // SAFETY: this port is the queue's only producer, and `has_room` was checked.
         unsafe { self.shared.commands.fill(self.commands_tail, stamp, |slot| *slot = command) };
         self.commands_tail += 1;
-    }
-
-    fn lend(
-        &mut self,
-        comm: CommId,
-        selector: Option<Selector>,
-        buffer: Vec<u8>,
-    ) -> (RequestId, HostAddress, u32) {
-        let lent = Lent::new(buffer);
-        let address = HostAddress::new(lent.start.as_ptr());
-        let capacity = lent.capacity();
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => {
-                let index = self.slots.len() as u32;
-                self.slots.push(Slot { generation: 0, lent: None, comm, selector });
-                index
-            }
-        };
-        let slot = &mut self.slots[index as usize];
-        (slot.comm, slot.selector, slot.lent) = (comm, selector, Some(lent));
-        (RequestId(u64::from(slot.generation) << 32 | u64::from(index)), address, capacity)
-    }
-
-    fn live(&self, request: RequestId) -> Option<&Slot> {
-        let slot = self.slots.get(request.slot())?;
-        (slot.generation == request.generation() && slot.lent.is_some()).then_some(slot)
-    }
-
-    #[cold]
-    fn park(&mut self, slot: u32) {
-        self.parked.push(slot);
-    }
-
-    /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
-    #[inline(always)]
-    fn end(&mut self, request: RequestId) -> Vec<u8> {
-        let Some(slot) = self.slots.get_mut(request.slot()) else { return Vec::new() };
-        if slot.generation != request.generation() {
-            return Vec::new();
-        }
-        let Some(lent) = slot.lent.take() else { return Vec::new() };
-        slot.generation = slot.generation.wrapping_add(1);
-        if slot.generation != 0 {
-            if self.offered.is_some() {
-                self.park(request.slot() as u32);
-            } else {
-                self.free.push(request.slot() as u32);
-            }
-        }
-        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the
-        // address any more), which the ring's owner bit ordered before this; `take` makes this the
-        // only call.
-        unsafe { lent.give_back() }
     }
 }
 
@@ -515,11 +479,9 @@ impl Drop for HostPort {
     fn drop(&mut self) {
         self.ask_to_stop();
         if self.is_stopped() {
-            for slot in &mut self.slots {
-                if let Some(lent) = slot.lent.take() {
-                    // SAFETY: the NIC has stopped: nobody else uses the buffer.
-                    drop(unsafe { lent.give_back() });
-                }
+            for lent in self.requests.take_lent() {
+                // SAFETY: the NIC has stopped: nobody else uses the buffer.
+                drop(unsafe { lent.give_back() });
             }
         }
         // Otherwise the buffers still lent are leaked: the NIC may yet write them.

@@ -44,7 +44,7 @@ pub(crate) struct Taken<'a> {
     pub(super) receive: ReceiveId,
     pub(super) posted: &'a Posted,
     /// What stood before it in its chain when it was found.
-    pub(super) before: ReceiveId,
+    pub(super) before: &'a ReceiveId,
 }
 
 pub(crate) trait Crew: Copy {
@@ -149,7 +149,8 @@ impl Crew for Alone<'_> {
     fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool {
         let (Tables { receives, bins }, Taken { receive, posted, before }) = (tables, taken);
         step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
-        bins[posted.bin].unlink(receives, receive, before);
+        // SAFETY: the receive was posted, in this bin.
+        unsafe { crate::bin::known(bins, posted.bin) }.unlink(receives, receive, before);
         true
     }
 

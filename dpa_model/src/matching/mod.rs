@@ -28,7 +28,7 @@ use crate::block::{BlockInfo, Claim};
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::number::ReceiveId;
-use crate::ring::Run;
+use crate::ring::Stretch;
 use crate::sync::Peek;
 
 /// A block while a worker runs its part of it.
@@ -37,7 +37,7 @@ struct BlockRun<'a, C> {
     nic: &'a Shared,
     info: &'a BlockInfo,
     crew: C,
-    entries: Run<'a, Entry>,
+    entries: Stretch<'a, Entry>,
 }
 
 impl<'a, C> BlockRun<'a, C> {
@@ -71,6 +71,8 @@ impl<'a, C> BlockRun<'a, C> {
 pub(crate) enum Matched {
     /// All have a receive, in this communicator.
     AllOf(CommId),
+    /// None has.
+    Nothing,
     /// Look.
     Mixed,
 }
@@ -87,7 +89,7 @@ pub(crate) fn run<C: Crew>(
 ) -> Matched {
     let handlers = crew.handlers();
     step!(SliceBegins { worker: crew.worker().0, block: info.number });
-    let entries = nic.arrivals.queue(info.queue).ring.run(info.first);
+    let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
     let block = BlockRun { nic, info, crew, entries };
     let comm = search::search_and_book(block, scratch);
     crew.pass_barrier(scratch);
@@ -114,6 +116,7 @@ pub(crate) fn run<C: Crew>(
     crew.finished();
     match comm {
         Some(comm) if matched == handlers.len() => Matched::AllOf(comm),
+        _ if matched == 0 => Matched::Nothing,
         _ => Matched::Mixed,
     }
 }

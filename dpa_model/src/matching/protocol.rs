@@ -1,12 +1,13 @@
 //! The protocol stage: data to the user's buffer, result to the completion ring (O21).
 
+use crate::Envelope;
 use crate::block::BlockInfo;
 use crate::descriptor::Posted;
 use crate::message::{Completion, Entry, HostAddress, Message, Protocol, inline_bytes};
 use crate::nic::Shared;
 use crate::number::StoredId;
 use crate::region::RegionKey;
-use crate::ring::Run;
+use crate::ring::Stretch;
 use crate::unexpected::UnexpectedStore;
 
 /// Moves the data of a matched handler and reports the receive. Unmatched messages are the
@@ -21,8 +22,8 @@ pub(super) unsafe fn deliver(
     nic: &Shared,
     block: &BlockInfo,
     arrival: u64,
-    entries: Run<'_, Entry>,
-    results: Run<'_, Completion>,
+    entries: Stretch<'_, Entry>,
+    results: Stretch<'_, Completion>,
     handler: usize,
     posted: &Posted,
 ) {
@@ -34,8 +35,10 @@ pub(super) unsafe fn deliver(
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
         results.fill(handler, |slot| {
-            let (envelope, length) = (entry.envelope, entry.length);
-            let message = Message { arrival, envelope, length };
+            // Word by word: as a whole it would pass through the stack.
+            let Envelope { comm, source, tag } = entry.envelope;
+            let envelope = Envelope { comm, source, tag };
+            let message = Message { arrival, envelope, length: entry.length };
             *slot = Completion::Received { request: posted.request, message, late: false };
         });
     }

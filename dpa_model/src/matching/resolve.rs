@@ -29,6 +29,10 @@ pub(super) fn resolve<C: Crew>(
 ) -> usize {
     let handlers = block.crew.handlers();
     let taking = Taking::new(block);
+    if scratch.in_vain {
+        taking.leave(handlers);
+        return 0;
+    }
     if conflict >= handlers.end && scratch.overtaken.is_empty() {
         return taking.take(scratch, handlers, Path::Clean);
     }

@@ -16,6 +16,8 @@ pub(crate) struct Scratch {
     pub(super) before: Box<[ReceiveId]>,
     /// Some receive may have been booked by two handlers.
     pub(super) contested: bool,
+    /// No handler can have a candidate: nothing is posted where they search.
+    pub(super) in_vain: bool,
     /// Handlers whose communicator allows overtaking.
     pub(super) overtaken: HandlerSet,
     pub(super) groups: Groups,
@@ -30,6 +32,7 @@ impl Scratch {
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             contested: false,
+            in_vain: false,
             overtaken: HandlerSet::NONE,
             groups: Groups::new(handlers),
         }

@@ -24,6 +24,7 @@ pub(super) fn search_and_book<C: Crew>(
 ) -> Option<CommId> {
     scratch.overtaken = HandlerSet::NONE;
     scratch.contested = false;
+    scratch.in_vain = true;
     let Range { start, end } = block.crew.handlers();
     let mut from = start;
     let mut comm = CommId::default();
@@ -49,6 +50,7 @@ fn search_run<C: Crew>(
     // SAFETY: inside a block.
     let view = unsafe { *nic.view(comm) };
     let indexes = nic.indexes(view);
+    scratch.in_vain &= view.classes.is_empty() && !view.overtaking;
     let early_check = nic.options.early_check;
     let trusted =
         nic.options.inline_hashes == InlineHashes::Trust && block.entry(handlers.start).has_hashes;
@@ -142,7 +144,10 @@ fn search_each<C: Crew>(
         *place = match found {
             Some(Candidate { receive, before: neighbour, .. }) => {
                 contested |= crew.book(bookings, receive, handler);
-                *before = neighbour;
+                // The oldest of a chain stays its head until it is taken, so nobody asks then.
+                if neighbour != ReceiveId::NIL {
+                    *before = neighbour;
+                }
                 receive
             }
             None => {

@@ -8,10 +8,11 @@ use super::crew::{Crew, Tables, Taken};
 use super::protocol::deliver;
 use super::resolve::SlowPath;
 use super::scratch::Scratch;
+use crate::descriptor::known;
 use crate::message::Completion;
 use crate::nic::Shared;
 use crate::number::ReceiveId;
-use crate::ring::Run;
+use crate::ring::Stretch;
 use crate::{HandlerCounters, Path};
 
 /// A block of at least so many messages is a sign that more come.
@@ -21,7 +22,7 @@ const STREAMING: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taking<'a, C> {
     block: BlockRun<'a, C>,
-    results: Run<'a, Completion>,
+    results: Stretch<'a, Completion>,
     /// How far ahead entries are asked for: past the block, if more of them are likely to be there.
     ahead: usize,
 }
@@ -31,7 +32,8 @@ impl<'a, C: Crew> Taking<'a, C> {
     pub(super) fn new(block: BlockRun<'a, C>) -> Self {
         let streams = C::DELIVERS_AT_ONCE && block.info.count >= STREAMING;
         let ahead = if streams { block.info.count } else { 0 };
-        Self { block, results: block.nic.completions.run(block.info.results), ahead }
+        let results = block.nic.completions.stretch(block.info.results, block.info.count);
+        Self { block, results, ahead }
     }
 
     /// Handlers that go the same path take what `scratch` says. Returns how many have a receive.
@@ -86,7 +88,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         let counters = &nic.handler_counters[..end];
         for handler in handlers {
             let (place, before, counters) =
-                (&mut places[handler], befores[handler], &counters[handler]);
+                (&mut places[handler], &befores[handler], &counters[handler]);
             let receive = choose(handler, *place, counters);
             *place = receive;
             if fault!(MatchedBeforeMark) && handler + 1 == slice_end {
@@ -102,7 +104,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             }
             crew.note_taken(handler, receive);
             if receive == ReceiveId::NIL {
-                unmatched(nic, handler, path);
+                unmatched_here(nic, handler, path);
                 continue;
             }
             match path {
@@ -111,8 +113,8 @@ impl<'a, C: Crew> Taking<'a, C> {
                 Path::Slow => counters.slow.add(1),
                 Path::Overtaking => counters.overtaking.add(1),
             }
-            // SAFETY: inside a block (D1).
-            let posted = unsafe { tables.receives[receive].posted.peek() };
+            // SAFETY: a search found it; inside a block (D1).
+            let posted = unsafe { known(tables.receives, receive).posted.peek() };
             let taken = Taken { receive, posted: &posted, before };
             if !crew.unlink(tables, taken) {
                 counters.lock_missed.add(1);
@@ -124,11 +126,21 @@ impl<'a, C: Crew> Taking<'a, C> {
                 unsafe { deliver(nic, info, arrival, entries, self.results, handler, &posted) };
             }
             matched += 1;
-            if self.ahead != 0 {
+            if C::DELIVERS_AT_ONCE {
                 entries.prefetch(handler + self.ahead);
             }
         }
         matched
+    }
+
+    /// These handlers, all of the slice, have no receive.
+    pub(super) fn leave(self, handlers: Range<usize>) {
+        // Higher slices wait for receives that are taken, and none is.
+        self.block.crew.matched();
+        for handler in handlers {
+            self.block.crew.note_taken(handler, ReceiveId::NIL);
+            unmatched(self.block.nic, handler, Path::Clean);
+        }
     }
 
     /// The protocol stage of a crew that delivers after all matches of its slice.
@@ -147,8 +159,14 @@ impl<'a, C: Crew> Taking<'a, C> {
     }
 }
 
+/// Apart, so that the loop over matched messages stays short.
 #[cold]
 #[inline(never)]
+fn unmatched_here(nic: &Shared, handler: usize, path: Path) {
+    unmatched(nic, handler, path);
+}
+
+#[inline(always)]
 fn unmatched(nic: &Shared, handler: usize, path: Path) {
     let counters = &nic.handler_counters[handler];
     counters.unexpected.add(1);

@@ -25,11 +25,11 @@ impl HostPort {
             }
             Completion::Refused { request } => {
                 let request = RequestId(request);
-                Event::Refused { request, buffer: self.end(request) }
+                Event::Refused { request, buffer: self.requests.end(request) }
             }
             Completion::Cancelled { request } => {
                 let request = RequestId(request);
-                Event::Cancelled { request, buffer: self.end(request) }
+                Event::Cancelled { request, buffer: self.requests.end(request) }
             }
             Completion::TooLate { request } => Event::TooLate { request: RequestId(request) },
             Completion::CancelForwarded { request, comm } => {
@@ -47,19 +47,21 @@ impl HostPort {
             }
             Completion::Created { request, offloaded } => {
                 let request = RequestId(request);
-                self.end(request);
+                self.requests.end(request);
                 Event::Created { request, offloaded }
             }
             Completion::Freed { request, busy } => {
                 let request = RequestId(request);
-                self.end(request);
+                self.requests.end(request);
                 Event::Freed { request, busy }
             }
             Completion::Resumed { comm } => {
                 self.offered = None;
+                self.requests.end_parking();
                 Event::Resumed { comm }
             }
             Completion::Declined { comm } => {
+                self.requests.end_parking();
                 Event::Declined { comm, receives: self.offered.take().unwrap_or_default() }
             }
         })
@@ -72,7 +74,7 @@ impl HostPort {
         found: Option<Message>,
         entry: Option<StoredId>,
     ) -> Event {
-        self.end(request);
+        self.requests.end(request);
         let taken = entry.map(|entry| TakenMessage::new(&self.shared, entry));
         Event::Probed { request, found, taken }
     }

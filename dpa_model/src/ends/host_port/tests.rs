@@ -78,9 +78,9 @@ fn a_stale_request_names_nothing() {
     let answer = nic.host.poll();
     assert!(matches!(answer, Some(Event::CancelForwarded { request, .. }) if request == old));
     // The last generation of a slot is its last receive.
-    nic.host.slots[new.slot()].generation = u32::MAX;
+    nic.host.requests.slots[new.slot()].generation = u32::MAX;
     let last = RequestId(u64::from(u32::MAX) << 32 | new.slot() as u64);
-    assert_eq!(nic.host.end(last), [7; 8]);
+    assert_eq!(nic.host.requests.end(last), [7; 8]);
     assert_ne!(post(&mut nic).slot(), last.slot());
 }
 

@@ -1,0 +1,129 @@
+//! The requests that are open, and what they lent.
+
+use alloc::vec::Vec;
+
+use super::lent::Lent;
+use crate::ends::event::RequestId;
+use crate::message::HostAddress;
+use crate::{CommId, Selector};
+
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Slot {
+    /// `None`: the slot is free.
+    pub(super) lent: Option<Lent>,
+    pub(super) generation: u32,
+    /// The next free slot, if this one is free.
+    next: u32,
+    pub(super) comm: CommId,
+    pub(super) selector: Option<Selector>,
+}
+
+/// No slot.
+const NIL: u32 = u32::MAX;
+
+/// A table of requests. The free slots are linked, the one used last first.
+#[derive(Debug)]
+pub(super) struct Requests {
+    pub(super) slots: Vec<Slot>,
+    /// The first free slot, or [`NIL`].
+    free: u32,
+    /// Slots of requests that end are parked.
+    parks: bool,
+    parked: Vec<u32>,
+}
+
+impl Requests {
+    pub(super) fn new() -> Self {
+        Self { slots: Vec::new(), free: NIL, parks: false, parked: Vec::new() }
+    }
+
+    #[inline(always)]
+    pub(super) fn lend(
+        &mut self,
+        comm: CommId,
+        selector: Option<Selector>,
+        buffer: Vec<u8>,
+    ) -> (RequestId, HostAddress, u32) {
+        if self.free == NIL {
+            self.grow();
+        }
+        let index = self.free;
+        let slot = &mut self.slots[index as usize];
+        self.free = slot.next;
+        let lent = Lent::new(buffer);
+        let (start, capacity) = (lent.start.as_ptr(), lent.capacity());
+        (slot.lent, slot.comm, slot.selector) = (Some(lent), comm, selector);
+        let request = RequestId(u64::from(slot.generation) << 32 | u64::from(index));
+        (request, HostAddress::new(start), capacity)
+    }
+
+    /// One more slot, free.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.free = self.slots.len() as u32;
+        let comm = CommId(u32::MAX);
+        self.slots.push(Slot { lent: None, generation: 0, next: NIL, comm, selector: None });
+    }
+
+    pub(super) fn live(&self, request: RequestId) -> Option<&Slot> {
+        let slot = self.slots.get(request.slot())?;
+        (slot.generation == request.generation() && slot.lent.is_some()).then_some(slot)
+    }
+
+    /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
+    #[inline(always)]
+    pub(super) fn end(&mut self, request: RequestId) -> Vec<u8> {
+        let Some(slot) = self.slots.get_mut(request.slot()) else { return Vec::new() };
+        if slot.generation != request.generation() {
+            return Vec::new();
+        }
+        let Some(lent) = slot.lent.take() else { return Vec::new() };
+        slot.generation = slot.generation.wrapping_add(1);
+        if slot.generation == 0 || self.parks {
+            self.retire(request.slot());
+        } else {
+            slot.next = self.free;
+            self.free = request.slot() as u32;
+        }
+        // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the
+        // address any more), which the ring's owner bit ordered before this; `take` makes this the
+        // only call.
+        unsafe { lent.give_back() }
+    }
+
+    /// A slot that is not used again for now, or never because its generations are used up.
+    #[cold]
+    #[inline(never)]
+    fn retire(&mut self, slot: usize) {
+        if self.slots[slot].generation != 0 {
+            self.parked.push(slot as u32);
+        }
+    }
+
+    /// From now on slots of requests that end are not used again; see [`free_parked`].
+    ///
+    /// [`free_parked`]: Self::free_parked
+    pub(super) fn park(&mut self) {
+        self.parks = true;
+    }
+
+    /// No slot is parked any more from now on; those parked stay so.
+    pub(super) fn end_parking(&mut self) {
+        self.parks = false;
+    }
+
+    /// What was parked may be used again.
+    pub(super) fn free_parked(&mut self) {
+        for slot in self.parked.drain(..) {
+            self.slots[slot as usize].next = self.free;
+            self.free = slot;
+        }
+    }
+
+    /// What is still lent.
+    pub(super) fn take_lent(&mut self) -> impl Iterator<Item = Lent> {
+        self.slots.iter_mut().filter_map(|slot| slot.lent.take())
+    }
+}
