@@ -78,7 +78,8 @@ impl Endpoint {
     ) -> Result<Self, EndpointError> {
         let mut nic_config: NicConfig = config.nic;
         nic_config.options.order = Order::Free;
-        let nic = Nic::new(&nic_config)?;
+        let mut nic = Nic::new(&nic_config)?;
+        nic.host.hold_slots();
         let (runner, pin_failures) = start(nic.leader, nic.workers)?;
         Ok(Self {
             runner,
@@ -156,6 +157,9 @@ impl Endpoint {
             if let Some(event) = self.software.digest(&mut self.port, other) {
                 self.note(event);
             }
+        }
+        while let Some(slot) = self.requests.gone() {
+            self.port.release_slot(slot);
         }
         worked |= left < EVENTS_MAX;
         worked
@@ -244,7 +248,7 @@ impl Endpoint {
             Event::Received { request, message, late: true, .. } => {
                 // Without a selector it received what a matched probe had taken: no event of
                 // matching.
-                let Some((comm, selector)) = self.requests.describe(request) else { return };
+                let Some((comm, selector)) = self.describe(request) else { return };
                 LogEntry::Post {
                     recv: recv(request),
                     comm,
@@ -253,7 +257,7 @@ impl Endpoint {
                 }
             }
             Event::Admitted { request } => {
-                let Some((comm, selector)) = self.requests.describe(request) else { return };
+                let Some((comm, selector)) = self.describe(request) else { return };
                 LogEntry::Post { recv: recv(request), comm, selector, matched: None }
             }
             Event::Cancelled { request, .. } => {
@@ -277,6 +281,12 @@ impl Endpoint {
         if let Some(log) = &mut self.log {
             log.push(entry);
         }
+    }
+
+    /// Communicator and selector of a receive whose slot is its own still.
+    fn describe(&self, request: RequestId) -> Option<(CommId, Selector)> {
+        let (comm, selector) = self.port.describe_slot(request.slot())?;
+        Some((comm, selector?))
     }
 
     /// # Panics

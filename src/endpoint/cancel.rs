@@ -34,6 +34,8 @@ impl Endpoint {
     /// When the request belongs to another endpoint.
     pub fn release(&mut self, request: RecvRequest) {
         self.check_own(request.endpoint);
-        self.requests.release(request);
+        if self.take(&request).is_none() {
+            self.requests.release(&request);
+        }
     }
 }

@@ -140,7 +140,8 @@ impl Endpoint {
                 if payload.read(&mut buffer).is_none() {
                     return Err(PostError::Stopped(buffer));
                 }
-                let index = self.requests.insert_ended(comm, Ended::Received(buffer, message));
+                let ended = Ended::Received(buffer, message);
+                let index = self.requests.insert_ended(comm, self.port.take_slot(), ended);
                 return Ok(self.handle(index));
             }
             Err(held) => held,
@@ -158,7 +159,7 @@ impl Endpoint {
         });
         match asked {
             Ok(id) => {
-                let index = self.requests.insert(comm, None, id);
+                let index = self.requests.insert(comm, id);
                 Ok(self.handle(index))
             }
             Err(Stopped) => {

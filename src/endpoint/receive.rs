@@ -24,6 +24,7 @@ impl Endpoint {
     /// # Complexity
     /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a
     /// search of one unexpected chain.
+    #[inline]
     pub fn post_recv(
         &mut self,
         comm: &Communicator,
@@ -94,27 +95,47 @@ impl Endpoint {
     ///
     /// # Panics
     /// When the request belongs to another endpoint.
+    #[inline]
     pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
         self.check_own(request.endpoint);
         // What is here already needs no wait.
-        if let Some(result) = self.take(&request) {
-            return result;
+        match self.take(&request) {
+            Some(result) => result,
+            None => self.wait_longer(&request),
         }
-        self.wait_until(|endpoint| endpoint.take(&request))?
+    }
+
+    #[inline(never)]
+    fn wait_longer(&mut self, request: &RecvRequest) -> Result<Received, RecvError> {
+        self.wait_until(|endpoint| endpoint.take(request))?
     }
 
     /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has
     /// stopped.
+    #[inline(always)]
     pub(super) fn post(
         &mut self,
         comm: CommId,
         selector: Selector,
         buffer: Vec<u8>,
     ) -> Result<RecvRequest, Vec<u8>> {
-        let buffer = match self.port.post(comm, selector, buffer, 0) {
-            Ok(id) => return Ok(self.enter(comm, selector, id)),
-            Err((_, buffer)) => buffer,
+        let id = match self.port.post(comm, selector, buffer, 0) {
+            Ok(id) => id,
+            Err((_, buffer)) => self.post_later(comm, selector, buffer)?,
         };
+        let index = self.requests.insert(comm, id);
+        Ok(self.handle(index))
+    }
+
+    /// The same where the command queue is full.
+    #[cold]
+    #[inline(never)]
+    fn post_later(
+        &mut self,
+        comm: CommId,
+        selector: Selector,
+        buffer: Vec<u8>,
+    ) -> Result<RequestId, Vec<u8>> {
         let mut waiting = Some(buffer);
         let posted = self.wait_until(|endpoint| {
             // There is a buffer: only a post that succeeds keeps it, and then the wait ends.
@@ -126,16 +147,7 @@ impl Endpoint {
                 }
             }
         });
-        match posted {
-            Ok(id) => Ok(self.enter(comm, selector, id)),
-            Err(Stopped) => Err(waiting.unwrap_or_default()),
-        }
-    }
-
-    #[inline]
-    fn enter(&mut self, comm: CommId, selector: Selector, id: RequestId) -> RecvRequest {
-        let index = self.requests.insert(comm, Some(selector), id);
-        self.handle(index)
+        posted.map_err(|Stopped| waiting.unwrap_or_default())
     }
 
     pub(super) fn handle(&self, index: u32) -> RecvRequest {
@@ -143,9 +155,11 @@ impl Endpoint {
     }
 
     /// The result of an ended receive, whose handle the caller then drops.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
-        self.requests.take(request).map(result)
+        let ended = self.requests.take(request)?;
+        self.port.release_slot(request.index as usize);
+        Some(result(ended))
     }
 }
 

@@ -1,7 +1,9 @@
 //! The receives of an endpoint: handles for the program, and the table behind them.
 
+use std::mem;
+
 use dpa_model::{Message, RequestId};
-use dpamatch_vocabulary::{CommId, Selector};
+use dpamatch_vocabulary::CommId;
 
 /// A receive that was posted and whose result has not been collected (`MPI_Request`).
 ///
@@ -41,113 +43,89 @@ enum State {
 struct Row {
     state: State,
     comm: CommId,
-    /// `None`: it receives a message that a matched probe took.
-    selector: Option<Selector>,
     id: RequestId,
 }
 
-/// All receives of an endpoint. Rows are used again, so a steady number of receives needs no
-/// allocation.
+/// All receives of an endpoint. Each has the row with the number of the port's slot that it holds
+/// ([`HostPort::hold_slots`](dpa_model::HostPort::hold_slots)), so a receive is entered in one
+/// table only, and a steady number of receives needs no allocation.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     rows: Vec<Row>,
-    free: Vec<u32>,
-    /// Row of each request of the port, by [`RequestId::slot`].
-    by_slot: Vec<u32>,
     /// Receives that have ended and were not collected.
     ended: usize,
-    /// Rows in use per communicator.
-    in_use: Vec<usize>,
+    /// Rows that became free without a call that releases their slot.
+    gone: Vec<usize>,
 }
 
 impl Requests {
     /// Enters a receive that the port knows as `id`.
-    pub(super) fn insert(
-        &mut self,
-        comm: CommId,
-        selector: Option<Selector>,
-        id: RequestId,
-    ) -> u32 {
-        let index = self.add(Row { state: State::Active, comm, selector, id });
-        if self.by_slot.len() <= id.slot() {
-            self.by_slot.resize(id.slot() + 1, 0);
-        }
-        self.by_slot[id.slot()] = index;
-        index
+    #[inline(always)]
+    pub(super) fn insert(&mut self, comm: CommId, id: RequestId) -> u32 {
+        self.enter(comm, id.slot(), id, State::Active)
     }
 
-    /// Enters a receive that has ended already.
-    pub(super) fn insert_ended(&mut self, comm: CommId, ended: Ended) -> u32 {
+    /// Enters a receive that has ended already, under a slot of the port.
+    pub(super) fn insert_ended(&mut self, comm: CommId, slot: usize, ended: Ended) -> u32 {
         self.ended += 1;
-        self.add(Row { state: State::Ended(ended), comm, selector: None, id: RequestId::NONE })
+        self.enter(comm, slot, RequestId::NONE, State::Ended(ended))
     }
 
-    fn add(&mut self, row: Row) -> u32 {
-        let comm = row.comm.0 as usize;
-        if self.in_use.len() <= comm {
-            self.in_use.resize(comm + 1, 0);
+    #[inline(always)]
+    fn enter(&mut self, comm: CommId, slot: usize, id: RequestId, state: State) -> u32 {
+        if slot >= self.rows.len() {
+            self.grow(slot);
         }
-        self.in_use[comm] += 1;
-        match self.free.pop() {
-            Some(index) => {
-                self.rows[index as usize] = row;
-                index
-            }
-            None => {
-                self.rows.push(row);
-                // Room for every row on the free list, so that no later `leave` allocates.
-                self.free.reserve(self.rows.len());
-                (self.rows.len() - 1) as u32
-            }
-        }
+        let row = &mut self.rows[slot];
+        // The row was free, so there is nothing to drop.
+        mem::forget(mem::replace(&mut row.state, state));
+        (row.comm, row.id) = (comm, id);
+        slot as u32
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, slot: usize) {
+        let free = || Row { state: State::Free, comm: CommId::default(), id: RequestId::NONE };
+        self.rows.resize_with(slot + 1, free);
+        self.gone.reserve(self.rows.len());
     }
 
     /// Receives of the communicator that are not finished or not collected.
+    ///
+    /// # Complexity
+    /// O(most receives at a time so far).
     pub(super) fn of_comm(&self, comm: CommId) -> usize {
-        self.in_use.get(comm.0 as usize).copied().unwrap_or(0)
-    }
-
-    /// Communicator and selector of the receive that the port calls `id`.
-    pub(super) fn describe(&self, id: RequestId) -> Option<(CommId, Selector)> {
-        let row = self.row_of(id)?;
-        Some((row.comm, row.selector?))
-    }
-
-    fn row_of(&self, id: RequestId) -> Option<&Row> {
-        self.rows.get(*self.by_slot.get(id.slot())? as usize).filter(|row| row.id == id)
+        let in_use = |row: &&Row| row.comm == comm && !matches!(row.state, State::Free);
+        self.rows.iter().filter(in_use).count()
     }
 
     /// The receive that the port called `id` has ended.
-    #[inline]
+    #[inline(always)]
     pub(super) fn end(&mut self, id: RequestId, ended: Ended) {
-        let Some(&index) = self.by_slot.get(id.slot()) else { return };
-        let Some(row) = self.rows.get_mut(index as usize).filter(|row| row.id == id) else {
-            return;
-        };
+        let Some(row) = self.rows.get_mut(id.slot()).filter(|row| row.id == id) else { return };
         if let State::Active = row.state {
-            row.state = State::Ended(ended);
+            // An active receive has nothing to drop.
+            mem::forget(mem::replace(&mut row.state, State::Ended(ended)));
             self.ended += 1;
         } else {
-            self.end_released(index);
+            self.end_released(id.slot());
         }
     }
 
     #[cold]
-    fn end_released(&mut self, index: u32) {
-        let state = &mut self.rows[index as usize].state;
+    #[inline(never)]
+    fn end_released(&mut self, index: usize) {
+        let state = &mut self.rows[index].state;
         debug_assert!(matches!(state, State::Released), "a receive ended twice (S18)");
         *state = State::Free;
-        self.leave(index);
+        self.gone.push(index);
     }
 
-    /// A row whose state is `Free` by now.
+    /// Slots of receives that have ended and nobody waited for, once each.
     #[inline]
-    fn leave(&mut self, index: u32) {
-        let row = &mut self.rows[index as usize];
-        // Slots of the port are used again: an old number must not find this row.
-        row.id = RequestId::NONE;
-        self.in_use[row.comm.0 as usize] -= 1;
-        self.free.push(index);
+    pub(super) fn gone(&mut self) -> Option<usize> {
+        self.gone.pop()
     }
 
     /// Whether there is any result to collect.
@@ -161,25 +139,23 @@ impl Requests {
         matches!(self.rows[request.index as usize].state, State::Ended(_))
     }
 
-    /// The result, once there is one; the row is then free, and the caller drops the handle.
+    /// The result, once there is one; the row is then free, and so may be its slot.
     #[inline(always)]
     pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Ended> {
-        if !self.has_ended(request) {
+        let state = &mut self.rows[request.index as usize].state;
+        if !matches!(state, State::Ended(_)) {
             return None;
         }
         self.ended -= 1;
-        self.leave(request.index);
-        match std::mem::replace(&mut self.rows[request.index as usize].state, State::Free) {
+        match mem::replace(state, State::Free) {
             State::Ended(ended) => Some(ended),
             _ => None,
         }
     }
 
-    /// Nobody wants the result any more.
-    pub(super) fn release(&mut self, request: RecvRequest) {
-        if self.take(&request).is_none() {
-            self.rows[request.index as usize].state = State::Released;
-        }
+    /// Nobody wants the result any more, which is not there yet.
+    pub(super) fn release(&mut self, request: &RecvRequest) {
+        self.rows[request.index as usize].state = State::Released;
     }
 
     /// The port's name of a receive that has not ended.

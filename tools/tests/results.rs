@@ -244,7 +244,7 @@ fn the_schema_knows_the_engines() {
     let schema: Value = serde_json::from_str(&schema).expect("JSON");
     let told = schema["$defs"]["engine"]["enum"].as_array().expect("names").iter();
     let told: BTreeSet<&str> = told.map(|name| name.as_str().expect("a name")).collect();
-    let others = ["no-matching", "memcpy", "ucx"];
+    let others = ["endpoint", "no-matching", "memcpy", "ucx"];
     let known = dpamatch::registry::ENGINES.iter().map(|entry| entry.name);
     assert_eq!(told, known.chain(others).collect());
 }

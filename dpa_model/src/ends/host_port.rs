@@ -108,7 +108,7 @@ impl HostPort {
         if !self.has_room() {
             return Err((CommandQueueFull, buffer));
         }
-        let (request, address, capacity) = self.requests.lend(comm, Some(selector), buffer);
+        let (request, address, capacity) = self.requests.receive(comm, Some(selector), buffer);
         let post = Post { request: request.0, comm, target, buffer: address, capacity };
         self.issue(Command::Post(post), stamp);
         Ok(request)
@@ -148,7 +148,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let (request, ..) = self.requests.lend(comm, Some(selector), Vec::new());
+        let request = self.requests.ask(comm, Some(selector));
         self.issue(
             Command::Probe { request: request.0, comm, target: Target::of(selector), take },
             stamp,
@@ -174,7 +174,7 @@ impl HostPort {
             return Err((CommandQueueFull, message, buffer));
         }
         let Some(entry) = message.receive() else { unreachable!("checked above") };
-        let (request, address, capacity) = self.requests.lend(CommId(u32::MAX), None, buffer);
+        let (request, address, capacity) = self.requests.receive(CommId(u32::MAX), None, buffer);
         let command = Command::Receive { request: request.0, entry, buffer: address, capacity };
         self.issue(command, stamp);
         Ok(request)
@@ -194,7 +194,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let (request, ..) = self.requests.lend(comm, None, Vec::new());
+        let request = self.requests.ask(comm, None);
         self.issue(Command::Create { request: request.0, comm, bins, hints }, stamp);
         Ok(request)
     }
@@ -207,7 +207,7 @@ impl HostPort {
         if !self.has_room() {
             return Err(CommandQueueFull);
         }
-        let (request, ..) = self.requests.lend(comm, None, Vec::new());
+        let request = self.requests.ask(comm, None);
         self.issue(Command::Free { request: request.0, comm }, stamp);
         Ok(request)
     }
@@ -288,6 +288,34 @@ impl HostPort {
     pub fn withdraw(&mut self, request: ForwardedRequest) -> Vec<u8> {
         assert_eq!(request.nic, self.nic(), "the request was sent on by another NIC");
         self.requests.end(request.request)
+    }
+
+    /// From now on the slot of each receive stays its own after its end, until it is released: who
+    /// keeps something of each receive can keep it under that number ([`RequestId::slot`]).
+    pub fn hold_slots(&mut self) {
+        self.requests.hold();
+    }
+
+    /// The slot of a receive that has ended may be used again.
+    ///
+    /// # Panics
+    /// When no receive that has ended holds it.
+    #[inline(always)]
+    pub fn release_slot(&mut self, slot: usize) {
+        self.requests.release(slot);
+    }
+
+    /// A slot, as if a receive had ended that held it.
+    pub fn take_slot(&mut self) -> usize {
+        let (request, ..) = self.requests.receive(CommId(u32::MAX), None, Vec::new());
+        drop(self.requests.end(request));
+        request.slot()
+    }
+
+    /// Communicator and selector of the receive that holds or last held a slot; no selector for
+    /// one whose message a matched probe had taken.
+    pub fn describe_slot(&self, slot: usize) -> Option<(CommId, Option<Selector>)> {
+        self.requests.slots.get(slot).map(|slot| (slot.comm, slot.selector))
     }
 
     /// Communicator and selector of a living request.

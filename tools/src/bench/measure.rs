@@ -2,22 +2,24 @@
 
 use std::time::Duration;
 
-use dpa_model::{Drain, FastPath, INLINE_BYTES, Nic, NicConfig};
+use dpa_model::{Drain, FastPath, INLINE_BYTES, Nic, NicConfig, Sender};
+use dpamatch_vocabulary::Rank;
 
 use super::baseline::{NoMatching, Sequential};
+use super::endpoint_receiver::EndpointReceiver;
 use super::error::{BenchError, SIZE_MAX, WINDOW_BYTES_MAX};
 use super::latency::Latencies;
 use super::load::Window;
 use super::machine::Processors;
 use super::nic_receiver::{NicReceiver, Paths};
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Wire};
 use super::point::{Peer, Point};
 use super::scenario::WINDOW_MAX;
 use super::signal::Signals;
 use super::stats::Summary;
 use super::ucx::{Ucx, UcxError};
 use super::window::{
-    Limits, Receiver, ReceiverTimes, SystemClock, receive, send, send_along, slots,
+    Limits, Receiver, ReceiverTimes, SystemClock, first_standing, receive, send, send_along, slots,
 };
 use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, Engine, ListEngine};
 use dpamatch::registry::EngineOptions;
@@ -155,6 +157,9 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         return sample(&times, &received, &window, pinned);
     }
     let config = settings.config(point);
+    if point.peer == Peer::Endpoint {
+        return through_endpoint(point, settings, &window, config);
+    }
     // The sender is moved, not cloned: a single one claims positions without a locked instruction.
     let Nic { leader, workers, host, mut sender } = Nic::new(&config)?;
     sender.set_inline_hashes(settings.nic.sender_hashes);
@@ -183,19 +188,41 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
             run.sequential(Drain::new(leader), BinEngine::new(bins), point)
         }
         Peer::List => run.sequential(Drain::new(leader), ListEngine::new(), point),
-        Peer::Copy | Peer::Ucx => unreachable!("measured above"),
+        Peer::Endpoint | Peer::Copy | Peer::Ucx => unreachable!("measured above"),
     }
 }
 
+/// The NIC through the public interface.
+fn through_endpoint(
+    point: &Point,
+    settings: &Settings,
+    window: &Window,
+    config: NicConfig,
+) -> Result<Sample, BenchError> {
+    let options = EngineOptions { nic: config, ..settings.nic.clone() };
+    let mut receiver =
+        EndpointReceiver::new(&options, slots(window), first_standing(window), point.size)?;
+    // Each sender has its own, in the order in which they take their completion queues.
+    let ranks = (0..window.senders as u32).filter_map(|rank| Rank::new(rank).ok());
+    let hashes = settings.nic.sender_hashes;
+    let mut senders: Vec<_> = ranks.map(|rank| receiver.sender(rank, hashes)).collect();
+    let sender = senders.remove(0);
+    let run = Run { window, settings, sender, processors: Processors::allowed() };
+    let monitor = receiver.monitor();
+    let sample = run.pair_with(&mut receiver, senders)?;
+    Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
+}
+
 /// Everything of a measurement but the receiver.
-struct Run<'a> {
+struct Run<'a, W> {
     window: &'a Window,
     settings: &'a Settings,
-    sender: dpa_model::Sender,
+    /// The first sender.
+    sender: W,
     processors: Processors,
 }
 
-impl Run<'_> {
+impl Run<'_, Sender> {
     /// A sequential engine behind the completion queue.
     fn sequential(
         self,
@@ -210,9 +237,20 @@ impl Run<'_> {
     }
 
     fn pair(self, receiver: &mut (impl Receiver + Send)) -> Result<Sample, BenchError> {
+        let others = (1..self.window.senders).map(|_| self.sender.clone()).collect();
+        self.pair_with(receiver, others)
+    }
+}
+
+impl<W: Wire> Run<'_, W> {
+    /// `others`: all senders but the first.
+    fn pair_with(
+        self,
+        receiver: &mut (impl Receiver + Send),
+        others: Vec<W>,
+    ) -> Result<Sample, BenchError> {
         let Self { window, settings, sender, processors } = self;
         let limits = settings.limits(window);
-        let others: Vec<_> = (1..window.senders).map(|number| (number, sender.clone())).collect();
         let signals: Signals = Signals::default();
         let (times, received, pinned) = std::thread::scope(|scope| {
             let receiving =
@@ -221,7 +259,7 @@ impl Run<'_> {
                     (receive(receiver, window, limits.repetitions, &signals, &SystemClock), pinned)
                 })?;
             let (processors, signals) = (&processors, &signals);
-            let sending_along = others.into_iter().try_for_each(|(number, sender)| {
+            let sending_along = (1..).zip(others).try_for_each(|(number, sender)| {
                 let run = move || {
                     processors.pin_other_sender(number);
                     send_along(Outbox::new(sender, window, number), window, signals);
@@ -298,7 +336,8 @@ mod tests {
     #[test]
     fn every_scenario_is_matched_right_by_every_peer() {
         for scenario in Scenario::all() {
-            for peer in [Peer::Nic { handlers: 8 }, Peer::Bins, Peer::List, Peer::NoMatching] {
+            let nic = Peer::Nic { handlers: 8 };
+            for peer in [nic, Peer::Endpoint, Peer::Bins, Peer::List, Peer::NoMatching] {
                 if !peer.takes(&scenario) || scenario.standing > 1024 {
                     continue;
                 }
@@ -313,7 +352,7 @@ mod tests {
     #[test]
     fn sizes_take_every_protocol() {
         for size in [0, 1, 24, 25, 4096, 4097, 70_000] {
-            for peer in [Peer::Nic { handlers: 32 }, Peer::NoMatching, Peer::Bins] {
+            for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint, Peer::NoMatching, Peer::Bins] {
                 let sample =
                     measure(&point(peer, "NC", 20, size), &settings(false)).expect("a sample");
                 assert!(sample.time_ns.median > 0.0);
@@ -345,9 +384,12 @@ mod tests {
 
     #[test]
     fn what_a_peer_does_not_take_is_refused() {
-        for (peer, scenario) in
-            [(Peer::Ucx, "HOT-10"), (Peer::Ucx, "MANY-2"), (Peer::NoMatching, "WC")]
-        {
+        for (peer, scenario) in [
+            (Peer::Ucx, "HOT-10"),
+            (Peer::Ucx, "MANY-2"),
+            (Peer::NoMatching, "WC"),
+            (Peer::Endpoint, "MIX-10-0-0"),
+        ] {
             let refused = measure(&point(peer, scenario, 10, 8), &settings(false));
             assert!(
                 matches!(refused, Err(BenchError::NotTaken(named)) if named == peer),

@@ -8,6 +8,7 @@
 
 mod baseline;
 mod copy;
+mod endpoint_receiver;
 mod error;
 mod latency;
 mod load;

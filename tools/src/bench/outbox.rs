@@ -1,6 +1,7 @@
 //! The real sending end: one sender's messages of a window, and how they are put on the wire.
 
-use dpa_model::{SendError, SendRequest, Sender};
+use dpa_model::{SendError, SendResult, Sender};
+use dpamatch::endpoint::{self, CommSender};
 use dpamatch_vocabulary::Envelope;
 
 use super::load::Window;
@@ -8,9 +9,75 @@ use super::payload;
 use super::signal::{Gone, Spin};
 use super::window::Outgoing;
 
-#[inline]
-fn send_eager(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
-    match sender.try_send(envelope, bytes, 0) {
+/// How messages are put on the wire: inside, or through the public interface.
+pub(super) trait Wire: Clone + Send {
+    /// A message whose buffer is on its way back.
+    type Lent: Send;
+
+    fn eager_limit(&self) -> usize;
+    fn try_send(&mut self, envelope: Envelope, bytes: &[u8]) -> Result<(), SendError>;
+    fn try_lend(
+        &mut self,
+        envelope: Envelope,
+        buffer: Vec<u8>,
+    ) -> Result<Self::Lent, (SendError, Vec<u8>)>;
+    fn wait(lent: Self::Lent) -> SendResult;
+}
+
+impl Wire for Sender {
+    type Lent = dpa_model::SendRequest;
+
+    fn eager_limit(&self) -> usize {
+        self.eager_limit()
+    }
+
+    #[inline(always)]
+    fn try_send(&mut self, envelope: Envelope, bytes: &[u8]) -> Result<(), SendError> {
+        self.try_send(envelope, bytes, 0)
+    }
+
+    fn try_lend(
+        &mut self,
+        envelope: Envelope,
+        buffer: Vec<u8>,
+    ) -> Result<Self::Lent, (SendError, Vec<u8>)> {
+        self.try_send_rendezvous(envelope, buffer, 0)
+    }
+
+    fn wait(lent: Self::Lent) -> SendResult {
+        lent.wait()
+    }
+}
+
+/// Communicator and source are its own.
+impl Wire for CommSender {
+    type Lent = endpoint::SendRequest;
+
+    fn eager_limit(&self) -> usize {
+        self.eager_limit()
+    }
+
+    #[inline(always)]
+    fn try_send(&mut self, envelope: Envelope, bytes: &[u8]) -> Result<(), SendError> {
+        self.try_send(envelope.tag, bytes)
+    }
+
+    fn try_lend(
+        &mut self,
+        envelope: Envelope,
+        buffer: Vec<u8>,
+    ) -> Result<Self::Lent, (SendError, Vec<u8>)> {
+        self.try_issend(envelope.tag, buffer)
+    }
+
+    fn wait(lent: Self::Lent) -> SendResult {
+        lent.wait()
+    }
+}
+
+#[inline(always)]
+fn send_eager(sender: &mut impl Wire, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
+    match sender.try_send(envelope, bytes) {
         Ok(()) => Ok(()),
         Err(SendError::ReceiverNotReady) => send_when_ready(sender, envelope, bytes),
         Err(_) => Err(Gone),
@@ -18,11 +85,12 @@ fn send_eager(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(
 }
 
 #[cold]
-fn send_when_ready(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
+#[inline(never)]
+fn send_when_ready(sender: &mut impl Wire, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
     let mut spin = Spin::new();
     loop {
         spin.pause();
-        match sender.try_send(envelope, bytes, 0) {
+        match sender.try_send(envelope, bytes) {
             Ok(()) => return Ok(()),
             Err(SendError::ReceiverNotReady) => {}
             Err(_) => return Err(Gone),
@@ -30,15 +98,11 @@ fn send_when_ready(sender: &mut Sender, envelope: Envelope, bytes: &[u8]) -> Res
     }
 }
 
-fn send_rendezvous(
-    sender: &mut Sender,
-    envelope: Envelope,
-    mut buffer: Vec<u8>,
-) -> Result<SendRequest, Gone> {
+fn lend<W: Wire>(sender: &mut W, envelope: Envelope, mut buffer: Vec<u8>) -> Result<W::Lent, Gone> {
     let mut spin = Spin::new();
     loop {
-        match sender.try_send_rendezvous(envelope, buffer, 0) {
-            Ok(request) => return Ok(request),
+        match sender.try_lend(envelope, buffer) {
+            Ok(lent) => return Ok(lent),
             Err((SendError::ReceiverNotReady, back)) => buffer = back,
             Err(_) => return Err(Gone),
         }
@@ -47,25 +111,25 @@ fn send_rendezvous(
 }
 
 /// The messages of one sender.
-pub(super) struct Outbox {
-    sender: Sender,
+pub(super) struct Outbox<W: Wire> {
+    sender: W,
     envelopes: Vec<Envelope>,
-    payloads: Payloads,
+    payloads: Payloads<W::Lent>,
     done: Envelope,
     /// Bytes of each message.
     size: usize,
 }
 
-enum Payloads {
+enum Payloads<Lent> {
     /// Message i at `i * stride`.
     Eager { bytes: Vec<u8>, stride: usize },
     /// Lent to the NIC while a request is open.
-    Rendezvous { buffers: Vec<Vec<u8>>, requests: Vec<SendRequest> },
+    Rendezvous { buffers: Vec<Vec<u8>>, requests: Vec<Lent> },
 }
 
-impl Outbox {
+impl<W: Wire> Outbox<W> {
     /// What sender `number` sends of a window. A message carries its number in the window.
-    pub(super) fn new(sender: Sender, window: &Window, number: usize) -> Self {
+    pub(super) fn new(sender: W, window: &Window, number: usize) -> Self {
         let numbers = (number..window.messages.len()).step_by(window.senders);
         let envelopes: Vec<Envelope> =
             numbers.clone().map(|number| window.messages[number]).collect();
@@ -89,7 +153,7 @@ impl Outbox {
     }
 }
 
-impl Outgoing for Outbox {
+impl<W: Wire> Outgoing for Outbox<W> {
     #[inline]
     fn send(&mut self) -> Result<(), Gone> {
         let Self { sender, envelopes, payloads, size, .. } = self;
@@ -101,7 +165,7 @@ impl Outgoing for Outbox {
             }
             Payloads::Rendezvous { buffers, requests } => {
                 for (envelope, buffer) in envelopes.iter().zip(buffers.iter_mut()) {
-                    requests.push(send_rendezvous(sender, *envelope, std::mem::take(buffer))?);
+                    requests.push(lend(sender, *envelope, std::mem::take(buffer))?);
                 }
             }
         }
@@ -116,7 +180,7 @@ impl Outgoing for Outbox {
     fn take_back(&mut self) -> Result<(), Gone> {
         if let Payloads::Rendezvous { buffers, requests } = &mut self.payloads {
             for (request, place) in requests.drain(..).zip(buffers) {
-                *place = request.wait().map_err(|_| Gone)?;
+                *place = W::wait(request).map_err(|_| Gone)?;
             }
         }
         Ok(())

@@ -12,6 +12,8 @@ pub enum Peer {
         /// N.
         handlers: usize,
     },
+    /// The same NIC through the public interface.
+    Endpoint,
     /// Messages go to buffers in the order of arrival.
     NoMatching,
     /// The sequential engine with hash bins takes messages out of the same completion queue.
@@ -30,6 +32,7 @@ impl Peer {
     pub fn name(self) -> &'static str {
         match self {
             Self::Nic { .. } => "optimistic",
+            Self::Endpoint => "endpoint",
             Self::NoMatching => "no-matching",
             Self::Bins => "bins",
             Self::List => "list",
@@ -47,11 +50,13 @@ impl Peer {
     }
 
     /// Whether the scenario makes sense for it. Without matching, every window is like NC; the
-    /// program that measures UCX has one sender and no shares.
+    /// program that measures UCX has one sender and no shares; a sender of an endpoint has one
+    /// rank, where a window with a share of wildcards has many.
     pub fn takes(self, scenario: &Scenario) -> bool {
         match self {
             Self::NoMatching | Self::Copy => scenario.name() == "NC",
             Self::Ucx => !scenario.is_mixed(),
+            Self::Endpoint => scenario.wild == 0,
             Self::Nic { .. } | Self::Bins | Self::List => true,
         }
     }

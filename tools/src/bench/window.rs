@@ -73,6 +73,11 @@ fn slot_of_standing(window: &Window, index: usize) -> usize {
     window.receives.len() + 1 + index
 }
 
+/// The first slot of the receives that never match.
+pub(super) fn first_standing(window: &Window) -> usize {
+    slot_of_standing(window, 0)
+}
+
 /// How many slots a window needs.
 pub(super) fn slots(window: &Window) -> usize {
     slot_of_standing(window, window.standing.len())

@@ -159,6 +159,8 @@ pub(super) struct Args {
 enum Baseline {
     /// Nothing: the NIC alone
     None,
+    /// The same NIC through the public interface
+    Endpoint,
     /// Messages go to buffers as they come
     NoMatching,
     /// The bytes are copied by one thread that does nothing else
@@ -240,6 +242,7 @@ impl Args {
     fn baselines(&self) -> impl Iterator<Item = Peer> {
         let baselines = self.baseline.iter().filter_map(|baseline| match baseline {
             Baseline::None => None,
+            Baseline::Endpoint => Some(Peer::Endpoint),
             Baseline::NoMatching => Some(Peer::NoMatching),
             Baseline::Memcpy => Some(Peer::Copy),
             Baseline::Bins => Some(Peer::Bins),

@@ -15,6 +15,8 @@ pub(super) struct Slot {
     pub(super) generation: u32,
     /// The next free slot, if this one is free.
     next: u32,
+    /// It stays taken after its request's end, until it is released.
+    held: bool,
     pub(super) comm: CommId,
     pub(super) selector: Option<Selector>,
 }
@@ -28,22 +30,47 @@ pub(super) struct Requests {
     pub(super) slots: Vec<Slot>,
     /// The first free slot, or [`NIL`].
     free: u32,
-    /// Slots of requests that end are parked.
+    /// Receives hold their slots.
+    holds: bool,
+    /// Slots that would be free are parked.
     parks: bool,
     parked: Vec<u32>,
 }
 
 impl Requests {
     pub(super) fn new() -> Self {
-        Self { slots: Vec::new(), free: NIL, parks: false, parked: Vec::new() }
+        Self { slots: Vec::new(), free: NIL, holds: false, parks: false, parked: Vec::new() }
     }
 
+    /// From now on each receive holds its slot.
+    pub(super) fn hold(&mut self) {
+        self.holds = true;
+    }
+
+    /// A receive's request, which lends the buffer.
     #[inline(always)]
-    pub(super) fn lend(
+    pub(super) fn receive(
         &mut self,
         comm: CommId,
         selector: Option<Selector>,
         buffer: Vec<u8>,
+    ) -> (RequestId, HostAddress, u32) {
+        let held = self.holds;
+        self.lend(comm, selector, buffer, held)
+    }
+
+    /// Any other request.
+    pub(super) fn ask(&mut self, comm: CommId, selector: Option<Selector>) -> RequestId {
+        self.lend(comm, selector, Vec::new(), false).0
+    }
+
+    #[inline(always)]
+    fn lend(
+        &mut self,
+        comm: CommId,
+        selector: Option<Selector>,
+        buffer: Vec<u8>,
+        held: bool,
     ) -> (RequestId, HostAddress, u32) {
         if self.free == NIL {
             self.grow();
@@ -53,7 +80,7 @@ impl Requests {
         self.free = slot.next;
         let lent = Lent::new(buffer);
         let (start, capacity) = (lent.start.as_ptr(), lent.capacity());
-        (slot.lent, slot.comm, slot.selector) = (Some(lent), comm, selector);
+        (slot.lent, slot.held, slot.comm, slot.selector) = (Some(lent), held, comm, selector);
         let request = RequestId(u64::from(slot.generation) << 32 | u64::from(index));
         (request, HostAddress::new(start), capacity)
     }
@@ -63,8 +90,14 @@ impl Requests {
     #[inline(never)]
     fn grow(&mut self) {
         self.free = self.slots.len() as u32;
-        let comm = CommId(u32::MAX);
-        self.slots.push(Slot { lent: None, generation: 0, next: NIL, comm, selector: None });
+        self.slots.push(Slot {
+            lent: None,
+            generation: 0,
+            next: NIL,
+            held: false,
+            comm: CommId(u32::MAX),
+            selector: None,
+        });
     }
 
     pub(super) fn live(&self, request: RequestId) -> Option<&Slot> {
@@ -81,16 +114,33 @@ impl Requests {
         }
         let Some(lent) = slot.lent.take() else { return Vec::new() };
         slot.generation = slot.generation.wrapping_add(1);
-        if slot.generation == 0 || self.parks {
-            self.retire(request.slot());
-        } else {
-            slot.next = self.free;
-            self.free = request.slot() as u32;
+        if !slot.held {
+            self.set_free(request.slot());
         }
         // SAFETY: the NIC reported the request as ended or forwarded (it holds no copy of the
         // address any more), which the ring's owner bit ordered before this; `take` makes this the
         // only call.
         unsafe { lent.give_back() }
+    }
+
+    /// The slot of a receive that has ended and held it may be used again.
+    #[inline(always)]
+    pub(super) fn release(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        assert!(slot.held && slot.lent.is_none(), "the slot is held by no receive that has ended");
+        slot.held = false;
+        self.set_free(index);
+    }
+
+    #[inline(always)]
+    fn set_free(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if slot.generation == 0 || self.parks {
+            self.retire(index);
+        } else {
+            slot.next = self.free;
+            self.free = index as u32;
+        }
     }
 
     /// A slot that is not used again for now, or never because its generations are used up.
@@ -102,9 +152,7 @@ impl Requests {
         }
     }
 
-    /// From now on slots of requests that end are not used again; see [`free_parked`].
-    ///
-    /// [`free_parked`]: Self::free_parked
+    /// From now on slots are not used again before [`free_parked`](Self::free_parked).
     pub(super) fn park(&mut self) {
         self.parks = true;
     }

@@ -119,6 +119,7 @@ fn object(part: &Part, row: &Row) -> Value {
         "rate_min_msgs_per_s": rate.map(|rate| rate.min),
         "rate_max_msgs_per_s": rate.map(|rate| rate.max),
         "rate_msgs_per_s_rounds": row.rates.iter().flatten().collect::<Vec<_>>(),
+        "to_endpoint": ratio(Peer::Endpoint),
         "to_no_matching": ratio(Peer::NoMatching),
         "to_memcpy": ratio(Peer::Copy),
         "to_bins": ratio(Peer::Bins),

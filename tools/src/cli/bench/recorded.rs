@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     engines.extend(args.baseline.iter().filter_map(|baseline| match baseline {
         Baseline::Bins => Some("bins"),
         Baseline::List => Some("list"),
-        Baseline::None | Baseline::NoMatching | Baseline::Memcpy => None,
+        Baseline::None | Baseline::Endpoint | Baseline::NoMatching | Baseline::Memcpy => None,
     }));
     let budget = Duration::from_millis(args.budget);
     let progress = spinner("rounds");

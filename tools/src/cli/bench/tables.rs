@@ -97,6 +97,10 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
     if list {
         header.push("list");
     }
+    let endpoint = report.rows.iter().any(|row| row.point.peer == Peer::Endpoint);
+    if endpoint {
+        header.extend(["endpoint", "/endpoint"]);
+    }
     let copy = report.rows.iter().any(|row| row.point.peer == Peer::Copy);
     if copy {
         header.extend(["memcpy", "/memcpy"]);
@@ -142,7 +146,12 @@ pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize)
         if list {
             cells.push(beside(report.beside(row, Peer::List)));
         }
-        for peer in [copy.then_some(Peer::Copy), ucx.then_some(Peer::Ucx)].into_iter().flatten() {
+        let others = [
+            endpoint.then_some(Peer::Endpoint),
+            copy.then_some(Peer::Copy),
+            ucx.then_some(Peer::Ucx),
+        ];
+        for peer in others.into_iter().flatten() {
             let other = report.beside(row, peer);
             cells.push(beside(other));
             cells.push(ratio(other.and_then(|other| row.ratio_to(other))));

@@ -277,6 +277,7 @@ fn json_has_a_ratio_to_each_of_the_others() {
         "post_ns_rounds": [3.0, 1.0, 2.25],
         "receive_ns": 7.5,
         "receive_ns_rounds": [9.0, 7.5, 6.0],
+        "to_endpoint": null,
         "to_list": 6.0,
         "to_no_matching": 0.5,
         "to_memcpy": 0.25,
