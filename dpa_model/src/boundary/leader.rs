@@ -129,7 +129,10 @@ impl Leader {
             counters.arrivals_high.raise(claimed.saturating_sub(block.first));
         }
         counters.blocks.add(1);
-        block.slices = (block.count / nic.slice_min).clamp(1, awake.clamp(1, self.workers));
+        let most = awake.min(self.workers);
+        if most > 1 {
+            block.slices = (block.count / nic.slice_min).clamp(1, most);
+        }
         if block.slices == 1 && !nic.options.always_shared {
             let crew = Alone { nic, block: &block };
             let matched = run(nic, &block, crew, scratch);

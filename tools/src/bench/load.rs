@@ -43,7 +43,8 @@ fn tag(number: u32) -> Tag {
     Tag::new(number).expect("windows, depths and strides are bounded so that tags are in range")
 }
 
-fn rank(number: usize) -> Rank {
+/// The rank of sender `number`.
+pub(super) fn rank(number: usize) -> Rank {
     Rank::new(1 + number as u32).expect("windows are bounded so that ranks are in range")
 }
 

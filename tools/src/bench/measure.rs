@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use dpa_model::{Drain, FastPath, INLINE_BYTES, Nic, NicConfig, Sender};
-use dpamatch_vocabulary::Rank;
 
 use super::baseline::{NoMatching, Sequential};
 use super::endpoint_receiver::EndpointReceiver;
 use super::error::{BenchError, SIZE_MAX, WINDOW_BYTES_MAX};
 use super::latency::Latencies;
-use super::load::Window;
+use super::load::{Window, rank};
 use super::machine::Processors;
 use super::nic_receiver::{NicReceiver, Paths};
 use super::outbox::{Outbox, Wire};
@@ -203,9 +202,9 @@ fn through_endpoint(
     let mut receiver =
         EndpointReceiver::new(&options, slots(window), first_standing(window), point.size)?;
     // Each sender has its own, in the order in which they take their completion queues.
-    let ranks = (0..window.senders as u32).filter_map(|rank| Rank::new(rank).ok());
     let hashes = settings.nic.sender_hashes;
-    let mut senders: Vec<_> = ranks.map(|rank| receiver.sender(rank, hashes)).collect();
+    let sender = |number| receiver.sender(rank(number), hashes);
+    let mut senders: Vec<_> = (0..window.senders).map(sender).collect();
     let sender = senders.remove(0);
     let run = Run { window, settings, sender, processors: Processors::allowed() };
     let monitor = receiver.monitor();
