@@ -164,3 +164,27 @@ impl Requests {
         matches!(row.state, State::Active).then_some(row.id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_counted_until_they_are_collected() {
+        let mut requests = Requests::default();
+        let one = |requests: &mut Requests, slot| {
+            let index = requests.insert_ended(CommId(3), slot, Ended::Cancelled(vec![slot as u8]));
+            RecvRequest { endpoint: 0, index }
+        };
+        let both = [2, 5].map(|slot| one(&mut requests, slot));
+        assert_eq!((requests.of_comm(CommId(3)), requests.of_comm(CommId(4))), (2, 0));
+        for request in &both {
+            assert!(requests.any_ended() && requests.has_ended(request));
+            let Some(Ended::Cancelled(buffer)) = requests.take(request) else { panic!("its own") };
+            assert_eq!(buffer, [request.index as u8]);
+            assert!(!requests.has_ended(request) && requests.take(request).is_none());
+        }
+        assert!(!requests.any_ended());
+        assert_eq!((requests.of_comm(CommId(3)), requests.gone()), (0, None));
+    }
+}

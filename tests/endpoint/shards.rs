@@ -186,6 +186,7 @@ fn a_communicator_is_freed_on_all_shards_or_on_none() {
         panic!("a receive is left");
     };
     assert_eq!(reason, BusyReason::Receives(1));
+    assert!(world.is_spread(), "it is on all shards again");
     for source in [0, 1] {
         shards.sender(&world, rank(source)).send(tag(1), &[source as u8]).expect("it runs");
     }
