@@ -34,7 +34,8 @@ fn every_option_of_cost_messages() {
     all.extend(rows("- --per-rank", &[("--wide", Results)]));
     all.extend(rows("- --engine bins", &[("--bins 1", Results)]));
     all.extend(rows("- --posting random", &[("--seed 6", Results)]));
-    all.extend(rows("- --engine optimistic --bins 1", &[("--handlers 1", Results)]));
+    // Steps of a NIC depend on when messages come, what it refuses does not.
+    all.extend(rows("- --engine optimistic", &[("--receives 4000000000", Exit(2))]));
     check_all("cost messages", &all, OF_THE_NIC, list.as_bytes());
 }
 
@@ -61,7 +62,7 @@ fn every_option_of_cost_ping_pong() {
     let both = "--sizes 64,8 --rounds 1 --engine list --format json";
     all.extend(rows(both, &[("--runs", Form)]));
     let nic = "--sizes 64 --rounds 1 --engine optimistic --runs --format json";
-    all.extend(rows(nic, &[("--handlers 1", steps)]));
+    all.extend(rows(nic, &[("--receives 4000000000", Exit(2))]));
     check_all("cost ping-pong", &all, &[OF_THE_NIC, OF_THE_MACHINE].concat(), b"");
 }
 

@@ -14,7 +14,7 @@ use dpamatch_tools::trace::OpenOptions;
 use super::super::interrupt::Interrupt;
 use super::super::nic_args::NicArgs;
 use super::super::trace::{bad_input, open};
-use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, us};
+use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -153,7 +153,8 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let mut sum = Split::default();
     let mut all = 0;
     for phase in &list.phases {
-        let steps = steps_by_rank(entry, &options, &phase.messages, posting)?;
+        let steps =
+            steps_by_rank(entry, &options, &phase.messages, posting).map_err(not_counted)?;
         let cost = PhaseCost::of(profile, list.ranks, &phase.messages, args.hops, Some(&steps));
         sum.then(&cost.split(term));
         all += phase.messages.len();

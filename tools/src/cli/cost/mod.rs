@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use dpamatch::registry::{self, ENGINES, EngineEntry};
-use dpamatch_tools::cost::steps::Posting;
+use dpamatch_tools::cost::steps::{Posting, StepsError};
 use dpamatch_tools::cost::{BUILT_IN, InputError, Profile};
 
 use super::input::{built_in_or_file, did_you_mean, file_or_stdin};
@@ -227,4 +227,12 @@ fn folder(path: &Path) -> anyhow::Result<()> {
 /// Microseconds.
 fn us(seconds: f64) -> f64 {
     seconds * 1e6
+}
+
+/// Why steps could not be counted; an engine that cannot be built so is a wrong argument.
+fn not_counted(error: StepsError) -> anyhow::Error {
+    match error {
+        StepsError::Build(error) => BadInput(error.to_string()).into(),
+        error => error.into(),
+    }
 }

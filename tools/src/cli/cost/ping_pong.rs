@@ -6,12 +6,11 @@ use dpamatch::engine::BinCount;
 use dpamatch_tools::cost::emulator::{
     EnginePrediction, MeasureError, Measured, Predicted, Settings, measure, predict,
 };
-use dpamatch_tools::cost::steps::StepsError;
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
 use super::super::nic_args::NicArgs;
 use super::super::progress::bar;
-use super::{BadInput, engines, folder, us};
+use super::{engines, folder, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -94,7 +93,7 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
     });
     bar.finish_and_clear();
     let measured = measured.map_err(|error| match error {
-        MeasureError::Engine(StepsError::Build(error)) => BadInput(error.to_string()).into(),
+        MeasureError::Engine(error) => not_counted(error),
         error => anyhow::Error::from(error),
     })?;
     if args.runs {

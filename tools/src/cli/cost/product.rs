@@ -12,7 +12,7 @@ use dpamatch_tools::cost::steps::steps_by_rank;
 use dpamatch_tools::cost::{PhaseCost, Profile, QueueTerm, Split};
 use dpamatch_tools::figure::{Axis, Bars, Figure};
 
-use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, folder, us};
+use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, folder, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -114,7 +114,8 @@ impl Spread {
         let mut shares = Vec::new();
         for entry in engines(&self.engine)? {
             let steps =
-                steps_by_rank(entry, &options, &messages, self.posting.with_seed(self.seed))?;
+                steps_by_rank(entry, &options, &messages, self.posting.with_seed(self.seed))
+                    .map_err(not_counted)?;
             let cost = PhaseCost::of(profile, partition.processes(), &messages, None, Some(&steps));
             splits.push((entry.name.to_owned(), cost.split(QueueTerm::Steps)));
             let most = steps.values().copied().max().unwrap_or(0) as f64;
