@@ -36,9 +36,9 @@
 //! let envelope = Envelope { comm, source: Rank::new(3)?, tag: Tag::new(7)? };
 //! nic.sender.try_send(envelope, b"8 bytes!", 0)?;
 //! nic.leader.round(1);
-//! let received = std::iter::from_fn(|| nic.host.poll())
-//!     .find_map(|event| if let Event::Received { buffer, .. } = event { Some(buffer) } else { None
-//!     });
+//! let received = std::iter::from_fn(|| nic.host.poll()).find_map(|event| {
+//!     if let Event::Received { buffer, .. } = event { Some(buffer) } else { None }
+//! });
 //! assert_eq!(received.as_deref(), Some(&b"8 bytes!"[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

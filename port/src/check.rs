@@ -7,8 +7,9 @@ use std::path::Path;
 use dpamatch::stream::Profile;
 use dpamatch_rv64::{Image, Setup};
 
+use crate::bus;
 use crate::job::{Ends, Job, OUT, Workload};
-use crate::{bus, qemu};
+use crate::qemu::{self, Ran};
 
 /// Harts of the card's side, each with a handler or more.
 const HARTS: [usize; 4] = [1, 4, 8, 32];
@@ -122,18 +123,7 @@ pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
 /// # Errors
 /// When files cannot be written or QEMU cannot be started.
 pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
-    fs::create_dir_all(folder)?;
-    let mut verdict = Verdict::default();
-    for job in jobs {
-        let ran = qemu::run(elf, job, folder, false)?;
-        let difference = if ran.is_good {
-            job.difference(ran.outcomes.as_ref())
-        } else {
-            Some(format!("no good end: {}", ran.console.trim_end()))
-        };
-        verdict.note(job, difference);
-    }
-    Ok(verdict)
+    in_folder(jobs, folder, |job| qemu::run(elf, job, folder, false))
 }
 
 /// All jobs with host and wire as a program of their own, with a folder for their files.
@@ -141,10 +131,19 @@ pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdi
 /// # Errors
 /// When files cannot be written or a program cannot be started.
 pub fn on_bus(elf: &Path, host: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdict> {
+    in_folder(jobs, folder, |job| bus::run(elf, host, job, folder))
+}
+
+/// All jobs by programs that leave their outcomes in a folder.
+fn in_folder(
+    jobs: &[Job],
+    folder: &Path,
+    run: impl Fn(&Job) -> std::io::Result<Ran>,
+) -> std::io::Result<Verdict> {
     fs::create_dir_all(folder)?;
     let mut verdict = Verdict::default();
     for job in jobs {
-        let ran = bus::run(elf, host, job, folder)?;
+        let ran = run(job)?;
         let difference = if ran.is_good {
             job.difference(ran.outcomes.as_ref())
         } else {

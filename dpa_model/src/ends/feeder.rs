@@ -88,8 +88,13 @@ impl Asked {
 /// let envelope = Envelope { comm, source: Rank::new(3)?, tag };
 /// let operations = [
 ///     Operation::Create { comm, bins: 128, hints: Hints::default() },
-///     Operation::Post { recv: RecvId(1), comm, selector: Selector::new(SourceSel::Any, tag),
-///     bytes: 8 }, Operation::Arrive { msg: MsgId(5), envelope, bytes: 8 },
+///     Operation::Post {
+///         recv: RecvId(1),
+///         comm,
+///         selector: Selector::new(SourceSel::Any, tag),
+///         bytes: 8,
+///     },
+///     Operation::Arrive { msg: MsgId(5), envelope, bytes: 8 },
 /// ];
 /// for operation in &operations {
 ///     while !feeder.try_issue(operation)? {

@@ -4,9 +4,9 @@
 //! still waits when its place is needed again goes to a map.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use dpamatch_vocabulary::CommId;
+use foldhash::fast::FixedState;
 
 use super::MsgKey;
 
@@ -27,7 +27,7 @@ const FREE: Place = Place { arrival: u64::MAX, key: MsgKey(0), comm: CommId(0) }
 #[derive(Debug)]
 pub(super) struct Messages {
     places: Box<[Place; PLACES]>,
-    old: HashMap<u64, (MsgKey, CommId), BuildHasherDefault<Spread>>,
+    old: HashMap<u64, (MsgKey, CommId), FixedState>,
 }
 
 impl Default for Messages {
@@ -64,26 +64,6 @@ impl Messages {
         }
         let Place { key, comm, .. } = std::mem::replace(place, FREE);
         Some((key, comm))
-    }
-}
-
-/// Hashes numbers that count up.
-#[derive(Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(byte.into());
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 }
 

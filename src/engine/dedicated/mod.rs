@@ -89,14 +89,16 @@ impl Default for DedicatedConfig {
 /// # Examples
 /// ```
 /// use dpa_model::{CommId, Envelope, Rank, Selector, Tag};
-/// use dpamatch::engine::{CollName, Collective, DedicatedConfig, DedicatedEngine, Engine, MsgId,
-/// RecvId};
+/// use dpamatch::engine::{
+///     CollName, Collective, DedicatedConfig, DedicatedEngine, Engine, MsgId, RecvId,
+/// };
 ///
 /// let mut engine = DedicatedEngine::new(DedicatedConfig::COL_PNP);
 /// let (source, tag) = (Rank::new(3)?, Tag::new(7)?);
-/// let gather = Collective { name: CollName::new("gather").expect("a plain name"), bytes: Some(8)
-/// }; engine.post_collective(RecvId(0), CommId(1), Selector::new(source, tag), &gather); let
-/// envelope = Envelope { comm: CommId(1), source, tag };
+/// let gather =
+///     Collective { name: CollName::new("gather").expect("a plain name"), bytes: Some(8) };
+/// engine.post_collective(RecvId(0), CommId(1), Selector::new(source, tag), &gather);
+/// let envelope = Envelope { comm: CommId(1), source, tag };
 /// assert_eq!(engine.arrive_collective(MsgId(0), envelope, &gather), Some(RecvId(0)));
 /// # Ok::<(), dpa_model::OutOfRange>(())
 /// ```

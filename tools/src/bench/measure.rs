@@ -124,11 +124,19 @@ impl Settings {
 /// use std::time::Duration;
 /// use dpamatch_tools::bench::{Peer, Point, Settings, WARM_UP, measure};
 ///
-/// let point = Point { peer: Peer::Nic { handlers: 32 }, scenario: "NC".parse()?, window: 16, size:
-/// 8 }; let budget = Duration::from_millis(5); let nic = dpamatch::registry::EngineOptions {
-/// threads: false, ..Default::default() }; let sample = measure(&point, &Settings { nic, grow_bins:
-/// true, repetitions: 10, repetitions_single: 10, budget, seed: 1, ucx: None,
-///     look: false })?;
+/// let peer = Peer::Nic { handlers: 32 };
+/// let point = Point { peer, scenario: "NC".parse()?, window: 16, size: 8 };
+/// let settings = Settings {
+///     nic: dpamatch::registry::EngineOptions { threads: false, ..Default::default() },
+///     grow_bins: true,
+///     repetitions: 10,
+///     repetitions_single: 10,
+///     budget: Duration::from_millis(5),
+///     seed: 1,
+///     ucx: None,
+///     look: false,
+/// };
+/// let sample = measure(&point, &settings)?;
 /// assert_eq!(sample.checked, (WARM_UP * 16) as u64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -110,8 +110,9 @@ impl MessageList {
     ///
     /// let list = MessageList::read_csv("src,dst,bytes\n0,1,800\n2,1,16\n".as_bytes())?;
     /// assert_eq!((list.ranks, list.phases[0].messages.len()), (3, 2));
-    /// let error = MessageList::read_csv("src,dst,bytes\n0,1,many\n".as_bytes()).expect_err("no
-    /// number"); assert_eq!(error.to_string(), "line 2: bytes: invalid digit found in string");
+    /// let wrong = MessageList::read_csv("src,dst,bytes\n0,1,many\n".as_bytes());
+    /// let error = wrong.expect_err("no number");
+    /// assert_eq!(error.to_string(), "line 2: bytes: invalid digit found in string");
     /// # Ok::<(), dpamatch_tools::cost::InputError>(())
     /// ```
     pub fn read_csv(input: impl BufRead) -> Result<Self, InputError> {

@@ -27,10 +27,8 @@
 //!
 //! let list = Series::line("list", [(1.0, 1.0), (2.0, 1.5), (4.0, 2.5), (8.0, 4.5)]);
 //! let limit = Series::limit("one compare", [(1.0, 1.0), (8.0, 1.0)]);
-//! let panel = Lines::new("Reverse order", Axis::powers("depth"), Axis::linear("compares per
-//! message"))
-//!     .with(list)
-//!     .with(limit);
+//! let (x, y) = (Axis::powers("depth"), Axis::linear("compares per message"));
+//! let panel = Lines::new("Reverse order", x, y).with(list).with(limit);
 //! let figure = Figure::new("Depth").with(panel);
 //! assert!(figure.svg().is_some_and(|svg| svg.contains("Reverse order")));
 //! assert!(figure.csv().starts_with("panel,series,x,y\nReverse order,list,1,1\n"));

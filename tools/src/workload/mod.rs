@@ -42,10 +42,11 @@ pub const RANKS_MAX: u32 = 1 << 20;
 /// use dpamatch_tools::workload::{Order, Pattern, Workload};
 ///
 /// // V7: n messages in reverse order cost a list n(n+1)/2 steps.
-/// let workload = Workload { ranks: 11, pending: 10, order: Order::Reverse,
-/// ..Pattern::Senders.usual() }; let mut list = ListEngine::new(); list.run(&mut
-/// workload.events()?, &mut |_| ()).expect("an engine"); assert_eq!(list.stats().prq.attempts, 100
-/// * 101 / 2);
+/// let order = Order::Reverse;
+/// let workload = Workload { ranks: 11, pending: 10, order, ..Pattern::Senders.usual() };
+/// let mut list = ListEngine::new();
+/// list.run(&mut workload.events()?, &mut |_| ()).expect("an engine");
+/// assert_eq!(list.stats().prq.attempts, 100 * 101 / 2);
 /// # Ok::<(), dpamatch_tools::workload::BadWorkload>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
