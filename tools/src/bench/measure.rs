@@ -175,7 +175,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     match point.peer {
         Peer::Nic { .. } => {
             let options = EngineOptions { nic: config, ..settings.nic.clone() };
-            let mut receiver = NicReceiver::new(
+            let receiver = NicReceiver::new(
                 (leader, workers),
                 host,
                 &options,
@@ -184,11 +184,12 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
                 &run.processors,
             )?;
             let monitor = receiver.monitor();
-            let sample = run.pair(&mut receiver)?;
+            let (sample, _) = run.pair(receiver)?;
             Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
         }
         Peer::NoMatching => {
-            run.pair(&mut NoMatching::new(Drain::new(leader), point.window, point.size))
+            let receiver = NoMatching::new(Drain::new(leader), point.window, point.size);
+            run.pair(receiver).map(|(sample, _)| sample)
         }
         Peer::Bins => {
             let bins = BinCount::new(config.bins as u32).map_err(|_| BenchError::NoTables)?;
@@ -207,7 +208,7 @@ fn through_endpoint(
     config: NicConfig,
 ) -> Result<Sample, BenchError> {
     let options = EngineOptions { nic: config, ..settings.nic.clone() };
-    let mut receiver =
+    let receiver =
         EndpointReceiver::new(&options, slots(window), first_standing(window), point.size)?;
     // Each sender has its own, in the order in which they take their completion queues.
     let hashes = settings.nic.sender_hashes;
@@ -216,7 +217,7 @@ fn through_endpoint(
     let sender = senders.remove(0);
     let run = Run { window, settings, sender, processors: Processors::allowed() };
     let monitor = receiver.monitor();
-    let sample = run.pair_with(&mut receiver, senders)?;
+    let (sample, _) = run.pair_with(receiver, senders)?;
     Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
 }
 
@@ -238,12 +239,12 @@ impl Run<'_, Sender> {
         point: &Point,
     ) -> Result<Sample, BenchError> {
         let window = self.window;
-        let mut receiver = Sequential::new(drain, engine, slots(window), point.window, point.size);
-        let sample = self.pair(&mut receiver)?;
+        let receiver = Sequential::new(drain, engine, slots(window), point.window, point.size);
+        let (sample, receiver) = self.pair(receiver)?;
         Ok(Sample { steps_per_message: Some(receiver.steps_per_message()), ..sample })
     }
 
-    fn pair(self, receiver: &mut (impl Receiver + Send)) -> Result<Sample, BenchError> {
+    fn pair<R: Receiver + Send>(self, receiver: R) -> Result<(Sample, R), BenchError> {
         let others = (1..self.window.senders).map(|_| self.sender.clone()).collect();
         self.pair_with(receiver, others)
     }
@@ -251,21 +252,27 @@ impl Run<'_, Sender> {
 
 impl<W: Wire> Run<'_, W> {
     /// `others`: all senders but the first.
-    fn pair_with(
+    /// A receiver that fails goes away at once, and with it the NIC: senders that wait for room, or
+    /// for buffers that it has not read, would wait for ever.
+    fn pair_with<R: Receiver + Send>(
         self,
-        receiver: &mut (impl Receiver + Send),
+        mut receiver: R,
         others: Vec<W>,
-    ) -> Result<Sample, BenchError> {
+    ) -> Result<(Sample, R), BenchError> {
         let Self { window, settings, sender, processors } = self;
         let limits = settings.limits(window);
         let signals: Signals = Signals::default();
-        let (times, received, pinned) = std::thread::scope(|scope| {
-            let receiving =
-                std::thread::Builder::new().name("receiver".into()).spawn_scoped(scope, || {
-                    let pinned = processors.pin_receiver();
-                    (receive(receiver, window, limits.repetitions, &signals, &SystemClock), pinned)
-                })?;
+        let (times, (received, receiver), pinned) = std::thread::scope(|scope| {
             let (processors, signals) = (&processors, &signals);
+            let receiving = std::thread::Builder::new().name("receiver".into()).spawn_scoped(
+                scope,
+                move || {
+                    let pinned = processors.pin_receiver();
+                    let times =
+                        receive(&mut receiver, window, limits.repetitions, signals, &SystemClock);
+                    (times.map(|times| (times, receiver)), pinned)
+                },
+            )?;
             let sending_along = (1..).zip(others).try_for_each(|(number, sender)| {
                 let run = move || {
                     processors.pin_other_sender(number);
@@ -289,7 +296,7 @@ impl<W: Wire> Run<'_, W> {
             let (times, sender_pinned) = sending?.join().map_err(|_| BenchError::Panic)?;
             Ok::<_, BenchError>((times, received?, receiver_pinned && sender_pinned))
         })?;
-        sample(&times, &received, window, pinned)
+        Ok((sample(&times, &received, window, pinned)?, receiver))
     }
 }
 
@@ -539,11 +546,20 @@ mod tests {
         assert_eq!(nic.expect("a sample").steps_per_message, None);
     }
 
+    /// Also where the refused receive comes after the messages, whose buffers nobody reads then.
     #[test]
     fn excluded_wildcards_are_reported() {
-        let mut settings = settings(false);
-        settings.nic.hints.no_any_source = true;
-        let refused = measure(&point(Peer::Nic { handlers: 32 }, "ANYSRC", 10, 8), &settings);
-        assert!(matches!(refused, Err(BenchError::Hint)));
+        for threads in [false, true] {
+            let mut settings = settings(threads);
+            settings.nic.hints.no_any_source = true;
+            for peer in [Peer::Nic { handlers: 32 }, Peer::Endpoint] {
+                for (scenario, size) in
+                    [("ANYSRC", 8), ("UNEXP-ANYSRC-REV", 8), ("UNEXP-ANYSRC-REV", 70_000)]
+                {
+                    let refused = measure(&point(peer, scenario, 10, size), &settings);
+                    assert!(matches!(refused, Err(BenchError::Hint)), "{peer} {scenario} {size}");
+                }
+            }
+        }
     }
 }

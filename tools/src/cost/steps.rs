@@ -20,7 +20,7 @@ pub enum Posting {
     InOrder,
     /// The reverse: n (n + 1) / 2 steps in a list (M5, M8's worst case).
     Reverse,
-    /// A random permutation, decided by this seed.
+    /// A random permutation, decided by this seed and the rank that receives.
     Random(u64),
     /// That of the receives as they are given: [`Message::post`].
     Given,
@@ -37,14 +37,19 @@ impl Posting {
         }
     }
 
-    /// The messages' places in the order of their receives.
+    /// Places of the messages that one rank receives, in the order of its receives.
     pub fn order(self, messages: &[Message]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..messages.len()).collect();
         match self {
             Self::InOrder => {}
             Self::Given => order.sort_by_key(|&place| messages[place].post),
             Self::Reverse => order.reverse(),
-            Self::Random(seed) => order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed)),
+            Self::Random(seed) => {
+                // Of one seed a stream for each rank: no order of one seed comes again with another.
+                let mut random = ChaCha8Rng::seed_from_u64(seed);
+                random.set_stream(messages.first().map_or(0, |message| message.dst.into()));
+                order.shuffle(&mut random);
+            }
         }
         order
     }
@@ -110,11 +115,6 @@ pub fn steps_by_rank(
         received.entry(message.dst).or_default().push(*message);
     }
     let of_rank = |(rank, messages): (u32, Vec<Message>)| {
-        // Each rank has an order of its own.
-        let posting = match posting {
-            Posting::Random(seed) => Posting::Random(seed.wrapping_add(u64::from(rank))),
-            fixed => fixed,
-        };
         Ok((rank, steps(entry, options, &events(&messages, posting))?))
     };
     received.into_iter().map(of_rank).collect()
@@ -169,6 +169,8 @@ pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::cost::queue::{steps_in_order, steps_reverse};
     use dpamatch::registry::{ENGINES, find};
@@ -202,6 +204,18 @@ mod tests {
         let messages = from_one_sender(1000);
         let random = steps_of("list", &messages, Posting::Random(7)) as f64;
         assert!((random / 250_000.0 - 1.0).abs() < 0.1, "{random}");
+    }
+
+    #[test]
+    fn each_seed_and_rank_has_an_order_of_its_own() {
+        let order = |seed, dst| {
+            let message = Message { dst, bytes: 8, ..Message::default() };
+            Posting::Random(seed).order(&[message; 20])
+        };
+        let all: Vec<_> = (0..40).flat_map(|seed| (0..40).map(move |rank| (seed, rank))).collect();
+        let orders: BTreeSet<_> = all.iter().map(|&(seed, rank)| order(seed, rank)).collect();
+        assert_eq!(orders.len(), all.len());
+        assert_eq!(order(3, 5), order(3, 5));
     }
 
     #[test]
