@@ -49,9 +49,21 @@ pub(crate) struct Claims {
     tail: u64,
     /// The queue's head as last seen.
     head: u64,
-    /// Positions below need no look: for a message in its entry, for one with a bounce buffer. 0 in
-    /// a shared queue.
+    /// Positions below need no look, and `tail` is not stored at them: for a message in its entry,
+    /// for one with a bounce buffer. 0 in a shared queue.
     sure: [u64; 2],
+}
+
+impl Claims {
+    /// The next position for a message in its entry, where that needs no look at the queue.
+    #[inline(always)]
+    pub(crate) fn next_sure(&mut self) -> Option<u64> {
+        let position = self.tail;
+        (position < self.sure[0]).then(|| {
+            self.tail = position + 1;
+            position
+        })
+    }
 }
 
 /// How many positions a sender claims in its own queue before it stores `tail`.
@@ -135,9 +147,6 @@ impl CompletionQueue {
             return self.claim_anew(claims, bounced);
         }
         claims.tail = position + 1;
-        if position.is_multiple_of(STORE_EVERY) {
-            self.tail.store(claims.tail, Relaxed);
-        }
         Ok(position)
     }
 
@@ -194,7 +203,9 @@ impl CompletionQueue {
         let reserved = self.reserved.load(Relaxed) > claims.head;
         let short = if reserved { with_buffer } else { claims.head + self.ring.depth() };
         if !self.shared {
-            claims.sure = [short, with_buffer];
+            let stored = (claims.tail + 1).next_multiple_of(STORE_EVERY);
+            let limits = [short + u64::from(fault!(SureTooFar)), with_buffer];
+            claims.sure = limits.map(|limit| limit.min(stored));
         }
         claims.tail < if bounced { with_buffer } else { short }
     }

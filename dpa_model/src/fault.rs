@@ -143,6 +143,8 @@ faults! {
     OwnerBitConstant,
     /// A sender does not look whether the queue is full.
     FullIgnored,
+    /// A sender takes one position more for free than its queue has places.
+    SureTooFar,
     /// Several senders claim a position in two steps.
     ClaimTorn,
     /// Two senders take the same queue for themselves.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dpa_model::{SendError, SendResult, Sender, Wait};
+use dpa_model::{INLINE_BYTES, SendError, SendResult, Sender, Wait};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
 use super::base::Endpoint;
@@ -75,8 +75,16 @@ impl CommSender {
     ///
     /// # Complexity
     /// O(bytes); an allocation above the eager limit only.
-    #[inline]
+    #[inline(always)]
     pub fn try_send(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
+        if bytes.len() > INLINE_BYTES {
+            return self.try_send_long(tag, bytes);
+        }
+        self.sender.try_send(self.envelope(tag), bytes, 0)
+    }
+
+    #[inline(never)]
+    fn try_send_long(&mut self, tag: Tag, bytes: &[u8]) -> Result<(), SendError> {
         if bytes.len() <= self.eager_limit() {
             return self.sender.try_send(self.envelope(tag), bytes, 0);
         }

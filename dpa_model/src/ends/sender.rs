@@ -11,7 +11,7 @@ use crate::nic::Shared;
 use crate::number::QueueId;
 use crate::region::{Ended, RegionKey};
 use crate::sync::Wait;
-use crate::{Envelope, Hashes};
+use crate::{CommId, Envelope, Hashes, Rank, Tag};
 
 /// Why a message was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,8 +118,9 @@ impl Sender {
     /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come
     /// before the message, used with `Order::Stamped` only.
     ///
-    /// Compiled into the caller's loop, where envelope and constants stay in registers: as a call
-    /// it is a quarter longer.
+    /// The usual case, a word for a sender with a queue of its own that knows of room, is compiled
+    /// into the caller's loop. There it stores nothing but the entry and the next position: any
+    /// other store between two entries, as of a register that was short, costs half an entry.
     ///
     /// # Errors
     /// Any [`SendError`].
@@ -130,16 +131,41 @@ impl Sender {
         bytes: &[u8],
         stamp: u64,
     ) -> Result<(), SendError> {
+        if let Ok(word) = <[u8; 8]>::try_from(bytes)
+            && !self.odd
+            && !self.shared.life.stopped()
+            && let Some(position) = self.claims.next_sure()
+        {
+            let hashes = Hashes::of(envelope.source, envelope.tag);
+            let payload = [u64::from_ne_bytes(word), 0, 0];
+            self.fill(position, envelope, 8, (hashes, true), Protocol::Inline, payload, stamp);
+            return Ok(());
+        }
+        let Envelope { comm, source, tag } = envelope;
+        self.try_send_otherwise(comm, source, tag, bytes, stamp)
+    }
+
+    /// Any message. (An envelope would be passed in memory, and be put there for each message.)
+    #[inline(never)]
+    fn try_send_otherwise(
+        &mut self,
+        comm: CommId,
+        source: Rank,
+        tag: Tag,
+        bytes: &[u8],
+        stamp: u64,
+    ) -> Result<(), SendError> {
+        let envelope = Envelope { comm, source, tag };
         if bytes.len() > INLINE_BYTES {
             return self.try_send_buffered(envelope, bytes, stamp);
         }
         let position = self.claim(false)?;
+        let hashes = self.hashes(envelope);
         let (length, payload) = (bytes.len() as u32, inline_words(bytes));
-        self.fill(position, envelope, length, Protocol::Inline, payload, stamp);
+        self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
         Ok(())
     }
 
-    #[inline(never)]
     fn try_send_buffered(
         &mut self,
         envelope: Envelope,
@@ -153,7 +179,8 @@ impl Sender {
         let buffer = self.queue.bounce_buffer(position);
         // SAFETY: the claim saw the buffer's last message released (`CompletionQueue::claim`).
         unsafe { self.queue.bounce.write(buffer, bytes) };
-        self.fill(position, envelope, bytes.len() as u32, Protocol::Buffered, [0; 3], stamp);
+        let (hashes, length) = (self.hashes(envelope), bytes.len() as u32);
+        self.fill(position, envelope, length, hashes, Protocol::Buffered, [0; 3], stamp);
         Ok(())
     }
 
@@ -197,8 +224,9 @@ impl Sender {
         };
         match self.claim(false) {
             Ok(position) => {
-                let payload = [key.0, 0, 0];
-                self.fill(position, envelope, wire_length, Protocol::Rendezvous, payload, stamp);
+                let (hashes, payload) = (self.hashes(envelope), [key.0, 0, 0]);
+                let protocol = Protocol::Rendezvous;
+                self.fill(position, envelope, wire_length, hashes, protocol, payload, stamp);
                 Ok(SendRequest { shared: self.shared.clone(), key, done: false })
             }
             Err(error) => {
@@ -240,21 +268,19 @@ impl Sender {
 
     /// Writes the entry from its beginning to its end with no other store in between: such stores
     /// leave the store buffer together, and each run of them costs as much as a message.
+    /// `hashes`: with whether the header has them.
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "an entry has as many fields")]
     fn fill(
         &self,
         position: u64,
         envelope: Envelope,
         length: u32,
+        (hashes, has_hashes): (Hashes, bool),
         protocol: Protocol,
         payload: [u64; 3],
         stamp: u64,
     ) {
-        let mut hashes = Hashes::of(envelope.source, envelope.tag);
-        let mut has_hashes = true;
-        if self.odd {
-            (hashes, has_hashes) = (self.odd_hashes(hashes), self.inline_hashes);
-        }
         // SAFETY: `claim` gave this position to this sender alone.
         unsafe {
             self.queue.ring.fill(position, stamp, |slot| {
@@ -271,15 +297,14 @@ impl Sender {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn odd_hashes(&self, right: Hashes) -> Hashes {
+    /// The hashes of a header, and whether it has them.
+    fn hashes(&self, envelope: Envelope) -> (Hashes, bool) {
         if !self.inline_hashes {
-            return Hashes::default();
+            return (Hashes::default(), false);
         }
-        let Hashes { both, tag, source } = right;
+        let Hashes { both, tag, source } = Hashes::of(envelope.source, envelope.tag);
         let [both, tag, source] = [both, tag, source].map(|hash| hash ^ self.hash_fault);
-        Hashes { both, tag, source }
+        (Hashes { both, tag, source }, true)
     }
 }
 

@@ -75,9 +75,11 @@ impl Wire for CommSender {
     }
 }
 
+/// The envelope by reference: by value the call that waits would have it put in memory for each
+/// message.
 #[inline(always)]
-fn send_eager(sender: &mut impl Wire, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
-    match sender.try_send(envelope, bytes) {
+fn send_eager(sender: &mut impl Wire, envelope: &Envelope, bytes: &[u8]) -> Result<(), Gone> {
+    match sender.try_send(*envelope, bytes) {
         Ok(()) => Ok(()),
         Err(SendError::ReceiverNotReady) => send_when_ready(sender, envelope, bytes),
         Err(_) => Err(Gone),
@@ -86,11 +88,11 @@ fn send_eager(sender: &mut impl Wire, envelope: Envelope, bytes: &[u8]) -> Resul
 
 #[cold]
 #[inline(never)]
-fn send_when_ready(sender: &mut impl Wire, envelope: Envelope, bytes: &[u8]) -> Result<(), Gone> {
+fn send_when_ready(sender: &mut impl Wire, envelope: &Envelope, bytes: &[u8]) -> Result<(), Gone> {
     let mut spin = Spin::new();
     loop {
         spin.pause();
-        match sender.try_send(envelope, bytes) {
+        match sender.try_send(*envelope, bytes) {
             Ok(()) => return Ok(()),
             Err(SendError::ReceiverNotReady) => {}
             Err(_) => return Err(Gone),
@@ -159,8 +161,9 @@ impl<W: Wire> Outgoing for Outbox<W> {
         let Self { sender, envelopes, payloads, size, .. } = self;
         match payloads {
             Payloads::Eager { bytes, stride } => {
-                for (envelope, payload) in envelopes.iter().zip(bytes.chunks_exact(*stride)) {
-                    send_eager(sender, *envelope, &payload[..*size])?;
+                let (stride, size) = (*stride, *size);
+                for (envelope, payload) in envelopes.iter().zip(bytes.chunks_exact(stride)) {
+                    send_eager(sender, envelope, &payload[..size])?;
                 }
             }
             Payloads::Rendezvous { buffers, requests } => {
@@ -174,7 +177,7 @@ impl<W: Wire> Outgoing for Outbox<W> {
 
     #[inline]
     fn send_done(&mut self) -> Result<(), Gone> {
-        send_eager(&mut self.sender, self.done, &[])
+        send_eager(&mut self.sender, &self.done, &[])
     }
 
     fn take_back(&mut self) -> Result<(), Gone> {
