@@ -147,8 +147,8 @@ impl Endpoint {
                 continue;
             }
             let requests = &mut self.requests;
-            let other = self.port.drain_received(|request, buffer, message, _| {
-                requests.end(request, Ended::Received(buffer, message));
+            let other = self.port.drain_held(|request, message| {
+                requests.receive(request.slot(), message);
                 left -= 1;
                 left > 0
             });
@@ -158,8 +158,8 @@ impl Endpoint {
                 self.note(event);
             }
         }
-        while let Some(slot) = self.requests.gone() {
-            self.port.release_slot(slot);
+        while let Some(gone) = self.requests.gone() {
+            gone.leave(&mut self.port);
         }
         worked |= left < EVENTS_MAX;
         worked
@@ -213,13 +213,13 @@ impl Endpoint {
         }
         match event {
             Event::Received { request, buffer, message, .. } => {
-                self.requests.end(request, Ended::Received(buffer, message));
+                self.requests.end(request.slot(), Ended::Received(buffer, message));
             }
             Event::Cancelled { request, buffer } => {
-                self.requests.end(request, Ended::Cancelled(buffer))
+                self.requests.end(request.slot(), Ended::Cancelled(buffer))
             }
             Event::Refused { request, buffer } => {
-                self.requests.end(request, Ended::Refused(buffer))
+                self.requests.end(request.slot(), Ended::Refused(buffer))
             }
             Event::Probed { found, taken, .. } => {
                 self.answer = Some(Answer::Probed { found, taken })

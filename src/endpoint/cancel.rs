@@ -22,7 +22,10 @@ impl Endpoint {
         self.check_own(request.endpoint);
         self.wait_until(|endpoint| {
             // Asked anew each time: progress may have ended it.
-            let Some(id) = endpoint.requests.active(request) else { return Some(()) };
+            if !endpoint.requests.is_active(request) {
+                return Some(());
+            }
+            let id = endpoint.port.request_of(request.index as usize);
             endpoint.port.cancel(id, 0).ok()
         })
     }

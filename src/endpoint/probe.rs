@@ -159,7 +159,7 @@ impl Endpoint {
         });
         match asked {
             Ok(id) => {
-                let index = self.requests.insert(comm, id);
+                let index = self.requests.insert(comm, id.slot());
                 Ok(self.handle(index))
             }
             Err(Stopped) => {

@@ -1,6 +1,6 @@
 //! Receives: posted, tested, waited for one at a time.
 
-use dpa_model::RequestId;
+use dpa_model::{Message, RequestId};
 use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::Endpoint;
@@ -98,16 +98,21 @@ impl Endpoint {
     #[inline]
     pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
         self.check_own(request.endpoint);
-        // What is here already needs no wait.
-        match self.take(&request) {
-            Some(result) => result,
-            None => self.wait_longer(&request),
+        // What is here already needs no wait. A call that gave the whole result would have it go
+        // through memory each time, so the other gives parts.
+        match self.take_message(&request) {
+            Some(received) => received,
+            None => result(self.wait_longer(&request)?),
         }
     }
 
     #[inline(never)]
-    fn wait_longer(&mut self, request: &RecvRequest) -> Result<Received, RecvError> {
-        self.wait_until(|endpoint| endpoint.take(request))?
+    fn wait_longer(&mut self, request: &RecvRequest) -> Result<Ended, Stopped> {
+        self.wait_until(|endpoint| {
+            let received = endpoint.take_parts(request);
+            let received = received.map(|(buffer, message)| Ended::Received(buffer, message));
+            received.or_else(|| endpoint.take_other(request))
+        })
     }
 
     /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has
@@ -121,9 +126,9 @@ impl Endpoint {
     ) -> Result<RecvRequest, Vec<u8>> {
         let id = match self.port.post(comm, selector, buffer, 0) {
             Ok(id) => id,
-            Err((_, buffer)) => self.post_later(comm, selector, buffer)?,
+            Err((_, buffer)) => self.post_later(comm, selector.source, selector.tag, buffer)?,
         };
-        let index = self.requests.insert(comm, id);
+        let index = self.requests.insert(comm, id.slot());
         Ok(self.handle(index))
     }
 
@@ -133,9 +138,11 @@ impl Endpoint {
     fn post_later(
         &mut self,
         comm: CommId,
-        selector: Selector,
+        source: SourceSel,
+        tag: TagSel,
         buffer: Vec<u8>,
     ) -> Result<RequestId, Vec<u8>> {
+        let selector = Selector { source, tag };
         let mut waiting = Some(buffer);
         let posted = self.wait_until(|endpoint| {
             // There is a buffer: only a post that succeeds keeps it, and then the wait ends.
@@ -155,28 +162,44 @@ impl Endpoint {
     }
 
     /// The result of an ended receive, whose handle the caller then drops.
-    #[inline(always)]
     pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
-        let ended = self.requests.take(request)?;
+        self.take_message(request).or_else(|| self.take_other(request).map(result))
+    }
+
+    /// The same, if it is a message in the receive's row.
+    #[inline(always)]
+    fn take_message(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
+        self.take_parts(request).map(|(buffer, message)| received(buffer, &message))
+    }
+
+    #[inline(always)]
+    fn take_parts(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
+        let &message = self.requests.take(request)?;
+        Some((self.port.collect_slot(request.index as usize)?, message))
+    }
+
+    /// How a receive has ended that has no message in its row.
+    #[inline(never)]
+    fn take_other(&mut self, request: &RecvRequest) -> Option<Ended> {
+        let ended = self.requests.take_other(request)?;
         self.port.release_slot(request.index as usize);
-        Some(result(ended))
+        Some(ended)
     }
 }
 
 #[inline(always)]
 fn result(ended: Ended) -> Result<Received, RecvError> {
     match ended {
-        Ended::Received(buffer, message) => {
-            let sent = message.length as usize;
-            let status = Status::new(&message, sent.min(buffer.len()));
-            let received = Received { buffer, status };
-            if sent > status.bytes {
-                Err(RecvError::Truncated { received, sent })
-            } else {
-                Ok(received)
-            }
-        }
+        Ended::Received(buffer, message) => received(buffer, &message),
         Ended::Cancelled(buffer) => Err(RecvError::Cancelled(buffer)),
         Ended::Refused(buffer) => Err(RecvError::WildcardExcluded(buffer)),
     }
+}
+
+#[inline(always)]
+fn received(buffer: Vec<u8>, message: &Message) -> Result<Received, RecvError> {
+    let sent = message.length as usize;
+    let status = Status::new(message, sent.min(buffer.len()));
+    let received = Received { buffer, status };
+    if sent > status.bytes { Err(RecvError::Truncated { received, sent }) } else { Ok(received) }
 }

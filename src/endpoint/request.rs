@@ -1,8 +1,6 @@
 //! The receives of an endpoint: handles for the program, and the table behind them.
 
-use std::mem;
-
-use dpa_model::{Message, RequestId};
+use dpa_model::{HostPort, Message};
 use dpamatch_vocabulary::CommId;
 
 /// A receive that was posted and whose result has not been collected (`MPI_Request`).
@@ -27,68 +25,93 @@ pub(super) enum Ended {
 }
 
 /// Where a receive stands.
-#[derive(Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
     /// The row is not used.
+    #[default]
     Free,
     /// The NIC or the software has it.
     Active,
     /// As `Active`, but nobody waits for the result.
     Released,
-    Ended(Ended),
+    /// The NIC has ended it: the row has the message, the port's slot the buffer.
+    Received,
+    /// It ended otherwise: `others` has the result.
+    Other,
 }
 
 /// What is kept of a receive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Row {
-    state: State,
+    message: Message,
     comm: CommId,
-    id: RequestId,
+    state: State,
 }
 
 /// All receives of an endpoint. Each has the row with the number of the port's slot that it holds
-/// ([`HostPort::hold_slots`](dpa_model::HostPort::hold_slots)), so a receive is entered in one
-/// table only, and a steady number of receives needs no allocation.
+/// ([`HostPort::hold_slots`]), and its buffer stays in that slot until it is collected; so nothing
+/// of a receive is moved but its message, and a steady number of them needs no allocation.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     rows: Vec<Row>,
+    /// By row: results that the port's slot does not have.
+    others: Vec<Option<Ended>>,
     /// Receives that have ended and were not collected.
     ended: usize,
     /// Rows that became free without a call that releases their slot.
-    gone: Vec<usize>,
+    gone: Vec<Gone>,
+}
+
+/// A receive that has ended and nobody waited for.
+#[derive(Debug)]
+pub(super) struct Gone {
+    slot: usize,
+    /// Its buffer is in the slot.
+    kept: bool,
+}
+
+impl Gone {
+    /// Frees its slot.
+    pub(super) fn leave(self, port: &mut HostPort) {
+        if self.kept {
+            drop(port.collect_slot(self.slot));
+        } else {
+            port.release_slot(self.slot);
+        }
+    }
 }
 
 impl Requests {
-    /// Enters a receive that the port knows as `id`.
+    /// Enters a receive that holds this slot of the port.
     #[inline(always)]
-    pub(super) fn insert(&mut self, comm: CommId, id: RequestId) -> u32 {
-        self.enter(comm, id.slot(), id, State::Active)
+    pub(super) fn insert(&mut self, comm: CommId, slot: usize) -> u32 {
+        self.enter(comm, slot, State::Active)
     }
 
     /// Enters a receive that has ended already, under a slot of the port.
     pub(super) fn insert_ended(&mut self, comm: CommId, slot: usize, ended: Ended) -> u32 {
+        let row = self.enter(comm, slot, State::Other);
+        self.others[slot] = Some(ended);
         self.ended += 1;
-        self.enter(comm, slot, RequestId::NONE, State::Ended(ended))
+        row
     }
 
     #[inline(always)]
-    fn enter(&mut self, comm: CommId, slot: usize, id: RequestId, state: State) -> u32 {
-        if slot >= self.rows.len() {
-            self.grow(slot);
+    fn enter(&mut self, comm: CommId, slot: usize, state: State) -> u32 {
+        match self.rows.get_mut(slot) {
+            Some(row) => (row.comm, row.state) = (comm, state),
+            None => self.grow(comm, slot, state),
         }
-        let row = &mut self.rows[slot];
-        // The row was free, so there is nothing to drop.
-        mem::forget(mem::replace(&mut row.state, state));
-        (row.comm, row.id) = (comm, id);
         slot as u32
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, slot: usize) {
-        let free = || Row { state: State::Free, comm: CommId::default(), id: RequestId::NONE };
-        self.rows.resize_with(slot + 1, free);
+    fn grow(&mut self, comm: CommId, slot: usize, state: State) {
+        self.rows.resize_with(slot + 1, Row::default);
+        self.others.resize_with(slot + 1, || None);
         self.gone.reserve(self.rows.len());
+        (self.rows[slot].comm, self.rows[slot].state) = (comm, state);
     }
 
     /// Receives of the communicator that are not finished or not collected.
@@ -96,35 +119,45 @@ impl Requests {
     /// # Complexity
     /// O(most receives at a time so far).
     pub(super) fn of_comm(&self, comm: CommId) -> usize {
-        let in_use = |row: &&Row| row.comm == comm && !matches!(row.state, State::Free);
-        self.rows.iter().filter(in_use).count()
+        self.rows.iter().filter(|row| row.comm == comm && row.state != State::Free).count()
     }
 
-    /// The receive that the port called `id` has ended.
+    /// A receive has taken a message; its buffer is in the port's slot.
     #[inline(always)]
-    pub(super) fn end(&mut self, id: RequestId, ended: Ended) {
-        let Some(row) = self.rows.get_mut(id.slot()).filter(|row| row.id == id) else { return };
-        if let State::Active = row.state {
-            // An active receive has nothing to drop.
-            mem::forget(mem::replace(&mut row.state, State::Ended(ended)));
+    pub(super) fn receive(&mut self, slot: usize, message: &Message) {
+        let row = &mut self.rows[slot];
+        if row.state == State::Active {
+            (row.message, row.state) = (*message, State::Received);
             self.ended += 1;
         } else {
-            self.end_released(id.slot());
+            self.end_released(Gone { slot, kept: true });
+        }
+    }
+
+    /// A receive has ended; its buffer is no longer in the port's slot.
+    pub(super) fn end(&mut self, slot: usize, ended: Ended) {
+        let Some(row) = self.rows.get_mut(slot) else { return };
+        if row.state == State::Active {
+            row.state = State::Other;
+            self.others[slot] = Some(ended);
+            self.ended += 1;
+        } else {
+            self.end_released(Gone { slot, kept: false });
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn end_released(&mut self, index: usize) {
-        let state = &mut self.rows[index].state;
-        debug_assert!(matches!(state, State::Released), "a receive ended twice (S18)");
+    fn end_released(&mut self, gone: Gone) {
+        let state = &mut self.rows[gone.slot].state;
+        debug_assert!(*state == State::Released, "a receive ended twice (S18)");
         *state = State::Free;
-        self.gone.push(index);
+        self.gone.push(gone);
     }
 
-    /// Slots of receives that have ended and nobody waited for, once each.
+    /// Receives that have ended and nobody waited for, once each.
     #[inline]
-    pub(super) fn gone(&mut self) -> Option<usize> {
+    pub(super) fn gone(&mut self) -> Option<Gone> {
         self.gone.pop()
     }
 
@@ -136,21 +169,30 @@ impl Requests {
 
     #[inline]
     pub(super) fn has_ended(&self, request: &RecvRequest) -> bool {
-        matches!(self.rows[request.index as usize].state, State::Ended(_))
+        matches!(self.rows[request.index as usize].state, State::Received | State::Other)
     }
 
-    /// The result, once there is one; the row is then free, and so may be its slot.
+    /// The message, if that is how the receive has ended; the row is then free, and the port's slot
+    /// has the buffer.
     #[inline(always)]
-    pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Ended> {
-        let state = &mut self.rows[request.index as usize].state;
-        if !matches!(state, State::Ended(_)) {
+    pub(super) fn take(&mut self, request: &RecvRequest) -> Option<&Message> {
+        let row = &mut self.rows[request.index as usize];
+        if row.state != State::Received {
             return None;
         }
+        row.state = State::Free;
         self.ended -= 1;
-        match mem::replace(state, State::Free) {
-            State::Ended(ended) => Some(ended),
-            _ => None,
-        }
+        Some(&row.message)
+    }
+
+    /// The result of a receive that has ended otherwise; the row is then free, and so may be its
+    /// slot.
+    pub(super) fn take_other(&mut self, request: &RecvRequest) -> Option<Ended> {
+        let slot = request.index as usize;
+        let ended = self.others[slot].take()?;
+        self.rows[slot].state = State::Free;
+        self.ended -= 1;
+        Some(ended)
     }
 
     /// Nobody wants the result any more, which is not there yet.
@@ -158,10 +200,9 @@ impl Requests {
         self.rows[request.index as usize].state = State::Released;
     }
 
-    /// The port's name of a receive that has not ended.
-    pub(super) fn active(&self, request: &RecvRequest) -> Option<RequestId> {
-        let row = &self.rows[request.index as usize];
-        matches!(row.state, State::Active).then_some(row.id)
+    /// Whether a receive has not ended.
+    pub(super) fn is_active(&self, request: &RecvRequest) -> bool {
+        self.rows[request.index as usize].state == State::Active
     }
 }
 
@@ -180,11 +221,31 @@ mod tests {
         assert_eq!((requests.of_comm(CommId(3)), requests.of_comm(CommId(4))), (2, 0));
         for request in &both {
             assert!(requests.any_ended() && requests.has_ended(request));
-            let Some(Ended::Cancelled(buffer)) = requests.take(request) else { panic!("its own") };
+            assert!(requests.take(request).is_none(), "it took no message");
+            let Some(Ended::Cancelled(buffer)) = requests.take_other(request) else {
+                panic!("its own")
+            };
             assert_eq!(buffer, [request.index as u8]);
-            assert!(!requests.has_ended(request) && requests.take(request).is_none());
+            assert!(!requests.has_ended(request) && requests.take_other(request).is_none());
         }
         assert!(!requests.any_ended());
-        assert_eq!((requests.of_comm(CommId(3)), requests.gone()), (0, None));
+        assert_eq!((requests.of_comm(CommId(3)), requests.gone().is_none()), (0, true));
+    }
+
+    #[test]
+    fn a_message_waits_in_its_row() {
+        let mut requests = Requests::default();
+        let [request, given_up] =
+            [4, 1].map(|slot| RecvRequest { endpoint: 0, index: requests.insert(CommId(3), slot) });
+        assert!(requests.is_active(&request) && !requests.has_ended(&request));
+        requests.release(&given_up);
+        for slot in [4, 1] {
+            requests.receive(slot, &Message { arrival: 10 + slot as u64, ..Message::default() });
+        }
+        assert!(requests.has_ended(&request) && !requests.is_active(&request));
+        assert_eq!(requests.take(&request).map(|message| message.arrival), Some(14));
+        assert!(requests.take(&request).is_none() && !requests.any_ended());
+        assert!(matches!(requests.gone(), Some(Gone { slot: 1, kept: true })));
+        assert_eq!(requests.of_comm(CommId(3)), 0);
     }
 }

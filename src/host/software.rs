@@ -156,7 +156,7 @@ impl Software {
     ) -> Option<Event> {
         while self.is_quiet() {
             let event = port.drain_received(|request, _, message, late| {
-                received(request, message, late);
+                received(request, *message, late);
                 true
             })?;
             if let Some(done) = self.digest(port, event) {

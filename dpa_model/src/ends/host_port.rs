@@ -1,8 +1,9 @@
 //! The host's end of the NIC: commands in, completions out, and who owns a receive's buffer
 //! meanwhile.
 //!
-//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until `poll` hands it back;
-//! nobody on the host holds a reference to its bytes. H2: a slot's generation grows when the slot
+//! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until the receive's end is
+//! read from the completion ring; nobody on the host holds a reference to its bytes meanwhile. It
+//! is handed out with that end, or stays in its slot until it is collected. H2: a slot's generation grows when the slot
 //! is freed, and a slot whose generations are used up is not used again; so an old [`RequestId`]
 //! names nothing.
 
@@ -78,21 +79,25 @@ impl HostPort {
         buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<RequestId, (CommandQueueFull, Vec<u8>)> {
-        if let (SourceSel::Rank(source), TagSel::Tag(tag)) = (selector.source, selector.tag) {
+        let Selector { source, tag } = selector;
+        if let (SourceSel::Rank(source), TagSel::Tag(tag)) = (source, tag) {
             self.post_target(comm, selector, Target::exact(source, tag), buffer, stamp)
         } else {
-            self.post_wild(comm, selector, buffer, stamp)
+            self.post_wild(comm, source, tag, buffer, stamp)
         }
     }
 
+    /// (A selector would be passed in memory, and be put there for each receive.)
     #[inline(never)]
     fn post_wild(
         &mut self,
         comm: CommId,
-        selector: Selector,
+        source: SourceSel,
+        tag: TagSel,
         buffer: Vec<u8>,
         stamp: u64,
     ) -> Result<RequestId, (CommandQueueFull, Vec<u8>)> {
+        let selector = Selector { source, tag };
         self.post_target(comm, selector, Target::of(selector), buffer, stamp)
     }
 
@@ -290,8 +295,9 @@ impl HostPort {
         self.requests.end(request.request)
     }
 
-    /// From now on the slot of each receive stays its own after its end, until it is released: who
-    /// keeps something of each receive can keep it under that number ([`RequestId::slot`]).
+    /// From now on the slot of each receive stays its own after its end, until it is released or
+    /// collected: who keeps something of each receive can keep it under that number
+    /// ([`RequestId::slot`]).
     pub fn hold_slots(&mut self) {
         self.requests.hold();
     }
@@ -303,6 +309,21 @@ impl HostPort {
     #[inline(always)]
     pub fn release_slot(&mut self, slot: usize) {
         self.requests.release(slot);
+    }
+
+    /// The buffer of a receive that ended in [`drain_held`](Self::drain_held), whose slot is then
+    /// free; `None` if none such holds it.
+    #[inline(always)]
+    pub fn collect_slot(&mut self, slot: usize) -> Option<Vec<u8>> {
+        self.requests.collect(slot)
+    }
+
+    /// The request that holds a slot.
+    ///
+    /// # Panics
+    /// When there never was one.
+    pub fn request_of(&self, slot: usize) -> RequestId {
+        self.requests.request(slot)
     }
 
     /// A slot, as if a receive had ended that held it.
@@ -342,8 +363,8 @@ impl HostPort {
     #[inline]
     pub fn poll(&mut self) -> Option<Event> {
         let mut event = None;
-        let other = self.read(|request, buffer, message, late| {
-            event = Some(Event::Received { request, buffer, message, late });
+        let other = self.read(|requests, request, message, late| {
+            event = Some(received(requests, request, message, late));
             false
         });
         event.or(other)
@@ -353,8 +374,8 @@ impl HostPort {
     /// together: an event is not passed on through memory.
     #[inline]
     pub fn drain(&mut self, mut each: impl FnMut(Event)) {
-        while let Some(other) = self.read(|request, buffer, message, late| {
-            each(Event::Received { request, buffer, message, late });
+        while let Some(other) = self.read(|requests, request, message, late| {
+            each(received(requests, request, message, late));
             true
         }) {
             each(other);
@@ -367,18 +388,31 @@ impl HostPort {
     #[inline]
     pub fn drain_received(
         &mut self,
-        each: impl FnMut(RequestId, Vec<u8>, Message, bool) -> bool,
+        mut each: impl FnMut(RequestId, Vec<u8>, &Message, bool) -> bool,
     ) -> Option<Event> {
-        self.read(each)
+        self.read(|requests, request, message, late| {
+            each(request, requests.end(request), message, late)
+        })
+    }
+
+    /// Tells of the receives that have ended, whose buffers stay in their slots until they are
+    /// [collected](Self::collect_slot), until `each` wants no more or another event comes, which is
+    /// returned. Slots must be [held](Self::hold_slots).
+    #[inline]
+    pub fn drain_held(
+        &mut self,
+        mut each: impl FnMut(RequestId, &Message) -> bool,
+    ) -> Option<Event> {
+        self.read(|requests, request, message, _| !requests.keep(request) || each(request, message))
     }
 
     /// Reads the ring until it is empty, `each` wants no more receives, or another event comes,
-    /// which is returned. Receives are by far the commonest, so they are built in place; the last
+    /// which is returned. Receives are by far the commonest, so they are told of in place; the last
     /// argument says whether one was late.
     #[inline(always)]
     fn read(
         &mut self,
-        mut each: impl FnMut(RequestId, Vec<u8>, Message, bool) -> bool,
+        mut each: impl FnMut(&mut Requests, RequestId, &Message, bool) -> bool,
     ) -> Option<Event> {
         let mut more = true;
         while more && self.is_ready() {
@@ -390,15 +424,11 @@ impl HostPort {
             let mut place = 0;
             while more && results.is_ready(place) {
                 // SAFETY: just seen ready; it is released only by `note_read`.
-                let received = match *unsafe { results.peek(place) } {
-                    Completion::Received { request, message, late } => (request, message, late),
-                    _ => break,
-                };
+                let result = unsafe { results.peek(place) };
+                let Completion::Received { request, message, late } = &*result else { break };
                 place += 1;
                 *results_head = results.position(place);
-                let (request, message, late) = received;
-                let buffer = requests.end(RequestId(request));
-                more = each(RequestId(request), buffer, message, late);
+                more = each(requests, RequestId(*request), message, *late);
             }
             let other = if place == 0 { self.read_other() } else { None };
             self.note_read();
@@ -503,16 +533,20 @@ impl HostPort {
     }
 }
 
+/// A receive has ended.
+#[inline(always)]
+fn received(requests: &mut Requests, request: RequestId, message: &Message, late: bool) -> Event {
+    Event::Received { request, buffer: requests.end(request), message: *message, late }
+}
+
 impl Drop for HostPort {
     fn drop(&mut self) {
         self.ask_to_stop();
-        if self.is_stopped() {
-            for lent in self.requests.take_lent() {
-                // SAFETY: the NIC has stopped: nobody else uses the buffer.
-                drop(unsafe { lent.give_back() });
-            }
+        for lent in self.requests.take_lent(self.shared.life.stopped()) {
+            // SAFETY: the NIC has stopped or is done with the buffer: nobody else uses it.
+            drop(unsafe { lent.give_back() });
         }
-        // Otherwise the buffers still lent are leaked: the NIC may yet write them.
+        // If it has not, the buffers still lent are leaked: the NIC may yet write them.
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Slot {
     next: u32,
     /// It stays taken after its request's end, until it is released.
     held: bool,
+    /// The NIC is done with the buffer, which waits here for whoever posted the receive.
+    ended: bool,
     pub(super) comm: CommId,
     pub(super) selector: Option<Selector>,
 }
@@ -95,6 +97,7 @@ impl Requests {
             generation: 0,
             next: NIL,
             held: false,
+            ended: false,
             comm: CommId(u32::MAX),
             selector: None,
         });
@@ -102,7 +105,46 @@ impl Requests {
 
     pub(super) fn live(&self, request: RequestId) -> Option<&Slot> {
         let slot = self.slots.get(request.slot())?;
-        (slot.generation == request.generation() && slot.lent.is_some()).then_some(slot)
+        let lives = slot.generation == request.generation() && slot.lent.is_some() && !slot.ended;
+        lives.then_some(slot)
+    }
+
+    /// The request that a slot stands for now.
+    pub(super) fn request(&self, index: usize) -> RequestId {
+        RequestId(u64::from(self.slots[index].generation) << 32 | index as u64)
+    }
+
+    /// Notes that a receive has ended on the NIC; its buffer stays here. `false`: nothing of that
+    /// name lives.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, request: RequestId) -> bool {
+        let Some(slot) = self.slots.get_mut(request.slot()) else { return false };
+        if slot.generation != request.generation() || slot.lent.is_none() {
+            return false;
+        }
+        debug_assert!(!slot.ended, "a receive ended twice (S18)");
+        slot.ended = true;
+        true
+    }
+
+    /// The buffer of a receive that was kept; its slot is then free.
+    #[inline(always)]
+    pub(super) fn collect(&mut self, index: usize) -> Option<Vec<u8>> {
+        let slot = &mut self.slots[index];
+        if !slot.ended {
+            return None;
+        }
+        let lent = slot.lent.take()?;
+        (slot.ended, slot.held) = (false, false);
+        slot.generation = slot.generation.wrapping_add(1);
+        if slot.generation == 0 || self.parks {
+            self.retire(index);
+        } else {
+            slot.next = self.free;
+            self.free = index as u32;
+        }
+        // SAFETY: `keep` noted that the NIC is done with it; `take` makes this the only call.
+        Some(unsafe { lent.give_back() })
     }
 
     /// Frees a request that has ended on the NIC, or was forwarded and has ended here.
@@ -170,8 +212,9 @@ impl Requests {
         }
     }
 
-    /// What is still lent.
-    pub(super) fn take_lent(&mut self) -> impl Iterator<Item = Lent> {
-        self.slots.iter_mut().filter_map(|slot| slot.lent.take())
+    /// What is still here: all, or only what the NIC is done with.
+    pub(super) fn take_lent(&mut self, all: bool) -> impl Iterator<Item = Lent> {
+        let slots = self.slots.iter_mut().filter(move |slot| all || slot.ended);
+        slots.filter_map(|slot| slot.lent.take())
     }
 }

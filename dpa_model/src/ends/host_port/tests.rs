@@ -14,8 +14,12 @@ fn anything() -> Selector {
 
 /// A NIC with room for one receive, and little else.
 fn nic() -> Nic {
+    nic_with(1)
+}
+
+fn nic_with(receives: usize) -> Nic {
     let config = NicConfig {
-        receives: 1,
+        receives,
         bins: 1,
         communicators: 1,
         completion_queue: 32,
@@ -82,6 +86,51 @@ fn a_stale_request_names_nothing() {
     let last = RequestId(u64::from(u32::MAX) << 32 | new.slot() as u64);
     assert_eq!(nic.host.requests.end(last), [7; 8]);
     assert_ne!(post(&mut nic).slot(), last.slot());
+}
+
+/// Whoever holds slots collects a buffer when the receive has ended, and not before.
+#[test]
+fn a_buffer_stays_in_its_slot_until_it_is_collected() {
+    let mut nic = nic_with(3);
+    nic.host.hold_slots();
+    let requests = [(); 2].map(|()| post(&mut nic));
+    assert!(requests.iter().all(|request| nic.host.collect_slot(request.slot()).is_none()));
+    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    nic.sender.try_send(envelope, &[3; 8], 0).unwrap();
+    nic.leader.round(1);
+    let mut told = Vec::new();
+    let other = nic.host.drain_held(|request, message| {
+        told.push((request, message.length));
+        true
+    });
+    assert!(other.is_none());
+    assert_eq!(told, [(requests[0], 8)]);
+    let [ended, open] = requests.map(|request| request.slot());
+    assert_eq!(nic.host.request_of(ended), requests[0]);
+    assert_eq!((nic.host.describe(requests[0]), nic.host.collect_slot(open)), (None, None));
+    assert_ne!(post(&mut nic).slot(), ended, "it is held");
+    assert_eq!(nic.host.collect_slot(ended), Some(vec![3; 8]));
+    assert_eq!(nic.host.collect_slot(ended), None);
+    let later = post(&mut nic);
+    assert_eq!((later.slot(), later == requests[0]), (ended, false));
+    assert_eq!(nic.host.collect_slot(ended), None, "the later receive has not ended");
+}
+
+/// A slot whose generations are used up, and one that ends during an offer, are not used again.
+#[test]
+fn a_collected_slot_may_be_one_that_is_not_used_again() {
+    let mut nic = nic();
+    nic.host.hold_slots();
+    let request = post(&mut nic);
+    nic.host.requests.slots[request.slot()].generation = u32::MAX;
+    assert!(nic.host.requests.keep(nic.host.request_of(request.slot())));
+    assert_eq!(nic.host.collect_slot(request.slot()), Some(vec![7; 8]));
+    let next = post(&mut nic);
+    assert_ne!(next.slot(), request.slot());
+    nic.host.requests.park();
+    assert!(nic.host.requests.keep(next));
+    assert_eq!(nic.host.collect_slot(next.slot()), Some(vec![7; 8]));
+    assert_ne!(post(&mut nic).slot(), next.slot());
 }
 
 /// Software matching may keep back what it was told while its offer has no answer.
