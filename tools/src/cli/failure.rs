@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::guard;
 use super::interrupt::Interrupted;
 
 /// Input that is wrong: exit code 2.
@@ -22,6 +23,9 @@ pub(super) struct WrongMatching(pub(super) String);
 
 /// Which number the process ends with.
 pub(super) fn exit_code(error: &anyhow::Error) -> u8 {
+    if let Some(ended) = error.downcast_ref::<guard::Ended>() {
+        return ended.code;
+    }
     match () {
         () if error.is::<BadInput>() || names_a_wrong_file(error) => 2,
         () if error.is::<Violated>() || error.is::<WrongMatching>() => 3,

@@ -19,6 +19,7 @@ mod explore;
 mod failure;
 mod footprint;
 mod generate;
+mod guard;
 mod input;
 mod interrupt;
 mod man;
@@ -90,6 +91,9 @@ enum Command {
     Engines(engines::Args),
     Footprint(footprint::Args),
     Gen(generate::Args),
+    // For `cargo xtask mpi`.
+    #[command(hide = true)]
+    Guard(guard::Args),
     Man(man::Args),
     Offload(offload::Args),
     Predict(predict::Args),
@@ -114,6 +118,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Engines(args)) => engines::run(&args),
         Some(Command::Footprint(args)) => footprint::run(&args),
         Some(Command::Gen(args)) => generate::run(&args),
+        Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Offload(args)) => offload::run(&args),
         Some(Command::Predict(args)) => predict::run(&args),

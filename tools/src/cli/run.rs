@@ -4,6 +4,7 @@ use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
@@ -13,8 +14,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::document::Save;
+use super::interrupt::Interrupt;
 use super::table::{Format, Wide, write};
-use super::{BadInput, Cli, document, output};
+use super::{BadInput, Cli, document, guard, output};
 
 const EXAMPLES: &str = "\
 The program runs with the MPI library that it was linked with, if that sends through libfabric: MPICH
@@ -44,6 +46,9 @@ pub(super) struct Args {
     /// Folder of the provider's library [default: that of this command]
     #[arg(long, value_name = "DIR")]
     provider: Option<PathBuf>,
+    /// End the program after so long
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<u64>,
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
@@ -85,7 +90,7 @@ impl Args {
         folder.canonicalize().with_context(|| folder.display().to_string())
     }
 
-    /// Runs the program; whether it ended well.
+    /// Runs the program; whether it ended well. Otherwise nothing that it started is left.
     fn launch(&self, stats: &Path, logs: Option<&Path>) -> anyhow::Result<bool> {
         let [program, arguments @ ..] = self.command.as_slice() else { return Ok(true) };
         let mut command = Command::new(program);
@@ -94,11 +99,16 @@ impl Args {
         if let Some(logs) = logs {
             command.env("DPAMATCH_LOG", logs);
         }
-        let status = command.status().with_context(|| program.clone())?;
-        if !status.success() {
-            eprintln!("dpamatch: {program}: {status}");
+        let limit = self.limit.map(Duration::from_secs);
+        let status = Interrupt::catch()?.shield(|wanted| {
+            guard::guarded(&mut command, limit, wanted).with_context(|| program.clone())
+        })?;
+        match status {
+            Some(status) if status.success() => return Ok(true),
+            Some(status) => eprintln!("dpamatch: {program}: {status}"),
+            None => eprintln!("dpamatch: {program}: {}", guard::late(self.limit.unwrap_or(0))),
         }
-        Ok(status.success())
+        Ok(false)
     }
 }
 

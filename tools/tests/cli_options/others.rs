@@ -38,6 +38,7 @@ fn every_option_of_run() {
             Exit(2),
         ),
         ("--wide", usual, "--wide --provider tests/run -- tests/run/program.sh", Results),
+        ("--limit", usual, "--limit 1 --provider tests/run -- sleep 1000", Exit(1)),
     ];
     check("run", rows, b"");
 }

@@ -3,9 +3,13 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::Library;
 use crate::{Failure, process, root};
+
+/// Exit code of a command whose time was over.
+pub(super) const LATE: i32 = 124;
 
 /// Built files.
 pub(super) struct Tools {
@@ -38,6 +42,14 @@ impl Tools {
         let provider = target.join(folder);
         let command = provider.join("dpamatch");
         Ok(Self { provider, command, folder: target.join("mpi") })
+    }
+
+    /// The beginning of a command that is ended after a while, with all processes that it started;
+    /// so it is when this process ends first. Its exit code then is [`LATE`].
+    pub(super) fn guarded(&self, limit: Duration) -> Command {
+        let mut command = Command::new(&self.command);
+        command.args(["guard", "--limit"]).arg(limit.as_secs().to_string()).arg("--");
+        command
     }
 
     /// Compiles a program of `provider/mpi` with the library's compiler.

@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use super::Table;
 use super::build::Tools;
-use super::run::wait;
 
 /// Programs of one process.
 const ALONE: &[&str] = &["dom_test", "cntr_test", "cq_test", "eq_test", "mr_test", "setopt_test"];
@@ -80,14 +79,14 @@ fn run(tools: &Tools, programs: &Path) -> Result<String, String> {
 }
 
 fn start(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<Child, String> {
-    let mut command = Command::new(program);
-    command.args(arguments).env("FI_PROVIDER_PATH", &tools.provider);
+    let mut command = tools.guarded(LIMIT);
+    command.arg(program).args(arguments).env("FI_PROVIDER_PATH", &tools.provider);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(|error| format!("{}: {error}", program.display()))
 }
 
 fn ends_well(child: &mut Child) -> bool {
-    matches!(wait(child, LIMIT), Ok(Some(true)))
+    child.wait().is_ok_and(|status| status.success())
 }
 
 /// A server and a client that calls it over the loopback; addresses go over a socket of their own.

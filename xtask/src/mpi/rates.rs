@@ -1,12 +1,13 @@
 //! Rates and latencies of small messages, beside what the libraries have without this provider.
 //!
-//! Every round runs all programs with every way once, one after the other; the table has the median
-//! of the rounds. Processes come before others that use the machine where that is allowed; still
-//! the numbers mean little while it is busy.
+//! Every round runs all programs with every way once, one after the other. The first table has the
+//! median of the rounds, the second the median of what each round gives when its own numbers are
+//! divided: so what slows a whole round down is in neither side. Processes come before others that
+//! use the machine where that is allowed; still the numbers mean little while it is busy.
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Library;
 use super::build::Tools;
@@ -15,15 +16,19 @@ use crate::Failure;
 
 /// What carries the messages of a library. Open MPI does not take libfabric's `shm`, which reaches
 /// no other machine; `sm` is its own shared memory with its own matching.
-fn ways(library: &Library) -> &'static [&'static str] {
+fn ways(library: &Library) -> [&'static str; WAYS] {
     match library.name {
-        "mpich" => &["dpamatch", "shm", "ucx"],
-        _ => &["dpamatch", "sm", "ucx"],
+        "mpich" => ["dpamatch", "shm", "ucx"],
+        _ => ["dpamatch", "sm", "ucx"],
     }
 }
 
+const WAYS: usize = 3;
+
 const COLUMNS: [&str; 6] =
     ["in order", "reverse", "any source", "ping-pong", "osu_mbw_mr", "osu_latency"];
+/// The column in which more is better.
+const MESSAGES_A_SECOND: usize = 4;
 /// Messages of each pattern in a round.
 const MESSAGES: &str = "20000";
 const LIMIT: Duration = Duration::from_secs(60);
@@ -45,41 +50,64 @@ pub(super) fn run(
     let mut rows = Vec::new();
     for library in libraries {
         let rate = tools.compile(library, "rate")?;
-        for &way in ways(library) {
+        for way in ways(library) {
             let osu = programs.join(library.name);
             let of = |program: &Path, arguments: &[&str]| {
                 let job = Job::new(tools, library, program, 2).over(way).arguments(arguments);
                 let job = job.variable("HYDRA_BINDING=core").limit(LIMIT);
                 if first { job.wrapped(FIRST) } else { job }
             };
+            // Both measure all lengths up to 4 MiB unless they are told.
+            let mbw_mr = of(&osu.join("osu_mbw_mr"), &["-m", "8:8"]);
+            let latency = of(&osu.join("osu_latency"), &["-m", "8:8", "-i", "10000", "-x", "100"]);
             rows.push(Row {
                 library: library.name,
                 way,
                 rate: of(&rate, &[MESSAGES]),
-                mbw_mr: of(&osu.join("osu_mbw_mr"), &[]),
-                latency: of(&osu.join("osu_latency"), &["-i", "10000", "-x", "100"]),
-                values: Default::default(),
+                mbw_mr,
+                latency,
+                rounds: Vec::new(),
             });
         }
     }
-    for _ in 0..rounds {
+    let begin = Instant::now();
+    for round in 1..=rounds {
         rows.iter_mut().for_each(Row::round);
+        let seconds = begin.elapsed().as_secs_f64();
+        eprintln!("round {round} of {rounds} is over after {seconds:.0} s");
     }
     let priority = if first { "nice -10" } else { "no priority over others" };
-    println!("rates: two processes, 8 bytes, median of {rounds} rounds, {priority}");
+    println!("rates: two processes, 8 bytes, medians of {rounds} rounds, {priority}");
     println!("ns a message; ping-pong and osu_latency us; osu_mbw_mr million messages/s");
-    let heads: String = COLUMNS.iter().map(|column| format!("{column:>13}")).collect();
-    println!("{:<8} {:<9}{heads}", "library", "way");
-    for row in &rows {
-        let cells: String = row.values.iter().map(|values| cell(values)).collect();
-        println!("{:<8} {:<9}{cells}", row.library, row.way);
-    }
-    let silent = rows.iter().find(|row| row.way == "dpamatch" && row.values[0].is_empty());
+    print_table(rows.iter().map(|row| {
+        (row.library, row.way.to_owned(), std::array::from_fn(|column| row.column(column)))
+    }));
+    println!("times as long with dpamatch as with the other, in the same round");
+    print_table(rows.chunks(WAYS).flat_map(|ways| {
+        ways[1..].iter().map(|other| {
+            let ratios = |column| times_as_long(&ways[0].rounds, &other.rounds, column);
+            (other.library, format!("/ {}", other.way), std::array::from_fn(ratios))
+        })
+    }));
+    let silent = rows.iter().find(|row| row.way == "dpamatch" && row.column(0).is_empty());
     match silent {
         Some(row) => Err(Failure::Task(format!("{} with dpamatch printed no rate", row.library))),
         None => Ok(()),
     }
 }
+
+/// The rows of a table, with the median of each column's numbers.
+fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLUMNS.len()])>) {
+    let heads: String = COLUMNS.iter().map(|column| format!("{column:>13}")).collect();
+    println!("{:<8} {:<9}{heads}", "library", "way");
+    for (library, way, columns) in rows {
+        let cells: String = columns.iter().map(|values| cell(values)).collect();
+        println!("{library:<8} {way:<9}{cells}");
+    }
+}
+
+/// What a round measured, by column.
+type Measured = [Option<f64>; COLUMNS.len()];
 
 /// A library with one way.
 struct Row<'a> {
@@ -88,8 +116,7 @@ struct Row<'a> {
     rate: Job<'a>,
     mbw_mr: Job<'a>,
     latency: Job<'a>,
-    /// What the rounds measured, by column.
-    values: [Vec<f64>; COLUMNS.len()],
+    rounds: Vec<Measured>,
 }
 
 impl Row<'_> {
@@ -98,15 +125,24 @@ impl Row<'_> {
             Ok(ended) if ended.success => ended.output,
             _ => String::new(),
         };
-        let measured = of_rate(&output(&self.rate)).into_iter();
-        let others = [
-            of_osu(&output(&self.mbw_mr), 2).map(|rate| rate / 1e6),
-            of_osu(&output(&self.latency), 1),
-        ];
-        for (values, value) in self.values.iter_mut().zip(measured.chain(others)) {
-            values.extend(value);
-        }
+        let [in_order, reverse, any_source, ping_pong] = of_rate(&output(&self.rate));
+        let rate = of_osu(&output(&self.mbw_mr), 2).map(|rate| rate / 1e6);
+        let latency = of_osu(&output(&self.latency), 1);
+        self.rounds.push([in_order, reverse, any_source, ping_pong, rate, latency]);
     }
+
+    /// What all rounds measured.
+    fn column(&self, column: usize) -> Vec<f64> {
+        self.rounds.iter().filter_map(|round| round[column]).collect()
+    }
+}
+
+/// How many times as long one took as the other, by round.
+fn times_as_long(one: &[Measured], other: &[Measured], column: usize) -> Vec<f64> {
+    let both =
+        one.iter().zip(other).filter_map(|(one, other)| Some((one[column]?, other[column]?)));
+    both.map(|(one, other)| if column == MESSAGES_A_SECOND { other / one } else { one / other })
+        .collect()
 }
 
 /// The four numbers of the repository's program.
@@ -149,5 +185,14 @@ mod tests {
         assert_eq!((of_osu(table, 2), of_osu(table, 3)), (Some(3_606_192.51), None));
         assert_eq!(cell(&[3.0, 1.0, 2.0]).trim(), "2.00");
         assert_eq!(cell(&[]).trim(), "-");
+    }
+
+    #[test]
+    fn only_numbers_of_one_round_are_divided() {
+        let round = |value: Option<f64>| [value; COLUMNS.len()];
+        let one = [round(Some(6.0)), round(None), round(Some(8.0))];
+        let other = [round(Some(3.0)), round(Some(1.0)), round(Some(2.0))];
+        assert_eq!(times_as_long(&one, &other, 0), [2.0, 4.0]);
+        assert_eq!(times_as_long(&one, &other, MESSAGES_A_SECOND), [0.5, 0.25]);
     }
 }

@@ -3,12 +3,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::Library;
-use super::build::Tools;
+use super::build::{LATE, Tools};
 use crate::process;
 
 /// A run that is to be made.
@@ -126,15 +125,8 @@ impl<'a> Job<'a> {
         let _ = fs::remove_dir_all(&logs);
         let _ = fs::remove_dir_all(self.place());
         fs::create_dir_all(self.place()).map_err(|error| error.to_string())?;
-        let mpiexec = self.library.program("mpiexec");
-        let mut launcher = match self.wrapper.split_first() {
-            None => Command::new(mpiexec),
-            Some((program, arguments)) => {
-                let mut wrapper = Command::new(program);
-                wrapper.args(arguments).arg(mpiexec);
-                wrapper
-            }
-        };
+        let mut launcher = self.tools.guarded(self.limit);
+        launcher.args(&self.wrapper).arg(self.library.program("mpiexec"));
         launcher.arg("-n").arg(self.processes.to_string()).args(&self.command);
         launcher.envs(self.library.environment(self.provider)).current_dir(self.place());
         launcher.env("FI_PROVIDER_PATH", &self.tools.provider);
@@ -149,12 +141,11 @@ impl<'a> Job<'a> {
         let file = self.tools.folder.join(self.library.name).join("output");
         let output = fs::File::create(&file)?;
         let (out, errors) = (output.try_clone()?, output);
-        let mut child = launcher.stdin(Stdio::null()).stdout(out).stderr(errors).spawn()?;
-        let status = wait(&mut child, self.limit)?;
+        let status = launcher.stdin(Stdio::null()).stdout(out).stderr(errors).status()?;
         let output = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
-        Ok(match status {
-            Some(success) => Ok(Ended { success, output }),
-            None => Err(format!("no end after {} s", self.limit.as_secs())),
+        Ok(match status.code() {
+            Some(LATE) => Err(format!("no end after {} s", self.limit.as_secs())),
+            code => Ok(Ended { success: code == Some(0), output }),
         })
     }
 
@@ -199,21 +190,5 @@ impl<'a> Job<'a> {
             lines += results.lines().count();
         }
         Ok(format!("{count} logs with {lines} results equal the oracle"))
-    }
-}
-
-/// Waits for the end; whether it was a good one. `None`: it was ended, since it took too long.
-pub(super) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<bool>> {
-    let end = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status.success()));
-        }
-        if Instant::now() >= end {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(Duration::from_millis(10));
     }
 }

@@ -1,0 +1,201 @@
+//! `dpamatch guard`, and the guard that `dpamatch run` keeps: a launcher that is killed, or that
+//! waits for ever, leaves processes behind, and those of an MPI program spin. Whoever guards it
+//! takes them over and ends them.
+
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+use super::interrupt::Interrupt;
+
+/// Run a command, and end what it leaves behind when it fails, takes too long or is not wanted any
+/// more
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<String>,
+    /// End it after so long: exit code 124
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<u64>,
+}
+
+/// A guarded command did not end well. `code` is its own, or as shells have it: 124 when its time
+/// was over, 128 and the number of the signal that ended it.
+#[derive(Debug, thiserror::Error)]
+#[error("{program}: {how}")]
+pub(super) struct Ended {
+    program: String,
+    how: String,
+    pub(super) code: u8,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    end_with_parent();
+    let interrupt = Interrupt::catch()?;
+    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(()) };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let limit = args.limit.map(Duration::from_secs);
+    let status = interrupt
+        .shield(|wanted| guarded(&mut command, limit, wanted).with_context(|| program.clone()))?;
+    let (how, code) = match status {
+        Some(status) if status.success() => return Ok(()),
+        Some(status) => (status.to_string(), code(status)),
+        None => (late(args.limit.unwrap_or(0)), 124),
+    };
+    Err(Ended { program: program.clone(), how, code }.into())
+}
+
+/// What is said of a program whose time is over.
+pub(super) fn late(seconds: u64) -> String {
+    format!("no end after {seconds} s")
+}
+
+fn code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal: Option<i32> = None;
+    let code = status.code().or(signal.map(|number| 128 + number)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+/// How long a launcher that is asked to end gets for it.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between two looks at a process.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Runs it. `None`: it was ended, since its time was over or `unwanted` was set. Unless it ends
+/// well, no process that it started is left.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn guarded(
+    command: &mut Command,
+    limit: Option<Duration>,
+    unwanted: &AtomicBool,
+) -> io::Result<Option<ExitStatus>> {
+    orphans::take_over();
+    let mut child = command.spawn()?;
+    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        // Relaxed: the flag says nothing about other memory.
+        let late = end.is_some_and(|end| Instant::now() >= end);
+        if late || unwanted.load(Ordering::Relaxed) {
+            stop(&mut child)?;
+            break None;
+        }
+        thread::sleep(LOOK);
+    };
+    if status.is_none_or(|status| !status.success()) {
+        orphans::end_all();
+    }
+    Ok(status)
+}
+
+/// Asks a process to end, which lets a launcher end its own, and ends it if it does not.
+fn stop(child: &mut Child) -> io::Result<()> {
+    orphans::ask_to_end(child);
+    let end = Instant::now() + GRACE;
+    while Instant::now() < end {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        thread::sleep(LOOK);
+    }
+    child.kill()?;
+    child.wait().map(drop)
+}
+
+/// From now on this process is asked to end when its parent has ended.
+fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        // Without it, it goes on: no worse than any other command.
+        let _ =
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    }
+}
+
+/// Processes below this one, whoever started them.
+#[cfg(target_os = "linux")]
+mod orphans {
+    use std::collections::HashMap;
+    use std::fs;
+    use std::process::Child;
+    use std::thread;
+
+    use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+
+    /// Orphans below this process become its children, not those of the system's first process.
+    pub(super) fn take_over() {
+        let _ = rustix::process::set_child_subreaper(Some(getpid()));
+    }
+
+    pub(super) fn ask_to_end(child: &Child) {
+        if let Some(pid) = Pid::from_raw(child.id() as i32) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    /// Ends all of them. A process can start another while it is being ended, so this looks again
+    /// until there is none; for so long at most, as one that waits for a disk does not end.
+    pub(super) fn end_all() {
+        for _ in 0..500 {
+            // Those that have ended are taken off the system's list.
+            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+            let all = below(getpid().as_raw_nonzero().get());
+            if all.is_empty() {
+                return;
+            }
+            for pid in all.into_iter().filter_map(Pid::from_raw) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            thread::sleep(super::LOOK);
+        }
+    }
+
+    /// The processes below this one.
+    fn below(first: i32) -> Vec<i32> {
+        let mut children = HashMap::<i32, Vec<i32>>::new();
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let stat = || fs::read_to_string(entry.path().join("stat")).ok();
+            if let Some((pid, parent)) = pid.and_then(|pid| Some((pid, parent(&stat()?)?))) {
+                children.entry(parent).or_default().push(pid);
+            }
+        }
+        let mut all = children.remove(&first).unwrap_or_default();
+        let mut at = 0;
+        while let Some(pid) = all.get(at) {
+            all.extend(children.remove(pid).unwrap_or_default());
+            at += 1;
+        }
+        all
+    }
+
+    /// Field 4 of the process's line; field 2, a name in brackets, may hold anything.
+    fn parent(stat: &str) -> Option<i32> {
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    }
+}
+
+/// Elsewhere only the command itself can be ended.
+#[cfg(not(target_os = "linux"))]
+mod orphans {
+    use std::process::Child;
+
+    pub(super) fn take_over() {}
+
+    pub(super) fn ask_to_end(_: &Child) {}
+
+    pub(super) fn end_all() {}
+}
