@@ -1,7 +1,7 @@
 //! One thread at a time in a domain.
 
 use std::cell::UnsafeCell;
-use std::sync::Mutex;
+use std::sync::{LockResult, Mutex, MutexGuard};
 
 use crate::endpoint::State;
 
@@ -31,6 +31,23 @@ impl Gate {
         // SAFETY: no other thread is inside, see above, and nothing inside enters again.
         inside(unsafe { &mut *self.state.get() })
     }
+
+    /// The same for code that is to be compiled into its caller, which a closure need not be.
+    ///
+    /// # Safety
+    /// This thread is not inside, and does not enter again as long as it holds the result.
+    #[inline(always)]
+    pub(crate) unsafe fn hold(&self) -> Held<'_> {
+        let lock = self.lock.as_ref().map(|lock| lock.lock());
+        // SAFETY: no other thread is inside, see above; nor is this one, by the caller's promise.
+        Held { state: unsafe { &mut *self.state.get() }, _lock: lock }
+    }
+}
+
+/// A domain's state while this thread is inside.
+pub(crate) struct Held<'a> {
+    pub(crate) state: &'a mut State,
+    _lock: Option<LockResult<MutexGuard<'a, ()>>>,
 }
 
 const _: () = {

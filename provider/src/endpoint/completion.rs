@@ -3,7 +3,11 @@
 use std::collections::VecDeque;
 use std::ffi::c_void;
 
+use slab::Slab;
+
+use super::Vector;
 use crate::bindings::{CqTaggedEntry, FI_ADDR_UNSPEC};
+use crate::wire::PeerId;
 
 /// One completion; `err` 0 is a good one.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +16,23 @@ pub(crate) struct Completion {
     /// Bytes that did not fit.
     pub(crate) olen: usize,
     pub(crate) err: i32,
-    pub(crate) from: u64,
+    pub(crate) from: From,
+}
+
+/// The peer that a completion is from, and the address vector in which the program knows it: few
+/// programs ask for its row there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct From {
+    pub(super) vector: Option<usize>,
+    pub(super) peer: PeerId,
+}
+
+impl From {
+    /// The row.
+    pub(crate) fn row(self, vectors: &Slab<Vector>) -> u64 {
+        let vector = self.vector.and_then(|vector| vectors.get(vector));
+        vector.map_or(FI_ADDR_UNSPEC, |vector| vector.row(self.peer))
+    }
 }
 
 // SAFETY: the pointers in it are the program's own, handed through.
@@ -29,7 +49,7 @@ impl Completion {
             data: 0,
             tag: 0,
         };
-        Self { entry, olen: 0, err: 0, from: FI_ADDR_UNSPEC }
+        Self { entry, olen: 0, err: 0, from: From { vector: None, peer: PeerId(0) } }
     }
 
     pub(crate) fn failed(self, err: i32) -> Self {

@@ -2,15 +2,51 @@
 
 use super::tables::{Body, Receipt, Target, Transfer};
 use super::{Common, Completion, Endpoint};
-use crate::bindings::{FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED};
+use crate::bindings::{
+    CqTaggedEntry, FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED,
+};
 use crate::wire::{Kind, PeerMemory, Record, copy_from_peer};
 
 impl Endpoint {
     /// Moves the data of a message that is in no queue any more into a receive, or begins to.
     ///
     /// Receives, messages and completions are used where they lie: to move one means to read as a
-    /// whole what was just written in parts, which the processor has to wait for.
+    /// whole what was just written in parts, which the processor has to wait for. Here is the
+    /// commonest case: data that are here and fit, nobody who waits to hear of it, and a receive
+    /// that takes one message.
+    #[inline(always)]
     pub(super) fn deliver(&mut self, common: &mut Common, recv: usize, msg: usize) {
+        let (post, message) = (&self.posts[recv], &self.messages[msg]);
+        let remote = matches!(message.body, Body::Remote { .. });
+        if remote || message.cookie.is_some() || post.multi || message.length > post.capacity {
+            return self.deliver_any(common, recv, msg);
+        }
+        let length = message.length;
+        // SAFETY: the receive's buffers are the program's until it completes, and hold its
+        // capacity.
+        unsafe { message.copy_to(post.buffers.as_slice(), 0, length) };
+        let (kind, tag) = if post.tagged { (FI_TAGGED, message.carried.bits) } else { (FI_MSG, 0) };
+        let (flag, data) = message.data.map_or((0, 0), |data| (FI_REMOTE_CQ_DATA, data));
+        let entry = CqTaggedEntry {
+            op_context: post.context,
+            flags: FI_RECV | kind | flag,
+            len: length,
+            buf: post.buffers.address(0),
+            data,
+            tag,
+        };
+        let completion = Completion { entry, olen: 0, err: 0, from: self.from(message.peer) };
+        let completes = post.completes;
+        self.messages.free(msg);
+        self.posts.free(recv);
+        self.totals.received += 1;
+        self.totals.received_bytes += length as u64;
+        self.received(common, completion, completes);
+    }
+
+    /// The same in any case.
+    #[inline(never)]
+    fn deliver_any(&mut self, common: &mut Common, recv: usize, msg: usize) {
         let Self { posts, messages, .. } = self;
         let (post, message) = (&mut posts[recv], &messages[msg]);
         let at = post.used;
@@ -27,14 +63,14 @@ impl Endpoint {
         };
         let (connection, cookie) = (message.connection, message.cookie);
         if let Body::Remote { address } = message.body {
-            self.messages.remove(msg);
+            self.messages.free(msg);
             let cookie = cookie.unwrap_or(0);
             return self.fetch(common, recv, at, length, receipt, connection, cookie, address);
         }
         // SAFETY: the receive's buffers are the program's until it completes, and hold its
         // capacity; `length` is no more than the message's.
         unsafe { message.copy_to(post.buffers.as_slice(), at, length) };
-        self.messages.remove(msg);
+        self.messages.free(msg);
         if let Some(cookie) = cookie {
             self.tell(connection, Record { cookie, ..Record::new(Kind::Fin) });
         }
@@ -107,7 +143,7 @@ impl Endpoint {
         length: usize,
         receipt: Receipt,
     ) {
-        let mut completion = self.receipt(common, recv, at, length, receipt);
+        let mut completion = self.receipt(recv, at, length, receipt);
         if length < receipt.length {
             completion.olen = receipt.length - length;
             completion = completion.failed(FI_ETRUNC);
@@ -120,7 +156,6 @@ impl Endpoint {
     #[inline(always)]
     pub(super) fn receipt(
         &self,
-        common: &Common,
         recv: usize,
         at: usize,
         length: usize,
@@ -138,7 +173,7 @@ impl Endpoint {
             completion.entry.data = data;
             completion.entry.flags |= FI_REMOTE_CQ_DATA;
         }
-        completion.from = self.row(common, receipt.peer);
+        completion.from = self.from(receipt.peer);
         completion
     }
 
@@ -156,7 +191,7 @@ impl Endpoint {
             if post.multi {
                 completion.entry.flags |= FI_MULTI_RECV;
             }
-            self.posts.remove(recv);
+            self.posts.free(recv);
         }
         self.received(common, completion, completes);
     }

@@ -17,6 +17,7 @@ mod receive;
 mod region;
 mod send;
 mod stats;
+mod table;
 mod tables;
 mod usage;
 
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use slab::Slab;
 
-pub(crate) use completion::{Completion, Counter, Queue};
+pub(crate) use completion::{Completion, Counter, From, Queue};
 pub(crate) use receive::Receive;
 pub(crate) use region::{Region, Remote};
 pub(crate) use send::SendRequest;
@@ -36,6 +37,7 @@ use crate::options::ProviderOptions;
 use crate::signal;
 use crate::wire::{Address, Link, Listener, Newcomer, PeerId, Peers, Record};
 use log::{Legend, Log};
+use table::Table;
 use tables::{Arrived, Post, Push, Sending, Transfer};
 use usage::Usage;
 
@@ -190,8 +192,8 @@ pub(crate) struct Endpoint {
     matcher: Box<dyn Matcher>,
     rule: Rule,
     generic: bool,
-    posts: Slab<Post>,
-    messages: Slab<Arrived>,
+    posts: Table<Post>,
+    messages: Table<Arrived>,
     untagged_posts: VecDeque<usize>,
     untagged_messages: VecDeque<usize>,
     /// Messages that a program peeked at and claimed, by its context.
@@ -200,7 +202,7 @@ pub(crate) struct Endpoint {
     transfers: Slab<Transfer>,
     pushes: VecDeque<Push>,
 
-    /// Messages read in this round of progress.
+    /// Messages read in this round of progress whose data lie in a link's memory.
     batch: Vec<usize>,
     verdicts: Vec<Verdict>,
     posted_now: u64,
@@ -252,8 +254,8 @@ impl Endpoint {
             matcher,
             rule: Rule::default(),
             generic: false,
-            posts: Slab::new(),
-            messages: Slab::new(),
+            posts: Table::new(),
+            messages: Table::new(),
             untagged_posts: VecDeque::new(),
             untagged_messages: VecDeque::new(),
             claimed: HashMap::new(),
@@ -309,9 +311,10 @@ impl Endpoint {
         quiet && self.pushes.is_empty() && !self.asked
     }
 
-    fn row(&self, common: &Common, peer: PeerId) -> u64 {
-        let vector = self.vector.and_then(|vector| common.vectors.get(vector));
-        vector.map_or(FI_ADDR_UNSPEC, |vector| vector.row(peer))
+    /// Whom a completion is from.
+    #[inline(always)]
+    fn from(&self, peer: PeerId) -> From {
+        From { vector: self.vector, peer }
     }
 }
 

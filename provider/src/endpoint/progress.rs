@@ -218,11 +218,10 @@ impl Endpoint {
             return None;
         }
         let tagged = record.flags & flag::TAGGED != 0;
-        let mut told = false;
-        let mut carried = only_bits(record.tag, peer);
-        if tagged && let Ok(by_rule) = self.carried(record.tag, peer) {
-            (told, carried) = (true, by_rule);
-        }
+        let by_rule = if tagged { self.carried(record.tag, peer).ok() } else { None };
+        let told = by_rule.is_some();
+        let carried = by_rule.unwrap_or_else(|| only_bits(record.tag, peer));
+        let in_link = matches!(body, Body::InLink(_));
         let message = Arrived {
             connection,
             peer,
@@ -237,7 +236,9 @@ impl Endpoint {
         };
         self.messages_ever += 1;
         let key = self.messages.insert(message);
-        self.batch.push(key);
+        if in_link {
+            self.batch.push(key);
+        }
         match (told, tagged) {
             (true, _) => self.arrive_at_matcher(key),
             (false, false) => self.arrive_untagged(common, key),
@@ -462,7 +463,7 @@ impl Endpoint {
             if let Target::Receive { recv, at, receipt } = transfer.target {
                 let post = &mut self.posts[recv];
                 post.transfers -= 1;
-                let completion = self.receipt(common, recv, at, transfer.got, receipt);
+                let completion = self.receipt(recv, at, transfer.got, receipt);
                 self.finish_receive(common, recv, completion.failed(FI_ECONNRESET));
             }
         }

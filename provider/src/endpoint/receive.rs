@@ -324,7 +324,7 @@ impl Endpoint {
             completion.entry.data = data;
             completion.entry.flags |= FI_REMOTE_CQ_DATA;
         }
-        completion.from = self.row(common, message.peer);
+        completion.from = self.from(message.peer);
         if receive.flags & FI_CLAIM != 0 {
             self.messages[key].waiting = false;
             self.claimed.insert(receive.context as usize, key);

@@ -238,7 +238,7 @@ impl Endpoint {
         let mut completion = Completion::new(std::ptr::null_mut(), flags);
         completion.entry.data = record.body[2];
         completion.entry.len = length;
-        completion.from = self.row(common, self.connections[connection].peer);
+        completion.from = self.from(self.connections[connection].peer);
         self.received(common, completion, true);
     }
 

@@ -28,8 +28,12 @@ pub(crate) struct SendRequest<'a> {
 impl Endpoint {
     /// Sends. `Err`: a negative error number for the program.
     ///
+    /// What is compiled into the caller is a message that fits into a record's head and that nobody
+    /// waits for: most of what its way costs would else be moving the request.
+    ///
     /// # Safety
     /// The buffers can be read until the send completes; with `FI_INJECT`, until this returns.
+    #[inline(always)]
     pub(crate) unsafe fn send(
         &mut self,
         common: &mut Common,
@@ -37,17 +41,56 @@ impl Endpoint {
     ) -> Result<(), isize> {
         let peer = self.peer(common, send.to)?;
         let connection = self.route(common, peer)?;
+        let waits = send.completes && send.flags & FI_DELIVERY_COMPLETE != 0;
+        let [one] = send.iov else {
+            // SAFETY: the caller's promise.
+            return unsafe { self.send_any(common, send, connection, waits) };
+        };
+        if one.iov_len > INLINE || waits {
+            // SAFETY: the caller's promise.
+            return unsafe { self.send_any(common, send, connection, waits) };
+        }
+        // SAFETY: the caller's promise: the buffer has that many bytes.
+        let body = unsafe { words(one.iov_base.cast(), one.iov_len) };
+        let record = Record {
+            flags: flags(send),
+            bytes: one.iov_len as u32,
+            tag: send.tag.unwrap_or(0),
+            data: send.data.unwrap_or(0),
+            body,
+            ..Record::new(Kind::Eager)
+        };
+        self.put_head(connection, record)?;
+        self.totals.sent += 1;
+        self.totals.sent_bytes += one.iov_len as u64;
+        if send.completes || self.tx.counter.is_some() {
+            let kind = if send.tag.is_some() { FI_TAGGED } else { FI_MSG };
+            self.sent(common, Completion::new(send.context, FI_SEND | kind), send.completes);
+        }
+        Ok(())
+    }
+
+    /// The same for any message.
+    ///
+    /// # Safety
+    /// As [`send`](Self::send).
+    #[inline(never)]
+    unsafe fn send_any(
+        &mut self,
+        common: &mut Common,
+        send: &SendRequest<'_>,
+        connection: usize,
+        waits: bool,
+    ) -> Result<(), isize> {
         let length: usize = send.iov.iter().map(|part| part.iov_len).sum();
         let flags = FI_SEND | if send.tag.is_some() { FI_TAGGED } else { FI_MSG };
         let mut record = Record {
             tag: send.tag.unwrap_or(0),
             data: send.data.unwrap_or(0),
-            flags: if send.tag.is_some() { flag::TAGGED } else { 0 }
-                | if send.data.is_some() { flag::DATA } else { 0 },
+            flags: self::flags(send),
             ..Record::new(Kind::Eager)
         };
         let eager = length <= EAGER_MAX;
-        let waits = send.completes && send.flags & FI_DELIVERY_COMPLETE != 0;
         let mut copy = None;
         let mut sending = None;
         if eager {
@@ -175,6 +218,25 @@ impl Endpoint {
         index
     }
 
+    /// Puts a record whose payload, if any, is in its head.
+    #[inline(always)]
+    fn put_head(&mut self, connection: usize, record: Record) -> Result<(), isize> {
+        let Some(Connection { link: Some(link), outbox, .. }) =
+            self.connections.get_mut(connection)
+        else {
+            return Err(-(FI_ECONNRESET as isize));
+        };
+        if !outbox.is_empty() {
+            return Err(-(FI_EAGAIN as isize));
+        }
+        match link.put_head(record) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(-(FI_EAGAIN as isize)),
+            // What the peer sent before is still read; progress ends the connection.
+            Err(_) => Err(-(FI_ECONNRESET as isize)),
+        }
+    }
+
     /// Puts a record with the beginning of a list as its payload.
     ///
     /// # Safety
@@ -223,6 +285,31 @@ impl Endpoint {
             }
         }
     }
+}
+
+/// What kind of message it is, for its receiver.
+#[inline(always)]
+fn flags(send: &SendRequest<'_>) -> u8 {
+    let tagged = if send.tag.is_some() { flag::TAGGED } else { 0 };
+    tagged | if send.data.is_some() { flag::DATA } else { 0 }
+}
+
+/// The body of a record whose payload these bytes are.
+///
+/// # Safety
+/// `start` begins `length` bytes, no more than [`INLINE`].
+#[inline(always)]
+unsafe fn words(start: *const u8, length: usize) -> [u64; 3] {
+    let mut words = [0; 3];
+    // SAFETY: the caller's promise; the body has room for `INLINE` bytes. The commonest length
+    // needs no call.
+    unsafe {
+        match length {
+            8 => words[0] = start.cast::<u64>().read_unaligned(),
+            _ => start.copy_to_nonoverlapping(words.as_mut_ptr().cast(), length),
+        }
+    }
+    words
 }
 
 /// A copy of all bytes of the list.

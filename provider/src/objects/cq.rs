@@ -10,7 +10,7 @@ use rustix::event::epoll;
 
 use super::{Object, common_ops, eq::deadline, error_text, fid};
 use crate::bindings::*;
-use crate::endpoint::{Endpoint, Queue, State};
+use crate::endpoint::{Common, Endpoint, Queue, State};
 
 static FID_OPS: Ops = Ops { control: Some(control), ..common_ops(close) };
 static OPS: OpsCq = OpsCq {
@@ -128,7 +128,8 @@ unsafe extern "C" fn readfrom(
         if state.common.queues[index].ready.is_empty() || count == 0 {
             progress(state, index);
         }
-        let queue = &mut state.common.queues[index];
+        let Common { queues, vectors, .. } = &mut state.common;
+        let queue = &mut queues[index];
         let mut read = 0;
         while read < count {
             let Some(completion) = queue.ready.front() else { break };
@@ -147,7 +148,7 @@ unsafe extern "C" fn readfrom(
                     target.copy_from_nonoverlapping(entry.cast(), queue.entry_bytes);
                 }
                 if !from.is_null() {
-                    *from.add(read) = completion.from;
+                    *from.add(read) = completion.from.row(vectors);
                 }
             }
             queue.ready.pop_front();

@@ -46,19 +46,20 @@ unsafe fn do_send(endpoint: *mut FidEp, flags: Flags, send: SendRequest<'_>) -> 
     if send.iov.len() > IOV_MAX {
         return -(FI_EINVAL as isize);
     }
-    // SAFETY: see `objects`.
-    unsafe { Object::<FidEp>::of(endpoint) }.enter(|state, index| {
-        let endpoint: &mut Endpoint = &mut state.endpoints[index];
-        let flags = match flags {
-            Flags::Call(flags) => flags,
-            Flags::Endpoint => send.flags | endpoint.tx.op_flags,
-        };
-        let silent = send.flags & FI_INJECT != 0 && send.context.is_null();
-        let completes = !endpoint.tx.selective || flags & FI_COMPLETION != 0;
-        let send = SendRequest { flags, completes: completes && !silent, ..send };
-        // SAFETY: the program's buffers.
-        unsafe { endpoint.send(&mut state.common, &send) }.err().unwrap_or(0)
-    })
+    // SAFETY: see `objects`; nothing here enters again.
+    let object = unsafe { Object::<FidEp>::of(endpoint) };
+    // SAFETY: as above.
+    let held = unsafe { object.gate.hold() };
+    let endpoint: &mut Endpoint = &mut held.state.endpoints[object.index];
+    let flags = match flags {
+        Flags::Call(flags) => flags,
+        Flags::Endpoint => send.flags | endpoint.tx.op_flags,
+    };
+    let silent = send.flags & FI_INJECT != 0 && send.context.is_null();
+    let completes = !endpoint.tx.selective || flags & FI_COMPLETION != 0;
+    let send = SendRequest { flags, completes: completes && !silent, ..send };
+    // SAFETY: the program's buffers.
+    unsafe { endpoint.send(&mut held.state.common, &send) }.err().unwrap_or(0)
 }
 
 /// # Safety
@@ -68,18 +69,19 @@ unsafe fn do_receive(endpoint: *mut FidEp, flags: Flags, receive: Receive<'_>) -
     if receive.iov.len() > IOV_MAX {
         return -(FI_EINVAL as isize);
     }
-    // SAFETY: see `objects`.
-    unsafe { Object::<FidEp>::of(endpoint) }.enter(|state, index| {
-        let endpoint: &mut Endpoint = &mut state.endpoints[index];
-        let flags = match flags {
-            Flags::Call(flags) => flags,
-            Flags::Endpoint => endpoint.rx.op_flags & (FI_COMPLETION | FI_MULTI_RECV),
-        };
-        let completes = !endpoint.rx.selective || flags & FI_COMPLETION != 0;
-        let receive = Receive { flags, completes, ..receive };
-        // SAFETY: the program's buffers.
-        unsafe { endpoint.receive(&mut state.common, &receive) }.err().unwrap_or(0)
-    })
+    // SAFETY: see `objects`; nothing here enters again.
+    let object = unsafe { Object::<FidEp>::of(endpoint) };
+    // SAFETY: as above.
+    let held = unsafe { object.gate.hold() };
+    let endpoint: &mut Endpoint = &mut held.state.endpoints[object.index];
+    let flags = match flags {
+        Flags::Call(flags) => flags,
+        Flags::Endpoint => endpoint.rx.op_flags & (FI_COMPLETION | FI_MULTI_RECV),
+    };
+    let completes = !endpoint.rx.selective || flags & FI_COMPLETION != 0;
+    let receive = Receive { flags, completes, ..receive };
+    // SAFETY: the program's buffers.
+    unsafe { endpoint.receive(&mut held.state.common, &receive) }.err().unwrap_or(0)
 }
 
 /// An argument that comes on the stack, read by itself. Two that lie side by side are else read

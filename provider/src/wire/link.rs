@@ -137,6 +137,7 @@ impl ShmLink {
         })
     }
 
+    #[inline(never)]
     fn wake_peer(&self) {
         if self.out.receiver_sleeps() {
             // A full socket has woken the peer already; a closed one is noticed elsewhere.
@@ -176,6 +177,7 @@ impl Link {
     ///
     /// # Errors
     /// The connection is over.
+    #[inline(never)]
     pub(crate) unsafe fn put(
         &mut self,
         record: Record,
@@ -196,6 +198,25 @@ impl Link {
             }
             // SAFETY: the caller's promise.
             Self::Tcp(link) => unsafe { link.put(record, iov, skip) },
+        }
+    }
+
+    /// The same for a record whose payload, if any, is in its head.
+    ///
+    /// # Errors
+    /// The connection is over.
+    #[inline(always)]
+    pub(crate) fn put_head(&mut self, record: Record) -> Result<bool, LinkError> {
+        match self {
+            Self::Shm(link) if !link.ended => {
+                let put = link.out.put_head(record)?;
+                if put && link.peer_sleeps {
+                    link.wake_peer();
+                }
+                Ok(put)
+            }
+            // SAFETY: no payload outside the head.
+            link => unsafe { link.put(record, &[], 0) },
         }
     }
 

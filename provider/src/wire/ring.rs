@@ -167,13 +167,33 @@ impl RingSender {
         Ok(true)
     }
 
+    /// Puts a record whose payload, if any, is in its head. `Ok(false)`: the ring is full.
+    ///
+    /// # Errors
+    /// [`Broken`].
+    #[inline(always)]
+    pub(super) fn put_head(&mut self, record: Record) -> Result<bool, Broken> {
+        debug_assert_eq!(record.outside(), 0);
+        let at = self.tail;
+        // One line more: its stamp may be cleared.
+        if !self.has_room(at + 2)? {
+            return Ok(false);
+        }
+        self.clear(at + 1);
+        self.stamp(at, record);
+        self.tail = at + 1;
+        Ok(true)
+    }
+
     /// Makes sure that the line is not taken for a record before it is one.
+    #[inline(always)]
     fn clear(&mut self, position: u64) {
         if std::mem::take(&mut self.payload[self.place.index(position)]) {
             self.place.words(position)[0].store(0, Ordering::Relaxed);
         }
     }
 
+    #[inline(always)]
     fn stamp(&self, position: u64, record: Record) {
         let [stamp, head @ ..] = self.place.words(position);
         for (slot, word) in head.iter().zip(record.to_words()) {
@@ -182,10 +202,16 @@ impl RingSender {
         stamp.store(position + 1, Ordering::Release);
     }
 
+    #[inline(always)]
     fn has_room(&mut self, end: u64) -> Result<bool, Broken> {
         if end - self.done <= self.place.lines {
             return Ok(true);
         }
+        self.look_for_room(end)
+    }
+
+    #[inline(never)]
+    fn look_for_room(&mut self, end: u64) -> Result<bool, Broken> {
         let done = self.place.control().done.load(Ordering::Acquire);
         if done < self.done || done > self.tail {
             return Err(Broken);

@@ -1,0 +1,151 @@
+//! Entries by number; a number is used again once its entry was taken out.
+//!
+//! As the crate slab, but that an entry is [dropped](Table::free) where it lies: the entries here
+//! are two cache lines long, and to move one out first costs as much as to use it.
+
+use std::ops::{Index, IndexMut};
+
+/// The table.
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    rows: Vec<Row<T>>,
+    /// The row that was freed last; the number of rows, if none is free.
+    free: usize,
+}
+
+#[derive(Debug)]
+enum Row<T> {
+    Full(T),
+    /// And the row that was freed before it.
+    Free(usize),
+}
+
+impl<T> Table<T> {
+    pub(super) fn new() -> Self {
+        Self { rows: Vec::new(), free: 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn insert(&mut self, entry: T) -> usize {
+        let key = self.free;
+        match self.rows.get_mut(key) {
+            Some(row) => {
+                if let Row::Free(next) = *row {
+                    self.free = next;
+                }
+                *row = Row::Full(entry);
+            }
+            None => self.push(entry),
+        }
+        key
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push(&mut self, entry: T) {
+        self.rows.push(Row::Full(entry));
+        self.free = self.rows.len();
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, key: usize) -> Option<&T> {
+        match self.rows.get(key) {
+            Some(Row::Full(entry)) => Some(entry),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, key: usize) -> Option<&mut T> {
+        match self.rows.get_mut(key) {
+            Some(Row::Full(entry)) => Some(entry),
+            _ => None,
+        }
+    }
+
+    /// Takes an entry out and drops it.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[inline(always)]
+    pub(super) fn free(&mut self, key: usize) {
+        let row = &mut self.rows[key];
+        assert!(matches!(row, Row::Full(_)), "{NONE}");
+        *row = Row::Free(self.free);
+        self.free = key;
+    }
+
+    /// Takes an entry out.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub(super) fn remove(&mut self, key: usize) -> T {
+        let free = self.free;
+        match self.rows.get_mut(key) {
+            Some(row @ Row::Full(_)) => {
+                self.free = key;
+                match std::mem::replace(row, Row::Free(free)) {
+                    Row::Full(entry) => entry,
+                    Row::Free(_) => unreachable!("seen full"),
+                }
+            }
+            _ => panic!("{NONE}"),
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.rows.iter().enumerate().filter_map(|(key, row)| match row {
+            Row::Full(entry) => Some((key, entry)),
+            Row::Free(_) => None,
+        })
+    }
+}
+
+const NONE: &str = "no such entry";
+
+impl<T> Index<usize> for Table<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, key: usize) -> &T {
+        self.get(key).expect(NONE)
+    }
+}
+
+impl<T> IndexMut<usize> for Table<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, key: usize) -> &mut T {
+        self.get_mut(key).expect(NONE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_used_again_and_others_stay() {
+        let mut table = Table::new();
+        let keys: Vec<_> = (0..5).map(|value| table.insert(Box::new(value))).collect();
+        assert_eq!(keys, [0, 1, 2, 3, 4]);
+        table.free(1);
+        assert_eq!(*table.remove(3), 3);
+        assert!(table.get(1).is_none() && table.get_mut(3).is_none() && table.get(5).is_none());
+        *table[4] += 10;
+        let all = |table: &Table<Box<i32>>| {
+            table.iter().map(|(key, value)| (key, **value)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(&table), [(0, 0), (2, 2), (4, 14)]);
+        assert_eq!([7, 8, 9].map(|value| table.insert(Box::new(value))), [3, 1, 5]);
+        assert_eq!(all(&table), [(0, 0), (1, 8), (2, 2), (3, 7), (4, 14), (5, 9)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "no such entry")]
+    fn nothing_is_freed_twice() {
+        let mut table = Table::new();
+        let key = table.insert(1);
+        table.free(key);
+        table.free(key);
+    }
+}
