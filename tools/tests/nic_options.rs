@@ -227,6 +227,7 @@ fn overtaking_round(
     comm: &Communicator,
     random: &mut ChaCha8Rng,
 ) -> (usize, usize) {
+    let seen = endpoint.counts().0.handlers.messages;
     let mut under_way: HashSet<Name> = HashSet::new();
     let mut selectors = Vec::new();
     let mut requests = Vec::new();
@@ -244,7 +245,13 @@ fn overtaking_round(
             under_way.insert((source, wanted, number));
         }
     }
-    settle(endpoint);
+    // A cancel is not behind the messages: before it, all of them must have been looked at.
+    let sent = seen + under_way.len() as u64;
+    let mut wait = Wait::new();
+    while endpoint.counts().0.handlers.messages < sent {
+        endpoint.progress();
+        wait.pause();
+    }
     for request in requests.iter().flatten() {
         endpoint.cancel(request).expect("asked");
     }
@@ -282,15 +289,4 @@ fn take(under_way: &mut HashSet<Name>, received: &Received) {
     let number = u32::from_le_bytes(received.bytes().try_into().expect("four bytes"));
     let name = (received.status.source.get(), received.status.tag.get(), number);
     assert!(under_way.remove(&name), "{name:?} was not under way");
-}
-
-/// Waits until nothing has moved for a while.
-fn settle(endpoint: &mut Endpoint) {
-    let mut wait = Wait::new();
-    while wait.failed_polls() < Wait::SPINS + Wait::YIELDS + 20 {
-        if endpoint.progress() {
-            wait = Wait::new();
-        }
-        wait.pause();
-    }
 }

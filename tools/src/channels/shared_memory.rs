@@ -87,3 +87,41 @@ impl SharedMemory {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dpamatch_vocabulary::Envelope;
+
+    use super::*;
+
+    fn packet(sequence: u64) -> Packet {
+        let envelope = Envelope {
+            comm: Default::default(),
+            source: Default::default(),
+            tag: Default::default(),
+        };
+        Packet { sequence, envelope, payload: Vec::new() }
+    }
+
+    #[test]
+    fn everybody_gets_a_turn() {
+        let mut memory = SharedMemory::default();
+        let senders: Vec<FifoSender> = (0..3).map(|_| memory.connect(2)).collect();
+        let send = |sender: usize, number| senders[sender].try_send(packet(number));
+        let mut poll = || memory.poll().map(|packet| packet.sequence);
+        assert_eq!(poll(), None);
+        for (sender, number) in [(0, 1), (0, 2), (1, 10), (2, 20), (2, 21)] {
+            assert!(send(sender, number).is_ok());
+        }
+        let full = send(0, 3).expect_err("two messages are all it holds");
+        assert_eq!(full.0.sequence, 3);
+        assert_eq!([poll(), poll(), poll()], [1, 10, 20].map(Some));
+        // The second has nothing more; its turn passes on.
+        assert_eq!([poll(), poll(), poll()], [Some(2), Some(21), None]);
+        // Each alone, whoever's turn it is.
+        for sender in [1, 0, 2, 0, 0, 2, 1, 1] {
+            assert!(send(sender, 30).is_ok());
+            assert_eq!([poll(), poll()], [Some(30), None], "{sender}");
+        }
+    }
+}

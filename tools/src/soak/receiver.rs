@@ -131,7 +131,11 @@ impl<'a> Receiver<'a> {
                 wait = Wait::new();
             } else {
                 if wait.failed_polls() >= IDLE_POLLS && self.verifier.unexpected() > 0 {
-                    self.wanted = (self.slots.len() - self.vacant.len() + 1).min(self.most);
+                    let posted = self.slots.len() - self.vacant.len();
+                    if posted >= self.most {
+                        self.cancel_one()?;
+                    }
+                    self.wanted = (posted + 1).min(self.most);
                     self.wild = 1;
                 }
                 wait.pause();
@@ -254,8 +258,21 @@ impl<'a> Receiver<'a> {
     fn post(&mut self) -> Result<(), Fault> {
         while self.slots.len() - self.vacant.len() < self.wanted {
             let Some(place) = self.vacant.pop() else { break };
-            let (source, tag) = self.selector();
-            let (comm, buffer) = (self.comm(), self.buffer());
+            let wild = self.wild;
+            let (mut source, mut tag) = self.selector();
+            let (mut comm, buffer) = (self.comm(), self.buffer());
+            // Without wildcards it would be long until one fits by chance.
+            let hints = self.settings.hints;
+            let exact = wild > 0 && (hints.no_any_source || hints.no_any_tag);
+            if let Some(name) = exact.then(|| self.verifier.unexpected_at(wild)).flatten() {
+                comm = name.comm as usize;
+                if hints.no_any_source {
+                    source = Rank::new(name.source).unwrap_or_default().into();
+                }
+                if hints.no_any_tag {
+                    tag = Tag::new(name.tag).unwrap_or_default().into();
+                }
+            }
             let request = self.endpoint.post_recv(&self.comms[comm], source, tag, buffer);
             self.slots[place] = Some(request.map_err(|error| match error {
                 PostError::Stopped(_) => Stopped.into(),

@@ -54,6 +54,13 @@ impl Verifier {
         self.oracle.stats().umq.length
     }
 
+    /// The unexpected message at this place, counted round and round.
+    pub(super) fn unexpected_at(&self, place: usize) -> Option<Name> {
+        let messages = self.oracle.unexpected();
+        let message = messages[place.checked_rem(messages.len())?];
+        self.waiting.get(&message.0).copied()
+    }
+
     /// Receives and messages in the queues.
     pub(super) fn left(&self) -> (usize, usize) {
         (self.oracle.posted().len(), self.oracle.unexpected().len().max(self.waiting.len()))
