@@ -222,6 +222,39 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
     assert_eq!(named.ranks().len(), 4);
 }
 
+/// Names too long for a header stand in front of their files, and an archive that ends too early
+/// gives what it has only if that is asked for.
+#[test]
+fn long_names_are_read_and_a_cut_archive_can_be_salvaged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = data("edge-4-mpich/edge-4-mpich.dumpi.tar.xz");
+    let packed = fs::read(archive).expect("the archive");
+    let mut unpacked = Vec::new();
+    lzma_rust2::XzReader::new(&packed[..], true).read_to_end(&mut unpacked).expect("whole");
+    let mut long = tar::Builder::new(Vec::new());
+    for entry in tar::Archive::new(&unpacked[..]).entries().expect("an archive") {
+        let mut entry = entry.expect("an entry");
+        let mut header = entry.header().clone();
+        let name = entry.path().expect("a name").file_name().map(|name| name.to_owned());
+        let path = Path::new(&"folder".repeat(30)).join(name.expect("a file's name"));
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).expect("whole");
+        long.append_data(&mut header, path, &bytes[..]).expect("room");
+    }
+    let path = folder.path().join("long.tar");
+    fs::write(&path, long.into_inner().expect("whole")).expect("room");
+    let trace = trace::open(&path, &OpenOptions::default()).expect("a trace");
+    assert_eq!(trace.ranks().len(), 4);
+
+    let path = folder.path().join("cut.tar");
+    fs::write(&path, &unpacked[..unpacked.len() / 4 * 3]).expect("room");
+    let error = trace::open(&path, &OpenOptions::default()).expect_err("it is cut off");
+    assert!(matches!(error.kind(), TraceErrorKind::Damaged(_)), "{error}");
+    let salvage = OpenOptions { salvage: true, ..OpenOptions::default() };
+    let trace = trace::open(&path, &salvage).expect("what is there");
+    assert!((1..=4).contains(&trace.ranks().len()));
+}
+
 /// The binary file and the text of rank 0 of the edge cases.
 fn seeds() -> [Vec<u8>; 2] {
     let unpack = |name: &str| {

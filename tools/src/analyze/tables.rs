@@ -239,3 +239,13 @@ fn engines(reports: &[&Report]) -> Table {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_in_percent() {
+        assert_eq!([percent(1, 4), percent(3, 2), percent(5, 0)], [25.0, 150.0, 500.0]);
+    }
+}

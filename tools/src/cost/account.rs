@@ -251,5 +251,8 @@ mod tests {
     fn nothing_costs_nothing() {
         let cost = PhaseCost::of(&Profile::blue_waters(), 0, &[], None, None);
         assert_eq!((cost.split(QueueTerm::Third), cost.received_max()), (Split::default(), 0));
+        // Nor links, if nothing leaves its node.
+        let near = PhaseCost::of(&Profile::blue_waters(), 16, &[message(0, 1, 8)], None, None);
+        assert_eq!((near.hops, near.link_bytes, near.contention_s), (0.0, 0.0, 0.0));
     }
 }

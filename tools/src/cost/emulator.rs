@@ -313,6 +313,9 @@ mod tests {
         // A random order takes half of the worst order's steps: the bound says nearly twice, a
         // third too little.
         assert!(list.error_bound > 0.3 && list.error_third > 0.1, "{list:?}");
+        // In the best order there is nothing to search, by either way of counting.
+        let best = list.tests.iter().filter(|test| test.measured.order == "best");
+        assert!(best.clone().count() == 4 && best.clone().all(|it| it.by_bound_s == it.by_third_s));
         // n (n + 1) / 2 steps of 3 ns each are 1.5 ns n^2 and a little per message.
         assert!((list.gamma_s.expect("told").value / 1.5e-9 - 1.0).abs() < 0.01);
     }

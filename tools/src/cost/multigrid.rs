@@ -176,4 +176,15 @@ mod tests {
         let rows: Vec<usize> = levels.iter().map(|level| level.matrix.rows()).collect();
         assert_eq!(rows, [15, 6, 2, 1]);
     }
+
+    /// Two rows, one aggregate: each row of the smoothed prolongation is 1 - (2/3) (2 - 1) / 2.
+    #[test]
+    fn two_rows_by_hand() {
+        let matrix = Csr::by_rows(2, 2, |row, entries| {
+            let value = |column| if column == row as u32 { 2.0 } else { -1.0 };
+            entries.extend([(0, value(0)), (1, value(1))]);
+        });
+        let coarse = galerkin(&matrix, &[0, 0], 1);
+        assert!((coarse.diagonal(0) - 2.0 * (2.0_f64 / 3.0).powi(2)).abs() < 1e-12);
+    }
 }

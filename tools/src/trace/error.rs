@@ -119,4 +119,16 @@ mod tests {
         let error = TraceError::new("t.txt", io::Error::other("gone")).at_line(3).at_byte(90);
         assert_eq!(error.to_string(), "t.txt:3: byte 90: gone");
     }
+
+    /// What is below the system's error, whose own text the message has already.
+    #[test]
+    fn causes_begin_below_the_message() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Outer(#[source] std::fmt::Error);
+
+        let error = TraceError::new("t", io::Error::other(Outer(std::fmt::Error)));
+        let cause = std::error::Error::source(&error).expect("a cause");
+        assert_eq!(cause.to_string(), std::fmt::Error.to_string());
+    }
 }

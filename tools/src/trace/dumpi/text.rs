@@ -491,3 +491,27 @@ fn span(clock: &mut Clock, entry: (i64, u32), ret: (i64, u32)) -> Option<Span> {
     let is_recorded = (entry, ret) != ((0, 0), (0, 0));
     is_recorded.then(|| clock.span(entry, ret))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_go_on_until_they_are_closed() {
+        let function = Function::from_name("MPI_Group_range_incl").expect("a function");
+        let at = |field: &Field| matches!(field, Field::I32ss(_));
+        let place = function.fields().iter().position(at).expect("rows");
+        let mut args = Arguments::default();
+        args.begin(function);
+        args.set_numbers(place, [].into_iter());
+        for line in ["[[0, 4, 2]", ", [1, 5, 2]"] {
+            assert!(matches!(rows_go_on(line.as_bytes(), place, &mut args), Ok(None)), "{line}");
+        }
+        let end = rows_go_on(b"]MPI_Group newgroup=3", place, &mut args);
+        assert!(matches!(end, Ok(Some(b"MPI_Group newgroup=3"))));
+        assert_eq!(args.numbers(place), [0, 4, 2, 1, 5, 2]);
+        for wrong in ["0, 4", ", [1, x]", ", [1, 2"] {
+            assert!(rows_go_on(wrong.as_bytes(), place, &mut args).is_err(), "{wrong}");
+        }
+    }
+}

@@ -225,3 +225,22 @@ fn groups_take_in_or_leave_out() {
     assert_eq!(two("MPI_Group_intersection"), made(GroupHow::Intersection(Group(1), Group(2))));
     assert_eq!(two("MPI_Group_difference"), made(GroupHow::Difference(Group(1), Group(2))));
 }
+
+#[test]
+fn statuses_are_of_as_many_requests_as_are_complete() {
+    let (two, one) = ([status(1, 2), status(3, 4)], [status(1, 2)]);
+    let wait = |statuses: &[Status]| {
+        let requests = ("requests", Requests(&[5, 6]));
+        told("MPI_Waitall", &[("count", N(2)), requests, ("statuses", Statuses(statuses))])
+    };
+    assert!(wait(&two).starts_with("Completion"), "{}", wait(&two));
+    assert!(wait(&[]).starts_with("Completion"), "{}", wait(&[]));
+    assert_eq!(wait(&one), "1 statuses of 2 complete requests");
+}
+
+#[test]
+fn a_length_for_each_rank_is_a_sum() {
+    let told = told("MPI_Gatherv", &[("sendcount", N(2)), ("recvcounts", List(&[1, 2, 4]))]);
+    let has = |count| told.contains(&format!("count: {count},"));
+    assert!(has(2) && has(7), "{told}");
+}
