@@ -112,6 +112,17 @@ impl Arrivals {
         &self.queues[queue.0]
     }
 
+    /// A queue, to keep.
+    #[cfg(feature = "ends")]
+    pub(crate) fn share(&self, queue: QueueId) -> Arc<CompletionQueue> {
+        self.queues[queue.0].clone()
+    }
+
+    #[cfg(feature = "ends")]
+    pub(crate) fn queue_ids(&self) -> impl Iterator<Item = QueueId> + use<> {
+        (0..self.queues.len()).map(QueueId)
+    }
+
     pub(crate) fn queues(&self) -> impl ExactSizeIterator<Item = &CompletionQueue> {
         self.queues.iter().map(|queue| &**queue)
     }

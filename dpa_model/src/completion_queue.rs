@@ -67,7 +67,7 @@ impl Claims {
 }
 
 /// How many positions a sender claims in its own queue before it stores `tail`.
-const STORE_EVERY: u64 = 32;
+const STORE_EVERY: u64 = 64;
 
 /// Why a message cannot be placed now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,15 +228,15 @@ mod tests {
 
     #[test]
     fn an_own_queue_is_counted_by_its_sender() {
-        let queue = queue(64, 64, false);
+        let queue = queue(128, 128, false);
         let mut claims = queue.claims();
-        for position in 0..40 {
+        for position in 0..80 {
             assert_eq!(queue.claim(&mut claims, position % 2 == 0), Ok(position));
         }
-        assert_eq!(queue.claimed(), 33, "told by the first of each {STORE_EVERY}");
+        assert_eq!(queue.claimed(), 65, "told by the first of each {STORE_EVERY}");
         queue.leave(&claims);
-        assert_eq!(queue.claimed(), 40);
-        assert_eq!(queue.claim(&mut queue.claims(), false), Ok(40));
+        assert_eq!(queue.claimed(), 80);
+        assert_eq!(queue.claim(&mut queue.claims(), false), Ok(80));
     }
 
     #[test]

@@ -9,6 +9,9 @@
  * are words of shared memory, as in the bench, so they cost both alike. An unexpected window's receives are posted
  * when a last message says that all others have come.
  *
+ * With the word `alone` one thread has both ends and makes `repetitions` windows without looking at a clock: for
+ * `cargo xtask instructions`, which counts. It prints how many receives there were.
+ *
  * Prints one line: version, median, least and greatest time of a window, number of windows, time to post a receive,
  * time from the first post to the last completion per message (unexpected windows), payloads checked; times in ns.
  */
@@ -33,7 +36,8 @@ enum { SENDER, RECEIVER };
 
 /* What was asked for. */
 static long window = 128, size = 8, repetitions = 500, budget_ms = 50, standing = 0, stride = 1, seed = 1;
-static int reverse, shuffled, same_tag, any_source, any_tag, standing_wild, unexpected;
+static int reverse, shuffled, same_tag, any_source, any_tag, standing_wild, unexpected,
+    alone;
 static int processors[2] = {0, 1};
 
 /* Memory of both processes. A word has one writer and counts windows; GONE ends the run. */
@@ -47,6 +51,7 @@ static struct shared {
 } *shared;
 #define GONE (-1)
 
+/* The worker of this end; of the receiving end, if this thread has both. */
 static ucp_worker_h worker;
 static long open_receives, open_sends, open_standing;
 
@@ -252,12 +257,9 @@ static void send_windows(ucp_ep_h peer)
            measured, shared->post_ns, shared->receive_ns, shared->checked);
 }
 
-static void run(int role)
+/* UCX, with one worker or two. */
+static ucp_context_h context_of_ucx(void)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(processors[role], &set);
-    sched_setaffinity(0, sizeof set, &set);
     ucp_config_t *config;
     ucp_context_h context;
     ucs_status_t status;
@@ -265,23 +267,99 @@ static void run(int role)
     ucp_params_t features = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_TAG};
     if ((status = ucp_init(&features, config, &context)) != UCS_OK) fail("start", status);
     ucp_config_release(config);
+    return context;
+}
+
+static ucp_worker_h worker_of(ucp_context_h context, ucp_address_t **address, size_t *length)
+{
+    ucp_worker_h made;
+    ucs_status_t status;
     ucp_worker_params_t single = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE, .thread_mode = UCS_THREAD_MODE_SINGLE,
     };
-    if ((status = ucp_worker_create(context, &single, &worker)) != UCS_OK) fail("worker", status);
+    if ((status = ucp_worker_create(context, &single, &made)) != UCS_OK) fail("worker", status);
+    if ((status = ucp_worker_get_address(made, address, length)) != UCS_OK) fail("address", status);
+    return made;
+}
+
+static ucp_ep_h connection(ucp_worker_h from, const void *address)
+{
+    ucp_ep_h peer;
+    ucs_status_t status;
+    ucp_ep_params_t to = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, .address = address};
+    if ((status = ucp_ep_create(from, &to, &peer)) != UCS_OK) fail("connection", status);
+    return peer;
+}
+
+/* One function for each part, so that its instructions can be told from the others. */
+
+__attribute__((noinline)) static void post_window(char *buffers)
+{
+    for (long slot = 0; slot < window; slot++)
+        post(tag_of(tag_of_message(slot)), mask_of(0, 0), buffers + slot * spacing(), size, &open_receives);
+}
+
+__attribute__((noinline)) static void send_window(ucp_ep_h peer, const char *payloads)
+{
+    for (long i = 0; i < window; i++)
+        send_message(peer, tag_of(tag_of_message(i)), payloads + i * spacing(), size);
+}
+
+__attribute__((noinline)) static void collect_window(ucp_worker_h sender)
+{
+    while (open_receives > 0) {
+        ucp_worker_progress(worker);
+        if (open_sends > 0) ucp_worker_progress(sender);
+    }
+}
+
+__attribute__((noinline)) static void collect_window_early(ucp_worker_h sender)
+{
+    while (ucp_worker_progress(worker) + ucp_worker_progress(sender)) {}
+}
+
+static int both_ends(void)
+{
+    ucp_context_h context = context_of_ucx();
+    ucp_address_t *address, *unused;
+    size_t length;
+    ucp_worker_h sender = worker_of(context, &unused, &length);
+    worker = worker_of(context, &address, &length);
+    ucp_ep_h peer = connection(sender, address);
+    char *payloads = memory(window * spacing()), *buffers = memory(window * spacing());
+    long right = 0;
+    for (long i = 0; i < window; i++) stamp(payloads + i * spacing(), i);
+    for (long number = 0; number < repetitions; number++) {
+        memset(buffers, 0xff, window * spacing());
+        if (unexpected) {
+            send_window(peer, payloads);
+            collect_window_early(sender);
+        }
+        post_window(buffers);
+        if (!unexpected) send_window(peer, payloads);
+        collect_window(sender);
+        for (long i = 0; i < window; i++) right += holds(buffers + i * spacing(), i);
+    }
+    printf("%ld\n", right);
+    fflush(stdout);
+    _exit(right != window * repetitions);
+}
+
+static void run(int role)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(processors[role], &set);
+    sched_setaffinity(0, sizeof set, &set);
     ucp_address_t *address;
     size_t length;
-    if ((status = ucp_worker_get_address(worker, &address, &length)) != UCS_OK) fail("address", status);
+    worker = worker_of(context_of_ucx(), &address, &length);
     if (length > ADDRESS_MAX) fail("address", UCS_ERR_BUFFER_TOO_SMALL);
     memcpy(shared->address[role], address, length);
     shared->address_length[role] = length;
     say(&shared->up[role], 1);
     wait_for(&shared->up[!role], 1);
-    ucp_ep_params_t to = {
-        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, .address = (ucp_address_t *)shared->address[!role],
-    };
-    ucp_ep_h peer;
-    if ((status = ucp_ep_create(worker, &to, &peer)) != UCS_OK) fail("connection", status);
+    ucp_ep_h peer = connection(worker, shared->address[!role]);
     if (role == SENDER) send_windows(peer);
     else receive_windows();
     /* Both leave together: what is on its way needs both. */
@@ -305,7 +383,7 @@ static int argument(const char *text)
     };
     static const struct { const char *name; int *value; } WORDS[] = {
         {"reverse", &reverse}, {"shuffled", &shuffled}, {"same-tag", &same_tag}, {"any-source", &any_source},
-        {"any-tag", &any_tag}, {"standing-wild", &standing_wild}, {"unexpected", &unexpected},
+        {"any-tag", &any_tag}, {"standing-wild", &standing_wild}, {"unexpected", &unexpected}, {"alone", &alone},
     };
     char *end;
     for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
@@ -329,6 +407,7 @@ int main(int count, char **arguments)
         fputs("ucx: window, size and repetitions begin at 1\n", stderr);
         return 2;
     }
+    if (alone) return both_ends();
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         perror("ucx: shared memory");

@@ -38,6 +38,16 @@ const POST: &str = "*post_window*";
 const ADMIT: &str = "*Boundary*admit*";
 const ROUND: &str = "*Leader*round*";
 
+/// What is counted of UCX: scenario, the program's word for it, messages of a window.
+const UCX_ROWS: [(&str, &str, u32); 5] = [
+    ("NC", "", 128),
+    ("NC", "", 1),
+    ("NC", "", 1024),
+    ("WC", "same-tag", 128),
+    ("UNEXP", "unexpected", 128),
+];
+const COLLECT: &str = "*collect_window*";
+
 /// Messages sent by each run of a pair, about.
 const MESSAGES: [u32; 2] = [10_000, 30_000];
 
@@ -60,22 +70,90 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         "way", "scenario", "N", "k", "send", "match", "collect", "window", "post", "admit", "all"
     );
     for (way, scenario, handlers, window) in ROWS {
-        let part = |part| per_message(&program, (way, scenario, handlers, window), part);
+        let count = |windows: u32, part: Option<&str>| {
+            let numbers = [windows, handlers, window].map(|number| number.to_string());
+            let [windows, handlers, window] = &numbers;
+            count(Command::new(&program).args([scenario, windows, handlers, window, way]), part)
+        };
+        let part = |part| per_message(window, part, count);
         let (all, send, post) = (part(None)?, part(Some(SEND))?, part(Some(POST))?);
         let (round, admit) = match way {
             "nic" | "endpoint" => (part(Some(ROUND))?, part(Some(ADMIT))?),
             _ => (0.0, 0.0),
         };
         let in_window = all - post - admit;
-        print!("{way:<12}{scenario:<9}{handlers:>4}{window:>6}");
-        for count in
-            [send, round - admit, in_window - send - round + admit, in_window, post, admit, all]
-        {
-            print!("{count:>9.1}");
+        print_row(
+            (way, scenario, &handlers.to_string(), window),
+            [send, round - admit, in_window - send - round + admit, in_window, post, admit, all],
+        );
+    }
+    let ucx = match Ucx::build() {
+        Ok(ucx) => ucx,
+        Err(reason) => {
+            println!("without UCX: {reason}");
+            return Ok(());
         }
-        println!();
+    };
+    for (scenario, word, window) in UCX_ROWS {
+        let count = |windows: u32, part: Option<&str>| {
+            let mut command = ucx.command();
+            command.arg("alone").args([word].into_iter().filter(|word| !word.is_empty()));
+            command.args([format!("window={window}"), format!("repetitions={windows}")]);
+            count(&command, part)
+        };
+        let part = |part| per_message(window, Some(part), count);
+        let (send, collect, post) = (part(SEND)?, part(COLLECT)?, part(POST)?);
+        let in_window = send + collect;
+        print_row(
+            ("ucx", scenario, "", window),
+            [send, 0.0, collect, in_window, post, 0.0, in_window + post],
+        );
     }
     Ok(())
+}
+
+fn print_row((way, scenario, handlers, window): (&str, &str, &str, u32), counts: [f64; 7]) {
+    print!("{way:<12}{scenario:<9}{handlers:>4}{window:>6}");
+    for count in counts {
+        print!("{count:>9.1}");
+    }
+    println!();
+}
+
+/// The program that `dpamatch bench --peers` compiles, too.
+struct Ucx {
+    program: PathBuf,
+    /// Where its libraries are, if they were looked for there.
+    libraries: Option<PathBuf>,
+}
+
+impl Ucx {
+    /// Compiles it with UCX from where `DPAMATCH_UCX` says, or from where the compiler looks.
+    fn build() -> Result<Self, String> {
+        let root = root();
+        let program = target(&root).join("ucx-alone");
+        let folder = env::var_os("DPAMATCH_UCX").map(PathBuf::from);
+        let libraries = folder.as_ref().map(|folder| folder.join("lib"));
+        let mut command = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        command.arg("-O2").arg("-o").arg(&program).arg(root.join("tools/peers/ucx.c"));
+        if let (Some(folder), Some(libraries)) = (&folder, &libraries) {
+            command.arg("-I").arg(folder.join("include")).arg("-L").arg(libraries);
+        }
+        command.args(["-lucp", "-lucs"]);
+        let built = process::run(&mut command).map_err(|error| format!("no compiler: {error}"))?;
+        if built.status.success() {
+            Ok(Self { program, libraries })
+        } else {
+            Err(built.output.lines().next().unwrap_or("it does not compile").to_owned())
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env("UCX_TLS", "posix,self");
+        command.envs(self.libraries.iter().map(|libraries| ("LD_LIBRARY_PATH", libraries)));
+        command
+    }
 }
 
 fn build() -> Result<PathBuf, Failure> {
@@ -96,34 +174,33 @@ fn build() -> Result<PathBuf, Failure> {
     if !finished.status.success() {
         return Err(Failure::Task(format!("the example was not built\n{}", finished.output)));
     }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("release/examples/instructions"))
+    Ok(target(&root).join("release/examples/instructions"))
 }
 
-/// Instructions per message, of all or of a part.
+fn target(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// Instructions per message, of all or of a part. `count`: those of a run of so many windows.
 fn per_message(
-    program: &Path,
-    (way, scenario, handlers, window): (&str, &str, u32, u32),
+    window: u32,
     part: Option<&str>,
+    count: impl Fn(u32, Option<&str>) -> Result<u64, Failure>,
 ) -> Result<f64, Failure> {
     let [few, many] = MESSAGES.map(|messages| messages / window);
-    let count = |windows: u32| {
-        let numbers = [windows, handlers, window].map(|number| number.to_string());
-        let [windows, handlers, window] = &numbers;
-        count(program, &[scenario, windows, handlers, window, way], part)
-    };
-    let difference = count(many)?.saturating_sub(count(few)?);
+    let difference = count(many, part)?.saturating_sub(count(few, part)?);
     if difference == 0 && part.is_some_and(|part| part != ROUND && part != ADMIT && part != POST) {
-        return Err(Failure::Task(format!("nothing was counted in {part:?} of {way} {scenario}")));
+        return Err(Failure::Task(format!("nothing was counted in {part:?}")));
     }
     Ok(difference as f64 / f64::from((many - few) * window))
 }
 
-fn count(program: &Path, arguments: &[&str], part: Option<&str>) -> Result<u64, Failure> {
+fn count(counted: &Command, part: Option<&str>) -> Result<u64, Failure> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.args(part.map(|function| format!("--toggle-collect={function}")));
-    command.arg(program).args(arguments);
+    command.arg(counted.get_program()).args(counted.get_args());
+    command.envs(counted.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let finished = process::run(&mut command)
         .map_err(|error| Failure::Task(format!("cannot run valgrind: {error}")))?;
     collected(&finished.output)

@@ -5,8 +5,10 @@
 //! matching engine costs on the same wire. Nothing of the NIC but its completion queues is used.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use super::event::RemoteData;
+use crate::completion_queue::CompletionQueue;
 use crate::message::{Protocol, inline_bytes};
 use crate::number::QueueId;
 use crate::region::RegionKey;
@@ -25,32 +27,60 @@ pub enum Data<'a> {
 #[derive(Debug)]
 pub struct Drain {
     leader: Leader,
-    /// Per queue: positions below are released.
-    released: Box<[u64]>,
+    /// How far each queue is emptied.
+    fronts: Box<[Front]>,
     /// The queue that is emptied now.
     turn: QueueId,
+}
+
+#[derive(Debug)]
+struct Front {
+    queue: Arc<CompletionQueue>,
+    /// The next message.
+    head: u64,
+    /// Positions below are released.
+    released: u64,
 }
 
 /// Messages taken before a queue is told about it: as many as the paper's blocks have.
 const RELEASE_EVERY: u64 = 32;
 
+impl Front {
+    fn is_ready(&self) -> bool {
+        self.queue.ring.stamp_if_ready(self.head).is_some()
+    }
+
+    /// Gives back what was taken. Returns whether there was any.
+    fn release(&mut self) -> bool {
+        let any = self.released != self.head;
+        if any {
+            self.released = self.head;
+            self.queue.ring.release(self.head);
+        }
+        any
+    }
+}
+
 impl Drain {
     /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once
     /// the drain is dropped.
     pub fn new(leader: Leader) -> Self {
-        let released = leader.boundary.fronts.iter().map(|front| front.head).collect();
-        Self { leader, released, turn: QueueId::FIRST }
+        let queues = leader.shared.arrivals.queue_ids();
+        let front = |queue: QueueId| {
+            let head = leader.boundary.fronts[queue.0].head;
+            Front { queue: leader.shared.arrivals.share(queue), head, released: head }
+        };
+        let fronts = queues.map(front).collect();
+        Self { leader, fronts, turn: QueueId::FIRST }
     }
 
     /// Hands the next message to `take`; `None` if there is none now.
-    #[inline]
+    #[inline(always)]
     pub fn next<R>(&mut self, take: impl FnOnce(Envelope, Data<'_>) -> R) -> Option<R> {
-        if !self.is_ready() && !self.look_elsewhere() {
+        if !self.fronts[self.turn.0].is_ready() && !self.look_elsewhere() {
             return None;
         }
-        let shared = &self.leader.shared;
-        let queue = shared.arrivals.queue(self.turn);
-        let head = &mut self.leader.boundary.fronts[self.turn.0].head;
+        let Front { queue, head, released } = &mut self.fronts[self.turn.0];
         let position = *head;
         // SAFETY: just seen ready; released below or later.
         let taken = unsafe {
@@ -67,48 +97,39 @@ impl Drain {
                     )
                 }
                 Protocol::Rendezvous => {
-                    let data = RemoteData::new(shared, RegionKey(entry.payload[0]));
+                    let data = RemoteData::new(&self.leader.shared, RegionKey(entry.payload[0]));
                     take(entry.envelope, Data::Rendezvous(data))
                 }
             })
         };
         *head += 1;
-        if *head - self.released[self.turn.0] >= RELEASE_EVERY {
-            self.release();
-            self.turn = self.turn.next_of(self.leader.shared.arrivals.in_use());
+        if *head - *released >= RELEASE_EVERY {
+            self.go_on();
         }
         Some(taken)
     }
 
-    fn is_ready(&self) -> bool {
-        let head = self.leader.boundary.fronts[self.turn.0].head;
-        self.leader.shared.arrivals.queue(self.turn).ring.stamp_if_ready(head).is_some()
+    /// Gives back what was taken of this queue; then it is the next one's turn.
+    #[inline(never)]
+    fn go_on(&mut self) {
+        self.fronts[self.turn.0].release();
+        self.turn = self.turn.next_of(self.leader.shared.arrivals.in_use());
     }
 
     /// Goes on to the next queue with a message; `false` if there is none. What was taken is given
     /// back, and each queue looked at once more then, as in `HostPort::poll`.
-    #[inline]
+    #[inline(never)]
     fn look_elsewhere(&mut self) -> bool {
         let queues = self.leader.shared.arrivals.in_use();
         let mut left = queues;
         while left > 0 {
-            left = if self.release() { queues } else { left - 1 };
+            left = if self.fronts[self.turn.0].release() { queues } else { left - 1 };
             self.turn = self.turn.next_of(queues);
-            if self.is_ready() {
+            if self.fronts[self.turn.0].is_ready() {
                 return true;
             }
         }
         false
-    }
-
-    /// Gives back what was taken of this queue. Returns whether there was any.
-    fn release(&mut self) -> bool {
-        let head = self.leader.boundary.fronts[self.turn.0].head;
-        let released = core::mem::replace(&mut self.released[self.turn.0], head);
-        if released != head {
-            self.leader.shared.arrivals.queue(self.turn).ring.release(head);
-        }
-        released != head
     }
 }
 
