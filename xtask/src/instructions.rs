@@ -47,6 +47,8 @@ const UCX_ROWS: [(&str, &str, u32); 5] = [
     ("UNEXP", "unexpected", 128),
 ];
 const COLLECT: &str = "*collect_window*";
+/// Runs for each count, of which the least is taken.
+const UCX_RUNS: usize = 3;
 
 /// Messages sent by each run of a pair, about.
 const MESSAGES: [u32; 2] = [10_000, 30_000];
@@ -99,7 +101,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             let mut command = ucx.command();
             command.arg("alone").args([word].into_iter().filter(|word| !word.is_empty()));
             command.args([format!("window={window}"), format!("repetitions={windows}")]);
-            count(&command, part)
+            // Now and then a run sets something up that others do not.
+            (0..UCX_RUNS)
+                .map(|_| count(&command, part))
+                .try_fold(u64::MAX, |least, count| count.map(|count| least.min(count)))
         };
         let part = |part| per_message(window, Some(part), count);
         let (send, collect, post) = (part(SEND)?, part(COLLECT)?, part(POST)?);
