@@ -3,9 +3,9 @@
 //!
 //! **Invariants.** H1: a posted buffer belongs to the NIC from `post` until the receive's end is
 //! read from the completion ring; nobody on the host holds a reference to its bytes meanwhile. It
-//! is handed out with that end, or stays in its slot until it is collected. H2: a slot's generation grows when the slot
-//! is freed, and a slot whose generations are used up is not used again; so an old [`RequestId`]
-//! names nothing.
+//! is handed out with that end, or stays in its slot until it is collected. H2: a slot's generation
+//! grows when the slot is freed, and a slot whose generations are used up is not used again; so an
+//! old [`RequestId`] names nothing.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

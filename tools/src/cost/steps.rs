@@ -45,7 +45,7 @@ impl Posting {
             Self::Given => order.sort_by_key(|&place| messages[place].post),
             Self::Reverse => order.reverse(),
             Self::Random(seed) => {
-                // Of one seed a stream for each rank: no order of one seed comes again with another.
+                // One stream of a seed for each rank: no order of a seed comes again with another.
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 random.set_stream(messages.first().map_or(0, |message| message.dst.into()));
                 order.shuffle(&mut random);
