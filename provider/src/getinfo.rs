@@ -7,21 +7,22 @@ use crate::core_library::c_copy;
 use crate::wire::EAGER_MAX;
 use crate::{NAME, provider};
 
-/// Everything that the provider can do.
-const CAPS: u64 = FI_TAGGED
-    | FI_MSG
-    | FI_RMA
-    | FI_SEND
+/// What can be done both ways.
+const BOTH: u64 = FI_TAGGED | FI_MSG | FI_RMA;
+/// What the sending half of an endpoint can do.
+const TX: u64 = BOTH | FI_SEND | FI_READ | FI_WRITE;
+/// What its receiving half can do.
+const RX: u64 = BOTH
     | FI_RECV
-    | FI_READ
-    | FI_WRITE
     | FI_REMOTE_READ
     | FI_REMOTE_WRITE
     | FI_MULTI_RECV
     | FI_DIRECTED_RECV
-    | FI_SOURCE
-    | FI_LOCAL_COMM
-    | FI_REMOTE_COMM;
+    | FI_SOURCE;
+/// What a domain can do.
+const DOMAIN: u64 = FI_LOCAL_COMM | FI_REMOTE_COMM;
+/// Everything that the provider can do.
+const CAPS: u64 = TX | RX | DOMAIN;
 const MESSAGES: u64 = FI_TAGGED | FI_MSG;
 const MR_MODE: c_int = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 /// Most buffers of one operation.
@@ -82,6 +83,9 @@ unsafe fn refusal(hints: &Info) -> Option<&'static str> {
     if let Some(domain) = domain {
         if domain.cq_data_size > 8 || domain.mr_key_size > 8 {
             return Some("sizes of the domain");
+        }
+        if domain.caps & !DOMAIN != 0 {
+            return Some("capabilities of the domain");
         }
         // SAFETY: the caller's promise.
         if !unsafe { is_name(domain.name) } {
@@ -153,13 +157,13 @@ pub(crate) unsafe extern "C" fn getinfo(
     all.mode = 0;
     all.addr_format = FI_FORMAT_UNSPEC;
 
-    tx.caps = caps;
+    tx.caps = caps & TX;
     tx.msg_order = FI_ORDER_SAS;
     tx.inject_size = EAGER_MAX;
     tx.size = 1024;
     tx.iov_limit = IOV_MAX;
     tx.rma_iov_limit = 1;
-    rx.caps = caps;
+    rx.caps = caps & RX;
     rx.msg_order = FI_ORDER_SAS;
     rx.size = 1024;
     rx.iov_limit = IOV_MAX;
@@ -199,7 +203,7 @@ pub(crate) unsafe extern "C" fn getinfo(
     domain.cntr_cnt = COUNT;
     domain.mr_iov_limit = 1;
     domain.mr_cnt = 1 << 16;
-    domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+    domain.caps = DOMAIN;
 
     fabric.name = c_copy(NAME);
     // SAFETY: the caller's place for the result.
@@ -212,7 +216,7 @@ fn caps(asked: u64) -> u64 {
     if asked == 0 {
         return CAPS;
     }
-    let mut caps = asked | FI_LOCAL_COMM | FI_REMOTE_COMM;
+    let mut caps = asked | DOMAIN;
     if caps & MESSAGES != 0 && caps & (FI_SEND | FI_RECV) == 0 {
         caps |= FI_SEND | FI_RECV;
     }
