@@ -18,7 +18,7 @@ use dpa_model::{
 use dpamatch::engine::Counter;
 use dpamatch::host::Software;
 use dpamatch::registry::{EngineOptions, Fallback};
-use dpamatch_vocabulary::{CommId, Envelope, Hints};
+use dpamatch_vocabulary::{CommId, Envelope, Hints, Selector, SourceSel, TagSel};
 
 use super::messages::Messages;
 use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
@@ -198,6 +198,18 @@ impl NicMatcher {
         slot
     }
 
+    /// Posts a receive on the NIC.
+    #[inline(always)]
+    fn request(&mut self, comm: CommId, selector: Selector) -> RequestId {
+        loop {
+            match self.port.post(comm, selector, Vec::new(), 0) {
+                Ok(request) => return request,
+                Err(_) => self.step(),
+            }
+        }
+    }
+
+    #[inline(never)]
     fn step(&mut self) {
         let worked = match &mut self.runner {
             Runner::Caller(leader) => leader.round(1) == Round::Worked,
@@ -296,11 +308,14 @@ impl NicMatcher {
 impl Matcher for NicMatcher {
     fn post(&mut self, recv: RecvKey, asked: &Asked) {
         let comm = self.waits_on_nic(asked.comm);
-        let request = loop {
-            match self.port.post(comm, asked.selector, Vec::new(), 0) {
-                Ok(request) => break request,
-                Err(_) => self.step(),
+        let request = match (asked.selector.source, asked.selector.tag) {
+            // Taken apart and put together again: what the caller has just written in parts would
+            // else be read as a whole, for which the processor waits longer than for all the rest.
+            (SourceSel::Rank(source), TagSel::Tag(tag)) => {
+                let selector = Selector { source: SourceSel::Rank(source), tag: TagSel::Tag(tag) };
+                self.request(comm, selector)
             }
+            _ => self.request(comm, asked.selector),
         };
         let slot = request.slot();
         if slot >= self.receives.len() {

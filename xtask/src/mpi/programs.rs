@@ -97,6 +97,12 @@ const APPLICATIONS: &[Program] = &[
         arguments: MINIAMR,
         answer: &["Number of blocks", "otal blocks", "Total number of blocks", "Max blocks"],
     },
+    Program {
+        name: "graph500",
+        processes: 2,
+        arguments: &["4", "4"],
+        answer: &["SCALE", "NBFS", "nedge"],
+    },
 ];
 
 const BENCHMARKS: &[Program] = &[

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::build::{Tools, compile};
 use super::run::Job;
@@ -105,17 +105,24 @@ fn run_list(
                 ended.success && ended.output.to_lowercase().contains("no errors")
             })
         };
-        if passes(&job) {
+        let begin = Instant::now();
+        let how = if passes(&job) {
             passed += 1;
             match job.replay() {
                 Ok(_) => logs += 1,
                 Err(difference) => differences.push(difference),
             }
+            "passes"
         } else if line.may_fail || !passes(&job.stock()) {
             as_stock.push(line.name);
+            "fails as stock"
         } else {
             failed.push(line.name);
-        }
+            "FAILS"
+        };
+        // A list takes long: who waits, or ends it before its end, sees how far it came.
+        let seconds = begin.elapsed().as_secs_f64();
+        eprintln!("{list}, {}: {} {how} after {seconds:.0} s", library.name, line.name);
     }
     let names = |names: &[&str]| {
         if names.is_empty() { String::new() } else { format!(" ({})", names.join(" ")) }
