@@ -32,6 +32,9 @@ const MESSAGES_A_SECOND: usize = 4;
 /// Messages of each pattern in a round.
 const MESSAGES: &str = "20000";
 const LIMIT: Duration = Duration::from_secs(60);
+/// Both of OSU's programs measure all lengths up to 4 MiB, which takes minutes, and the short ones
+/// first: they are ended when 8 bytes have long been measured.
+const OSU_LIMIT: Duration = Duration::from_secs(4);
 const FIRST: &[&str] = &["nice", "-n", "-10"];
 
 /// Runs so many rounds and prints the table.
@@ -51,15 +54,16 @@ pub(super) fn run(
     for library in libraries {
         let rate = tools.compile(library, "rate")?;
         for way in ways(library) {
-            let osu = programs.join(library.name);
             let of = |program: &Path, arguments: &[&str]| {
                 let job = Job::new(tools, library, program, 2).over(way).arguments(arguments);
                 let job = job.variable("HYDRA_BINDING=core").limit(LIMIT);
                 if first { job.wrapped(FIRST) } else { job }
             };
-            // Both measure all lengths up to 4 MiB unless they are told.
-            let mbw_mr = of(&osu.join("osu_mbw_mr"), &["-m", "8:8"]);
-            let latency = of(&osu.join("osu_latency"), &["-m", "8:8", "-i", "10000", "-x", "100"]);
+            let osu = |name: &str, arguments: &[&str]| {
+                of(&programs.join(library.name).join(name), arguments).limit(OSU_LIMIT)
+            };
+            let mbw_mr = osu("osu_mbw_mr", &[]);
+            let latency = osu("osu_latency", &["-i", "10000", "-x", "100"]);
             rows.push(Row {
                 library: library.name,
                 way,
@@ -126,8 +130,8 @@ impl Row<'_> {
             _ => String::new(),
         };
         let [in_order, reverse, any_source, ping_pong] = of_rate(&output(&self.rate));
-        let rate = of_osu(&output(&self.mbw_mr), 2).map(|rate| rate / 1e6);
-        let latency = of_osu(&output(&self.latency), 1);
+        let rate = of_osu(&self.mbw_mr.said(), 2).map(|rate| rate / 1e6);
+        let latency = of_osu(&self.latency.said(), 1);
         self.rounds.push([in_order, reverse, any_source, ping_pong, rate, latency]);
     }
 

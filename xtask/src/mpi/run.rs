@@ -137,8 +137,19 @@ impl<'a> Job<'a> {
         self.finish(&mut launcher).map_err(|error| format!("mpiexec: {error}"))?
     }
 
+    /// Runs it; what it said until it ended or was ended.
+    pub(super) fn said(&self) -> String {
+        let _ = self.run();
+        fs::read_to_string(self.output()).unwrap_or_default()
+    }
+
+    /// The file with what the program said.
+    fn output(&self) -> PathBuf {
+        self.tools.folder.join(self.library.name).join("output")
+    }
+
     fn finish(&self, launcher: &mut Command) -> io::Result<Result<Ended, String>> {
-        let file = self.tools.folder.join(self.library.name).join("output");
+        let file = self.output();
         let output = fs::File::create(&file)?;
         let (out, errors) = (output.try_clone()?, output);
         let status = launcher.stdin(Stdio::null()).stdout(out).stderr(errors).status()?;
