@@ -213,6 +213,10 @@ fn a_slow_wire_is_the_limit() {
     let now = predict(&setup, DISTINCT, 0).expect("a good set-up");
     let gains = limits(&setup, DISTINCT, &now).expect("a good set-up");
     assert_eq!(gains[0].limit, Limit::Arrival);
+    // Each message is alone, so that all take as long, and are done before the next comes.
+    let (mean, longest) = now.part.latency_us();
+    assert!(mean > 0.5 && mean <= longest && longest < 5.0, "{mean}, at most {longest}");
+    assert!(longest - mean < 0.1 * mean, "{mean}, at most {longest}");
 }
 
 #[test]
@@ -228,6 +232,30 @@ fn what_limits_is_what_hurts() {
     assert_eq!(first(1, DISTINCT, false), Limit::Eus);
     assert_eq!(first(32, DISTINCT, false), Limit::Handover);
     assert_eq!(first(32, EQUAL, true), Limit::Chain);
+}
+
+/// Of handlers: the rate with twice as many over that of now, as far as there are so many.
+#[test]
+fn gains_are_those_of_the_rates() {
+    let gain = |handlers| {
+        let setup = setup(handlers, &[]);
+        let now = predict(&setup, DISTINCT, 0).expect("a good set-up");
+        let gains = limits(&setup, DISTINCT, &now).expect("a good set-up");
+        gains.into_iter().find(|gain| gain.limit == Limit::Eus).map(|gain| gain.gain)
+    };
+    let rate = |handlers| rate(&setup(handlers, &[]), DISTINCT);
+    assert_eq!(gain(4), Some(rate(8) / rate(4) - 1.0));
+    let most = setup(1, &[]).profile.eus.usable;
+    assert_eq!(gain(most - 1), Some(rate(most) / rate(most - 1) - 1.0));
+    assert_eq!(gain(most), None);
+}
+
+#[test]
+fn a_rate_beyond_every_value_is_said_to_be_so() {
+    let point = |threads| Measured { series: Series::Nc, threads, rate: 1e6 };
+    let (_, fits) = calibrate(&setup(1, &[]), &[point(1), point(2)]).expect("all that is needed");
+    assert_eq!(fits.len(), 2);
+    assert!(fits.iter().all(|fit| fit.value == 0.0 && fit.predicted < 1e6), "{fits:?}");
 }
 
 #[test]

@@ -100,3 +100,36 @@ fn ends(program: &Program) -> Vec<i64> {
     }
     ends
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::by_hand::{program, receive};
+    use crate::analyze::program::Step;
+
+    /// Of a rank without a trace: each message comes when its receive was waited for.
+    #[test]
+    fn messages_that_nobody_is_known_to_have_sent_come_with_their_receives_end() {
+        let mut receiver = program(1, &[receive(0, 1, End::Ignored), receive(0, 2, End::Ignored)]);
+        receiver.finished = vec![1, 0];
+        receiver.steps.iter_mut().zip([100, 110]).for_each(|(step, at_ns)| step.at_ns = at_ns);
+        for (first, at_ns) in [(0, 130), (1, 170)] {
+            let action = Action::Finish { first, count: 1 };
+            receiver.steps.push(Step { at_ns, gap_ns: 0, action });
+        }
+        let message = |receive| Inbound {
+            sender: 0,
+            op: UNKNOWN,
+            comm: 0,
+            source: 0,
+            tag: receive + 1,
+            bytes: 4,
+            receive,
+        };
+        let orders = merged(&[receiver], &[vec![message(0), message(1)]]).expect("wall times");
+        let happened: Vec<_> = orders[0].iter().zip(&orders[0].times_ns).collect();
+        let [post, arrive] = [Happening::Post, Happening::Arrive];
+        let expected = [(post(0), &0), (post(1), &10), (arrive(1), &30), (arrive(0), &70)];
+        assert_eq!(happened, expected);
+    }
+}
