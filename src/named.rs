@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use dpa_model::{FastPath, InlineHashes, NicConfig, Removal};
+use dpa_model::{FastPath, InlineHashes, NicConfig, Removal, Repost};
 
 use crate::engine::BinCount;
 use crate::registry::{EngineOptions, Fallback};
@@ -21,6 +21,7 @@ pub const NAMES: &[&str] = &[
     "fast-path",
     "early-check",
     "removal",
+    "repost",
     "hashes",
     "fallback",
 ];
@@ -87,6 +88,10 @@ impl EngineOptions {
                 ];
                 nic.options.removal = word(value, &times)?;
             }
+            "repost" => {
+                let whose = [("leader", Repost::Leader), ("handlers", Repost::Handlers)];
+                nic.options.repost = word(value, &whose)?;
+            }
             "hashes" => {
                 let uses = [
                     ("trust", (InlineHashes::Trust, true)),
@@ -140,6 +145,7 @@ mod tests {
         ("fast-path", "prefix"),
         ("early-check", "on"),
         ("removal", "eager"),
+        ("repost", "handlers"),
         ("hashes", "absent"),
         ("fallback", "list"),
     ];

@@ -9,7 +9,7 @@ mod watchdog;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dpa_model::{
-    Barrier, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal,
+    Barrier, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal, Repost,
 };
 use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::{EngineOptions, Fallback, find};
@@ -102,6 +102,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
             early_check: random.random(),
             removal: pick(random, &[Removal::Lazy, Removal::Eager, Removal::Deferred]),
             barrier: pick(random, &[Barrier::Lanes, Barrier::Bitmap]),
+            repost: pick(random, &[Repost::Leader, Repost::Handlers]),
             inline_hashes: pick(random, &hashes),
             always_shared: random.random(),
             ..Options::default()

@@ -4,8 +4,10 @@
 //! Handler i of a block takes its i-th message. Each worker runs a contiguous slice of handlers;
 //! with slices of one handler this is the paper's arrangement to the letter.
 //!
-//! **State.** `published`: bits 0..16 the number of slices, bits 16.. the block's number; written
-//! by the leader (worker 0) to start a block that it shares with other workers. `progress[w]` (see
+//! **State.** `published`: bits 0..12 the number of slices, bits 24.. the block's number; written
+//! by the leader (worker 0) to start a block that it shares with other workers. Where handlers end
+//! the block (see repost.rs), bits 12..24 have the number of slices, and bits 0..12 none: a worker
+//! with a slice needs no further look at who ends it. `progress[w]` (see
 //! progress.rs): the block and phase that worker w has passed; phase 1 = all handlers of slice w
 //! have booked and published their candidates, 2 = all are matched, 3 = all protocol work is done.
 //! Only worker w writes it, and it only grows, so it never has to be reset and no read-modify-write
@@ -15,8 +17,9 @@
 //! **Invariants.** K1: a handler's candidate is constant from phase 1 of its slice to the end of
 //! the block. K2: a worker reads candidates only of lower slices, after it saw their phase 1
 //! (partial barrier: nobody waits for a higher one, O12). K3: the leader starts the next block only
-//! after phase 3 of every slice (block fence, S1); so `info`, candidates and what was taken are
-//! never written while somebody reads them.
+//! after phase 3 of every slice (block fence, S1), or after the last handler's word that the block
+//! has ended (repost.rs); so `info`, candidates and what was taken are never written while somebody
+//! reads them.
 //!
 //! **Orderings.**
 //!
@@ -42,7 +45,32 @@ use crate::progress::Progress;
 use crate::sync::{Acquire, AtomicU64, PlainCell, Release, Wait};
 use crate::{Barrier, CommId};
 
-const SLICE_BITS: u32 = 16;
+const SLICE_BITS: u32 = 12;
+const SLICES: u64 = (1 << SLICE_BITS) - 1;
+const _: () = assert!(crate::HANDLERS_MAX <= SLICES as usize);
+
+/// What the leader says of a block that it starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Published(u64);
+
+impl Published {
+    /// The block's number, or what 40 bits hold of it: more blocks than any worker sleeps through.
+    #[inline(always)]
+    pub(crate) fn number(self) -> u64 {
+        self.0 >> (2 * SLICE_BITS)
+    }
+
+    /// Slices of a block that the leader ends.
+    #[inline(always)]
+    pub(crate) fn slices(self) -> usize {
+        (self.0 & SLICES) as usize
+    }
+
+    /// Slices of a block that its handlers end.
+    pub(crate) fn reposting_slices(self) -> usize {
+        (self.0 >> SLICE_BITS & SLICES) as usize
+    }
+}
 
 /// What a block consists of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,16 +152,25 @@ impl Block {
 
     /// Starts a block with the other workers; leader only, after the last block's end (K3).
     pub(crate) fn publish(&self, info: BlockInfo) {
+        self.publish_as(info, info.slices as u64);
+    }
+
+    /// The same for a block that its handlers end.
+    pub(crate) fn publish_reposting(&self, info: BlockInfo) {
+        self.publish_as(info, (info.slices as u64) << SLICE_BITS);
+    }
+
+    #[inline(always)]
+    fn publish_as(&self, info: BlockInfo, slices: u64) {
         // SAFETY: K3: every worker that could read `info` has finished the last shared block.
         unsafe { self.info.write(|slot| *slot = info) };
         self.published
-            .store(info.number << SLICE_BITS | info.slices as u64, weak!(PublishRelaxed, Release));
+            .store(info.number << (2 * SLICE_BITS) | slices, weak!(PublishRelaxed, Release));
     }
 
-    /// Number of the last published block and how many slices it has.
-    pub(crate) fn published(&self) -> (u64, usize) {
-        let word = self.published.load(weak!(PublishedRelaxed, Acquire));
-        (word >> SLICE_BITS, (word & ((1 << SLICE_BITS) - 1)) as usize)
+    /// What was said of the last published block.
+    pub(crate) fn published(&self) -> Published {
+        Published(self.published.load(weak!(PublishedRelaxed, Acquire)))
     }
 
     /// The published block; for a worker whose slice it has.
@@ -193,7 +230,7 @@ impl Block {
     }
 
     #[inline(always)]
-    fn wait_until(&self, reached: impl Fn() -> bool) -> u64 {
+    pub(crate) fn wait_until(&self, reached: impl Fn() -> bool) -> u64 {
         let polls = self.poll_until(reached);
         step!(Waited);
         polls

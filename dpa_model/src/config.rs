@@ -60,6 +60,18 @@ pub enum Barrier {
     Bitmap,
 }
 
+/// Who gives back what the messages of a block have used, where several workers share it: the
+/// entries of the completion queue with their bounce buffers, and the receives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Repost {
+    /// The leader, at the block's end.
+    #[default]
+    Leader,
+    /// The handlers, as in the paper: each says that its receive has left its chain, and the one
+    /// that ends last gives the block's entries back.
+    Handlers,
+}
+
 /// What the NIC does with the hashes in a message's header (O26, S29).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum InlineHashes {
@@ -110,6 +122,8 @@ pub struct Options {
     pub removal: Removal,
     /// The partial barrier of blocks that several workers share.
     pub barrier: Barrier,
+    /// Who gives back entries and receives of blocks that several workers share.
+    pub repost: Repost,
     /// Use of the header's hashes.
     pub inline_hashes: InlineHashes,
     /// Policy when unexpected memory is exhausted.

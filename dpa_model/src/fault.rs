@@ -157,6 +157,12 @@ faults! {
     CommandReleasedInUse,
     /// Messages are given back before the block runs.
     ArrivalReleasedEarly,
+    /// The entries of a block are given back by the handler that ends first, not by the last.
+    RepostedByFirst,
+    /// They are given back although a message of the block has yet to be stored (S14).
+    RepostedUnmatched,
+    /// A handler gives a receive back that is still in its chain (S17).
+    RepostedInChain,
     /// A sender gets its buffer back before it was read (O21).
     FinBeforeRead,
     /// `Block::publish` without Release.
@@ -171,6 +177,12 @@ faults! {
     ReachFinishedRelaxed,
     /// `Block::wait_for` without Acquire.
     WaitRelaxed,
+    /// A handler counts its slice without Release, and the last one without Acquire.
+    SliceCountRelaxed,
+    /// The last handler says that the block has ended without Release.
+    EndedRelaxed,
+    /// The leader sees the block's end without Acquire.
+    HasEndedRelaxed,
     /// The bin's lock is taken without Acquire.
     LockAcquireRelaxed,
     /// The bin's lock is given without Release.

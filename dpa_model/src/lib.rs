@@ -81,6 +81,7 @@ mod nic;
 mod number;
 mod progress;
 mod region;
+mod repost;
 mod ring;
 mod sync;
 mod unexpected;
@@ -92,7 +93,8 @@ pub use boundary::{Leader, Round, Worker};
 pub use bus::{BusMap, RingPlace};
 pub use config::{
     BINS_MAX, Barrier, ConfigError, DPA_L2_BYTES, DPA_L3_BYTES, DPA_MEMORY_BYTES, FastPath,
-    HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, SLICE_MIN, UnexpectedFull,
+    HANDLERS_MAX, InlineHashes, NicConfig, Options, Order, Removal, Repost, SLICE_MIN,
+    UnexpectedFull,
 };
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;

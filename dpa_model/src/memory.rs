@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use crate::Barrier;
 use crate::bin::BIN_BYTES;
 use crate::bitmap::Bitmap;
 use crate::block::Block;
@@ -13,9 +12,10 @@ use crate::dropped::Dropped;
 use crate::matching::Scratch;
 use crate::message::{Command, Completion, Entry};
 use crate::region::Regions;
+use crate::repost::Reposts;
 use crate::ring::Ring;
 use crate::unexpected::UnexpectedStore;
-use crate::{HandlerCounters, NicConfig};
+use crate::{Barrier, HandlerCounters, NicConfig, Repost};
 
 /// One table of the NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +40,7 @@ impl FootprintLine {
 /// The memory of a configuration, table by table. `Display` prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    lines: [FootprintLine; 19],
+    lines: [FootprintLine; 20],
     bins: u64,
     receives: u64,
     limit: u64,
@@ -71,6 +71,8 @@ impl Footprint {
         let bins = config.total_index_bins();
         let far_bits = FarBits::places(config.receives, config.handlers);
         let bitmaps = usize::from(config.options.barrier == Barrier::Bitmap);
+        let reposting = config.options.repost == Repost::Handlers;
+        let reposts = if reposting { config.handlers + Reposts::PLACES } else { 0 };
         Self {
             lines: [
                 nic("receive descriptors", config.receives, DESCRIPTOR_BYTES),
@@ -104,6 +106,7 @@ impl Footprint {
                 ),
                 nic("worker progress", config.workers, 128),
                 nic("barrier's bitmap", bitmaps, Bitmap::BYTES),
+                nic("handlers' reposts", reposts, Reposts::HANDLER_BYTES),
                 host("completion ring", config.completion_ring, Ring::<Completion>::SLOT_BYTES),
                 host("staging buffers", config.completion_ring, config.eager_limit),
                 host(
@@ -225,6 +228,7 @@ mod tests {
             ("workers' notes, per handler", 3 * 32, 4 + 4 + 40, true),
             ("worker progress", 3, 128, true),
             ("barrier's bitmap", 0, 256, true),
+            ("handlers' reposts", 0, 8, true),
             ("completion ring", 1024, 64, false),
             ("staging buffers", 1024, 100, false),
             ("registered regions", 8, 40, false),
@@ -242,6 +246,10 @@ mod tests {
         let options = crate::Options { barrier: Barrier::Bitmap, ..config.options };
         let bitmap = Footprint::of(&NicConfig { options, ..config });
         assert_eq!(bitmap.nic_bytes(), footprint.nic_bytes() + 256);
+        let options = crate::Options { repost: Repost::Handlers, ..config.options };
+        let reposts = Footprint::of(&NicConfig { options, ..config });
+        // What became of a receive, of each handler; and two words in lines of their own.
+        assert_eq!(reposts.nic_bytes(), footprint.nic_bytes() + 32 * 8 + 384);
     }
 
     #[test]

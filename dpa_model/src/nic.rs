@@ -16,10 +16,12 @@ use crate::index::{CommView, Indexes};
 use crate::message::{Command, Completion};
 use crate::number::WorkerId;
 use crate::region::Regions;
+use crate::repost::Reposts;
 use crate::ring::Ring;
 use crate::sync::{Acquire, AtomicU64, Peek, PlainCell, Release, Unique};
 use crate::{
-    CommId, ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Options, Worker,
+    CommId, ConfigError, Counts, HandlerCounters, HandlerCounts, Leader, NicConfig, Options,
+    Repost, UnexpectedFull, Worker,
 };
 #[cfg(feature = "ends")]
 use crate::{HostPort, Sender};
@@ -42,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) handlers: usize,
     pub(crate) slice_min: usize,
+    /// Before a block something has to be looked at that few NICs ask for: one look for all of it.
+    pub(crate) seldom: bool,
     pub(crate) eager_limit: usize,
     pub(crate) arrivals: Arrivals,
     pub(crate) commands: Ring<Command>,
@@ -54,6 +58,8 @@ pub(crate) struct Shared {
     /// Written by the boundary, constant inside a block.
     pub(crate) views: Box<[PlainCell<CommView>]>,
     pub(crate) block: Block,
+    /// Where handlers give back what a block used.
+    pub(crate) reposts: Option<Box<Reposts>>,
     pub(crate) regions: Regions,
     pub(crate) dropped: Dropped,
     pub(crate) life: Life,
@@ -154,6 +160,8 @@ impl Nic {
             options: config.options,
             handlers: config.handlers,
             slice_min: if config.slice_min == 0 { crate::SLICE_MIN } else { config.slice_min },
+            seldom: config.options.unexpected_full == UnexpectedFull::BackPressure
+                || config.options.repost == Repost::Handlers,
             eager_limit: config.eager_limit,
             arrivals: Arrivals::new(
                 config.completion_queues,
@@ -169,6 +177,8 @@ impl Nic {
             bins: (0..config.total_index_bins()).map(|_| Bin::empty()).collect(),
             views: (0..config.communicators).map(|_| PlainCell::new(CommView::NONE)).collect(),
             block: Block::new(config.handlers, config.workers, config.options.barrier),
+            reposts: (config.options.repost == Repost::Handlers)
+                .then(|| Box::new(Reposts::new(config.handlers))),
             regions: Regions::new(config.regions),
             dropped: Dropped::new(config.unexpected),
             life: Life::new(),

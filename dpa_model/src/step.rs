@@ -47,7 +47,7 @@ pub const NAMES: &[&str] = &[
     "CandidatesRead", "ConflictSought", "BarrierPassed", "ClaimRead", "FastPathTried", "SlowWaits",
     "SlowWaited", "StateRead", "SlowFound", "Taken", "Noted", "Unmatched", "Unlinking",
     "LockMissed", "LinkRead", "SliceMatched", "DeliveryBegins", "Delivered", "BounceRead",
-    "RemoteRead", "Completed", "SliceEnds",
+    "RemoteRead", "Completed", "SliceEnds", "Reposted", "SliceCounted", "EntriesReleased", "EndRead",
 ];
 
 #[cfg(dpamatch_marks)]

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use dpa_model::{Barrier, FastPath, NicConfig, Options, Order, Removal};
+use dpa_model::{Barrier, FastPath, NicConfig, Options, Order, Removal, Repost};
 
 /// The command line.
 pub(crate) struct Arguments(String);
@@ -57,6 +57,11 @@ impl Arguments {
             Some("bitmap") => Barrier::Bitmap,
             Some(other) => crate::refuse(format_args!("barrier={other} is no barrier")),
         };
+        let repost = match self.get("repost") {
+            None | Some("leader") => Repost::Leader,
+            Some("handlers") => Repost::Handlers,
+            Some(other) => crate::refuse(format_args!("repost={other}: leader or handlers")),
+        };
         let (queue, receives) = (self.number("queue", 256), self.number("receives", 512));
         NicConfig {
             handlers: self.number("handlers", 1),
@@ -78,6 +83,7 @@ impl Arguments {
                 fast_path,
                 removal,
                 barrier,
+                repost,
                 order,
                 early_check: self.number("early", 0) != 0,
                 always_shared: self.number("shared", 1) != 0,

@@ -9,8 +9,8 @@
 //! - `senders=N`: so many send a workload's messages in turn, each from a source of its own;
 //! - `harts`, `handlers`, `ends=leader|apart`;
 //! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
-//! - `fast`, `removal`, `barrier`, `early`, `shared`, `bins`, `receives`, `unexpected`, `queue`,
-//!   `queues`, `comms`: see `NicConfig`;
+//! - `fast`, `removal`, `barrier`, `repost`, `early`, `shared`, `bins`, `receives`, `unexpected`,
+//!   `queue`, `queues`, `comms`: see `NicConfig`;
 //! - `fault=NAME` breaks a rule, in builds that know faults.
 #![no_std]
 #![no_main]

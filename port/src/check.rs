@@ -15,14 +15,24 @@ use crate::qemu::{self, Ran};
 const HARTS: [usize; 4] = [1, 4, 8, 32];
 const PROFILES: [Profile; 4] = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
 
+/// Handlers give back what they used, in a queue that is always full.
+const REPOSTING: &str = "repost=handlers queue=32 removal=eager barrier=bitmap";
+
 /// Three workloads and random streams on 1, 4, 8 and 32 harts. `windows` and `events` say how long
 /// each is.
 pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for harts in HARTS {
-        for (ends, handlers) in [(Ends::Leader, harts), (Ends::Leader, 32), (Ends::Apart, harts)] {
-            let workload =
-                |workload| Job::workload(workload, (harts, handlers), ends, (windows, 128), "");
+        for (ends, handlers, options) in [
+            (Ends::Leader, harts, ""),
+            (Ends::Leader, 32, ""),
+            (Ends::Apart, harts, ""),
+            (Ends::Leader, harts, "repost=handlers"),
+            (Ends::Apart, 32, "repost=handlers queue=32 removal=deferred"),
+        ] {
+            let workload = |workload| {
+                Job::workload(workload, (harts, handlers), ends, (windows, 128), options)
+            };
             jobs.extend(Workload::ALL.map(workload));
         }
         // Each sender has a completion queue of its own, or both share the last.
@@ -43,6 +53,9 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             // Tables that run out: of receives, of unexpected messages.
             let room = if seed % 2 == 0 { (16, 512) } else { (512, 16) };
             jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, ""));
+            let options = if seed % 4 < 2 { "repost=handlers" } else { REPOSTING };
+            jobs.push(Job::stream_in(stream, (harts, handlers), ends, (512, 512), options));
+            jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, options));
         }
     }
     jobs

@@ -15,6 +15,7 @@ cargo xtask rv64 report          instructions and memory accesses per message, b
 cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: shipped orderings hold, weakened ones are caught
+cargo xtask rv64 weak SEEDS NAME...  only these orderings, weakened
 cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
 cargo xtask rv64 vectors DIR     streams with the outcomes that a card has to give
 cargo xtask rv64 help            this text
@@ -26,9 +27,12 @@ fn main() -> ExitCode {
     let result = match words[..] {
         [] | ["check"] => run_check(),
         ["code"] => run_code(),
-        ["weak"] => run_weak(1000),
-        ["weak", seeds] if seeds.parse::<u64>().is_ok_and(|seeds| seeds > 0) => {
-            run_weak(seeds.parse().unwrap_or(1))
+        ["weak"] => run_weak(1000, &[]),
+        ["weak", seeds, ref faults @ ..]
+            if seeds.parse::<u64>().is_ok_and(|seeds| seeds > 0)
+                && faults.iter().all(|fault| weak::WEAKENED.contains(fault)) =>
+        {
+            run_weak(seeds.parse().unwrap_or(1), faults)
         }
         ["kit"] => run_kit(),
         ["vectors", folder] => vectors::write(folder.as_ref())
@@ -79,10 +83,14 @@ fn run_code() -> Result {
     Ok(is_good)
 }
 
-fn run_weak(seeds: u64) -> Result {
+/// `faults`: only these orderings, weakened.
+fn run_weak(seeds: u64, faults: &[&str]) -> Result {
     let mut say = |line: &str| println!("{line}");
+    if !faults.is_empty() {
+        return Ok(weak::weakened(&image(Build::Faults)?, faults, seeds, &mut say));
+    }
     let good = weak::shipped(&image(Build::Plain)?, seeds, &mut say);
-    let caught = weak::weakened(&image(Build::Faults)?, seeds, &mut say);
+    let caught = weak::weakened(&image(Build::Faults)?, &weak::WEAKENED, seeds, &mut say);
     Ok(good && caught)
 }
 

@@ -120,7 +120,7 @@ fn of_step(name: &str) -> Mark {
         "SearchBegins" | "BinRead" | "Visited" => Mark::Enter(Phase::Search as u8),
         "Searched" | "Booked" | "Published" => Mark::Enter(Phase::Book as u8),
         "SliceBooked" | "BitSet" | "CandidatesRead" => Mark::Enter(Phase::Barrier as u8),
-        "ProgressRead" | "BitsRead" => Mark::Enter(Phase::Wait as u8),
+        "ProgressRead" | "BitsRead" | "EndRead" => Mark::Enter(Phase::Wait as u8),
         "ConflictSought" => Mark::Enter(Phase::Detect as u8),
         "BarrierPassed" => Mark::Enter(Phase::Resolve as u8),
         "FastPathTried" => Mark::Hold(Phase::Fast as u8),
@@ -132,9 +132,8 @@ fn of_step(name: &str) -> Mark {
         "SliceMatched" | "DeliveryBegins" | "Delivered" | "BounceRead" | "RemoteRead"
         | "Completed" => Mark::Enter(Phase::Protocol as u8),
         // After the last wait of a block; after another one the next step says what follows.
-        "Waited" | "SliceEnds" | "EntriesSeen" | "BlockCut" | "BitsCleared" => {
-            Mark::Enter(Phase::Boundary as u8)
-        }
+        "Waited" | "SliceEnds" | "EntriesSeen" | "BlockCut" | "BitsCleared" | "Reposted"
+        | "SliceCounted" | "EntriesReleased" => Mark::Enter(Phase::Boundary as u8),
         "CommandBegins" => Mark::Hold(Phase::Post as u8),
         "BoundaryBegins" => Mark::Hold(Phase::Boundary as u8),
         "BoundaryEnds" => Mark::Leave(Phase::Boundary as u8),

@@ -20,6 +20,8 @@ const WINDOW: usize = 256;
 /// One run, counted.
 struct Counted {
     by_phase: Vec<(Phase, Count)>,
+    /// Instructions of the boundary on the leader's hart.
+    led: u64,
     /// Deepest stack of the leader and of any worker, in bytes below where counting began.
     stacks: [u64; 2],
 }
@@ -45,7 +47,8 @@ fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
         outcome.counts.iter().for_each(|hart| sum.add(&hart[phase as usize]));
         (phase, sum)
     });
-    Ok(Counted { by_phase: by_phase.to_vec(), stacks: stacks(image, &outcome) })
+    let led = outcome.counts[0][Phase::Boundary as usize].instructions;
+    Ok(Counted { by_phase: by_phase.to_vec(), led, stacks: stacks(image, &outcome) })
 }
 
 /// Bytes of stack used below the top of each hart's part, for the leader and the deepest worker.
@@ -97,6 +100,7 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     text += &accesses;
     line(&mut text, "\nDeepest stack while matching, in bytes: leader with both ends, worker.");
     text += &stack_rows;
+    reposts(&mut text, marked)?;
     line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
     let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
     line(&mut text, &format!("{:<16}{head}", ""));
@@ -121,6 +125,35 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     );
     line(&mut text, &difference);
     Ok(text)
+}
+
+/// The end of a block by the leader, and by its handlers.
+fn reposts(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
+    line(text, "\nWho gives back what a block used: boundary, and the leader's hart's part of it.");
+    for workload in Workload::ALL {
+        let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
+        line(text, &format!("\n{:<28}{head}", workload.name()));
+        for who in ["leader", "handlers"] {
+            let options = format!("repost={who}");
+            let runs: Result<Vec<Counted>, NotCounted> = HANDLERS
+                .iter()
+                .map(|&handlers| count(marked, &job(workload, handlers, handlers, &options)))
+                .collect();
+            let runs = runs?;
+            let mut row = |name: String, number: &dyn Fn(&Counted) -> f64| {
+                let cells: String =
+                    runs.iter().map(|run| format!("{:>9.1}", number(run))).collect();
+                line(text, &format!("{name:<28}{cells}"));
+            };
+            row(format!("repost={who}"), &|run| {
+                let all = run.by_phase.iter().filter(|(phase, _)| *phase == Phase::Boundary);
+                per_message(all.map(|(_, count)| count.instructions).sum())
+            });
+            row("  on the leader's hart".to_owned(), &|run| per_message(run.led));
+            row("  message path".to_owned(), &message_path);
+        }
+    }
+    Ok(())
 }
 
 fn line(text: &mut String, line: &str) {

@@ -33,7 +33,7 @@ fn outcomes_are_the_oracles() {
     let Some(elf) = elf(Build::Plain) else { return };
     let verdict = check::in_interpreter(&image(&elf), &check::jobs(1, 300, 4));
     assert_eq!(verdict.wrong, Vec::<String>::new());
-    assert_eq!(verdict.runs, 4 * (9 + 9 + 2 * 4));
+    assert_eq!(verdict.runs, 4 * (15 + 9 + 4 * 4));
 }
 
 #[test]
@@ -71,6 +71,7 @@ fn nonsense_on_the_command_line_ends_with_a_message() {
         ("handlers=x", "handlers=x is no number"),
         ("stream=none.bin", "cannot read none.bin"),
         ("fast=slow", "fast=slow is no fast path"),
+        ("repost=host", "repost=host: leader or handlers"),
         ("fault=SlowNoWait", "this build knows no faults"),
     ] {
         let arguments = format!("firmware {words}");

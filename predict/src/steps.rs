@@ -29,6 +29,7 @@ names! {
     BitsRead BitsCleared CandidatesRead ConflictSought BarrierPassed ClaimRead FastPathTried
     SlowWaits SlowWaited StateRead SlowFound Taken Noted Unmatched Unlinking LockMissed LinkRead
     SliceMatched DeliveryBegins Delivered BounceRead RemoteRead Completed SliceEnds
+    Reposted SliceCounted EntriesReleased EndRead
 }
 
 /// Written by `cargo xtask rv64 steps`.

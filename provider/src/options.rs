@@ -101,6 +101,7 @@ const MATCHING: &[(&str, &str)] = &[
     ("FAST_PATH", "fast-path"),
     ("EARLY_CHECK", "early-check"),
     ("REMOVAL", "removal"),
+    ("REPOST", "repost"),
     ("HASHES", "hashes"),
     ("FALLBACK", "fallback"),
 ];

@@ -6,7 +6,7 @@ mod watchdog;
 
 use std::collections::HashSet;
 
-use dpa_model::{FastPath, InlineHashes, Options, Removal, UnexpectedFull};
+use dpa_model::{FastPath, InlineHashes, Options, Removal, Repost, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
 };
@@ -80,6 +80,7 @@ fn every_option_of_the_algorithm() {
                         fast_path,
                         early_check,
                         removal,
+                        repost: [Repost::Leader, Repost::Handlers][seed as usize % 2],
                         inline_hashes,
                         ..Options::default()
                     };

@@ -204,4 +204,14 @@ pub enum Step {
     Completed,
     /// All data of the slice has moved.
     SliceEnds,
+    /// A handler that gives back what its message used says what became of this receive.
+    Reposted {
+        receive: u32,
+    },
+    /// A worker counts its slice among those that have ended.
+    SliceCounted,
+    /// The last one gives the block's entries back.
+    EntriesReleased,
+    /// The leader looks whether the block has ended.
+    EndRead,
 }

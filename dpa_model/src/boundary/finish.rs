@@ -11,6 +11,7 @@ use crate::matching::Matched;
 use crate::message::{Completion, Entry, Message, Protocol};
 use crate::nic::Shared;
 use crate::number::{ReceiveId, StoredId};
+use crate::repost::{Left, Reposts};
 use crate::{ClassSet, CommId, InlineHashes, UnexpectedFull, WildcardClass};
 
 /// Where a communicator's messages without a receive go, kept at hand by a loop over messages.
@@ -70,6 +71,42 @@ impl Boundary {
         let head = block.first + block.count as u64;
         self.fronts[block.queue.0].head = head;
         nic.arrivals.queue(block.queue).ring.release(head);
+    }
+
+    /// After a block that its handlers ended: what they gave back is counted, and what is still in
+    /// its chain is recycled. A message without a receive leaves the entries to this, too.
+    pub(super) fn finish_reposted(&mut self, nic: &Shared, block: &BlockInfo, reposts: &Reposts) {
+        // SAFETY: the last handler has said that the block has ended.
+        let taken = |handler| unsafe { nic.block.taken(handler) };
+        if !reposts.have_given_entries() {
+            return self.finish_each(nic, block, taken);
+        }
+        let mut left = Left::NOTHING;
+        let mut count = 0;
+        // From the top, as there.
+        for handler in (0..block.count).rev() {
+            step!(BoundaryBegins { handler });
+            // SAFETY: as above, and every handler took one.
+            let this = unsafe { reposts.left(handler) };
+            if this.free {
+                self.free_receives.give(taken(handler));
+                if this != left && count > 0 {
+                    self.count_left(nic, left.comm, left.class, count);
+                    count = 0;
+                }
+                left = this;
+                count += 1;
+            } else {
+                self.recycle(nic, this.comm, taken(handler));
+            }
+            step!(BoundaryEnds);
+        }
+        if count > 0 {
+            self.count_left(nic, left.comm, left.class, count);
+        }
+        self.results_tail += block.count as u64;
+        self.matched += block.count as u64;
+        self.fronts[block.queue.0].head = block.first + block.count as u64;
     }
 
     /// Recycles what was consumed and stores what was not matched; `taken` says which receive a

@@ -4,11 +4,12 @@ use alloc::sync::Arc;
 
 use super::Boundary;
 use crate::NicConfig;
-use crate::block::{BlockInfo, Phase};
+use crate::block::{BlockInfo, Phase, Published};
 use crate::config::UnexpectedFull;
 use crate::matching::{Alone, Scratch, Slice, run};
 use crate::nic::Shared;
 use crate::number::WorkerId;
+use crate::repost::end_slice;
 
 /// Blocks between two looks at how deep the completion queue is: the senders' counter lies in their
 /// processor's cache.
@@ -111,27 +112,25 @@ impl Leader {
     fn run(&mut self, mut block: BlockInfo, awake: usize) -> bool {
         let Self { shared, boundary, scratch, .. } = self;
         let nic = &**shared;
-        let counters = &nic.boundary_counters;
-        if nic.options.unexpected_full == UnexpectedFull::BackPressure
-            && !(boundary.can_place(nic, &block) || fault!(BackPressureIgnored))
-        {
-            counters.unexpected_full.add(1);
-            return false;
+        if nic.seldom {
+            if nic.options.unexpected_full == UnexpectedFull::BackPressure
+                && !(boundary.can_place(nic, &block) || fault!(BackPressureIgnored))
+            {
+                nic.boundary_counters.unexpected_full.add(1);
+                return false;
+            }
+            let slices = slices(nic, &block, awake.min(self.workers).max(1));
+            if nic.reposts.is_some() && (slices > 1 || nic.options.always_shared) {
+                self.run_reposting(BlockInfo { slices, ..block });
+                return true;
+            }
         }
-        step!(BlockCut { first: block.first, count: block.count });
+        note_block(nic, &block);
         self.in_block = true;
         self.last_count = block.count;
-        if fault!(ArrivalReleasedEarly) {
-            nic.arrivals.queue(block.queue).ring.release(block.first + block.count as u64);
-        }
-        if counters.blocks.get().is_multiple_of(DEPTH_EVERY) {
-            let claimed = nic.arrivals.queue(block.queue).claimed();
-            counters.arrivals_high.raise(claimed.saturating_sub(block.first));
-        }
-        counters.blocks.add(1);
         let most = awake.min(self.workers);
         if most > 1 {
-            block.slices = (block.count / nic.slice_min).clamp(1, most);
+            block.slices = slices(nic, &block, most);
         }
         if block.slices == 1 && !nic.options.always_shared {
             let crew = Alone { nic, block: &block };
@@ -141,7 +140,7 @@ impl Leader {
         } else {
             self.shared_blocks += 1;
             block.number = self.shared_blocks;
-            counters.shared_blocks.add(1);
+            nic.boundary_counters.shared_blocks.add(1);
             nic.block.publish(block);
             if fault!(PostInsideBlock) {
                 boundary.admit(nic);
@@ -162,6 +161,37 @@ impl Leader {
             check_bookings(nic, &block);
         }
         true
+    }
+
+    /// Runs a block whose handlers give back what it used.
+    #[cold]
+    #[inline(never)]
+    fn run_reposting(&mut self, mut block: BlockInfo) {
+        let Self { shared, boundary, scratch, .. } = self;
+        let nic = &**shared;
+        let Some(reposts) = &nic.reposts else { return };
+        self.in_block = true;
+        self.last_count = block.count;
+        note_block(nic, &block);
+        self.shared_blocks += 1;
+        block.number = self.shared_blocks;
+        nic.boundary_counters.shared_blocks.add(1);
+        reposts.begin();
+        nic.block.publish_reposting(block);
+        if fault!(PostInsideBlock) {
+            boundary.admit(nic);
+        }
+        let crew = Slice { nic, block: &block, worker: WorkerId::LEADER };
+        run(nic, &block, crew, scratch);
+        end_slice(nic, reposts, &block, WorkerId::LEADER, scratch);
+        if !fault!(FenceMissing) {
+            nic.block.wait_until(|| reposts.has_ended(block.number));
+        }
+        self.in_block = false;
+        boundary.finish_reposted(nic, &block, reposts);
+        if cfg!(debug_assertions) {
+            check_bookings(nic, &block);
+        }
     }
 
     /// # Panics
@@ -201,6 +231,27 @@ impl Leader {
     }
 }
 
+/// Counts a block that begins.
+#[inline(always)]
+fn note_block(nic: &Shared, block: &BlockInfo) {
+    step!(BlockCut { first: block.first, count: block.count });
+    if fault!(ArrivalReleasedEarly) {
+        nic.arrivals.queue(block.queue).ring.release(block.first + block.count as u64);
+    }
+    let counters = &nic.boundary_counters;
+    if counters.blocks.get().is_multiple_of(DEPTH_EVERY) {
+        let claimed = nic.arrivals.queue(block.queue).claimed();
+        counters.arrivals_high.raise(claimed.saturating_sub(block.first));
+    }
+    counters.blocks.add(1);
+}
+
+/// Into how many slices a block is cut, at `most`.
+#[inline(always)]
+fn slices(nic: &Shared, block: &BlockInfo, most: usize) -> usize {
+    (block.count / nic.slice_min).clamp(1, most)
+}
+
 /// No receive that was booked survives its block (S7).
 fn check_bookings(nic: &Shared, block: &BlockInfo) {
     for handler in 0..block.count {
@@ -236,19 +287,37 @@ impl Worker {
     /// Runs this worker's slice if a block with one was published since the last call. Returns
     /// whether it did.
     pub fn round(&mut self) -> bool {
-        let (number, slices) = self.shared.block.published();
-        if number == self.seen {
+        let published = self.shared.block.published();
+        if published.number() == self.seen {
             return false;
         }
-        self.seen = number;
-        if self.worker.0 >= slices {
-            return false;
+        self.seen = published.number();
+        if self.worker.0 >= published.slices() {
+            return self.round_reposting(published);
         }
         // SAFETY: the block has a slice for this worker, which has not run it: the numbers
         // differed.
         let block = unsafe { self.shared.block.info() };
         let crew = Slice { nic: &self.shared, block: &block, worker: self.worker };
         run(&self.shared, &block, crew, &mut self.scratch);
+        true
+    }
+
+    /// The same for a slice of a block that its handlers end.
+    #[cold]
+    #[inline(never)]
+    fn round_reposting(&mut self, published: Published) -> bool {
+        let nic = &*self.shared;
+        let Some(reposts) = &nic.reposts else { return false };
+        if self.worker.0 >= published.reposting_slices() {
+            return false;
+        }
+        // SAFETY: as in `round`; the leader writes it again only after the last handler's word,
+        // which `end_slice` comes before.
+        let block = unsafe { nic.block.info() };
+        let crew = Slice { nic, block: &block, worker: self.worker };
+        run(nic, &block, crew, &mut self.scratch);
+        end_slice(nic, reposts, &block, self.worker, &self.scratch);
         true
     }
 }

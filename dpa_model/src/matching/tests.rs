@@ -8,7 +8,8 @@ use crate::number::ReceiveId;
 use crate::sync::Relaxed;
 use crate::{
     Barrier, CommId, Counts, Envelope, Event, FastPath, HANDLERS_MAX, Hints, InlineHashes, Nic,
-    NicConfig, Options, Rank, Removal, Round, Selector, SourceSel, Tag, TagSel, UnexpectedFull,
+    NicConfig, Options, Rank, Removal, Repost, Round, Selector, SourceSel, Tag, TagSel,
+    UnexpectedFull,
 };
 
 /// Numbers from a seed (xorshift).
@@ -111,6 +112,7 @@ fn alone_and_shared_blocks_agree() {
             early_check: random.below(3) == 0,
             removal: random.pick(&[Removal::Lazy, Removal::Eager, Removal::Deferred]),
             barrier: random.pick(&[Barrier::Lanes, Barrier::Bitmap]),
+            repost: random.pick(&[Repost::Leader, Repost::Handlers]),
             inline_hashes: random.pick(&[
                 InlineHashes::Trust,
                 InlineHashes::Trust,

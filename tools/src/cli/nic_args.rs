@@ -1,7 +1,7 @@
 //! Arguments that describe an emulated NIC; shared by the commands that build one.
 
 use clap::ValueEnum;
-use dpa_model::{FastPath, Hints, InlineHashes, NicConfig, Options, Removal};
+use dpa_model::{FastPath, Hints, InlineHashes, NicConfig, Options, Removal, Repost};
 use dpamatch::engine::BinCount;
 use dpamatch::registry::{EngineOptions, Fallback};
 use serde_json::Value;
@@ -52,6 +52,9 @@ pub(super) struct NicArgs {
     /// When consumed receives leave their chain
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Lazy)]
     removal: RemovalArg,
+    /// Who gives back receives and queue entries of blocks that several workers share
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = RepostArg::Leader)]
+    repost: RepostArg,
     /// Use of the hashes in the message header
     #[arg(long, value_enum, value_name = "USE", default_value_t = HashesArg::Trust)]
     hashes: HashesArg,
@@ -83,6 +86,14 @@ enum RemovalArg {
     Eager,
     /// At the block's end
     Deferred,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RepostArg {
+    /// The leader, at the block's end
+    Leader,
+    /// The handlers; the one that ends last gives the entries back
+    Handlers,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -157,6 +168,10 @@ impl NicArgs {
                     RemovalArg::Eager => Removal::Eager,
                     RemovalArg::Deferred => Removal::Deferred,
                 },
+                repost: match self.repost {
+                    RepostArg::Leader => Repost::Leader,
+                    RepostArg::Handlers => Repost::Handlers,
+                },
                 inline_hashes: match self.hashes {
                     HashesArg::Trust | HashesArg::Absent => InlineHashes::Trust,
                     HashesArg::Verify => InlineHashes::Verify,
@@ -211,6 +226,7 @@ pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
         ("fast_path", format!("{:?}", nic.options.fast_path).into()),
         ("early_check", nic.options.early_check.into()),
         ("removal", format!("{:?}", nic.options.removal).into()),
+        ("repost", format!("{:?}", nic.options.repost).into()),
         ("hashes", format!("{:?}", nic.options.inline_hashes).into()),
         ("inline_hashes", options.sender_hashes.into()),
         ("hints", given.map(|(_, hint)| format!("{hint:?}")).collect()),

@@ -173,6 +173,7 @@ const OF_THE_NIC: &[&str] = &[
     "--fast-path",
     "--early-check",
     "--removal",
+    "--repost",
     "--hashes",
     "--hint",
     "--fallback",

@@ -141,6 +141,7 @@ fn every_option_of_bench() {
             Json("/results/nic/early_check"),
         ),
         ("--removal", NC, quick!("--scenario NC --removal deferred"), Json("/results/nic/removal")),
+        ("--repost", NC, quick!("--scenario NC --repost handlers"), Json("/results/nic/repost")),
         ("--hashes", NC, quick!("--scenario NC --hashes verify"), Json("/results/nic/hashes")),
         (
             "--hint",

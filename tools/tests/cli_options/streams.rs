@@ -59,6 +59,7 @@ fn every_option_of_match() {
             "--workers 0 --bins 64 --stats --removal deferred",
             Counter("removal"),
         ),
+        ("--repost", usual, "--workers 0 --bins 64 --stats --repost handlers", Counter("repost")),
         ("--hashes", usual, "--workers 0 --bins 64 --stats --hashes verify", Counter("hashes")),
         ("--hashes", usual, "--workers 0 --bins 64 --stats --hashes ignore", Counter("hashes")),
         (
