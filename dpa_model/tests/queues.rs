@@ -8,7 +8,20 @@ use dpa_model::{
 
 const WORLD: CommId = CommId(0);
 
+/// What the tests need of a NIC, so that Miri builds it in seconds.
 fn nic(config: NicConfig) -> Nic {
+    let config = NicConfig {
+        receives: 64,
+        bins: 64,
+        completion_queue: config.completion_queue.min(64),
+        bounce_buffers: 64,
+        eager_limit: 64,
+        unexpected: config.unexpected.min(64),
+        unexpected_buffers: config.unexpected_buffers.min(64),
+        completion_ring: 64,
+        regions: 1,
+        ..config
+    };
     let mut nic = Nic::new(&config).expect("a NIC can be built");
     nic.host.create(WORLD, 64, Hints::default(), 0).expect("room for a command");
     assert_eq!(nic.leader.round(1), Round::Worked);
