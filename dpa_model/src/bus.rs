@@ -59,7 +59,18 @@ mod tests {
 
     #[test]
     fn each_ring_has_its_place() {
-        let config = NicConfig { command_queue: 8, completion_queue: 64, ..NicConfig::default() };
+        // Small, for Miri.
+        let config = NicConfig {
+            command_queue: 8,
+            completion_queue: 64,
+            completion_ring: 32,
+            receives: 16,
+            bounce_buffers: 16,
+            eager_limit: 64,
+            unexpected: 16,
+            unexpected_buffers: 16,
+            ..NicConfig::default()
+        };
         let nic = Nic::new(&config).expect("a good configuration");
         let BusMap { commands, arrivals, completions } = nic.leader.bus();
         let depths = [commands, arrivals, completions].map(|ring| ring.depth as usize);
