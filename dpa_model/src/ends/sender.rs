@@ -118,9 +118,9 @@ impl Sender {
     /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come
     /// before the message, used with `Order::Stamped` only.
     ///
-    /// The usual case, a word for a sender with a queue of its own that knows of room, is compiled
-    /// into the caller's loop. There it stores nothing but the entry and the next position: any
-    /// other store between two entries, as of a register that was short, costs half an entry.
+    /// The usual case, a word or nothing for a sender with a queue of its own that knows of room, is
+    /// compiled into the caller's loop. There it stores nothing but the entry and the next position:
+    /// any other store between two entries, as of a register that was short, costs half an entry.
     ///
     /// # Errors
     /// Any [`SendError`].
@@ -131,14 +131,18 @@ impl Sender {
         bytes: &[u8],
         stamp: u64,
     ) -> Result<(), SendError> {
-        if let Ok(word) = <[u8; 8]>::try_from(bytes)
+        let word = match <[u8; 8]>::try_from(bytes) {
+            Ok(word) => Some(u64::from_ne_bytes(word)),
+            Err(_) => bytes.is_empty().then_some(0),
+        };
+        if let Some(word) = word
             && !self.odd
             && !self.shared.life.stopped()
             && let Some(position) = self.claims.next_sure()
         {
-            let hashes = Hashes::of(envelope.source, envelope.tag);
-            let payload = [u64::from_ne_bytes(word), 0, 0];
-            self.fill(position, envelope, 8, (hashes, true), Protocol::Inline, payload, stamp);
+            let hashes = (Hashes::of(envelope.source, envelope.tag), true);
+            let (length, payload) = (bytes.len() as u32, [word, 0, 0]);
+            self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
             return Ok(());
         }
         let Envelope { comm, source, tag } = envelope;

@@ -22,8 +22,10 @@ fn every_option_of_bench() {
                  ../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
     let rank: &str = &format!("{trace} --rank 2");
     let rank: &'static str = rank.to_owned().leak();
-    let overview = "--scenario NC --windows 1 --reps 1 --rounds 1 --budget 0 --baseline none";
-    let wide = "--scenario NC --windows 1 --reps 1 --rounds 1 --budget 0 --baseline none --wide";
+    let overview = "--scenario NC --windows 1 --reps 1 --rounds 1 --budget 0 --baseline none \
+                    --any-placement";
+    let wide = "--scenario NC --windows 1 --reps 1 --rounds 1 --budget 0 --baseline none \
+                --any-placement --wide";
     let rows: &[Row] = &[
         ("--scenario", NC, quick!("--scenario WC"), Json(first)),
         (
