@@ -118,9 +118,10 @@ impl Sender {
     /// Sends eagerly: the payload is copied and may be reused at once. `stamp`: commands that come
     /// before the message, used with `Order::Stamped` only.
     ///
-    /// The usual case, a word or nothing for a sender with a queue of its own that knows of room, is
-    /// compiled into the caller's loop. There it stores nothing but the entry and the next position:
-    /// any other store between two entries, as of a register that was short, costs half an entry.
+    /// The usual case, at most a word of a sender with a queue of its own that knows of room, is
+    /// compiled into the caller's loop. There it stores nothing but the entry and the next
+    /// position: any other store between two entries, as of a register that was short, costs half
+    /// an entry.
     ///
     /// # Errors
     /// Any [`SendError`].
