@@ -118,11 +118,6 @@ impl Arrivals {
         self.queues[queue.0].clone()
     }
 
-    #[cfg(feature = "ends")]
-    pub(crate) fn queue_ids(&self) -> impl Iterator<Item = QueueId> + use<> {
-        (0..self.queues.len()).map(QueueId)
-    }
-
     pub(crate) fn queues(&self) -> impl ExactSizeIterator<Item = &CompletionQueue> {
         self.queues.iter().map(|queue| &**queue)
     }

@@ -83,6 +83,17 @@ pub fn lead(
     })
 }
 
+/// Another worker's role: its slice of one block.
+pub fn work(mut worker: Box<Worker>) -> Role {
+    Box::new(move || {
+        let mut wait = Wait::new();
+        while !worker.round() {
+            wait.pause();
+        }
+        Ends::default()
+    })
+}
+
 /// Runs the roles on threads of their own, begun in the order that `rotation` says.
 pub fn run(mut roles: Vec<Role>, rotation: usize) -> Ends {
     let count = roles.len();

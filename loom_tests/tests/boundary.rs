@@ -3,7 +3,7 @@
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{CommId, Event, NicConfig, Options, Round, UnexpectedFull, Wait};
-use loom_tests::race::{Ends, Role, build, lead, model, run};
+use loom_tests::race::{Ends, Role, build, lead, model, run, work};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 fn config(receives: usize) -> NicConfig {
@@ -149,19 +149,12 @@ fn a_post_during_a_block_waits_for_its_end() {
                 .try_send(envelope(0, source, 7), &payload(arrival, 8), 0)
                 .expect("room for a message");
         }
-        let mut worker = parts.workers.pop().expect("a second worker");
-        let work: Role = Box::new(move || {
-            let mut wait = Wait::new();
-            while !worker.round() {
-                wait.pause();
-            }
-            Ends::default()
-        });
+        let worker = parts.workers.pop().expect("a second worker");
         let roles = vec![
             lead(parts.leader, 2, |counts| {
                 counts.boundary.posts == 2 && counts.handlers.messages == 2
             }),
-            work,
+            work(worker),
             post(parts.host, &[Some(1)], false),
         ];
         let mut ends = run(roles, rotation);

@@ -2,9 +2,9 @@
 //! the entries of a block by the one that ends last.
 #![cfg(dpamatch_loom)]
 
-use dpa_model::{CommId, NicConfig, Operation, Options, Removal, Repost, Wait};
+use dpa_model::{CommId, NicConfig, Operation, Options, Removal, Repost};
 use loom_tests::model::{Extent, shared};
-use loom_tests::race::{Ends, Role, build, lead, model, run};
+use loom_tests::race::{Ends, Role, build, lead, model, run, work};
 use loom_tests::stream::{Stream, envelope, payload, post, selector, send, tiny};
 
 const TWO: Extent = Extent::bounded(3, 6);
@@ -97,14 +97,7 @@ fn full_queue(name: &str, first: u32, expected: &[&str]) {
                 .try_send(envelope(0, source, 7), &payload(arrival, 8), 0)
                 .expect("room for a message");
         }
-        let mut worker = parts.workers.pop().expect("a second worker");
-        let work: Role = Box::new(move || {
-            let mut wait = Wait::new();
-            while !worker.round() {
-                wait.pause();
-            }
-            Ends { posted, ..Ends::default() }
-        });
+        let worker = parts.workers.pop().expect("a second worker");
         let (mut sender, host) = (parts.sender, parts.host);
         let send: Role = Box::new(move || {
             for arrival in 2..2 + MORE {
@@ -112,10 +105,10 @@ fn full_queue(name: &str, first: u32, expected: &[&str]) {
                     .send(envelope(0, 3, 7), &payload(u64::from(arrival), 8))
                     .expect("the NIC runs");
             }
-            Ends { host: Some(host), ..Ends::default() }
+            Ends { host: Some(host), posted, ..Ends::default() }
         });
         let lead = lead(parts.leader, 2, |counts| counts.handlers.messages == 2 + u64::from(MORE));
-        run(vec![lead, work, send], rotation).replay(paths);
+        run(vec![lead, work(worker), send], rotation).replay(paths);
     });
 }
 

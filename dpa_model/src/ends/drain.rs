@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::event::RemoteData;
+use crate::boundary;
 use crate::completion_queue::CompletionQueue;
 use crate::message::{Protocol, inline_bytes};
 use crate::number::QueueId;
@@ -65,12 +66,12 @@ impl Drain {
     /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once
     /// the drain is dropped.
     pub fn new(leader: Leader) -> Self {
-        let queues = leader.shared.arrivals.queue_ids();
-        let front = |queue: QueueId| {
-            let head = leader.boundary.fronts[queue.0].head;
-            Front { queue: leader.shared.arrivals.share(queue), head, released: head }
+        let arrivals = &leader.shared.arrivals;
+        let front = |(queue, front): (usize, &boundary::Front)| {
+            let (queue, head) = (arrivals.share(QueueId(queue)), front.head);
+            Front { queue, head, released: head }
         };
-        let fronts = queues.map(front).collect();
+        let fronts = leader.boundary.fronts.iter().enumerate().map(front).collect();
         Self { leader, fronts, turn: QueueId::FIRST }
     }
 
