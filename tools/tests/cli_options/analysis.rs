@@ -122,6 +122,6 @@ fn every_option_of_channels() {
     let real = "--only real --messages 50 --format json";
     let (other, first) = ("--only real --messages 51 --format json", "/results/real/0/messages");
     all.push(("--messages", real, other, Json(first)));
-    all.extend(rows("--only real --messages 50", &[("--engine list", Header("Real"))]));
+    all.extend(rows("--only real --messages 50", &[("--engine list", Line("Real"))]));
     check("channels", &all, b"");
 }

@@ -32,13 +32,16 @@ enum Seen {
     Exit(i32),
     /// The first run ends with this exit code.
     Mends(i32),
-    /// The names of the columns, of which this is the first.
-    Header(&'static str),
+    /// The line that begins with this.
+    Line(&'static str),
+    /// Whether the table whose columns begin with the first has the second. Which of the optional
+    /// columns fit, and how wide they are, depends on the numbers in them.
+    Column(&'static str, &'static str),
     /// This part of the JSON form.
     Json(&'static str),
 }
 
-use Seen::{Counter, Exit, Form, Header, Json, Mends, Messages, Results};
+use Seen::{Column, Counter, Exit, Form, Json, Line, Mends, Messages, Results};
 
 /// Option, arguments without it, arguments with it, and what differs. An option may have several
 /// rows.
@@ -76,6 +79,11 @@ fn options(command: &str) -> BTreeSet<String> {
     names.filter(|name| name != "--help").collect()
 }
 
+fn line<'out>(out: &'out str, first: &str) -> &'out str {
+    let line = out.lines().find(|line| line.starts_with(first));
+    line.unwrap_or_else(|| panic!("no line that begins with {first}: {out}"))
+}
+
 /// What a row's run shows of what is looked at.
 fn shown(output: &Output, seen: Seen) -> String {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -100,10 +108,8 @@ fn shown(output: &Output, seen: Seen) -> String {
             }
             _ => "no JSON object".to_owned(),
         },
-        Header(first) => {
-            let line = out.lines().find(|line| line.starts_with(first));
-            line.unwrap_or_else(|| panic!("no column {first}: {out}")).to_owned()
-        }
+        Line(first) => line(out, first).to_owned(),
+        Column(first, name) => line(out, first).contains(name).to_string(),
         Exit(_) | Mends(_) => output.status.code().expect("no signal").to_string(),
         Json(pointer) => {
             let document: Value = serde_json::from_str(out).expect("one JSON object");

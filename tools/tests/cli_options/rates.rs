@@ -92,7 +92,7 @@ fn every_option_of_bench() {
             Form,
         ),
         ("--out", NC, quick!("--scenario NC --out /dev/null/nothing"), Exit(2)),
-        ("--wide", overview, wide, Header("scenario")),
+        ("--wide", overview, wide, Column("scenario", " per block ")),
         ("--save", NC, quick!("--scenario NC --save /dev/null/nothing"), Exit(2)),
         ("--trace", NC, trace, Form),
         ("--rank", trace, rank, Json("/results/rank")),
