@@ -5,6 +5,7 @@
 pub mod build;
 pub mod bus;
 pub mod check;
+pub mod choice;
 pub mod code;
 pub mod job;
 pub mod kit;

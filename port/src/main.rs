@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use dpamatch_port::build::{self, Build, BuildError, root};
+use dpamatch_port::choice::Choice;
 use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::{bus, check, code, kit, qemu, report, steps, vectors, weak};
 use dpamatch_rv64::{Image, Setup};
@@ -15,7 +16,8 @@ cargo xtask rv64 report          instructions and memory accesses per message, b
 cargo xtask rv64 steps [--write] what lies between two steps; --write: for the predictor
 cargo xtask rv64 code            size, stack and panics of the card's functions; no floating point
 cargo xtask rv64 weak [SEEDS]    weak memory: shipped orderings hold, weakened ones are caught
-cargo xtask rv64 weak SEEDS NAME...  only these orderings, weakened
+cargo xtask rv64 weak SEEDS NAME...  only these orderings, weakened, or `shipped`; only kinds NC,
+                                 WC-FP, WC-SP, streams
 cargo xtask rv64 kit             the porting kit's handlers in C, linked with the card's side, run
 cargo xtask rv64 vectors DIR     streams with the outcomes that a card has to give
 cargo xtask rv64 help            this text
@@ -27,13 +29,13 @@ fn main() -> ExitCode {
     let result = match words[..] {
         [] | ["check"] => run_check(),
         ["code"] => run_code(),
-        ["weak"] => run_weak(1000, &[]),
-        ["weak", seeds, ref faults @ ..]
-            if seeds.parse::<u64>().is_ok_and(|seeds| seeds > 0)
-                && faults.iter().all(|fault| weak::WEAKENED.contains(fault)) =>
-        {
-            run_weak(seeds.parse().unwrap_or(1), faults)
-        }
+        ["weak", ref chosen @ ..] => match Choice::read(chosen) {
+            Ok(choice) => run_weak(&choice),
+            Err(error) => {
+                eprintln!("rv64 weak: {error}");
+                return ExitCode::from(2);
+            }
+        },
         ["kit"] => run_kit(),
         ["vectors", folder] => vectors::write(folder.as_ref())
             .map(|count| {
@@ -83,15 +85,17 @@ fn run_code() -> Result {
     Ok(is_good)
 }
 
-/// `faults`: only these orderings, weakened.
-fn run_weak(seeds: u64, faults: &[&str]) -> Result {
+fn run_weak(choice: &Choice) -> Result {
+    let Choice { seeds, shipped, faults, kinds } = choice;
     let mut say = |line: &str| println!("{line}");
-    if !faults.is_empty() {
-        return Ok(weak::weakened(&image(Build::Faults)?, faults, seeds, &mut say));
+    let mut good = true;
+    if *shipped {
+        good &= weak::shipped(&image(Build::Plain)?, kinds, *seeds, &mut say);
     }
-    let good = weak::shipped(&image(Build::Plain)?, seeds, &mut say);
-    let caught = weak::weakened(&image(Build::Faults)?, &weak::WEAKENED, seeds, &mut say);
-    Ok(good && caught)
+    if !faults.is_empty() {
+        good &= weak::weakened(&image(Build::Faults)?, faults, kinds, *seeds, &mut say);
+    }
+    Ok(good)
 }
 
 fn run_kit() -> Result {

@@ -60,8 +60,6 @@ pub const NOT_SHOWN: [(&str, &str); 7] = [
 
 /// Instructions after which a run hangs: the longest good one takes a quarter.
 const LIMIT: u64 = 60_000_000;
-/// Threads of this program.
-const THREADS: usize = 2;
 
 /// One kind of run; the seed chooses the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +105,8 @@ impl Kind {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// Its name.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Workload(workload) => workload.name(),
             Self::Stream => "streams",
@@ -180,8 +179,9 @@ pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: 
             }
         }
     };
+    let threads = thread::available_parallelism().map_or(1, Into::into);
     thread::scope(|scope| {
-        for _ in 0..THREADS {
+        for _ in 0..threads {
             scope.spawn(work);
         }
     });
@@ -189,9 +189,9 @@ pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: 
 }
 
 /// The shipped orderings, each kind with so many seeds; whether all outcomes are the oracle's.
-pub fn shipped(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> bool {
+pub fn shipped(image: &Image, kinds: &[Kind], seeds: u64, mut each: impl FnMut(&str)) -> bool {
     let mut good = true;
-    for kind in Kind::ALL {
+    for &kind in kinds {
         let tally = runs(image, kind, None, seeds, 1);
         each(&format!(
             "{:<22}{:<8} {tally}; {} stores waited, {} loads returned an old version, {} \
@@ -210,11 +210,17 @@ pub fn shipped(image: &Image, seeds: u64, mut each: impl FnMut(&str)) -> bool {
 
 /// Each of these weakened orderings, up to so many seeds of each kind, until one run is wrong;
 /// whether all are caught, but for those that cannot be shown here.
-pub fn weakened(image: &Image, faults: &[&str], seeds: u64, mut each: impl FnMut(&str)) -> bool {
+pub fn weakened(
+    image: &Image,
+    faults: &[&str],
+    kinds: &[Kind],
+    seeds: u64,
+    mut each: impl FnMut(&str),
+) -> bool {
     let mut good = true;
     for &fault in faults {
         let mut caught = false;
-        for kind in Kind::ALL {
+        for &kind in kinds {
             if !caught {
                 let tally = runs(image, kind, Some(fault), seeds, 1);
                 caught = tally.wrong > 0;

@@ -27,6 +27,8 @@ struct Task {
 enum Failure {
     /// The command line makes no sense; exit code 2.
     Usage(String),
+    /// The same, and a program that the task runs has said what is wrong.
+    Told,
     /// The task ran and found something wrong; exit code 1.
     Task(String),
 }
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
             eprintln!("xtask: {message}\n\n{}", help());
             ExitCode::from(2)
         }
+        Err(Failure::Told) => ExitCode::from(2),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Failure, root};
 /// Runs the task: builds `dpamatch_port` and hands the arguments on.
 ///
 /// # Errors
-/// [`Failure::Usage`] where it does not know the arguments, [`Failure::Task`] when it found
+/// [`Failure::Told`] where it does not know the arguments, [`Failure::Task`] when it found
 /// something wrong or cannot be run.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
         command.status().map_err(|error| Failure::Task(format!("cannot run cargo: {error}")))?;
     match status.code() {
         Some(0) => Ok(()),
-        Some(2) => Err(Failure::Usage(format!("`rv64` does not take `{}`", args.join(" ")))),
+        Some(2) => Err(Failure::Told),
         _ => Err(Failure::Task("rv64 failed".to_owned())),
     }
 }
