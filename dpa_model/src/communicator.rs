@@ -107,17 +107,6 @@ impl Communicator {
     pub(crate) fn is_empty(&self) -> bool {
         self.posted == [0; 4] && self.unexpected == 0
     }
-
-    /// The classes in which something is posted.
-    pub(crate) fn classes(&self) -> ClassSet {
-        let mut classes = ClassSet::EMPTY;
-        for class in WildcardClass::ALL {
-            if self.posted[class as usize] > 0 {
-                classes.insert(class);
-            }
-        }
-        classes
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

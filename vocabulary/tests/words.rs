@@ -59,6 +59,10 @@ fn sets_hold_what_was_put_in() {
         assert_eq!(set.only(), alone);
         for class in WildcardClass::ALL {
             assert_eq!(set.contains(class), members.contains(&class));
+            let mut without = set;
+            without.remove(class);
+            let rest: Vec<_> = members.iter().copied().filter(|&member| member != class).collect();
+            assert_eq!(without, ClassSet::of(&rest));
             let other = ClassSet::of(&[class]);
             assert_eq!(set.exceeds(other), members.iter().any(|&member| member != class));
         }

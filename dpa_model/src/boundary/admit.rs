@@ -264,8 +264,8 @@ impl Boundary {
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] += count;
         if count > 0 && control.posted[class as usize] == count {
-            control.view.classes = control.classes();
-            self.set_view(nic, comm);
+            control.view.classes.insert(class);
+            self.set_classes(nic, comm);
         }
     }
 

@@ -29,6 +29,7 @@ struct Inbox {
 impl Boundary {
     /// After a block that the leader ran alone: the receives that its handlers took are unlinked
     /// and free already.
+    #[inline(always)]
     pub(super) fn finish_alone(
         &mut self,
         nic: &Shared,
@@ -36,15 +37,26 @@ impl Boundary {
         matched: Matched,
         taken: &[ReceiveId],
     ) {
-        let taken = &taken[..block.count];
+        if let Matched::AllOf(comm) = matched {
+            self.free_receives.give_all(taken);
+            self.count_all_left(nic, comm, taken);
+            return self.release(nic, block, taken.len());
+        }
+        self.finish_unmatched(nic, block, matched, taken);
+    }
+
+    /// The same, if some handler has no receive, or their communicators differ.
+    #[inline(never)]
+    fn finish_unmatched(
+        &mut self,
+        nic: &Shared,
+        block: &BlockInfo,
+        matched: Matched,
+        taken: &[ReceiveId],
+    ) {
         match matched {
-            Matched::AllOf(comm) => {
-                self.free_receives.give_all(taken);
-                self.count_all_left(nic, comm, taken);
-                self.release(nic, block, block.count);
-            }
             Matched::Nothing => self.finish_each(nic, block, |_| ReceiveId::NIL),
-            Matched::Mixed => self.finish_each(nic, block, |handler| taken[handler]),
+            _ => self.finish_each(nic, block, |handler| taken[handler]),
         }
     }
 

@@ -6,7 +6,7 @@ use super::Boundary;
 use crate::NicConfig;
 use crate::block::{BlockInfo, Phase, Published};
 use crate::config::UnexpectedFull;
-use crate::matching::{Alone, Scratch, Slice, run};
+use crate::matching::{Alone, Crew, Scratch, Single, Slice, run};
 use crate::nic::Shared;
 use crate::number::WorkerId;
 use crate::repost::end_slice;
@@ -134,9 +134,12 @@ impl Leader {
         }
         if block.slices == 1 && !nic.options.always_shared {
             let crew = Alone { nic, block: &block };
-            let matched = run(nic, &block, crew, scratch);
+            if block.count == 1 {
+                run_alone(nic, &block, boundary, Single(crew), scratch);
+            } else {
+                run_alone(nic, &block, boundary, crew, scratch);
+            }
             self.in_block = false;
-            boundary.finish_alone(nic, &block, matched, scratch.receives());
         } else {
             self.shared_blocks += 1;
             block.number = self.shared_blocks;
@@ -229,6 +232,20 @@ impl Leader {
     pub fn monitor(&self) -> crate::Monitor {
         crate::Monitor::new(self.shared.clone())
     }
+}
+
+/// Runs a block that nobody else has a slice of.
+#[inline(always)]
+fn run_alone<C: Crew>(
+    nic: &Shared,
+    block: &BlockInfo,
+    boundary: &mut Boundary,
+    crew: C,
+    scratch: &mut Scratch,
+) {
+    let matched = run(nic, block, crew, scratch);
+    let taken = &scratch.receives()[crew.handlers()];
+    boundary.finish_alone(nic, block, matched, taken);
 }
 
 /// Counts a block that begins.

@@ -104,13 +104,21 @@ impl Boundary {
         unsafe { nic.views[comm.0 as usize].write(|slot| *slot = view) };
     }
 
+    /// Publishes the classes in which receives of a communicator are posted.
+    #[inline(always)]
+    fn set_classes(&self, nic: &Shared, comm: CommId) {
+        let classes = self.comms[comm.0 as usize].view.classes;
+        // SAFETY: as in `set_view`.
+        unsafe { nic.views[comm.0 as usize].write(|slot| slot.classes = classes) };
+    }
+
     /// So many receives of this class are no longer posted.
     fn count_left(&mut self, nic: &Shared, comm: CommId, class: WildcardClass, count: usize) {
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] -= count as u32;
         if control.posted[class as usize] == 0 {
-            control.view.classes = control.classes();
-            self.set_view(nic, comm);
+            control.view.classes.remove(class);
+            self.set_classes(nic, comm);
         }
     }
 

@@ -1,19 +1,19 @@
 //! Who runs a block: what differs between a worker that runs it alone and one of several.
 //!
-//! Every rule of matching is written once, over a [`Crew`], and compiled for both kinds. What a
+//! Every rule of matching is written once, over a [`Crew`], and compiled for each kind. What a
 //! crew decides is only how a rule touches memory that others may touch, whom it waits for, and
 //! when data moves.
 //!
-//! | | [`Alone`] | [`Slice`] |
-//! |---|---|---|
-//! | handlers | all of the block | a contiguous slice |
-//! | book | load and store | read-modify-write |
-//! | candidates | in the worker's scratch | published to higher slices |
-//! | partial barrier, slow path | nothing to wait for | lower slices |
-//! | mark | nobody else looks | a store, before it says that it is matched |
-//! | unlink | at once | after that, under the bin's lock |
-//! | deliver | with the match | when the whole slice is matched |
-//! | taken receives | in the leader's scratch | published to the leader |
+//! | | [`Single`] | [`Alone`] | [`Slice`] |
+//! |---|---|---|---|
+//! | handlers | the one of the block | all of the block | a contiguous slice |
+//! | book | nobody else asks | load and store | read-modify-write |
+//! | candidates | in the worker's scratch | the same | published to higher slices |
+//! | partial barrier, slow path | nothing to wait for | the same | lower slices |
+//! | mark | nobody else looks | the same | a store, before it says that it is matched |
+//! | unlink | at once | the same | after that, under the bin's lock |
+//! | deliver | with the match | the same | when the whole slice is matched |
+//! | taken receives | in the leader's scratch | the same | published to the leader |
 //!
 //! Alone nothing has to be waited for, because one thread runs each phase for all handlers in
 //! order. A receive leaves its chain at once because nobody else walks the chains; its `next`
@@ -51,6 +51,10 @@ pub(crate) trait Crew: Copy {
     /// Data moves and results are reported as receives are taken; otherwise after all matches of
     /// the slice, because higher handlers wait for matches, not for data (O21).
     const DELIVERS_AT_ONCE: bool;
+
+    /// On a PC, too, the phases are part of `run`: with one message, saving and restoring
+    /// registers for each would be a fifth of their instructions.
+    const PHASES_IN_ONE: bool = false;
 
     /// Number of the worker.
     fn worker(self) -> WorkerId;
@@ -159,6 +163,72 @@ impl Crew for Alone<'_> {
 
     #[inline(always)]
     fn finished(self) {}
+}
+
+/// One worker runs a block of one message, which can conflict with no other. As [`Alone`], but
+/// nothing is booked: a booked receive does not survive its block (S7), so nobody would ever ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Single<'a>(pub(crate) Alone<'a>);
+
+impl Crew for Single<'_> {
+    const DELIVERS_AT_ONCE: bool = true;
+
+    const PHASES_IN_ONE: bool = true;
+
+    #[inline(always)]
+    fn worker(self) -> WorkerId {
+        self.0.worker()
+    }
+
+    #[inline(always)]
+    fn handlers(self) -> Range<usize> {
+        0..1
+    }
+
+    #[inline(always)]
+    fn book(self, _: Bookings<'_>, _: ReceiveId, _: usize) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn publish(self, handler: usize, candidate: ReceiveId) {
+        self.0.publish(handler, candidate);
+    }
+
+    #[inline(always)]
+    fn pass_barrier(self, scratch: &mut Scratch) {
+        self.0.pass_barrier(scratch);
+    }
+
+    #[inline(always)]
+    fn wait_for_lower(self) -> u64 {
+        self.0.wait_for_lower()
+    }
+
+    #[inline(always)]
+    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path) {
+        self.0.mark(tables, receive, path);
+    }
+
+    #[inline(always)]
+    fn matched(self) {
+        self.0.matched();
+    }
+
+    #[inline(always)]
+    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool {
+        self.0.unlink(tables, taken)
+    }
+
+    #[inline(always)]
+    fn note_taken(self, handler: usize, receive: ReceiveId) {
+        self.0.note_taken(handler, receive);
+    }
+
+    #[inline(always)]
+    fn finished(self) {
+        self.0.finished();
+    }
 }
 
 /// One of several workers runs its slice.

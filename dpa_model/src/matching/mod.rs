@@ -17,7 +17,7 @@ mod take;
 #[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests;
 
-pub(crate) use crew::{Alone, Crew, Slice};
+pub(crate) use crew::{Alone, Crew, Single, Slice};
 pub(crate) use protocol::deliver_stored;
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
@@ -79,8 +79,9 @@ pub(crate) enum Matched {
 
 /// Runs all phases of the crew's part of a block (O2, S1 to S18).
 ///
-/// Phases are functions of their own on a PC. On a card, where a slice has one handler, they are
-/// part of this one: to save and restore registers for each was a fifth of their instructions.
+/// Phases are functions of their own on a PC, unless the crew says otherwise. On a card, where a
+/// slice has one handler, they are part of this one: to save and restore registers for each was a
+/// fifth of their instructions.
 pub(crate) fn run<C: Crew>(
     nic: &Shared,
     info: &BlockInfo,
@@ -91,7 +92,11 @@ pub(crate) fn run<C: Crew>(
     step!(SliceBegins { worker: crew.worker().0, block: info.number });
     let entries = nic.arrivals.queue(info.queue).ring.stretch(info.first, info.count);
     let block = BlockRun { nic, info, crew, entries };
-    let comm = search::search_and_book(block, scratch);
+    let comm = if C::PHASES_IN_ONE {
+        search::search_each_run(block, scratch)
+    } else {
+        search::search_and_book(block, scratch)
+    };
     crew.pass_barrier(scratch);
     let candidates = &scratch.receives[..handlers.end];
     // Who books after all lower handlers have learns from the bookings whether there is any.
@@ -108,7 +113,11 @@ pub(crate) fn run<C: Crew>(
         // The highest slice knows of every conflict of the block.
         nic.boundary_counters.conflict_blocks.add(1);
     }
-    let matched = resolve::resolve(block, conflict, comm, scratch);
+    let matched = if C::PHASES_IN_ONE {
+        resolve::resolve_each(block, conflict, comm, scratch)
+    } else {
+        resolve::resolve(block, conflict, comm, scratch)
+    };
     step!(DeliveryBegins { conflict: met });
     if !C::DELIVERS_AT_ONCE {
         take::Taking::new(block).deliver_all(scratch);

@@ -27,6 +27,17 @@ pub(super) fn resolve<C: Crew>(
     comm: Option<CommId>,
     scratch: &mut Scratch,
 ) -> usize {
+    resolve_each(block, conflict, comm, scratch)
+}
+
+/// The same, as part of its caller.
+#[inline(always)]
+pub(super) fn resolve_each<C: Crew>(
+    block: BlockRun<'_, C>,
+    conflict: usize,
+    comm: Option<CommId>,
+    scratch: &mut Scratch,
+) -> usize {
     let handlers = block.crew.handlers();
     let taking = Taking::new(block);
     if scratch.in_vain {

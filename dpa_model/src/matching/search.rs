@@ -22,6 +22,15 @@ pub(super) fn search_and_book<C: Crew>(
     block: BlockRun<'_, C>,
     scratch: &mut Scratch,
 ) -> Option<CommId> {
+    search_each_run(block, scratch)
+}
+
+/// The same, as part of its caller.
+#[inline(always)]
+pub(super) fn search_each_run<C: Crew>(
+    block: BlockRun<'_, C>,
+    scratch: &mut Scratch,
+) -> Option<CommId> {
     scratch.overtaken = HandlerSet::NONE;
     scratch.contested = false;
     scratch.in_vain = true;

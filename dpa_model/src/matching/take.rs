@@ -39,7 +39,13 @@ impl<'a, C: Crew> Taking<'a, C> {
     /// Handlers that go the same path take what `scratch` says. Returns how many have a receive.
     #[inline(always)]
     pub(super) fn take(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
-        if handlers.is_empty() { 0 } else { self.take_some(scratch, handlers, path) }
+        if handlers.is_empty() {
+            0
+        } else if C::PHASES_IN_ONE && path == Path::Clean {
+            self.take_each(scratch, handlers, Path::Clean, |_, receive, _| receive)
+        } else {
+            self.take_some(scratch, handlers, path)
+        }
     }
 
     #[inline(never)]
