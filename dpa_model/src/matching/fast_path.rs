@@ -9,7 +9,7 @@ use super::crew::Crew;
 use super::detect::must_resolve;
 use super::scratch::Scratch;
 use crate::block::Claim;
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, known};
 use crate::number::{Label, ReceiveId, Sequence};
 use crate::{CommId, FastPath};
 
@@ -184,22 +184,30 @@ fn take_row_if<C: Crew>(
     let nobodys = ReceiveId(ReceiveId::NIL.0 - 1);
     let common = if own.receive == ReceiveId::NIL { nobodys } else { own.receive };
     let mut row = Row { next: end, refusal: None };
-    for handler in start..end {
+    let mut handler = start;
+    while handler < end {
         let candidate = scratch.receives[handler];
         if candidate == common {
-            own.count += 1;
-        } else {
-            let claim = block.claim(handler, None, candidate);
-            let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
-            if candidate == ReceiveId::NIL
-                || other
-                || !must_resolve(conflict, handler, candidate, tables)
-            {
-                row.next = handler;
+            let may = allowed(&own, candidate);
+            let alike = &mut scratch.receives[handler..end];
+            let (taken, refusal) = own.take_alike(tables.receives, alike, common, may);
+            handler += taken;
+            if refusal.is_some() {
+                row = Row { next: handler, refusal };
                 break;
             }
-            own.add(&claim);
+            continue;
         }
+        let claim = block.claim(handler, None, candidate);
+        let other = claim.comm != own.comm && !fault!(FastCountsAllCommunicators);
+        if candidate == ReceiveId::NIL
+            || other
+            || !must_resolve(conflict, handler, candidate, tables)
+        {
+            row.next = handler;
+            break;
+        }
+        own.add(&claim);
         step!(FastPathTried);
         let taken =
             if allowed(&own, candidate) { own.walk(tables.receives) } else { Err(Refusal::Mixed) };
@@ -210,12 +218,47 @@ fn take_row_if<C: Crew>(
                 break;
             }
         }
+        handler += 1;
     }
     *group = own;
     row
 }
 
 impl Group {
+    /// Handlers in a row with the candidate of the lowest one take the fast path, if they `may`:
+    /// who chose alike changes nothing that the forms ask for. Returns how many did, and why the
+    /// next one may not.
+    #[inline(always)]
+    fn take_alike(
+        &mut self,
+        receives: &[Descriptor],
+        places: &mut [ReceiveId],
+        common: ReceiveId,
+        may: bool,
+    ) -> (usize, Option<Refusal>) {
+        // In a local variable, as above.
+        let mut own = *self;
+        let mut taken = 0;
+        let mut refusal = None;
+        for place in places {
+            if *place != common {
+                break;
+            }
+            own.count += 1;
+            step!(FastPathTried);
+            match if may { own.walk(receives) } else { Err(Refusal::Mixed) } {
+                Ok(receive) => *place = receive,
+                Err(why) => {
+                    refusal = Some(why);
+                    break;
+                }
+            }
+            taken += 1;
+        }
+        *self = own;
+        (taken, refusal)
+    }
+
     /// The receive that the handler added last takes: as many labels further as there are lower
     /// handlers.
     #[inline(always)]
@@ -230,7 +273,8 @@ impl Group {
         // walk whole.
         while current != ReceiveId::NIL {
             step!(Visited { receive: current.0 });
-            let descriptor = &receives[current];
+            // SAFETY: a search found it, or it follows in a chain.
+            let descriptor = unsafe { known(receives, current) };
             // SAFETY: inside a block (D1).
             let posted = unsafe { descriptor.posted.peek() };
             let left = posted.sequence() != self.sequence && !fault!(FastIgnoresSequence);

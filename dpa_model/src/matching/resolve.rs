@@ -15,7 +15,7 @@ use crate::index::{CommView, Indexes};
 use crate::nic::Shared;
 use crate::number::ReceiveId;
 use crate::sync::Relaxed;
-use crate::{CommId, FastPath, HandlerCounters, Path};
+use crate::{CommId, FastPath, HandlerCounters, Path, WildcardClass};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
 /// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it
@@ -184,7 +184,12 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             candidate
         } else {
             let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
-            let found = self.indexes.search(&key, skip_below, counters);
+            let found = match self.indexes.view.classes.only() {
+                Some(WildcardClass::Exact) => {
+                    self.indexes.search_class::<0>(&key, skip_below, counters)
+                }
+                _ => self.indexes.search(&key, skip_below, counters),
+            };
             found.map_or(ReceiveId::NIL, |found| found.receive)
         };
         step!(SlowFound { handler, found: receive.found(), own: receive == candidate });
