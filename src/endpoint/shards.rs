@@ -2,7 +2,9 @@
 //!
 //! A block that several workers share costs each message a hand-over between processors. Shards
 //! share nothing: each is an [`Endpoint`] with a NIC, queues, tables and a completion ring of its
-//! own. The messages of one communicator and source all go to one shard.
+//! own. The messages of one communicator and source all go to one shard: sources are dealt out in
+//! turn as they are first named, so that each shard has as many, whatever their numbers are. (The
+//! neighbours in a grid often differ by an even number.)
 //!
 //! **Why it is right.** MPI orders the messages of one source and communicator (MPI 4.1, section
 //! 3.5), and a receive of a given source can only take messages of that source. So receives and
@@ -12,6 +14,8 @@
 //!
 //! **Progress.** What waits here lets all shards go on, so a program that waits for one source
 //! never stops a sender of another.
+
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::Relaxed};
 
 use dpa_model::{Hints, Wait};
 use dpamatch_vocabulary::{Rank, SourceSel, TagSel};
@@ -46,6 +50,44 @@ pub struct Shards {
     next_home: usize,
 }
 
+/// Most shards of a process.
+pub const SHARDS_MAX: usize = 256;
+
+/// Sources that are dealt out in turn; those with this number and higher ones go by their number.
+pub const SOURCES_DEALT: usize = 4096;
+
+/// Which shard has which source. **Orderings.** Relaxed: a place is written once, and who reads it
+/// needs nothing that was written before.
+#[derive(Debug)]
+struct Deal {
+    /// Sources dealt out so far.
+    dealt: AtomicUsize,
+    /// A source's shard and 1; 0: it was not named yet.
+    places: Box<[AtomicU16]>,
+}
+
+impl Deal {
+    fn new(sources: usize) -> Self {
+        Self {
+            dealt: AtomicUsize::new(0),
+            places: (0..sources).map(|_| AtomicU16::new(0)).collect(),
+        }
+    }
+
+    /// One of so many shards, from now on the same for this source.
+    fn shard(&self, source: Rank, shards: usize) -> usize {
+        let number = source.get() as usize;
+        let Some(place) = self.places.get(number) else { return number % shards };
+        let known = place.load(Relaxed);
+        if known != 0 {
+            return usize::from(known - 1);
+        }
+        let next = (self.dealt.fetch_add(1, Relaxed) % shards) as u16;
+        let earlier = place.compare_exchange(0, next + 1, Relaxed, Relaxed);
+        usize::from(earlier.map_or_else(|earlier| earlier - 1, |_| next))
+    }
+}
+
 /// A communicator of [`Shards`].
 #[derive(Debug)]
 pub struct ShardedCommunicator {
@@ -53,6 +95,7 @@ pub struct ShardedCommunicator {
     parts: Vec<Communicator>,
     /// The shard of the first part.
     home: usize,
+    deal: Deal,
 }
 
 impl ShardedCommunicator {
@@ -61,9 +104,10 @@ impl ShardedCommunicator {
         self.parts.len() > 1
     }
 
-    /// The shard that matches messages of this source.
+    /// The shard that matches messages of this source, chosen when it is first asked for: by this,
+    /// by a sender of that rank, or by a receive from it. Any thread may ask.
     pub fn shard(&self, source: Rank) -> usize {
-        if self.is_spread() { source.get() as usize % self.parts.len() } else { self.home }
+        if self.is_spread() { self.deal.shard(source, self.parts.len()) } else { self.home }
     }
 
     /// What belongs to it on a shard; `None` if it is elsewhere.
@@ -86,7 +130,8 @@ impl ShardedCommunicator {
 
 impl Shards {
     /// Builds so many endpoints of this configuration, at least one. Each takes all the memory that
-    /// it says. Processors to pin threads to are given out round robin over all shards.
+    /// it says. Processors to pin threads to are given out round robin over all shards. More than
+    /// [`SHARDS_MAX`] are as many.
     ///
     /// # Errors
     /// [`EndpointError`].
@@ -102,7 +147,7 @@ impl Shards {
             Endpoint::new(&config)
         };
         Ok(Self {
-            endpoints: (0..shards.max(1)).map(build).collect::<Result<_, _>>()?,
+            endpoints: (0..shards.clamp(1, SHARDS_MAX)).map(build).collect::<Result<_, _>>()?,
             next_home: 0,
         })
     }
@@ -120,12 +165,16 @@ impl Shards {
     pub fn create_comm(&mut self, hints: Hints) -> Result<ShardedCommunicator, Stopped> {
         if hints.no_any_source {
             let parts = self.endpoints.iter_mut().map(|endpoint| endpoint.create_comm(hints));
-            return Ok(ShardedCommunicator { parts: parts.collect::<Result<_, _>>()?, home: 0 });
+            return Ok(ShardedCommunicator {
+                parts: parts.collect::<Result<_, _>>()?,
+                home: 0,
+                deal: Deal::new(SOURCES_DEALT),
+            });
         }
         let home = self.next_home;
         self.next_home = (home + 1) % self.endpoints.len();
         let part = self.endpoints[home].create_comm(hints)?;
-        Ok(ShardedCommunicator { parts: vec![part], home })
+        Ok(ShardedCommunicator { parts: vec![part], home, deal: Deal::new(0) })
     }
 
     /// Frees a communicator, on all shards or on none.
@@ -139,7 +188,7 @@ impl Shards {
         &mut self,
         comm: ShardedCommunicator,
     ) -> Result<(), FreeError<ShardedCommunicator>> {
-        let ShardedCommunicator { mut parts, home } = comm;
+        let ShardedCommunicator { mut parts, home, deal } = comm;
         let all = parts.len();
         while let Some(part) = parts.pop() {
             let hints = part.hints();
@@ -153,7 +202,7 @@ impl Shards {
                         let shard = &mut self.endpoints[home + parts.len()];
                         parts.push(shard.create_comm(hints).map_err(|Stopped| FreeError::Stopped)?);
                     }
-                    let comm = ShardedCommunicator { parts, home };
+                    let comm = ShardedCommunicator { parts, home, deal };
                     return Err(FreeError::Busy { comm, reason });
                 }
             }

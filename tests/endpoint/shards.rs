@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dpamatch::endpoint::{
     BusyReason, CommSender, Drive, EndpointConfig, FreeError, PostError, RecvError, RecvRequest,
-    ShardedCommunicator, Shards,
+    SOURCES_DEALT, ShardedCommunicator, Shards,
 };
 use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
 use dpamatch::stream::{Event, Generator, Profile};
@@ -158,7 +158,14 @@ fn streams_are_matched_as_by_the_oracle() {
 fn sources_are_spread_only_where_none_may_be_any() {
     let mut shards = shards(NicConfig::default(), 3);
     let world = shards.create_comm(spread()).expect("it runs");
-    assert_eq!([0, 1, 2, 3, 4].map(|source| world.shard(rank(source))), [0, 1, 2, 0, 1]);
+    // In the order in which they are named first.
+    assert_eq!([8, 2, 6, 4, 0].map(|source| world.shard(rank(source))), [0, 1, 2, 0, 1]);
+    assert_eq!([0, 2, 4, 6, 8].map(|source| world.shard(rank(source))), [1, 1, 0, 2, 0]);
+    let far = SOURCES_DEALT as u32;
+    assert_eq!([far, far + 2, far].map(|source| world.shard(rank(source)) as u32), {
+        [far % 3, (far + 2) % 3, far % 3]
+    });
+    assert_eq!(world.shard(rank(far - 1)), 2, "those by number are not dealt out");
     assert!((0..3).all(|shard| world.part(shard).is_some()) && world.part(3).is_none());
     let refused = shards.post_recv(&world, SourceSel::Any, tag(1), vec![0; 4]);
     assert!(matches!(refused, Err(PostError::WildcardExcluded(buffer)) if buffer.len() == 4));
@@ -194,6 +201,25 @@ fn a_communicator_is_freed_on_all_shards_or_on_none() {
     let request = shards.post_recv(&world, rank(1), tag(1), vec![0; 2]).expect("it runs");
     assert_eq!(shards.wait(request).expect("it runs").bytes(), [1]);
     shards.free_comm(world).expect("nothing is left of it");
+}
+
+#[test]
+fn threads_agree_where_a_source_is() {
+    let mut shards = shards(NicConfig::default(), 4);
+    for _ in 0..50 {
+        let world = shards.create_comm(spread()).expect("it runs");
+        let begin = std::sync::Barrier::new(2);
+        let ask = || {
+            begin.wait();
+            (0..200).map(|source| world.shard(rank(source))).collect::<Vec<_>>()
+        };
+        let [one, other] = std::thread::scope(|scope| {
+            let threads = [scope.spawn(ask), scope.spawn(ask)];
+            threads.map(|thread| thread.join().expect("it asks"))
+        });
+        assert_eq!(one, other);
+        shards.free_comm(world).expect("nothing is on it");
+    }
 }
 
 /// A wait for a message on one shard lets the others go on: the sender is held up by another.

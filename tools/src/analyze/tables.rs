@@ -14,6 +14,7 @@ pub fn tables(reports: &[&Report]) -> Vec<Table> {
         applications(reports),
         queues(reports),
         paths(reports),
+        shards(reports),
         communicators(reports),
         engines(reports),
     ]
@@ -169,6 +170,26 @@ fn paths(reports: &[&Report]) -> Table {
                 block.forced.into(),
                 block.unexpected.into(),
                 percent(block.conflict_blocks, block.blocks).into(),
+            ]);
+        }
+    }
+    table
+}
+
+fn shards(reports: &[&Report]) -> Table {
+    let columns =
+        ["application", "shards", "messages", "busiest_messages", "speed_up", "efficiency"];
+    let title = "Messages by source on several NICs, by their number";
+    let mut table = Table::new("shards", title, columns).keyed(2);
+    for report in reports {
+        for shards in &report.application.shards {
+            table.push([
+                report.name.as_str().into(),
+                (shards.shards as u64).into(),
+                shards.messages.into(),
+                shards.busiest.into(),
+                shards.speed_up().into(),
+                shards.efficiency().into(),
             ]);
         }
     }

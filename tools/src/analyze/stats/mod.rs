@@ -8,6 +8,7 @@ mod keys;
 mod left;
 mod occupancy;
 mod searches;
+mod shards;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -28,6 +29,7 @@ pub use left::Unmatched;
 pub(crate) use occupancy::{Occupancy as Tables, hash_of};
 pub use occupancy::{OccupancyStats, TableStats};
 pub use searches::{BinStats, Searches};
+pub use shards::ShardStats;
 pub(crate) use walk::walk;
 
 /// Columns of depth over time.
@@ -243,6 +245,8 @@ pub struct Totals {
     pub sequences: Sequences,
     /// Paths of optimistic matching, by number of handlers.
     pub blocks: Vec<BlockStats>,
+    /// Its messages on several NICs, by their number.
+    pub shards: Vec<ShardStats>,
     /// What the NIC would need.
     pub needs: Needs,
     /// Hints, over all communicators.
@@ -272,6 +276,7 @@ impl Totals {
         self.tag_max = self.tag_max.max(other.tag_max);
         self.sequences.add(&other.sequences);
         each(&mut self.blocks, &other.blocks, BlockStats::add);
+        each(&mut self.shards, &other.shards, ShardStats::add);
         self.needs.add(&other.needs);
         self.hints.add(&other.hints);
         let higher = |mine: &mut u32, theirs: &u32| *mine = (*mine).max(*theirs);

@@ -9,6 +9,7 @@ use super::blocks::{self, Needs};
 use super::fit::{self, Fit};
 use super::keys::{Key, Keys};
 use super::occupancy::{Occupancy, hash_of};
+use super::shards::{self, CommMessages, Sources};
 use super::{
     BinStats, COLUMNS, CommStats, Depths, Fallback, Hints, Plan, RankStats, Searches, Sequences,
     Shares, Shortage, Totals, Traffic, Violation, left,
@@ -27,6 +28,7 @@ struct Walk<'a> {
     fit: Fit,
     receive_keys: Keys,
     message_keys: Keys,
+    sources: Sources,
     comms: HashMap<u32, CommStats, Fast>,
     depths: Depths,
     receives: Vec<u32>,
@@ -56,6 +58,7 @@ pub(crate) fn walk(
         fit: Fit::new(plan.nic),
         receive_keys: Keys::default(),
         message_keys: Keys::default(),
+        sources: Sources::default(),
         comms: HashMap::default(),
         depths: Depths { posted: vec![0; COLUMNS], unexpected: vec![0; COLUMNS] },
         receives: vec![UNKNOWN; view.inbound.len()],
@@ -164,6 +167,7 @@ impl Walk<'_> {
         let steps = self.steps().1 - before;
         let key: Key = (comm, transfer.peer, transfer.tag);
         self.receive_keys.used(key);
+        self.sources.named(comm, transfer.peer, 0);
         let stats = self.comm(comm, at, Happening::Post(receive), order);
         stats.umq.searched(steps, got.is_some(), stats.waiting);
         stats.traffic.receives[selector.class() as usize] += 1;
@@ -233,6 +237,7 @@ impl Walk<'_> {
         stats.prq.searched(steps, got.is_some(), stats.posted);
         let key: Key = (comm, source as i32, tag as i32);
         self.message_keys.used(key);
+        self.sources.named(comm, source as i32, 1);
         let receive = got.map_or(UNKNOWN, |receive| receive.0 as u32);
         if receive != UNKNOWN {
             self.receives[message as usize] = receive;
@@ -364,6 +369,11 @@ impl Walk<'_> {
             fallback.call = calls(inbound);
             fallback.sender = Some(inbound.sender).filter(|&sender| sender != UNKNOWN);
         }
+        let messages = comms.iter().map(|(comm, stats)| CommMessages {
+            by_source: self.sources.of(*comm),
+            any_source: stats.hints.no_any_source.count > 0,
+        });
+        let shards = shards::spread(&messages.collect::<Vec<_>>());
         let (message_keys, tags) = self.message_keys.stats();
         let highest = |depths: &[u32]| depths.iter().copied().max().unwrap_or(0);
         let block_needs = Needs {
@@ -385,6 +395,7 @@ impl Walk<'_> {
                 .iter()
                 .map(|&handlers| blocks::run(view, order, handlers, block_needs))
                 .collect(),
+            shards,
             needs,
             hints,
             depths: self.depths,

@@ -29,6 +29,7 @@ pub(super) fn text(report: &Report, width: usize) -> String {
         queues(report, width),
         tables(report, width),
         paths(report, width),
+        shards(report, width),
         communicators(report, width),
         engines(report, width),
         sites(report, width),
@@ -242,6 +243,24 @@ fn paths(report: &Report, width: usize) -> String {
         "Optimistic matching (of the slow some find no receive in the end)\n{}{}",
         table.text(width),
         needs(report)
+    )
+}
+
+fn shards(report: &Report, width: usize) -> String {
+    let mut table = Grid::new(["shards", "messages", "of the busiest", "speed-up", "efficiency"]);
+    for shards in &report.application.shards {
+        table.push([
+            shards.shards.to_string(),
+            shards.messages.to_string(),
+            shards.busiest.to_string(),
+            format!("{:.2}", shards.speed_up()),
+            format!("{:.2}", shards.efficiency()),
+        ]);
+    }
+    format!(
+        "Shards: several NICs that share a rank's messages by source (those of a communicator on \
+         which any source is asked for stay on one)\n{}",
+        table.text(width)
     )
 }
 
