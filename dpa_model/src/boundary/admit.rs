@@ -169,17 +169,21 @@ impl Boundary {
             link_for(&mut self.unexpected, control, class);
         }
         match class {
-            WildcardClass::Exact => self.post_row::<0>(due, comm, places),
-            WildcardClass::AnySource => self.post_row::<1>(due, comm, places),
-            WildcardClass::AnyTag => self.post_row::<2>(due, comm, places),
-            WildcardClass::Any => self.post_row::<3>(due, comm, places),
+            WildcardClass::Exact if !due.is(places.start + 1) => {
+                self.post_row::<0, false>(due, comm, places)
+            }
+            WildcardClass::Exact => self.post_row::<0, true>(due, comm, places),
+            WildcardClass::AnySource => self.post_row::<1, true>(due, comm, places),
+            WildcardClass::AnyTag => self.post_row::<2, true>(due, comm, places),
+            WildcardClass::Any => self.post_row::<3, true>(due, comm, places),
         }
     }
 
     /// Posts in a row of one communicator and one class (O22, S20): the unexpected messages first,
-    /// then the posted queue, else the host. The first is under way.
+    /// then the posted queue, else the host. The first is under way. Not `SEVERAL`: there is no
+    /// other, so no loop has to be got ready; in many programs receives come one by one.
     #[inline(never)]
-    fn post_row<const CLASS: usize>(
+    fn post_row<const CLASS: usize, const SEVERAL: bool>(
         &mut self,
         due: Due<'_>,
         comm: CommId,
@@ -230,7 +234,7 @@ impl Boundary {
                 matches!(command, Command::Post(next)
                     if next.comm == comm && next.target.class == class)
             };
-            if place == places.end || !due.is(place) || !alike(&due.look(place)) {
+            if !SEVERAL || place == places.end || !due.is(place) || !alike(&due.look(place)) {
                 break;
             }
             command = due.begin(place);
