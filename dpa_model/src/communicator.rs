@@ -45,14 +45,14 @@ pub(crate) struct Communicator {
 pub(crate) struct Labels {
     /// Label of the next receive (S10: only those that enter the posted queue count).
     next: Label,
-    /// Label with which the youngest sequence began (S11).
-    began: Label,
+    /// Place of the last receive in its sequence (S11).
+    place: u32,
     /// [`Target::packed`] of the last receive that got a label; `NO_TARGET` starts a new sequence.
     last: u64,
 }
 
 impl Labels {
-    const NEW: Self = Self { next: Label(0), began: Label(0), last: NO_TARGET };
+    const NEW: Self = Self { next: Label(0), place: 0, last: NO_TARGET };
 
     /// Label and place in its sequence of a receive of this class that enters the posted queue now.
     #[inline(always)]
@@ -60,13 +60,11 @@ impl Labels {
         let target = target.packed(class);
         let label = self.next;
         self.next = label.plus(1);
-        if self.last == target
-            && let Ok(place) = u32::try_from(label.since(self.began))
-        {
-            return (label, place);
-        }
-        (self.began, self.last) = (label, target);
-        (label, 0)
+        // A sequence of 2^32 receives is followed by another: no place comes twice in one.
+        let place = self.place.wrapping_add(1);
+        self.place = if self.last == target { place } else { 0 };
+        self.last = target;
+        (label, self.place)
     }
 
     /// The next receive begins a sequence (S11, cancel).
@@ -211,7 +209,7 @@ mod tests {
         assert_eq!(after_cancel, (Label(4), 0), "no later receive joins the sequence");
         assert_eq!(next(&mut labels, &five), (Label(5), 1));
         // A sequence of 2^32 receives is followed by another: no place comes twice in one.
-        labels.next = labels.began.plus(u64::from(u32::MAX));
+        labels.place = u32::MAX - 1;
         assert_eq!(next(&mut labels, &five).1, u32::MAX);
         assert_eq!(next(&mut labels, &five).1, 0);
     }

@@ -197,7 +197,7 @@ impl Boundary {
         let (view, linked, log_order) = (control.view, control.linked, nic.options.log_order);
         let (mut labels, mut stored) = (control.labels, control.unexpected);
         let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
-        let (mut entered, mut collisions) = (0, 0);
+        let mut collisions = 0;
         let mut refused = None;
         let mut place = places.start;
         let mut command = due.look(place);
@@ -223,7 +223,6 @@ impl Boundary {
                     break;
                 };
                 collisions += u64::from(enter(nic, post, class, bin, receive, &mut labels));
-                entered += 1;
                 if log_order {
                     report(nic, results_tail, Completion::Admitted { request });
                 }
@@ -240,6 +239,7 @@ impl Boundary {
             command = due.begin(place);
         }
         let late = control.unexpected - stored;
+        let entered = (place - places.start) as u32 - late;
         (control.labels, control.unexpected) = (labels, stored);
         let counters = &nic.boundary_counters;
         counters.posts.add(u64::from(entered + late));
