@@ -140,13 +140,15 @@ pub(super) struct SlowPath<'a, C> {
     /// The communicator whose indexes these are.
     comm: CommId,
     indexes: Indexes<'a>,
+    /// Only receives without wildcards are posted there.
+    exact: bool,
 }
 
 impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
     fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
         let indexes = block.nic.indexes(CommView::NONE);
-        Self { block, waited, polls: 0, comm: CommId(u32::MAX), indexes }
+        Self { block, waited, polls: 0, comm: CommId(u32::MAX), indexes, exact: false }
     }
 
     /// Which receive a handler gets, after all lower handlers are done: its own candidate if that
@@ -168,6 +170,7 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             // SAFETY: inside a block.
             let view = unsafe { *nic.view(comm) };
             (self.comm, self.indexes) = (comm, nic.indexes(view));
+            self.exact = view.classes.only() == Some(WildcardClass::Exact);
         }
         let key = key(&entry, nic.options.inline_hashes, counters);
         // All lower handlers, not only the one before (S13); those of this slice are done.
@@ -184,11 +187,10 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             candidate
         } else {
             let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
-            let found = match self.indexes.view.classes.only() {
-                Some(WildcardClass::Exact) => {
-                    self.indexes.search_class::<0>(&key, skip_below, counters)
-                }
-                _ => self.indexes.search(&key, skip_below, counters),
+            let found = if self.exact {
+                self.indexes.search_class::<0>(&key, skip_below, counters)
+            } else {
+                self.indexes.search(&key, skip_below, counters)
             };
             found.map_or(ReceiveId::NIL, |found| found.receive)
         };
