@@ -1,7 +1,7 @@
 //! One thread at a time in a domain.
 
 use std::cell::UnsafeCell;
-use std::sync::{LockResult, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::endpoint::State;
 
@@ -38,7 +38,9 @@ impl Gate {
     /// This thread is not inside, and does not enter again as long as it holds the result.
     #[inline(always)]
     pub(crate) unsafe fn hold(&self) -> Held<'_> {
-        let lock = self.lock.as_ref().map(|lock| lock.lock());
+        // Poisoned it never is, see above.
+        let lock =
+            self.lock.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: no other thread is inside, see above; nor is this one, by the caller's promise.
         Held { state: unsafe { &mut *self.state.get() }, _lock: lock }
     }
@@ -47,7 +49,7 @@ impl Gate {
 /// A domain's state while this thread is inside.
 pub(crate) struct Held<'a> {
     pub(crate) state: &'a mut State,
-    _lock: Option<LockResult<MutexGuard<'a, ()>>>,
+    _lock: Option<MutexGuard<'a, ()>>,
 }
 
 const _: () = {

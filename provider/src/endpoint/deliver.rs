@@ -49,6 +49,8 @@ impl Endpoint {
     fn deliver_any(&mut self, common: &mut Common, recv: usize, msg: usize) {
         let Self { posts, messages, .. } = self;
         let (post, message) = (&mut posts[recv], &messages[msg]);
+        // One that takes several messages stands in its queue until it is full.
+        post.waiting &= post.multi;
         let at = post.used;
         let length = message.length.min(post.capacity - at);
         post.used += length;

@@ -8,6 +8,7 @@ use super::receive::only_bits;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
+use crate::matcher::MsgKey;
 use crate::signal;
 use crate::wire::{Bytes, EAGER_MAX, INLINE, Kind, LinkError, Listener, Record, flag, scatter};
 
@@ -103,17 +104,22 @@ impl Endpoint {
         any |= self.asked;
         self.settle(common);
         if any {
-            self.hold_batch();
+            if !self.batch.is_empty() {
+                self.hold_batch();
+            }
             for connection in &mut self.connections {
                 if let Some(link) = &mut connection.link {
                     link.release();
                 }
             }
         }
-        self.push(common);
+        if !self.pushes.is_empty() {
+            self.push(common);
+        }
         self.rest(common, any);
     }
 
+    #[inline(never)]
     fn wake_up(&mut self) {
         if std::mem::take(&mut self.asleep) {
             for connection in &mut self.connections {
@@ -144,6 +150,15 @@ impl Endpoint {
         for _ in 0..RECORDS_MAX {
             let connection = &mut self.connections[index];
             let Some(link) = &mut connection.link else { return any };
+            if let Some(record) = link.next_short() {
+                any = true;
+                let outside = Bytes { start: std::ptr::null(), length: 0 };
+                if self.arrive(common, index, record, outside).is_none() {
+                    self.lose(common, index, LinkError::Broken);
+                    return any;
+                }
+                continue;
+            }
             match link.next() {
                 Ok(None) => break,
                 Ok(Some((record, bytes))) => {
@@ -166,6 +181,7 @@ impl Endpoint {
     }
 
     /// Deals with one record. `None`: it breaks the rules.
+    #[inline(never)]
     fn handle(
         &mut self,
         common: &mut Common,
@@ -197,6 +213,7 @@ impl Endpoint {
         Some(())
     }
 
+    #[inline(always)]
     fn arrive(
         &mut self,
         common: &mut Common,
@@ -235,12 +252,15 @@ impl Endpoint {
             waiting: true,
         };
         self.messages_ever += 1;
-        let key = self.messages.insert(message);
+        let (key, message) = self.messages.insert(message);
         if in_link {
             self.batch.push(key);
         }
         match (told, tagged) {
-            (true, _) => self.arrive_at_matcher(key),
+            (true, _) => {
+                self.matcher.arrive(MsgKey(key as u32), &message.carried);
+                self.note_arrived(key);
+            }
             (false, false) => self.arrive_untagged(common, key),
             // It takes this message along.
             (false, true) => self.rebuild(common, None),
@@ -315,6 +335,7 @@ impl Endpoint {
     }
 
     /// Sends data that peers asked for, as far as the links have room.
+    #[inline(never)]
     fn push(&mut self, common: &Common) {
         for _ in 0..self.pushes.len() {
             let Some(mut push) = self.pushes.pop_front() else { return };
@@ -358,6 +379,7 @@ impl Endpoint {
     }
 
     /// What the kernel has: peers that call, that said hello, that are gone; bytes of streams.
+    #[inline(never)]
     fn look_at_sockets(&mut self, common: &mut Common) {
         let mut events: [epoll::Event; 32] = [epoll::Event {
             flags: epoll::EventFlags::empty(),
@@ -423,6 +445,7 @@ impl Endpoint {
     }
 
     /// A connection is over: what waits for its peer fails.
+    #[inline(never)]
     fn lose(&mut self, common: &mut Common, index: usize, error: LinkError) {
         // Payload that lies in the link's memory would go with it.
         self.settle(common);

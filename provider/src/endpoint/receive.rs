@@ -48,9 +48,11 @@ impl Endpoint {
             return Ok(());
         }
         let asked = self.asked(common, receive.tag, receive.ignore, source);
-        let key = self.posts.insert(self.new_post(receive, source, asked));
+        let post = self.new_post(receive, source, asked);
         self.posts_ever += 1;
-        self.post_to_matcher(key);
+        let (key, post) = self.posts.insert(post);
+        self.matcher.post(RecvKey(key as u32), &post.asked);
+        self.note_posted(key);
         Ok(())
     }
 
@@ -81,7 +83,7 @@ impl Endpoint {
         source: Option<PeerId>,
     ) {
         let asked = anything(source);
-        let key = self.posts.insert(self.new_post(receive, source, asked));
+        let (key, _) = self.posts.insert(self.new_post(receive, source, asked));
         self.posts_ever += 1;
         if let Some(usage) = &mut self.usage {
             usage.posted_untagged(asked.selector.class());
@@ -141,15 +143,20 @@ impl Endpoint {
     }
 
     /// Gives a receive to the matcher.
-    #[inline(always)]
     pub(super) fn post_to_matcher(&mut self, key: usize) {
-        let asked = &self.posts[key].asked;
-        self.matcher.post(RecvKey(key as u32), asked);
+        self.matcher.post(RecvKey(key as u32), &self.posts[key].asked);
+        self.note_posted(key);
+    }
+
+    /// The matcher was given a receive.
+    #[inline(always)]
+    fn note_posted(&mut self, key: usize) {
         self.asked = true;
         self.posted_now += 1;
         self.totals.posted_high = self.totals.posted_high.max(self.posted_now);
         if let Some(usage) = &mut self.usage {
-            usage.posted(asked.comm, asked.selector.class(), self.posts[key].number);
+            let Post { asked, number, .. } = &self.posts[key];
+            usage.posted(asked.comm, asked.selector.class(), *number);
         }
     }
 
@@ -167,15 +174,19 @@ impl Endpoint {
     }
 
     /// Gives a message to the matcher.
-    #[inline(always)]
     pub(super) fn arrive_at_matcher(&mut self, key: usize) {
-        let carried = &self.messages[key].carried;
-        self.matcher.arrive(MsgKey(key as u32), carried);
+        self.matcher.arrive(MsgKey(key as u32), &self.messages[key].carried);
+        self.note_arrived(key);
+    }
+
+    /// The matcher was given a message.
+    #[inline(always)]
+    pub(super) fn note_arrived(&mut self, key: usize) {
         self.asked = true;
         self.unexpected_now += 1;
         if let Some(usage) = &mut self.usage {
             let message = &self.messages[key];
-            usage.arrived(carried.envelope.comm, message.length, message.number);
+            usage.arrived(message.carried.envelope.comm, message.length, message.number);
         }
     }
 
@@ -189,7 +200,8 @@ impl Endpoint {
         let mut verdicts = std::mem::take(&mut self.verdicts);
         self.matcher.settle(&mut verdicts);
         let mut probed = None;
-        for verdict in verdicts.drain(..) {
+        // To drain the list costs more than one verdict does.
+        for &verdict in &verdicts {
             match verdict {
                 Verdict::Matched { recv, msg, late } => {
                     self.matched(common, recv.0 as usize, msg.0 as usize, late);
@@ -203,6 +215,7 @@ impl Endpoint {
                 Verdict::Unexpected(msg) => self.log_arrived(msg.0 as usize, None),
             }
         }
+        verdicts.clear();
         self.verdicts = verdicts;
         self.totals.unexpected_high = self.totals.unexpected_high.max(self.unexpected_now);
         if let Some(usage) = &mut self.usage {
@@ -222,7 +235,6 @@ impl Endpoint {
         self.posted_now -= 1;
         self.unexpected_now -= 1;
         self.totals.late += u64::from(late);
-        self.posts[recv].waiting = false;
         if let Some(usage) = &mut self.usage {
             let message = &self.messages[msg];
             let comms = (self.posts[recv].asked.comm, message.carried.envelope.comm);
@@ -374,7 +386,7 @@ impl Endpoint {
             return Ok(());
         }
         let post = self.new_post(receive, None, anything(None));
-        let recv = self.posts.insert(Post { waiting: false, multi: false, ..post });
+        let (recv, _) = self.posts.insert(Post { waiting: false, multi: false, ..post });
         self.posts_ever += 1;
         self.deliver(common, recv, key);
         Ok(())

@@ -25,26 +25,25 @@ impl<T> Table<T> {
         Self { rows: Vec::new(), free: 0 }
     }
 
+    /// Its number, and where it lies.
     #[inline(always)]
-    pub(super) fn insert(&mut self, entry: T) -> usize {
+    pub(super) fn insert(&mut self, entry: T) -> (usize, &T) {
         let key = self.free;
-        match self.rows.get_mut(key) {
-            Some(row) => {
-                if let Row::Free(next) = *row {
-                    self.free = next;
-                }
-                *row = Row::Full(entry);
-            }
-            None => self.push(entry),
+        if key == self.rows.len() {
+            self.grow();
         }
-        key
+        let row = &mut self.rows[key];
+        let Row::Free(next) = *row else { unreachable!("the free row is taken") };
+        self.free = next;
+        *row = Row::Full(entry);
+        let Row::Full(entry) = row else { unreachable!("just filled") };
+        (key, entry)
     }
 
     #[cold]
     #[inline(never)]
-    fn push(&mut self, entry: T) {
-        self.rows.push(Row::Full(entry));
-        self.free = self.rows.len();
+    fn grow(&mut self) {
+        self.rows.push(Row::Free(self.rows.len() + 1));
     }
 
     #[inline(always)]
@@ -126,7 +125,7 @@ mod tests {
     #[test]
     fn numbers_are_used_again_and_others_stay() {
         let mut table = Table::new();
-        let keys: Vec<_> = (0..5).map(|value| table.insert(Box::new(value))).collect();
+        let keys: Vec<_> = (0..5).map(|value| table.insert(Box::new(value)).0).collect();
         assert_eq!(keys, [0, 1, 2, 3, 4]);
         table.free(1);
         assert_eq!(*table.remove(3), 3);
@@ -136,7 +135,7 @@ mod tests {
             table.iter().map(|(key, value)| (key, **value)).collect::<Vec<_>>()
         };
         assert_eq!(all(&table), [(0, 0), (2, 2), (4, 14)]);
-        assert_eq!([7, 8, 9].map(|value| table.insert(Box::new(value))), [3, 1, 5]);
+        assert_eq!([7, 8, 9].map(|value| table.insert(Box::new(value)).0), [3, 1, 5]);
         assert_eq!(all(&table), [(0, 0), (1, 8), (2, 2), (3, 7), (4, 14), (5, 9)]);
     }
 
@@ -144,7 +143,7 @@ mod tests {
     #[should_panic(expected = "no such entry")]
     fn nothing_is_freed_twice() {
         let mut table = Table::new();
-        let key = table.insert(1);
+        let (key, _) = table.insert(1);
         table.free(key);
         table.free(key);
     }

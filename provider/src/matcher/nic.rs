@@ -221,6 +221,7 @@ impl NicMatcher {
     }
 
     /// Runs until the NIC has dealt with everything.
+    #[inline]
     fn run(&mut self) {
         if !self.busy {
             return;

@@ -107,9 +107,14 @@ unsafe extern "C" fn control(queue: *mut Fid, command: c_int, arg: *mut c_void) 
 
 /// Progress for the queue's endpoints.
 fn progress(state: &mut State, index: usize) {
-    let endpoints = std::mem::take(&mut state.common.queues[index].endpoints);
-    state.progress(&endpoints);
-    state.common.queues[index].endpoints = endpoints;
+    let State { common, endpoints } = state;
+    // Nothing that progress does binds another endpoint to the queue or takes one away.
+    for place in 0..common.queues[index].endpoints.len() {
+        let endpoint = common.queues[index].endpoints[place];
+        if let Some(endpoint) = endpoints.get_mut(endpoint) {
+            endpoint.progress(common);
+        }
+    }
 }
 
 unsafe extern "C" fn read(queue: *mut FidCq, buffer: *mut c_void, count: usize) -> isize {

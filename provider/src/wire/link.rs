@@ -220,12 +220,30 @@ impl Link {
         }
     }
 
+    /// The next record if it is short and in memory here: the commonest case of
+    /// [`next`](Self::next), to be compiled into the caller.
+    #[inline(always)]
+    pub(crate) fn next_short(&mut self) -> Option<Record> {
+        match self {
+            Self::Shm(link) => link.into.next_short(),
+            Self::Tcp(_) => None,
+        }
+    }
+
     /// The next record; its payload stays until [`release`](Self::release).
     ///
     /// # Errors
     /// The connection is over, and all that came before was handed out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
+        match self {
+            Self::Shm(link) if !link.ended && !link.into.ready() => Ok(None),
+            link => link.next_any(),
+        }
+    }
+
+    #[inline(never)]
+    fn next_any(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
         match self {
             Self::Shm(link) => match link.into.next()? {
                 // The ring was looked at before the end was told: look once more.

@@ -25,7 +25,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-use super::record::{Bytes, EAGER_MAX, HEAD_WORDS, Kind, Record};
+use super::record::{Bytes, EAGER_MAX, HEAD_WORDS, INLINE, Kind, Record};
 use crate::bindings::IoVec;
 use crate::wire::memory::gather;
 
@@ -248,6 +248,26 @@ impl RingReceiver {
     #[inline]
     pub(super) fn ready(&self) -> bool {
         self.place.words(self.head)[0].load(Ordering::Acquire) == self.head + 1
+    }
+
+    /// The next record if it is a message whose payload is in its head, which most are.
+    #[inline(always)]
+    pub(super) fn next_short(&mut self) -> Option<Record> {
+        let [stamp, first, head @ ..] = self.place.words(self.head);
+        if stamp.load(Ordering::Acquire) != self.head + 1 {
+            return None;
+        }
+        let first = first.load(Ordering::Relaxed);
+        let (kind, flags, bytes) = (first as u8, (first >> 8) as u8, (first >> 32) as u32);
+        if kind != Kind::Eager as u8 || bytes as usize > INLINE {
+            return None;
+        }
+        let [tag, data, cookie, body @ ..] =
+            head.each_ref().map(|word| word.load(Ordering::Relaxed));
+        self.head += 1;
+        // The sender is ahead, or will write it soon: on its way while this one is dealt with.
+        prefetch(self.place.line(self.head + 1));
+        Some(Record { kind: Kind::Eager, flags, bytes, tag, data, cookie, body })
     }
 
     /// The next record; its payload lies in the ring until [`release`](Self::release).

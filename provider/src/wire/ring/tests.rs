@@ -66,6 +66,19 @@ fn either_way(
     unsafe { sender.put(record, &list(payload), 0) }
 }
 
+/// Takes the next record, by the shorter way if that is `wanted` and there is one: then it is what
+/// the other would have given.
+fn take(receiver: &mut RingReceiver, wanted: bool) -> Result<Option<(Record, Bytes)>, Broken> {
+    let mut twin = RingReceiver { place: receiver.place, head: receiver.head, released: 0 };
+    if wanted && let Some(record) = receiver.next_short() {
+        let (same, bytes) = twin.next().expect("sound").expect("a record");
+        assert_eq!((record, 0, receiver.head), (same, bytes.length, twin.head));
+        return Ok(Some((record, bytes)));
+    }
+    assert_eq!(receiver.head, twin.head, "nothing was taken");
+    receiver.next()
+}
+
 /// A cheap sequence of numbers that look random.
 fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
     move |below| {
@@ -97,7 +110,8 @@ fn records_come_out_as_they_went_in() {
             }
         }
         for _ in 0..random(12) {
-            let Some((record, bytes)) = receiver.next().expect("a sound ring") else { break };
+            let next = take(&mut receiver, random(2) == 0).expect("a sound ring");
+            let Some((record, bytes)) = next else { break };
             let length = lengths.pop_front().expect("one for each record");
             let (expected, payload) = message(got, length);
             assert_eq!((record.tag, record.bytes), (expected.tag, expected.bytes));
@@ -133,9 +147,9 @@ fn old_payload_is_no_stamp() {
         let record = Record { bytes, tag: round, ..Record::new(Kind::Eager) };
         let put = either_way(&mut sender, record, &mut payload, round % 2 == 0);
         assert_eq!(put, Ok(true));
-        let (record, _) = receiver.next().expect("sound").expect("one record");
+        let (record, _) = take(&mut receiver, round % 3 == 0).expect("sound").expect("one record");
         assert_eq!(record.tag, round);
-        assert_eq!(receiver.next(), Ok(None), "nothing more was sent");
+        assert_eq!(take(&mut receiver, round % 3 == 0), Ok(None), "nothing more was sent");
         receiver.release();
     }
 }
@@ -158,7 +172,7 @@ fn rubbish_ends_the_connection_and_nothing_else() {
             }
         }
         for _ in 0..2 * LINES_MIN {
-            match receiver.next() {
+            match take(&mut receiver, random(2) == 0) {
                 Ok(Some((record, bytes))) => {
                     taken += 1;
                     assert!(bytes.length == record.outside() && bytes.length <= EAGER_MAX);
