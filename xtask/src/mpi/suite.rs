@@ -1,5 +1,6 @@
 //! Test suites that others wrote: MPICH's lists and mpi4py's, where their sources are.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,12 @@ const LISTS: &[(&str, usize)] = &[
 /// A test that takes longer counts as failed.
 const LIMIT: Duration = Duration::from_secs(180);
 
+/// Rows of mpi4py's tests, and which of them each takes.
+const MPI4PY: &[(&str, &[&str])] = &[
+    ("mpi4py, point-to-point", &["-i", "p2p", "-i", "msg", "-i", "request", "-i", "status"]),
+    ("mpi4py, all but spawn and io", &["-e", "spawn", "-e", "io"]),
+];
+
 /// What MPICH's tests expect their configuration to have found.
 const CONFIGURATION: &str = "\
 #define HAVE_LONG_DOUBLE 1\n#define HAVE_LONG_LONG 1\n#define HAVE_STDARG_H 1\n\
@@ -50,21 +57,45 @@ pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, sources:
     }
     let mpi4py = sources.join("mpi4py/test/main.py");
     if mpi4py.is_file() {
-        table.add("mpi4py, point-to-point", library.name, || {
-            let python = library.program("python");
-            let test = mpi4py.to_string_lossy();
-            let arguments = [&*test, "-i", "p2p", "-i", "msg", "-i", "request", "-i", "status"];
-            let job = Job::new(tools, library, &python, 2).arguments(&arguments);
-            let ended = job.run()?;
-            let count = ended.output.lines().find(|line| line.starts_with("Ran "));
-            match (ended.success, count) {
-                (true, Some(count)) => Ok(format!("{count}; {}", job.replay()?)),
-                _ => Err(ended.output),
-            }
-        });
+        for (what, choice) in MPI4PY {
+            table.add(*what, library.name, || {
+                let test = mpi4py.to_string_lossy();
+                let arguments: Vec<_> =
+                    std::iter::once(&*test).chain(choice.iter().copied()).collect();
+                let job = Job::new(tools, library, &library.program("python"), 2);
+                run_mpi4py(&job.arguments(&arguments))
+            });
+        }
     } else {
         println!("skipped: mpi4py's tests are not in {}", mpi4py.display());
     }
+}
+
+/// Runs tests of mpi4py. What fails must fail with libfabric's own provider, too.
+fn run_mpi4py(job: &Job<'_>) -> Result<String, String> {
+    let ended = job.run()?;
+    let count = ended.output.lines().find(|line| line.starts_with("Ran "));
+    let Some(count) = count.map(str::to_owned) else { return Err(ended.output) };
+    let replayed = job.replay()?;
+    if ended.success {
+        return Ok(format!("{count}; {replayed}"));
+    }
+    let (ours, stock) = (failures(&ended.output), failures(&job.clone().stock().run()?.output));
+    let worse: Vec<_> = ours.difference(&stock).cloned().collect();
+    match (ours.len(), worse.as_slice()) {
+        (0, _) => Err(ended.output),
+        (all, []) => Ok(format!("{count}, {all} fail as stock; {replayed}")),
+        (_, worse) => Err(format!("{count}; with stock these pass: {}", worse.join(", "))),
+    }
+}
+
+/// The tests of which Python's `unittest` says that they failed.
+fn failures(output: &str) -> BTreeSet<String> {
+    let failed = |line: &str| {
+        let name = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
+        Some(name.to_owned())
+    };
+    output.lines().filter_map(failed).collect()
 }
 
 /// Runs a list; a test passes when it says so and ends well. One that fails is run with libfabric's
@@ -300,7 +331,16 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{Line, failures};
+
+    #[test]
+    fn failures_are_found() {
+        let output =
+            "..F\nFAIL: test_a (test_p2p.TestP2P)\nTraceback\nERROR: test_b (x)\nRan 3 tests";
+        let names: Vec<_> = failures(output).into_iter().collect();
+        assert_eq!(names, ["test_a (test_p2p.TestP2P)", "test_b (x)"]);
+        assert!(failures("Ran 2 tests\nOK").is_empty());
+    }
 
     #[test]
     fn a_line_is_taken_apart() {
