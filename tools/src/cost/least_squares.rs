@@ -66,6 +66,10 @@ pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> So
         for _ in 0..2 {
             for (part, direction) in parts.iter_mut().zip(&basis) {
                 let by = dot(direction, &column);
+                // Links have rows of their own, so this is usual.
+                if by == 0.0 {
+                    continue;
+                }
                 *part += by;
                 column.iter_mut().zip(direction).for_each(|(x, d)| *x -= by * d);
             }

@@ -50,7 +50,7 @@ pub fn poisson(edges: [u32; 3], processes: u32, rows_min: usize) -> Vec<Level> {
     let [nx, ny, nz] = edges;
     let mut cells: Vec<[u32; 3]> =
         (0..nx).flat_map(|x| (0..ny).flat_map(move |y| (0..nz).map(move |z| [x, y, z]))).collect();
-    cells.sort_unstable_by_key(|&cell| key(cell));
+    cells.sort_by_cached_key(|&cell| key(cell));
     let mut keys: Vec<u64> = cells.iter().map(|&cell| key(cell)).collect();
     let matrix = seven_points(&cells, &keys, edges);
     let partition = Partition::even(cells.len() as u32, processes);
