@@ -195,7 +195,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if suites {
         for library in &libraries {
             let programs = venvs.join("programs").join(library.name);
-            programs::rows(&mut table, &tools, library, &programs);
+            programs::rows(&mut table, &tools, library, &programs)?;
         }
         for library in &libraries {
             suite::rows(&mut table, &tools, library, &venvs.join("src"));
@@ -281,12 +281,28 @@ fn rows(table: &mut Table, tools: &Tools, library: &Library) -> Result<(), Failu
         Job::new(tools, library, &forbid, 3).arguments(&[&*exchange_name]).checked()
     });
     table.add("exchange, /dev/shm is full", library.name, || full_memory(&job(3)));
+    table.add("exchange, two network namespaces", library.name, || match two_hosts() {
+        Some(script) => job(4).arguments(&["10", "1"]).wrapped(&["sh", &script]).checked(),
+        None => Ok(NO_NAMESPACES.to_owned()),
+    });
     table.add("rate, 2 processes", library.name, || {
         let ended = Job::new(tools, library, &rate, 2).arguments(&["20000"]).run()?;
         let line = ended.output.lines().find(|line| line.starts_with("rate: "));
         line.map(str::to_owned).ok_or(ended.output.clone())
     });
     Ok(())
+}
+
+const NO_NAMESPACES: &str = "skipped: no network namespaces here";
+
+/// The script for which two network namespaces are two machines, if there can be any: processes in
+/// them have no shared memory, and reach each other over TCP.
+fn two_hosts() -> Option<String> {
+    let mut trial = Command::new("unshare");
+    trial.args(["--net", "ip", "link", "add", "here", "type", "veth"]);
+    let works = trial.output().is_ok_and(|output| output.status.success());
+    let script = crate::root().join("provider/mpi/two-hosts.sh");
+    works.then(|| script.to_string_lossy().into_owned())
 }
 
 /// Runs it in a mount namespace of its own in which `/dev/shm` has no byte left.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::build::Tools;
 use super::run::Job;
 use super::{Library, Table};
-use crate::process;
+use crate::{Failure, process};
 
 /// A program that others wrote.
 struct Program {
@@ -105,6 +105,9 @@ const APPLICATIONS: &[Program] = &[
     },
 ];
 
+/// The application that is run with every engine.
+const EVERY_ENGINE: &str = "miniamr";
+
 const BENCHMARKS: &[Program] = &[
     Program { name: "osu_latency", processes: 2, arguments: &["-i", "50", "-x", "5"], answer: &[] },
     Program {
@@ -133,7 +136,15 @@ const BENCHMARKS: &[Program] = &[
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// The rows of all programs that are there.
-pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, programs: &Path) {
+///
+/// # Errors
+/// [`Failure::Task`] when the engines are not known.
+pub(super) fn rows(
+    table: &mut Table,
+    tools: &Tools,
+    library: &Library,
+    programs: &Path,
+) -> Result<(), Failure> {
     for program in APPLICATIONS.iter().chain(BENCHMARKS) {
         let path = programs.join(program.name);
         if !path.exists() {
@@ -146,29 +157,70 @@ pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, programs
             [] => benchmark(&job),
             answer => application(tools, &job, answer),
         });
+        if program.name == EVERY_ENGINE {
+            engines(table, tools, library, program, &job)?;
+        }
     }
+    Ok(())
 }
 
 /// The same answer as with libfabric's own provider, and what its matching was like.
 fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, String> {
-    let lines = |job: &Job<'_>| {
-        let ended = job.run()?;
-        if !ended.success {
-            return Err(ended.output);
-        }
-        let text = ended.output + &job.files();
-        let lines = text.lines().filter(|line| answer.iter().any(|words| line.contains(words)));
-        let mut lines: Vec<_> = lines.map(str::to_owned).collect();
-        // Files are read in no order.
-        lines.sort();
-        Ok(lines)
-    };
-    let stock = lines(&job.clone().stock())?;
-    let ours = lines(job)?;
+    same_answer(&lines_of(&job.clone().stock(), answer)?, &lines_of(job, answer)?)?;
+    Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
+}
+
+/// An application with each engine in the NIC's place: the same answer, and what its search took.
+fn engines(
+    table: &mut Table,
+    tools: &Tools,
+    library: &Library,
+    program: &Program,
+    job: &Job<'_>,
+) -> Result<(), Failure> {
+    let mut stock = None;
+    for engine in tools.engines()? {
+        table.add(format!("{}, ENGINE={engine}", program.name), library.name, || {
+            let stock = match &stock {
+                Some(lines) => lines,
+                None => stock.insert(lines_of(&job.clone().stock(), program.answer)?),
+            };
+            let job = job.clone().option(&format!("ENGINE={engine}"));
+            let begin = Instant::now();
+            let ours = lines_of(&job, program.answer)?;
+            let seconds = begin.elapsed().as_secs_f64();
+            same_answer(stock, &ours)?;
+            let replayed = job.replay()?;
+            // The NIC counts by index; of other engines, those of both queues count.
+            let steps: u64 = job.total("matcher_walked_")? + job.total("q_depth_sum")?;
+            let received = job.total("\"received\"")?;
+            Ok(format!(
+                "same answer; {seconds:.1} s, {received} messages, {steps} search steps; {replayed}"
+            ))
+        });
+    }
+    Ok(())
+}
+
+/// Lines of a run with any of these words, in order.
+fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
+    let ended = job.run()?;
+    if !ended.success {
+        return Err(ended.output);
+    }
+    let text = ended.output + &job.files();
+    let lines = text.lines().filter(|line| answer.iter().any(|words| line.contains(words)));
+    let mut lines: Vec<_> = lines.map(str::to_owned).collect();
+    // Files are read in no order.
+    lines.sort();
+    Ok(lines)
+}
+
+fn same_answer(stock: &[String], ours: &[String]) -> Result<(), String> {
     if ours != stock || ours.is_empty() {
         return Err(format!("the answer is {ours:#?}, with libfabric's own provider {stock:#?}"));
     }
-    Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
+    Ok(())
 }
 
 /// What `dpamatch analyze` finds in the logs, in a few words.

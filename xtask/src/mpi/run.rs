@@ -173,6 +173,25 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// The sum, over all statistics of the last run, of the numbers whose names have these words.
+    ///
+    /// # Errors
+    /// When the statistics cannot be read.
+    pub(super) fn total(&self, words: &str) -> Result<u64, String> {
+        let logs = self.logs();
+        let entries =
+            fs::read_dir(&logs).map_err(|error| format!("{}: {error}", logs.display()))?;
+        let files = entries.flatten().map(|entry| entry.path());
+        let files = files.filter(|path| path.extension().is_some_and(|kind| kind == "json"));
+        let mut sum = 0;
+        for file in files {
+            let text = fs::read_to_string(&file)
+                .map_err(|error| format!("{}: {error}", file.display()))?;
+            sum += total_of(&text, words);
+        }
+        Ok(sum)
+    }
+
     /// Replays all logs of the last run through the oracle.
     ///
     /// # Errors
@@ -201,5 +220,26 @@ impl<'a> Job<'a> {
             lines += results.lines().count();
         }
         Ok(format!("{count} logs with {lines} results equal the oracle"))
+    }
+}
+
+/// The sum of a JSON object's whole numbers whose names, with their quotes, have these words.
+fn total_of(json: &str, words: &str) -> u64 {
+    let pairs = json.split([',', '{', '}']).filter_map(|pair| pair.split_once(':'));
+    let wanted = pairs.filter(|(name, _)| name.contains(words));
+    wanted.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::total_of;
+
+    #[test]
+    fn numbers_are_summed_by_name() {
+        let json =
+            "{\n \"received\": 3,\"received_late\":9, \"a_depth_sum\": 5,\"b_depth_sum\": 6}";
+        assert_eq!(total_of(json, "\"received\""), 3);
+        assert_eq!(total_of(json, "depth_sum"), 11);
+        assert_eq!(total_of(json, "absent"), 0);
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::build::{Tools, compile};
 use super::run::Job;
-use super::{Library, Table};
+use super::{Library, NO_NAMESPACES, Table, two_hosts};
 
 /// Too long, too large, or about the library alone: they fail or hang with stock providers as well.
 const LEFT_OUT: &[&str] = &["large_message", "pt2pt_large", "sendflood"];
@@ -50,8 +50,15 @@ pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, sources:
         for &(list, most) in LISTS {
             let what = format!("MPICH's {list} list");
             let wanted = table.lines.clone();
-            table.add(what, library.name, || run_list(tools, library, &mpich, list, most, &wanted));
+            table.add(what, library.name, || {
+                run_list(tools, library, &mpich, list, most, &wanted, &[])
+            });
         }
+        let wanted = table.lines.clone();
+        table.add("MPICH's pt2pt list, over TCP", library.name, || match two_hosts() {
+            Some(script) => run_list(tools, library, &mpich, "pt2pt", 4, &wanted, &["sh", &script]),
+            None => Ok(NO_NAMESPACES.to_owned()),
+        });
     } else {
         println!("skipped: MPICH's tests are not in {}", mpich.display());
     }
@@ -107,6 +114,7 @@ fn run_list(
     list: &str,
     processes_max: usize,
     wanted: &RangeInclusive<usize>,
+    wrapper: &[&str],
 ) -> Result<String, String> {
     let programs = Programs::prepare(tools, library, source, list)?;
     let lines = ["testlist.in", "testlist"]
@@ -133,6 +141,7 @@ fn run_list(
         };
         let mut job = Job::new(tools, library, &program, line.processes)
             .arguments(&line.arguments)
+            .wrapped(wrapper)
             .limit(LIMIT);
         for variable in &line.environment {
             job = job.variable(variable);
