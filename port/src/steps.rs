@@ -25,6 +25,15 @@ const OPTIONS: [&str; 6] = [
     "fast=off removal=deferred barrier=bitmap early=1",
     "fast=off removal=lazy barrier=bitmap",
 ];
+/// The same with handlers that give back what a block used.
+const REPOSTING: [&str; 2] = [
+    "fast=literal removal=deferred barrier=bitmap repost=handlers",
+    "fast=sequence removal=lazy barrier=bitmap repost=handlers",
+];
+/// Where such a handler's own part of a block's end leads to.
+const REPOSTS: [&str; 3] = ["Reposted", "SliceCounted", "EntriesReleased"];
+/// Where the leader's part begins.
+const BOUNDARY: &str = "BoundaryBegins";
 /// Changes with the handler's place in the block below this many instructions are none.
 const LEAST_SLOPE: f64 = 0.5;
 
@@ -49,9 +58,10 @@ pub struct Row {
 /// Names of two steps.
 pub type Pair = (&'static str, &'static str);
 
-fn jobs() -> Vec<Job> {
+/// Workloads with these options.
+fn workloads(options: &[&str]) -> Vec<Job> {
     let mut jobs = Vec::new();
-    for options in OPTIONS {
+    for options in options {
         for harts in HARTS {
             let options = format!("receives=512 queue=512 bins=512 {options}");
             let job = |workload| {
@@ -60,10 +70,13 @@ fn jobs() -> Vec<Job> {
             jobs.extend([Workload::NoConflict, Workload::FastPath].map(job));
         }
     }
-    let profiles = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
-    let stream = |profile| Job::stream((profile, 1, 2000), (8, 8), Ends::Leader, OPTIONS[1]);
-    jobs.extend(profiles.map(stream));
     jobs
+}
+
+/// Streams with these options.
+fn streams(options: &str) -> [Job; 4] {
+    let profiles = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
+    profiles.map(|profile| Job::stream((profile, 1, 2000), (8, 8), Ends::Leader, options))
 }
 
 /// Sums of one pair, for a straight line through all harts.
@@ -106,13 +119,31 @@ impl Sums {
     }
 }
 
-/// Every pair of steps that follow each other on a hart.
+/// Every pair of steps that follow each other on a hart. What handlers that give back what they
+/// used do besides comes from runs of its own, so that all else is of the code without them.
 ///
 /// # Errors
 /// When a run does not give the oracle's outcomes.
 pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
+    let usual = |(from, _): Pair| !BETWEEN_WORK.contains(&from);
+    let jobs = workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1]));
+    let mut rows = rows(marked, jobs, usual)?;
+    let besides = |(from, to): Pair| REPOSTS.contains(&to) || from == BOUNDARY;
+    let jobs = workloads(&REPOSTING).into_iter().chain(streams(REPOSTING[1]));
+    for (pair, row) in self::rows(marked, jobs, besides)? {
+        rows.entry(pair).or_insert(row);
+    }
+    Ok(rows)
+}
+
+/// The pairs that are wanted, in these runs.
+fn rows(
+    marked: &Image,
+    jobs: impl Iterator<Item = Job>,
+    wanted: impl Fn(Pair) -> bool,
+) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     let mut sums: BTreeMap<Pair, [Sums; 2]> = BTreeMap::new();
-    for job in jobs() {
+    for job in jobs {
         let setup = Setup { caches: Some(CACHES), marks: marks(), ..Setup::default() };
         let (difference, outcome) = interpret(marked, &job, setup);
         if let Some(difference) = difference {
@@ -122,7 +153,7 @@ pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
             for (&(from, to), segment) in segments {
                 let name = |mark: u16| NAMES.get(usize::from(mark)).copied();
                 if let (Some(from), Some(to)) = (name(from), name(to))
-                    && !BETWEEN_WORK.contains(&from)
+                    && wanted((from, to))
                 {
                     let place = usize::from(hart > 0);
                     sums.entry((from, to)).or_default()[place].add(hart, segment);

@@ -9,8 +9,12 @@ use crate::steps::number;
 /// From now on the steps of this thread are charged to its machine.
 pub(crate) fn begin() {
     listen(Some(|step| {
-        if let Step::EntryRead { position } = step {
-            charge::arrival(position);
+        match step {
+            Step::EntryRead { position } => charge::arrival(position),
+            Step::Reposted { .. } | Step::SliceCounted | Step::EntriesReleased => {
+                charge::repost_begins();
+            }
+            _ => {}
         }
         if let Some(number) = number(&step) {
             charge::step(number);
@@ -61,6 +65,9 @@ fn charge(step: Step) {
         Step::RemoteRead => charge::rendezvous(),
         Step::Completed => charge::completion(),
         Step::SliceEnds => charge::slice_ends(),
+        Step::Reposted { receive } => charge::repost(receive),
+        Step::SliceCounted => charge::count_ended(),
+        Step::EntriesReleased => charge::release_entries(),
         _ => {}
     }
 }

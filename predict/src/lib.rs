@@ -16,13 +16,13 @@ mod story;
 mod workload;
 
 pub use chrome::write_chrome;
-pub use dpa_model_predict::{HANDLERS_MAX, Removal};
+pub use dpa_model_predict::{HANDLERS_MAX, Removal, Repost};
 pub use dpamatch_machine::{Accesses, Eu, Kind, Level, Outcome, Phase, Picos, Span, Time, stretch};
 pub use limits::{Gain, Limit, limits};
 pub use predict::{Offer, Prediction, predict, series};
 pub use profile::{
-    Arrival, Barrier, Driver, Eus, Host, Instructions, Memory, Nic, Overlap, Placement, Profile,
-    ProfileError, Rules, Word, Work, override_text,
+    Arrival, Barrier, BlockEnd, Driver, Eus, Host, Instructions, Memory, Nic, Overlap, Placement,
+    Profile, ProfileError, Rules, Word, Work, override_text,
 };
 pub use sequence::Sequence;
 pub use simulate::{FastPath, Part, Setup, SimulateError, simulate};

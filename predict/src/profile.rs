@@ -183,6 +183,17 @@ choice! {
     }
 }
 choice! {
+    /// On whose EU a block's end is: what is done there for each of its messages.
+    #[derive(Default)]
+    BlockEnd in machine {
+        /// That of the message's handler.
+        #[default]
+        Handlers,
+        /// Handler 0's.
+        Leader,
+    }
+}
+choice! {
     /// How the partial barrier is made.
     Barrier in dpa_model_predict {
         /// One bitmap for all.
@@ -220,6 +231,9 @@ section! {
         placement: Placement,
         /// What overlaps it.
         overlap: Overlap,
+        /// On whose EU it ends.
+        #[serde(default)]
+        block_end: BlockEnd,
     }
 }
 section! {
@@ -439,10 +453,17 @@ impl Profile {
         }
     }
 
-    /// The machine's choices. `post_on_clock`: commands take time of handler 0's EU.
-    pub fn machine_rules(&self, post_on_clock: bool) -> machine::Rules {
-        let Rules { placement, overlap } = self.rules;
-        machine::Rules { placement: placement.into(), overlap: overlap.into(), post_on_clock }
+    /// The machine's choices. `post_on_clock`: commands take time of handler 0's EU; `reposts`:
+    /// handlers give back what their messages used.
+    pub fn machine_rules(&self, post_on_clock: bool, reposts: bool) -> machine::Rules {
+        let Rules { placement, overlap, block_end } = self.rules;
+        machine::Rules {
+            placement: placement.into(),
+            overlap: overlap.into(),
+            block_end: block_end.into(),
+            reposts,
+            post_on_clock,
+        }
     }
 }
 

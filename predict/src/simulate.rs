@@ -31,6 +31,8 @@ pub struct Setup {
     pub inline_hashes: bool,
     /// When consumed receives leave their chain (O28).
     pub removal: model::Removal,
+    /// Who gives back what a block used (O19, O20).
+    pub repost: model::Repost,
     /// Largest eager message in bytes; the data of longer ones is read from the sender's memory
     /// (O21).
     pub eager_limit: usize,
@@ -52,6 +54,7 @@ impl Setup {
             early_check: false,
             inline_hashes: true,
             removal: model::Removal::Deferred,
+            repost: model::Repost::Leader,
             eager_limit: 64,
             charge_commands: false,
         }
@@ -68,6 +71,7 @@ impl Setup {
             fast_path: options.fast_path,
             early_check: options.early_check,
             removal: options.removal,
+            repost: options.repost,
             eager_limit: 512,
             charge_commands: true,
             ..Self::new(profile, handlers)
@@ -165,7 +169,7 @@ pub fn simulate(
     };
     let machine = Machine::new(
         setup.profile.costs(),
-        setup.profile.machine_rules(setup.charge_commands),
+        setup.profile.machine_rules(setup.charge_commands, setup.repost == model::Repost::Handlers),
         &layout,
     )
     .with_steps((setup.profile.instructions.cpi > 0.0).then(crate::steps::measured));
@@ -277,6 +281,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
             fast_path: setup.fast_path,
             early_check: setup.early_check,
             removal: setup.removal,
+            repost: setup.repost,
             barrier: setup.profile.nic.barrier.into(),
             inline_hashes: if setup.inline_hashes {
                 model::InlineHashes::Trust

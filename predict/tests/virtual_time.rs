@@ -4,8 +4,8 @@ use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{Series, Use, mape, points};
 use dpamatch_predict::sensitivity::sensitivity;
 use dpamatch_predict::{
-    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Sequence, Setup, limits, predict,
-    series, simulate, write_chrome,
+    FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Repost, Sequence, Setup,
+    limits, predict, series, simulate, write_chrome,
 };
 
 const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
@@ -203,6 +203,38 @@ fn one_handler_takes_the_sum_of_what_is_charged() {
     let expected = work + lines + beyond;
     let got = 1e3 / rate(&setup, DISTINCT);
     assert!((got - expected).abs() < 0.01 * expected, "{got} ns a message, expected {expected}");
+}
+
+/// In place of the leader's store and doorbell for a receive: a look at receive and entry, a note,
+/// the count, and by the last of a block a doorbell and a word.
+#[test]
+fn handlers_that_repost_pay_for_it() {
+    let time = |repost, handlers| {
+        let setup = setup(handlers, &["memory.l1_bytes=65536", "eus.issue_demand=0"]);
+        1e3 / rate(&Setup { removal: Removal::Lazy, repost, ..setup }, DISTINCT)
+    };
+    let more = time(Repost::Handlers, 1) - time(Repost::Leader, 1);
+    let expected = 4.0 * 2.0 + 35.0 + 2.0 - (2.0 + 2.0);
+    assert!((more - expected).abs() < 0.5, "{more} ns a message more, expected {expected}");
+    // They count one after the other.
+    let block = |repost| 32.0 * time(repost, 32);
+    assert!(block(Repost::Handlers) > block(Repost::Leader), "the count takes time");
+}
+
+/// What the leader does for the block's messages is one after the other, and no block begins
+/// before; handlers that repost leave it less.
+#[test]
+fn the_leader_ends_a_block_before_the_next() {
+    let block_us = |repost, block_end: &str| {
+        let setup = setup(32, &[block_end, "rules.overlap=never"]);
+        32.0 / rate(&Setup { removal: Removal::Lazy, repost, ..setup }, DISTINCT)
+    };
+    let [leader, handlers] = ["rules.block_end=leader", "rules.block_end=handlers"];
+    let serial = block_us(Repost::Leader, leader) - block_us(Repost::Leader, handlers);
+    // Entry, and a line that the handler wrote, of each of the 32.
+    assert!(serial > 32.0 * 2.0 * 0.035, "{serial} us a block");
+    let left = block_us(Repost::Handlers, leader) - block_us(Repost::Handlers, handlers);
+    assert!(left < serial / 2.0, "{left} us of {serial} us are left");
 }
 
 #[test]

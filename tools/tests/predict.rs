@@ -248,6 +248,7 @@ fn what_if_asks_all_questions() {
         ("placement", 2),
         ("barrier", 2),
         ("overlap", 3),
+        ("block's end (lazy)", 3),
     ] {
         let rows = output.lines().filter(|line| line.split(',').next() == Some(question)).count();
         assert_eq!(rows, 2 * answers, "{question}: {output}");

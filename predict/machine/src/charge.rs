@@ -217,6 +217,33 @@ pub fn completion() {
     with_machine(|machine| machine.host(Kind::Completion, machine.costs().completion));
 }
 
+/// A handler has ended its part of a block, and goes on to give back what its message used.
+pub fn repost_begins() {
+    with_machine(|machine| machine.begin_repost());
+}
+
+/// It says for the leader what became of its receive.
+pub fn repost(receive: u32) {
+    with_machine(|machine| machine.repost(receive));
+}
+
+/// It counts itself among those that have ended.
+pub fn count_ended() {
+    with_machine(|machine| {
+        machine.modify(Place::Ended);
+        machine.end_repost();
+    });
+}
+
+/// The last gives back the block's entries and says so.
+pub fn release_entries() {
+    with_machine(|machine| {
+        machine.host(Kind::Doorbell, machine.costs().doorbell);
+        machine.write(Place::AllEnded);
+        machine.end_repost();
+    });
+}
+
 /// From here on the boundary works for a handler.
 pub fn boundary_for(handler: usize) {
     with_machine(|machine| machine.begin_boundary(Some(handler)));

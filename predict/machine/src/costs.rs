@@ -124,6 +124,16 @@ pub enum Overlap {
     Never,
 }
 
+/// On whose EU a block's end is, what the boundary does for each of its messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BlockEnd {
+    /// On that of the message's handler, after its data has moved.
+    #[default]
+    Handlers,
+    /// On handler 0's, before the next block.
+    Leader,
+}
+
 /// The named choices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
@@ -131,6 +141,10 @@ pub struct Rules {
     pub placement: Placement,
     /// What overlaps it.
     pub overlap: Overlap,
+    /// On which EU it ends.
+    pub block_end: BlockEnd,
+    /// Handlers say for the leader what became of their receives.
+    pub reposts: bool,
     /// Commands take time of handler 0's EU.
     pub post_on_clock: bool,
 }

@@ -66,8 +66,10 @@ pub enum Kind {
     Progress,
     /// A handler's published candidate.
     Candidate,
-    /// The receive that a handler notes for the leader.
+    /// The receive that a handler notes for the leader, and what became of it.
     Taken,
+    /// How many handlers have ended their part of a block.
+    Ended,
     /// A line of a bounce buffer.
     Bounce,
     /// An entry of the unexpected store.
@@ -88,7 +90,7 @@ pub enum Kind {
 
 impl Kind {
     /// All.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Entry,
         Self::Bin,
         Self::Receive,
@@ -98,6 +100,7 @@ impl Kind {
         Self::Progress,
         Self::Candidate,
         Self::Taken,
+        Self::Ended,
         Self::Bounce,
         Self::Unexpected,
         Self::Window,
@@ -120,6 +123,7 @@ impl Kind {
             "progress word",
             "candidates",
             "taken receives",
+            "ended handlers",
             "bounce buffer",
             "unexpected message",
             "host window",

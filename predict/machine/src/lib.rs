@@ -23,7 +23,7 @@ mod steps;
 mod tasks;
 
 pub use contention::stretch;
-pub use costs::{Costs, Layout, Level, Overlap, Placement, Rules, Work};
+pub use costs::{BlockEnd, Costs, Layout, Level, Overlap, Placement, Rules, Work};
 pub use eu::{Accesses, Eu, Kind, Phase, Span, Time};
 pub use machine::{Machine, Outcome, Schedule};
 pub use steps::{Between, Steps};

@@ -3,7 +3,9 @@
 use crate::contention::stretch;
 use crate::memory::{Memory, Place};
 use crate::steps::Steps;
-use crate::{Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Placement, Rules, Span, picos};
+use crate::{
+    BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Placement, Rules, Span, picos,
+};
 
 /// Where charges go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Task {
     /// Arrival number of its message.
     message: u64,
     in_slice: bool,
+    /// Where the charges of its last slice went in the end.
+    slice_sink: Sink,
     /// Its last step.
     step: Option<usize>,
     /// Address of the last atomic that it read; only compared.
@@ -102,6 +106,7 @@ impl Machine {
             phase_begun: 0,
             message: 0,
             in_slice: false,
+            slice_sink: Sink::Off,
             step: None,
             looked_at: 0,
             woken_among: 0,
@@ -449,21 +454,59 @@ impl Machine {
         eu.latency += latency;
         eu.latency_max = eu.latency_max.max(latency);
         let task = self.task();
-        (task.sink, task.in_slice) = (Sink::Off, false);
+        (task.slice_sink, task.sink, task.in_slice) = (sink, Sink::Off, false);
     }
 
-    /// From here on, until `end_boundary`, the boundary works for handler `handler`, whose EU the
-    /// time is counted to; in its own name if `None`.
+    /// The handler goes on after its part of the block, to give back what its message used.
+    pub(crate) fn begin_repost(&mut self) {
+        let task = self.task();
+        if task.sink == Sink::Off {
+            task.sink = task.slice_sink;
+            task.phase = Phase::Boundary;
+            self.task().phase_begun = self.now();
+        }
+    }
+
+    /// It has done so.
+    pub(crate) fn end_repost(&mut self) {
+        if self.sink_off() {
+            return;
+        }
+        self.end_span();
+        let Task { eu, clock, sink, .. } = self.tasks[self.current];
+        if sink == Sink::Clock {
+            self.eus[eu].free_at = clock;
+        }
+        self.task().sink = Sink::Off;
+    }
+
+    /// A handler looks at its own entry and receive, and says what became of that.
+    pub(crate) fn repost(&mut self, receive: u32) {
+        let Task { eu, message, .. } = self.tasks[self.current];
+        self.read(Place::Descriptor(receive));
+        self.read(Place::Entry(message));
+        self.write(Place::Left(eu));
+    }
+
+    /// From here on, until `end_boundary`, the boundary works for handler `handler`; in its own
+    /// name if `None`.
     pub(crate) fn begin_boundary(&mut self, handler: Option<usize>) {
         let free_at = self.eus[0].free_at;
+        let on_leader = self.rules.block_end == BlockEnd::Leader;
         let task = self.task();
         match handler {
-            Some(handler) => (task.eu, task.sink) = (handler, Sink::After),
-            None => (task.eu, task.sink, task.clock) = (0, Sink::Clock, task.clock.max(free_at)),
+            Some(handler) if !on_leader => (task.eu, task.sink) = (handler, Sink::After),
+            _ => (task.eu, task.sink, task.clock) = (0, Sink::Clock, task.clock.max(free_at)),
         }
         let now = self.now();
         let task = self.task();
         (task.phase, task.phase_begun) = (Phase::Boundary, now);
+        if on_leader && let Some(handler) = handler {
+            self.read(Place::Taken(handler));
+            let first = self.tasks[0].message;
+            let more = Place::Entry(first + handler as u64);
+            self.read(if self.rules.reposts { Place::Left(handler) } else { more });
+        }
     }
 
     /// The boundary executes a command, not before it came.

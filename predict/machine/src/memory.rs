@@ -26,6 +26,12 @@ pub(crate) enum Place {
     Candidate(usize),
     /// The receive that a handler notes for the leader.
     Taken(usize),
+    /// What it says became of that receive.
+    Left(usize),
+    /// The count of those that have ended their part of a block.
+    Ended,
+    /// The word that all have.
+    AllEnded,
     /// A line of a bounce buffer.
     Bounce(usize, usize),
     /// Entry of the unexpected store.
@@ -34,6 +40,8 @@ pub(crate) enum Place {
 
 /// Numbers of receives in a line: four bytes each.
 const NUMBERS: usize = LINE_BYTES / 4;
+/// What became of receives, in a line: eight bytes each.
+const LEFT: usize = LINE_BYTES / 8;
 
 impl Place {
     /// The set of bits that a block uses: two take turns.
@@ -55,7 +63,8 @@ impl Place {
             Self::Progress(_) => Kind::Progress,
             Self::Bits(_) => Kind::Barrier,
             Self::Candidate(_) => Kind::Candidate,
-            Self::Taken(_) => Kind::Taken,
+            Self::Taken(_) | Self::Left(_) => Kind::Taken,
+            Self::Ended | Self::AllEnded => Kind::Ended,
             Self::Bounce(..) => Kind::Bounce,
             Self::Unexpected(_) => Kind::Unexpected,
         }
@@ -145,6 +154,8 @@ struct Bases {
     bits: usize,
     candidates: usize,
     taken: usize,
+    left: usize,
+    ended: usize,
     bounce: usize,
     unexpected: usize,
 }
@@ -167,6 +178,8 @@ impl Memory {
             bits: table(2),
             candidates: table(layout.handlers.div_ceil(NUMBERS)),
             taken: table(layout.handlers.div_ceil(NUMBERS)),
+            left: table(layout.handlers.div_ceil(LEFT)),
+            ended: table(2),
             bounce: table(layout.bounce_buffers * bounce_lines),
             unexpected: table(layout.unexpected),
         };
@@ -194,6 +207,9 @@ impl Memory {
             Place::Bits(set) => self.bases.bits + set,
             Place::Candidate(handler) => self.bases.candidates + handler / NUMBERS,
             Place::Taken(handler) => self.bases.taken + handler / NUMBERS,
+            Place::Left(handler) => self.bases.left + handler / LEFT,
+            Place::Ended => self.bases.ended,
+            Place::AllEnded => self.bases.ended + 1,
             Place::Bounce(buffer, line) => self.bases.bounce + buffer * self.bounce_lines + line,
             Place::Unexpected(entry) => self.bases.unexpected + entry as usize,
         }

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use dpamatch_predict::{
-    FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Setup, SimulateError,
+    FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Repost, Setup, SimulateError,
 };
 
 use super::input::built_in_or_file;
@@ -97,6 +97,9 @@ pub(super) struct Common {
     /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     removal: Option<RemovalArg>,
+    /// Who gives back receives and queue entries
+    #[arg(long, global = true, value_enum, value_name = "WHO", default_value_t = RepostArg::Leader)]
+    repost: RepostArg,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
@@ -175,6 +178,23 @@ impl From<RemovalArg> for Removal {
             RemovalArg::Lazy => Self::Lazy,
             RemovalArg::Eager => Self::Eager,
             RemovalArg::Deferred => Self::Deferred,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RepostArg {
+    /// The leader, at the block's end
+    Leader,
+    /// The handlers; the one that ends last gives the entries back
+    Handlers,
+}
+
+impl From<RepostArg> for Repost {
+    fn from(repost: RepostArg) -> Self {
+        match repost {
+            RepostArg::Leader => Self::Leader,
+            RepostArg::Handlers => Self::Handlers,
         }
     }
 }
@@ -287,6 +307,7 @@ impl Common {
             bins: self.bins as usize,
             fast_path: self.fast_path.map_or(defaults.fast_path, FastPath::from),
             removal: self.removal.map_or(defaults.removal, Removal::from),
+            repost: self.repost.into(),
             early_check: self.early_check,
             inline_hashes: !self.no_inline_hashes,
             ..prototype
@@ -321,8 +342,11 @@ pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
 
 /// The card and the options of a table, in a few words.
 fn options(setup: &Setup) -> String {
-    let Setup { profile, fast_path, removal, .. } = setup;
-    let words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
+    let Setup { profile, fast_path, removal, repost, .. } = setup;
+    let mut words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
+    if *repost == Repost::Handlers {
+        words += ", handlers repost";
+    }
     format!("{} (version {}; {words})", profile.name, profile.version)
 }
 

@@ -1,6 +1,6 @@
 //! Variants that nobody has measured.
 
-use dpamatch_predict::{FastPath, Removal, Setup, predict};
+use dpamatch_predict::{BlockEnd, FastPath, Removal, Repost, Setup, predict};
 
 use super::super::progress::bar;
 use super::recorded::RecordedArgs;
@@ -16,6 +16,12 @@ struct Variant {
 
 const fn variant(question: &'static str, name: &'static str, change: fn(&mut Setup)) -> Variant {
     Variant { question, name, change }
+}
+
+/// Who ends a block; receives leave their chain at once, so that handlers can give them back.
+fn ends(setup: &mut Setup, block_end: BlockEnd, repost: Repost) {
+    setup.profile.rules.block_end = block_end;
+    (setup.removal, setup.repost) = (Removal::Lazy, repost);
 }
 
 const VARIANTS: &[Variant] = &[
@@ -65,6 +71,15 @@ const VARIANTS: &[Variant] = &[
     }),
     variant("overlap", "never", |setup| {
         setup.profile.rules.overlap = dpamatch_predict::Overlap::Never
+    }),
+    variant("block's end (lazy)", "on each handler's EU", |setup| {
+        ends(setup, BlockEnd::Handlers, Repost::Leader);
+    }),
+    variant("block's end (lazy)", "on the leader's", |setup| {
+        ends(setup, BlockEnd::Leader, Repost::Leader);
+    }),
+    variant("block's end (lazy)", "there, but handlers repost", |setup| {
+        ends(setup, BlockEnd::Leader, Repost::Handlers);
     }),
 ];
 
