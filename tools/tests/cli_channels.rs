@@ -47,6 +47,16 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
 }
 
 #[test]
+fn a_row_names_the_lengths_that_were_asked_for() {
+    let kinds = ["constant", "uniform", "geometric", "heavy-tailed", "in-turn", "switching"];
+    for kind in kinds {
+        let report = json(&format!("--only discovery --bursts 2 --pairs 2 --kind {kind}"));
+        let rows = report["discovery"].as_array().expect("rows");
+        assert!(!rows.is_empty() && rows.iter().all(|row| row["kind"] == kind), "{report}");
+    }
+}
+
+#[test]
 fn our_policy_is_never_far_behind_the_best_published_one() {
     let report = json("--only never-worse --bursts 1,2,3,5,10,50,200");
     let rows = report["never_worse"].as_array().expect("rows");
