@@ -47,7 +47,7 @@ const MINIFE: &str = "$minife-16/minife-16.dumpi.tar.xz";
 const EDGE: &str = "$edge-4-openmpi/edge-4-openmpi.dumpi.tar.xz";
 
 #[test]
-fn analyze() {
+fn options_of_analyze() {
     each_changes_something(
         &format!("analyze {MINIFE}"),
         &[
@@ -77,7 +77,7 @@ fn analyze() {
 
 /// What the emulated NIC counts, and what its software does.
 #[test]
-fn analyze_with_the_nic() {
+fn options_of_analyze_with_the_nic() {
     each_changes_something(
         &format!("analyze {MINIFE} --engine optimistic"),
         &[
@@ -92,7 +92,7 @@ fn analyze_with_the_nic() {
 }
 
 #[test]
-fn predict() {
+fn options_of_predict() {
     each_changes_something(
         "predict --threads 4 --workload mixed:50",
         &[
@@ -115,7 +115,7 @@ fn predict() {
 }
 
 #[test]
-fn predict_of_a_trace() {
+fn options_of_predict_of_a_trace() {
     each_changes_something(
         &format!("predict --threads 4 --trace {EDGE}"),
         &[
@@ -135,7 +135,7 @@ fn predict_of_a_trace() {
 }
 
 #[test]
-fn offload() {
+fn options_of_offload() {
     each_changes_something(
         &format!("offload {MINIFE}"),
         &[
@@ -152,7 +152,7 @@ fn offload() {
 }
 
 #[test]
-fn channels() {
+fn options_of_channels() {
     all_differ("channels", &["--only latency", "--only thresholds"]);
     each_changes_something(
         "channels --only discovery --kind geometric --pairs 3 --bursts 10",
@@ -177,7 +177,7 @@ fn channels() {
 }
 
 #[test]
-fn cost_of_messages() {
+fn options_of_cost_of_messages() {
     each_changes_something(
         &format!("cost messages {MINIFE} --trace"),
         &[
@@ -196,7 +196,7 @@ fn cost_of_messages() {
 }
 
 #[test]
-fn cost_of_models() {
+fn options_of_cost_of_models() {
     each_changes_something(
         "cost contention",
         &["--routers 8", "--sizes 77", "--senders 3", "--set contention.delta_s_per_byte=1"],
