@@ -285,6 +285,27 @@ fn calibration_writes_a_profile() {
     }
 }
 
+/// Rows that nothing is fitted to judge the fitted profile.
+#[test]
+fn calibration_is_judged_by_what_it_was_not_fitted_to() {
+    let few = "series,threads,rate\nNC,1,0.4\nNC,2,0.75\n";
+    let fits = text(&dpamatch(&["calibrate"], few));
+    assert!(!fits.contains("Held out"), "nothing is left: {fits}");
+    let more = text(&dpamatch(&["calibrate"], &format!("{few}WC-SP,1,0.4\nNC,4,2.0\n")));
+    let error = |series: &str, threads: &str| -> f64 {
+        let held_out = more.split("Held out").nth(1).expect("a second table");
+        let row = held_out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let row = row.into_iter().find(|row| row.len() == 5 && row[..2] == [series, threads]);
+        row.and_then(|row| row[4].parse().ok()).unwrap_or_else(|| panic!("{series}: {more}"))
+    };
+    // One thread meets no conflict; four are not 25 % faster than four times one.
+    assert!(error("WC-SP", "1").abs() < 5.0, "{more}");
+    assert!(error("NC", "4") < -20.0, "{more}");
+    let bad = dpamatch(&["calibrate"], &format!("{few}NC,191,9.0\n"));
+    let said = String::from_utf8_lossy(&bad.stderr).into_owned();
+    assert!(!bad.status.success() && said.contains("191 handlers, but the card has 190"), "{said}");
+}
+
 #[test]
 fn bad_input_is_named() {
     let edge = recorded("edge-4-mpich");

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use dpamatch_predict::calibrate::{Measured, calibrate};
-use dpamatch_predict::figure8::Series;
-use dpamatch_predict::override_text;
+use dpamatch_predict::calibrate::{Fit, Measured, calibrate};
+use dpamatch_predict::figure8::{Series, mape};
+use dpamatch_predict::{Setup, override_text, predict, series};
 
 use super::input::file_or_stdin;
 use super::predict::{Common, Like};
@@ -20,8 +20,9 @@ Input: CSV with the header line series,threads,rate. Series NC, WC-FP or WC-SP, 
 in messages per microsecond (M messages/s), measured in windows as long as the profile's
 driver.window. NC with 1 and 2 threads is needed; without WC-FP and WC-SP with 2 threads the costs
 of the fast and the slow path stay as they are. In a profile with instructions.cpi, all that is
-fitted is instructions.own_ns and the hand-over. Rows for more threads are left for `dpamatch predict
-accuracy` to be judged by.
+fitted is instructions.own_ns and the hand-over. The fitted profile is judged by all rows that it was
+not fitted to, such as those for more threads; `dpamatch predict accuracy` judges it by the paper's
+card.
 
 Examples:
   dpamatch calibrate measured.csv                        what is fitted to what
@@ -85,7 +86,9 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
         let text = override_text(&text, &overrides).map_err(|error| BadInput(error.to_string()))?;
         fs::write(path, text).with_context(|| path.display().to_string())?;
     }
-    args.common.show(&[table])?;
+    let mut tables = vec![table];
+    tables.extend(judged(&Setup { profile, ..setup }, &measured, &fits)?);
+    args.common.show(&tables)?;
     for fit in fits.iter().filter(|fit| (fit.predicted / fit.measured.rate - 1.0).abs() > 0.005) {
         writeln!(
             io::stderr(),
@@ -96,6 +99,40 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
         )?;
     }
     Ok(output::stdout().flush()?)
+}
+
+/// The measurements that nothing was fitted to, and what is predicted for them; `None` if there are
+/// none.
+fn judged(setup: &Setup, measured: &[Measured], fits: &[Fit]) -> anyhow::Result<Option<Table>> {
+    let held_out = measured.iter().filter(|point| fits.iter().all(|fit| fit.measured != **point));
+    let mut results = Vec::new();
+    for point in held_out {
+        let base = Setup { handlers: point.threads, ..setup.clone() };
+        let (setup, offer) = series(&base, point.series);
+        let predicted = predict(&setup, &offer, 0).map_err(|error| BadInput(error.to_string()))?;
+        results.push((point, predicted.rate));
+    }
+    if results.is_empty() {
+        return Ok(None);
+    }
+    let error = mape(results.iter().map(|&(point, predicted)| (predicted, point.rate)));
+    let columns = ["series", "threads", "measured", "predicted", "error %"];
+    let title = format!("Held out, in M messages/s; mean absolute error {error:.2} %.");
+    let mut table = Table::new("held_out", title, columns).keyed(2).named(&[
+        ("measured", "measured_msgs_per_us"),
+        ("predicted", "predicted_msgs_per_us"),
+        ("error %", "error_percent"),
+    ]);
+    for (point, predicted) in results {
+        table.push([
+            point.series.name().into(),
+            point.threads.into(),
+            point.rate.into(),
+            predicted.into(),
+            (100.0 * (predicted / point.rate - 1.0)).into(),
+        ]);
+    }
+    Ok(Some(table))
 }
 
 fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
