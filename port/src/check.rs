@@ -2,7 +2,10 @@
 
 use std::fmt;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use dpamatch::stream::Profile;
 use dpamatch_rv64::{Image, Setup};
@@ -122,12 +125,25 @@ pub fn interpret(
     (difference, outcome)
 }
 
-/// All jobs in the interpreter.
+/// All jobs in the interpreter, as many at a time as there are processors.
 pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((job, interpret(image, job, Setup::default()).0));
+        }
+        done
+    };
+    let threads = thread::available_parallelism().map_or(1, Into::into);
     let mut verdict = Verdict::default();
-    for job in jobs {
-        verdict.note(job, interpret(image, job, Setup::default()).0);
-    }
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            let done = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            done.into_iter().for_each(|(job, difference)| verdict.note(job, difference));
+        }
+    });
     verdict
 }
 
