@@ -13,6 +13,18 @@ use crate::phases::{Phase, marks};
 const HANDLERS: [usize; 5] = [1, 8, 32, 64, 256];
 /// Handlers of the table of memory accesses.
 const ACCESSES_AT: usize = 32;
+/// Handlers of the table of options.
+const OPTIONS_AT: [usize; 3] = [1, 8, 32];
+/// Options other than those of all other tables, and the workloads that they are for.
+const OPTIONS: [(&str, &[Workload]); 7] = [
+    ("", &Workload::ALL),
+    ("barrier=bitmap", &Workload::ALL),
+    ("removal=eager", &Workload::ALL),
+    ("removal=deferred", &Workload::ALL),
+    ("early=1", &Workload::ALL),
+    ("fast=literal", &[Workload::FastPath]),
+    ("fast=prefix", &[Workload::FastPath]),
+];
 /// Windows that are counted, and messages in each: as many as the widest block.
 const WINDOWS: usize = 8;
 const WINDOW: usize = 256;
@@ -101,6 +113,7 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     line(&mut text, "\nDeepest stack while matching, in bytes: leader with both ends, worker.");
     text += &stack_rows;
     reposts(&mut text, marked)?;
+    options(&mut text, marked)?;
     line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
     let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
     line(&mut text, &format!("{:<16}{head}", ""));
@@ -151,6 +164,24 @@ fn reposts(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
             });
             row("  on the leader's hart".to_owned(), &|run| per_message(run.led));
             row("  message path".to_owned(), &message_path);
+        }
+    }
+    Ok(())
+}
+
+/// The message path with each option.
+fn options(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
+    line(text, "\nMessage path by option.");
+    for workload in Workload::ALL {
+        let head: String = OPTIONS_AT.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
+        line(text, &format!("\n{:<18}{head}", workload.name()));
+        for (option, _) in OPTIONS.iter().filter(|(_, of)| of.contains(&workload)) {
+            let mut row = format!("{:<18}", if option.is_empty() { "as built" } else { option });
+            for handlers in OPTIONS_AT {
+                let run = count(marked, &job(workload, handlers, handlers, option))?;
+                let _ = write!(row, "{:>9.1}", message_path(&run));
+            }
+            line(text, &row);
         }
     }
     Ok(())
