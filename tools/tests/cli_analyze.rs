@@ -47,6 +47,13 @@ fn the_summary_tells_the_main_numbers() {
     assert!(out.lines().all(|line| line == line.trim_end()), "no spaces at the ends of lines");
     let again = || text(&run(&["analyze", &archive("edge-4-mpich"), "--engine", "optimistic"]));
     assert_eq!(again(), again(), "a seed is an output");
+    // Those with the most operations first; counted by hand in the source of the program.
+    let out = again();
+    let (_, table) = out.split_once("\ncommunicator ").expect("a table");
+    let rows = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let rows: Vec<_> = rows.take(2).collect();
+    assert_eq!(rows[0][..8], ["4", "(duplicate", "of", "world)", "4", "exact", "36", "36"]);
+    assert_eq!(rows[1][..6], ["2", "(world)", "4", "exact", "12", "12"]);
 }
 
 /// A trace of 23 calls, in which everything can be counted by hand; what happens when is said in
@@ -270,6 +277,7 @@ fn the_page_is_whole_and_needs_nothing_else() {
     for picture in pictures.keys() {
         assert_eq!(page.matches(&format!("<figure id=\"{picture}\">")).count(), 1, "{picture}");
     }
+    assert!(page.contains(": 16 of 16 ranks, "), "what was read stands before the tables");
     assert_eq!(page.matches("<svg ").count(), 7);
     for outside in ["http", "src=", "href=", "@import", "<link", "<script", "\u{1}"] {
         assert!(!page.contains(outside), "{outside}");

@@ -53,7 +53,34 @@ fn a_row_names_the_lengths_that_were_asked_for() {
         let report = json(&format!("--only discovery --bursts 2 --pairs 2 --kind {kind}"));
         let rows = report["discovery"].as_array().expect("rows");
         assert!(!rows.is_empty() && rows.iter().all(|row| row["kind"] == kind), "{report}");
+        // A few messages, between which round-robin seldom polls in vain.
+        let row = rows.iter().find(|row| row["policy"] == "round-robin").expect("a row");
+        let empty = row["empty_per_message"].as_f64().expect("a number");
+        assert!((0.1..20.0).contains(&empty), "{row}");
     }
+}
+
+/// What changes is told against the first policy, message length by message length.
+#[test]
+fn latencies_change_by_what_they_say() {
+    let report = json("--only latency");
+    let rows = report["latency"].as_array().expect("rows");
+    let of = |row: &Value, name: &str| row[name].as_f64().expect("a number");
+    let mut changed = 0;
+    for row in rows {
+        let first = rows.iter().find(|first| first["bytes"] == row["bytes"]).expect("itself");
+        let parts = [
+            ("shared_ns", "shared_change"),
+            ("network_ns", "network_change"),
+            ("network_alone_ns", "alone_change"),
+        ];
+        for (time, change) in parts {
+            let expected = of(row, time) / of(first, time) - 1.0;
+            assert!((of(row, change) - expected).abs() < 1e-9, "{change}: {row}");
+            changed += usize::from(expected.abs() > 0.001);
+        }
+    }
+    assert!(changed > 10, "{report}");
 }
 
 #[test]

@@ -238,6 +238,23 @@ fn measured_runs_are_input_of_the_fit() {
     assert!((value / 1e-8 - 1.0).abs() < 1e-6, "{value}");
 }
 
+/// What moves and what waits is the whole, and the share is of the whole.
+#[test]
+fn contention_adds_up() {
+    let command = env!("CARGO_BIN_EXE_dpamatch");
+    let words = ["cost", "contention", "--senders", "1,2", "--format", "json"];
+    let output = std::process::Command::new(command).args(words).output().expect("it runs");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    let rows = document["results"]["line"].as_array().expect("rows");
+    assert!(rows.len() > 3, "{document}");
+    for row in rows {
+        let of = |name: &str| row[name].as_f64().expect("a number");
+        let (moving, waiting, total) = (of("moving_us"), of("contention_us"), of("total_us"));
+        assert!(waiting > 0.0 && (moving + waiting - total).abs() < 1e-9, "{row}");
+        assert!((waiting / total - of("contention_share")).abs() < 1e-9, "{row}");
+    }
+}
+
 /// Two phases by hand, by the published parameters: alpha 2.3, 1.7 and 0.44 us, 1.3, 2.4 and
 /// 2.2 GB/s for short messages between nodes, of a node and of a socket.
 #[test]

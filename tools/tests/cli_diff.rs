@@ -186,7 +186,14 @@ fn two_runs_stand_side_by_side() {
     let line = "analyze $edge-4-mpich --sweep 4 --against";
     let (code, out, err) = text(&run(&folder, &format!("{line} $edge-4-openmpi")));
     assert_eq!(code, Some(0), "{err}");
-    assert!(out.starts_with("edge-4-mpich and edge-4-openmpi differ in "), "{out}");
+    let title = out.strip_prefix("edge-4-mpich and edge-4-openmpi differ in ");
+    let (differ, rest) = title.and_then(|title| title.split_once(" of ")).expect(&out);
+    let (all, rest) = rest.split_once(" figures\n").expect("how many were compared");
+    let numbers = [differ, all].map(|number| number.parse::<usize>().expect("a number"));
+    // Notes, and the rest of a row with a long name, stand further right.
+    let shown = rest.lines().skip(1).filter(|line| !line.starts_with(' ')).count();
+    assert!(numbers[0] == shown && numbers[1] > shown, "{numbers:?}, {shown} shown: {out}");
+    assert!(!out.contains("rows of one run only"), "{out}");
     for name in ["edge-4-mpich", "edge-4-openmpi"] {
         assert!(out.contains(&format!("offload {name}: ")), "{out}");
     }

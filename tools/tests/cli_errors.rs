@@ -57,6 +57,7 @@ const WRONG: &[(&str, &str)] = &[
     ("offload no-trace", "no-trace: no such file or folder"),
     ("offload $LAMMPS --host commodty", "did you mean commodity?"),
     ("offload $LAMMPS --profile bluefield2", "did you mean bluefield3?"),
+    ("offload $LAMMPS --handlers 256", "--handlers 256: the card has 190 execution units"),
     (
         "predict --profile genric",
         "neither built in (bluefield3, bluefield3-instructions, generic) nor a file; did you mean generic?",

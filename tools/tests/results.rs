@@ -211,6 +211,21 @@ fn a_document_says_what_made_it() {
     assert_eq!(info["options"]["salvage"], true);
 }
 
+/// `--save` keeps the results of a command that prints them in another form.
+#[test]
+fn what_is_saved_beside_a_table_has_the_results() {
+    let saved = |line: &str| -> Value {
+        let output = dpamatch(&format!("{line} --save @beside"));
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let bytes = std::fs::read(folder().join("beside")).expect("a file");
+        let document: Value = serde_json::from_slice(&bytes).expect("JSON");
+        document["results"].clone()
+    };
+    for line in ["analyze $edge-4-mpich", "predict --threads 2 --workload nc"] {
+        assert_eq!(saved(line), saved(&format!("{line} --format json")), "{line}");
+    }
+}
+
 /// `--save` writes what `--format json` prints.
 #[test]
 fn saved_is_what_is_printed() {

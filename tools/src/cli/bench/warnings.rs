@@ -93,6 +93,7 @@ mod tests {
         );
         assert_eq!(said(&quiet, &moved, false), "", "nobody looked");
         assert!(said(&quiet, &[], true).contains("during every measurement"));
+        assert_eq!(warnings(&quiet, &[], 0, true), Vec::<String>::new(), "nothing was measured");
         let slowed = [placed(Some(true), 51), placed(Some(false), 49)];
         let all = "somebody else used the processors during 51 of 100 measurements";
         assert_eq!(said(&quiet, &slowed, true), all);

@@ -397,3 +397,28 @@ fn summary(report: &Report, seconds: f64, out: &mut dyn Write) -> io::Result<()>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_by_hand() {
+        let told = |paths: u64| {
+            let report = Report {
+                schedules: 10 * paths,
+                paths: (0..paths).map(|path| (format!("path {path:02}"), 10)).collect(),
+                ..Report::default()
+            };
+            let mut out = Vec::new();
+            summary(&report, 4.0, &mut out).expect("room");
+            String::from_utf8(out).expect("text")
+        };
+        let few = told(20);
+        assert!(few.starts_with("200 schedules in 4.0 s (50 per second)\n"), "{few}");
+        assert!(few.ends_with("\n        10    5.0 %  path 19\n"), "{few}");
+        let many = told(23);
+        let rest = "  path 19\n            and 3 more combinations\n";
+        assert!(many.ends_with(rest) && many.lines().count() == 23, "{many}");
+    }
+}
