@@ -262,6 +262,54 @@ fn what_if_asks_all_questions() {
     );
 }
 
+/// Parts make the whole, and the same figure told twice is the same.
+#[test]
+fn tables_of_a_run_add_up() {
+    let results = |words: &str| {
+        let words: Vec<&str> = words.split(' ').chain(["--format", "json"]).collect();
+        let document: serde_json::Value =
+            serde_json::from_str(&text(&dpamatch(&words, ""))).expect("JSON");
+        document["results"].clone()
+    };
+    let of = |row: &serde_json::Value, name: &str| row[name].as_f64().expect("a number");
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * (1.0 + b.abs());
+
+    let run = results("predict handlers --handlers 2 --workload wc-sp");
+    let rows = |name: &str| run[name].as_array().expect("rows").clone();
+    // Two handlers, 64 messages each.
+    let places = ["l1", "l2", "l3", "dram", "handed_over", "outside"];
+    for row in rows("accesses") {
+        let all: f64 = places.iter().map(|place| of(&row, place)).sum();
+        assert!(near(of(&row, "per_message") * 128.0, all), "{row}");
+    }
+    let time = |name: &str| rows(name).iter().map(|row| of(row, "time_us")).sum::<f64>();
+    assert!(time("accesses") > 0.0 && time("accesses") < time("times"), "{run}");
+    let percent: f64 = rows("times").iter().map(|row| of(row, "percent")).sum();
+    assert!((95.0..=100.5).contains(&percent), "{percent} % of the EUs' time");
+    for row in rows("handlers") {
+        // 1.8 GHz.
+        assert!((of(&row, "cycles") - 1800.0 * of(&row, "time_us")).abs() < 1.0, "{row}");
+    }
+    let rate = &results("predict --threads 2 --workload wc-sp")["rates"][0];
+    for row in rows("limits") {
+        let with = of(&row, "rate_msgs_per_us") / (1.0 + of(&row, "gain_percent") / 100.0);
+        assert!(near(with, of(rate, "rate_msgs_per_us")), "{row} {rate}");
+    }
+    assert!((1.0..100.0).contains(&of(rate, "eus_busy_percent")), "{rate}");
+    assert!(near(of(rate, "us_per_block") * of(rate, "rate_msgs_per_us"), 2.0), "{rate}");
+
+    let trace = "../tests/data/traces/recorder/lammps-4.dumpi.tar.xz";
+    let trace = format!("predict --threads 4 --trace {trace}");
+    let rate = &results(&trace)["rates"][0];
+    // At most four messages a block, and as few as one.
+    let messages = of(rate, "us_per_block") * of(rate, "rate_msgs_per_us");
+    assert!((1.0..=4.0).contains(&messages), "{rate}");
+    let words: Vec<&str> = trace.split(' ').collect();
+    let said = text(&dpamatch(&words, "")).split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = "368 messages as fast as the wire brings them, 368 posts, 0 probes, 0 cancels";
+    assert!(said.contains(what), "{said}");
+}
+
 #[test]
 fn calibration_writes_a_profile() {
     let path = std::env::temp_dir().join(format!("dpamatch-profile-{}.toml", std::process::id()));
