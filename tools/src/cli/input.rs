@@ -140,4 +140,11 @@ mod tests {
         assert!(said("another").ends_with("another: no such file or folder"));
         assert!(said(".").contains("is a directory"), "{}", said("."));
     }
+
+    #[test]
+    fn trouble_while_reading_is_no_bad_input() {
+        let is_bad = |kind: io::ErrorKind| unusable(Path::new("x"), kind.into()).is::<BadInput>();
+        assert!(is_bad(io::ErrorKind::NotFound) && is_bad(io::ErrorKind::IsADirectory));
+        assert!(!is_bad(io::ErrorKind::OutOfMemory) && !is_bad(io::ErrorKind::Interrupted));
+    }
 }
