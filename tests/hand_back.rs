@@ -5,7 +5,9 @@ mod watchdog;
 use std::collections::VecDeque;
 
 use dpa_model::{NicConfig, Options};
-use dpamatch::endpoint::{Communicator, Drive, Endpoint, EndpointConfig, RecvRequest, replay};
+use dpamatch::endpoint::{
+    Communicator, Drive, Endpoint, EndpointConfig, LogEntry, RecvRequest, replay,
+};
 use dpamatch::engine::Oracle;
 use dpamatch::{Hints, Rank, SourceSel, Tag, TagSel};
 
@@ -41,6 +43,7 @@ fn a_communicator_with_receives_in_software_comes_back() {
         let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
         let world = endpoint.create_comm(Hints::default()).expect("the NIC runs");
         let mut peer = endpoint.sender(&world, Rank::default());
+        let mut sent = 0;
         for round in 1..=3 {
             // Two more than fit.
             let mut requests: VecDeque<_> = (0..10).map(|_| post(&mut endpoint, &world)).collect();
@@ -66,9 +69,12 @@ fn a_communicator_with_receives_in_software_comes_back() {
                 assert!(endpoint.wait(request).is_err(), "cancelled");
             }
             steady(&mut endpoint, &world, 100);
+            sent += number + 100;
         }
         let mut log = Vec::new();
         endpoint.drain_order_log(&mut log);
+        let arrived = log.iter().filter(|entry| matches!(entry, LogEntry::Arrive { .. })).count();
+        assert_eq!(arrived, sent, "every message is in the log");
         replay(&mut Oracle::new(), &log).unwrap_or_else(|error| panic!("{error}"));
     }
 }

@@ -36,6 +36,7 @@ fn everywhere(nic: NicConfig, test: impl Fn(&mut Endpoint)) {
             test(&mut endpoint);
             let mut log = Vec::new();
             endpoint.drain_order_log(&mut log);
+            assert!(!log.is_empty(), "an empty log agrees with everything");
             replay(&mut Oracle::new(), &log).unwrap_or_else(|error| panic!("{drive:?}: {error}"));
         }
     }

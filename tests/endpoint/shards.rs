@@ -222,6 +222,20 @@ fn threads_agree_where_a_source_is() {
     }
 }
 
+#[test]
+fn progress_says_whether_any_shard_had_work() {
+    let mut shards = shards(NicConfig::default(), 2);
+    let world = shards.create_comm(spread()).expect("it runs");
+    while shards.progress() {}
+    for busy in [vec![0], vec![1], vec![0, 1]] {
+        for &source in &busy {
+            shards.sender(&world, rank(source)).send(tag(1), b"").expect("it runs");
+        }
+        assert!(shards.progress(), "messages wait on the shards of {busy:?}");
+        while shards.progress() {}
+    }
+}
+
 /// A wait for a message on one shard lets the others go on: the sender is held up by another.
 #[test]
 fn who_waits_for_one_source_serves_all() {
