@@ -194,8 +194,11 @@ fn per_message(
 ) -> Result<f64, Failure> {
     let [few, many] = MESSAGES.map(|messages| messages / window);
     let difference = count(many, part)?.saturating_sub(count(few, part)?);
-    if difference == 0 && part.is_some_and(|part| part != ROUND && part != ADMIT && part != POST) {
-        return Err(Failure::Task(format!("nothing was counted in {part:?}")));
+    if difference == 0
+        && let Some(part) = part.filter(|part| ![ROUND, ADMIT, POST].contains(part))
+    {
+        let runs = format!("runs of {few} and {many} windows of {window} messages");
+        return Err(Failure::Task(format!("{runs} do not differ in the functions {part}")));
     }
     Ok(difference as f64 / f64::from((many - few) * window))
 }
