@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dpamatch::conformance::{Call, Pair, check_engine, check_seed, random_calls};
 use dpamatch::engine::{
-    ArrayLife, BinCount, BinEngine, Engine, FourDEngine, GridThreshold, MsgId, RankArrayEngine,
-    RecvId,
+    ArrayLife, BinCount, BinEngine, Engine, FourDEngine, GridThreshold, Load, MsgId,
+    RankArrayEngine, RecvId,
 };
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, Generator, ProbeId, Profile, StreamMatcher};
@@ -36,6 +36,21 @@ fn variable(name: &str, default: u64) -> u64 {
             value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}"))
         }
         Err(_) => default,
+    }
+}
+
+/// A bound of any size would hold.
+#[test]
+fn bounds_on_memory_are_no_larger_than_needed() {
+    for entry in engines() {
+        let engine = build(entry, bins(32), Some(64));
+        let load = |many: u64| Load { posted: many, unexpected: many, comms: 4, comm_size: 64 };
+        let [none, few, many] = [0, 1_000, 100_000].map(|many| engine.memory_bound(&load(many)));
+        let name = entry.name;
+        assert!(none >= engine.stats().memory_bytes_max && none <= few, "{name}: {none} {few}");
+        // Some engines have a table for each rank and bin, or room for profiles.
+        assert!(few < 16 << 20, "{name}: {few} bytes for a thousand of each");
+        assert!(many > few && many < 200 * few, "{name}: {many} bytes for a hundred thousand");
     }
 }
 

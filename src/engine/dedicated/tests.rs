@@ -72,6 +72,22 @@ fn gather_at_the_root_reaches_the_cap() {
     }
 }
 
+/// C2: the size of the communicator is a parameter of a collective, so a call in one of another
+/// size is the first of its kind.
+#[test]
+fn calls_in_communicators_of_other_sizes_are_others() {
+    let config = DedicatedConfig { k_collective: Some(1), ..DedicatedConfig::COL_LL };
+    let mut engine = DedicatedEngine::new(config);
+    let queues = [1024, 512, 512].map(|size| {
+        engine.set_comm_size(COMM, size);
+        let first = engine.stats().prq.attempts;
+        gather(&mut engine, 256, 8, first);
+        counter(&engine, "prq_collective_queues")
+    });
+    assert_eq!(queues[..2], [0, 0], "no call is a second one");
+    assert!(queues[2] > 1, "the third is: {queues:?}");
+}
+
 /// C28: what the design adds is small against the search, and both are counted.
 #[test]
 fn overhead_is_a_small_part_of_the_search() {
