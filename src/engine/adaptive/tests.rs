@@ -67,6 +67,19 @@ fn long_searches_make_a_table() {
     }
 }
 
+/// In a table a receive collides with those of its own chain, not with others.
+#[test]
+fn collisions_are_those_of_a_chain() {
+    let mut engine = engine();
+    reverse(&mut engine, 200, |number| (number, 0));
+    assert_eq!(conversions(&engine), [0, 1, 0], "a chain for each rank");
+    let before = engine.stats().prq.collisions;
+    for (number, (source, collisions)) in (1000..).zip([(3, 0), (5, 0), (3, 1), (3, 2), (7, 2)]) {
+        engine.post(RecvId(number), COMM, selector(source, 0));
+        assert_eq!(engine.stats().prq.collisions - before, collisions, "receive {number}");
+    }
+}
+
 /// A2: ranks give way to bins when one source has many entries.
 #[test]
 fn ranks_become_bins() {
