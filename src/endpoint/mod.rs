@@ -70,5 +70,5 @@ pub use pin::PinFailure;
 pub use probe::MatchedMessage;
 pub use request::RecvRequest;
 pub use send::{CommSender, SendRequest};
-pub use shards::{SHARDS_MAX, SOURCES_DEALT, ShardedCommunicator, Shards};
+pub use shards::{SOURCES_DEALT, ShardedCommunicator, Shards};
 pub use status::{Received, Status};

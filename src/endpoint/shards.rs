@@ -15,7 +15,7 @@
 //! **Progress.** What waits here lets all shards go on, so a program that waits for one source
 //! never stops a sender of another.
 
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use dpa_model::{Hints, Wait};
 use dpamatch_vocabulary::{Rank, SourceSel, TagSel};
@@ -50,9 +50,6 @@ pub struct Shards {
     next_home: usize,
 }
 
-/// Most shards of a process.
-pub const SHARDS_MAX: usize = 256;
-
 /// Sources that are dealt out in turn; those with this number and higher ones go by their number.
 pub const SOURCES_DEALT: usize = 4096;
 
@@ -63,14 +60,14 @@ struct Deal {
     /// Sources dealt out so far.
     dealt: AtomicUsize,
     /// A source's shard and 1; 0: it was not named yet.
-    places: Box<[AtomicU16]>,
+    places: Box<[AtomicU32]>,
 }
 
 impl Deal {
     fn new(sources: usize) -> Self {
         Self {
             dealt: AtomicUsize::new(0),
-            places: (0..sources).map(|_| AtomicU16::new(0)).collect(),
+            places: (0..sources).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
@@ -80,11 +77,11 @@ impl Deal {
         let Some(place) = self.places.get(number) else { return number % shards };
         let known = place.load(Relaxed);
         if known != 0 {
-            return usize::from(known - 1);
+            return known as usize - 1;
         }
-        let next = (self.dealt.fetch_add(1, Relaxed) % shards) as u16;
+        let next = (self.dealt.fetch_add(1, Relaxed) % shards) as u32;
         let earlier = place.compare_exchange(0, next + 1, Relaxed, Relaxed);
-        usize::from(earlier.map_or_else(|earlier| earlier - 1, |_| next))
+        earlier.map_or_else(|earlier| earlier - 1, |_| next) as usize
     }
 }
 
@@ -130,8 +127,7 @@ impl ShardedCommunicator {
 
 impl Shards {
     /// Builds so many endpoints of this configuration, at least one. Each takes all the memory that
-    /// it says. Processors to pin threads to are given out round robin over all shards. More than
-    /// [`SHARDS_MAX`] are as many.
+    /// it says. Processors to pin threads to are given out round robin over all shards.
     ///
     /// # Errors
     /// [`EndpointError`].
@@ -147,7 +143,7 @@ impl Shards {
             Endpoint::new(&config)
         };
         Ok(Self {
-            endpoints: (0..shards.clamp(1, SHARDS_MAX)).map(build).collect::<Result<_, _>>()?,
+            endpoints: (0..shards.max(1)).map(build).collect::<Result<_, _>>()?,
             next_home: 0,
         })
     }

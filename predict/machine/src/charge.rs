@@ -231,7 +231,7 @@ pub fn repost(receive: u32) {
 pub fn count_ended() {
     with_machine(|machine| {
         machine.modify(Place::Ended);
-        machine.end_repost();
+        machine.end_charges();
     });
 }
 
@@ -240,7 +240,7 @@ pub fn release_entries() {
     with_machine(|machine| {
         machine.host(Kind::Doorbell, machine.costs().doorbell);
         machine.write(Place::AllEnded);
-        machine.end_repost();
+        machine.end_charges();
     });
 }
 

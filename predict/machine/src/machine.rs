@@ -467,8 +467,8 @@ impl Machine {
         }
     }
 
-    /// It has done so.
-    pub(crate) fn end_repost(&mut self) {
+    /// What began with `begin_repost` or `begin_boundary` has ended.
+    pub(crate) fn end_charges(&mut self) {
         if self.sink_off() {
             return;
         }
@@ -523,16 +523,10 @@ impl Machine {
     }
 
     pub(crate) fn end_boundary(&mut self) {
-        if self.sink_off() {
-            return;
+        if !self.sink_off() {
+            self.end_charges();
+            self.task().eu = 0;
         }
-        self.end_span();
-        let Task { eu, clock, sink, .. } = self.tasks[self.current];
-        if sink == Sink::Clock {
-            self.eus[eu].free_at = clock;
-        }
-        let task = self.task();
-        (task.sink, task.eu) = (Sink::Off, 0);
     }
 
     /// Distance of two looks of a polling loop.

@@ -87,10 +87,8 @@ fn spread_over(comms: &[CommMessages], shards: usize) -> ShardStats {
     let mut loads = vec![0; shards];
     let mut next_home = 0;
     for comm in comms {
-        let home = if comm.any_source { Some(next_home) } else { None };
-        if comm.any_source {
-            next_home = (next_home + 1) % shards;
-        }
+        let home = comm.any_source.then_some(next_home);
+        next_home = (next_home + usize::from(comm.any_source)) % shards;
         let mut dealt = 0;
         for &(source, messages) in &comm.by_source {
             let number = source.max(0) as usize;
