@@ -64,6 +64,9 @@ fn a_communicator_with_receives_in_software_comes_back() {
                 "{boundary:?}"
             );
             assert!(boundary.arrivals_forwarded < round * 300, "{boundary:?}");
+            let software = endpoint.counts().1;
+            assert_eq!(software.resumed, round, "{software:?}");
+            assert!(software.offers >= round, "{software:?}");
             for request in requests {
                 endpoint.cancel(&request).expect("asked");
                 assert!(endpoint.wait(request).is_err(), "cancelled");

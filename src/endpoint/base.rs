@@ -366,6 +366,26 @@ mod tests {
         );
     }
 
+    /// What was kept for a communicator in software goes with it.
+    #[test]
+    fn software_gives_back_what_a_communicator_had() {
+        let nic = NicConfig { receives: 1, ..NicConfig::default() };
+        let config = EndpointConfig { nic, ..EndpointConfig::default() };
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let mut requests = Vec::new();
+        for _ in 0..3 {
+            let posted = endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
+            requests.push(posted.expect("posted"));
+        }
+        let held = |endpoint: &Endpoint| endpoint.software.engine().stats().memory_bytes;
+        requests.iter().for_each(|request| endpoint.cancel(request).expect("asked"));
+        assert!(endpoint.wait_all(requests).iter().all(Result::is_err), "cancelled");
+        assert!(held(&endpoint) > 0, "{:?}", endpoint.counts().1);
+        endpoint.free_comm(comm).expect("nothing is left");
+        assert_eq!(held(&endpoint), 0);
+    }
+
     #[test]
     fn a_sender_outlives_a_dead_endpoint() {
         let (endpoint, die) = mortal();

@@ -130,4 +130,33 @@ mod tests {
         let mismatch = Mismatch { index: 2, entry: wrong[2], engine: Some(5) };
         assert_eq!(replay(&mut Oracle::new(), &wrong), Err(mismatch));
     }
+
+    #[test]
+    fn a_wrong_message_is_found() {
+        let selector = Selector::new(SourceSel::Any, TagSel::Any);
+        let arrive = |msg| LogEntry::Arrive {
+            msg: MsgId(msg),
+            envelope: Envelope::default(),
+            matched: None,
+        };
+        let probe = |take, found| LogEntry::Probe { comm: CommId(0), selector, take, found };
+        let post = |matched| LogEntry::Post { recv: RecvId(9), comm: CommId(0), selector, matched };
+        let all = |post_takes| {
+            [
+                probe(false, None),
+                arrive(3),
+                arrive(4),
+                arrive(5),
+                probe(false, Some(MsgId(3))),
+                probe(true, Some(MsgId(3))),
+                post(post_takes),
+            ]
+        };
+        assert_eq!(replay(&mut Oracle::new(), &all(Some(MsgId(4)))), Ok(()));
+        for wrong in [Some(MsgId(5)), None] {
+            let log = all(wrong);
+            let mismatch = Mismatch { index: 6, entry: log[6], engine: Some(4) };
+            assert_eq!(replay(&mut Oracle::new(), &log), Err(mismatch));
+        }
+    }
 }

@@ -177,3 +177,39 @@ fn drain(run: &mut NicRun, sink: &mut dyn FnMut(Outcome)) -> Result<(), NicRunEr
 fn boxed(error: impl std::error::Error + Send + Sync + 'static) -> RunError {
     RunError::Engine(Box::new(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use dpa_model::{Rank, RecvId, SourceSel, Tag};
+    use dpamatch_vocabulary::Envelope;
+
+    use super::*;
+
+    /// One receive fits on the NIC; what software does for the others is counted.
+    #[test]
+    fn steps_of_software_are_counted() {
+        let config = NicConfig { receives: 1, ..NicConfig::default() };
+        let mut nic = NicMatcher::new(config, false, Hints::default(), Fallback::List)
+            .expect("a NIC can be built");
+        let (comm, source) = (CommId(0), Rank::default());
+        let tag = |number| Tag::new(number).expect("a small tag");
+        let post = |number: u32| Event::Post {
+            recv: RecvId(number.into()),
+            comm,
+            selector: Selector { source: SourceSel::Any, tag: tag(number).into() },
+            size: None,
+            coll: None,
+        };
+        let envelope = Envelope { comm, source, tag: tag(3) };
+        let arrive = Event::Arrive { msg: MsgId(0), envelope, bytes: None, coll: None };
+        let mut events = [post(0), post(1), post(2), post(3), arrive].into_iter();
+        let mut outcomes = Vec::new();
+        nic.run(&mut events, &mut |outcome| outcomes.push(outcome)).expect("the NIC runs");
+        let count = |name: &str| {
+            let counters = nic.counters();
+            counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
+        };
+        assert_eq!(count("software_matches"), Some(1), "{outcomes:?}");
+        assert_eq!(count("software_steps"), Some(3), "{outcomes:?}");
+    }
+}

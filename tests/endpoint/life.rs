@@ -1,8 +1,9 @@
 //! Sends, and how endpoints, communicators and handles begin and end.
 
+use dpa_model::UnexpectedFull;
 use dpamatch::endpoint::{
     BusyReason, Communicator, Drive, Endpoint, EndpointConfig, FreeError, LogEntry, PersistentRecv,
-    RecvError,
+    PostError, Received, RecvError, Status, Stopped,
 };
 use dpamatch::{NicConfig, SendError, SourceSel, TagSel};
 
@@ -104,6 +105,47 @@ fn a_communicator_is_freed_when_nothing_is_left() {
     });
 }
 
+/// A message for which there is no room may stay so for ever: then freeing gives up.
+#[test]
+fn a_communicator_whose_messages_find_no_room_is_not_freed() {
+    let _dog = watchdog::on("an endpoint: a communicator whose messages find no room");
+    for drive in [Drive::Caller, Drive::threads()] {
+        let mut nic = NicConfig { unexpected: 1, unexpected_buffers: 1, ..small() };
+        nic.options.unexpected_full = UnexpectedFull::BackPressure;
+        let config = EndpointConfig { nic, drive, ..Default::default() };
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        let mut comm = world(&mut endpoint);
+        let mut peer = endpoint.sender(&comm, rank(0));
+        for text in [b"stored", b"waits!"] {
+            peer.send(tag(0), text).expect("sent");
+        }
+        drop(peer);
+        for text in [b"stored", b"waits!"] {
+            comm = match endpoint.free_comm(comm) {
+                Err(FreeError::Busy { comm, reason: BusyReason::Messages }) => comm,
+                other => panic!("messages are left, and yet {other:?}"),
+            };
+            let received = endpoint.recv(&comm, rank(0), tag(0), vec![0; 6]).expect("received");
+            assert_eq!(received.bytes(), text);
+        }
+        endpoint.free_comm(comm).expect("nothing is left");
+    }
+}
+
+#[test]
+fn a_nic_with_threads_works_while_its_host_does_not() {
+    let _dog = watchdog::on("an endpoint: a NIC with threads works by itself");
+    assert_eq!(Drive::threads(), Drive::Threads { pin_to: Vec::new() });
+    let config = EndpointConfig { nic: small(), drive: Drive::threads(), ..Default::default() };
+    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+    let comm = world(&mut endpoint);
+    let monitor = endpoint.monitor();
+    endpoint.sender(&comm, rank(0)).send(tag(0), b"stored").expect("sent");
+    while monitor.counts().handlers.unexpected < 1 {
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn an_endpoint_may_end_at_any_moment() {
     let _dog = watchdog::on("an endpoint: an endpoint may end at any moment");
@@ -181,6 +223,45 @@ fn the_order_log_is_empty_unless_asked_for() {
         endpoint.drain_order_log(&mut log);
         assert!(log.is_empty());
     }
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let status = Status { source: rank(0), tag: tag(0), bytes: 3, arrival: 0 };
+    let received = Received { buffer: vec![0; 3], status };
+    let (excluded, stopped) = (
+        "the receive uses a wildcard that the communicator's hints exclude",
+        "the emulated NIC has stopped",
+    );
+    let texts = [
+        RecvError::Truncated { received, sent: 5 }.to_string(),
+        RecvError::Cancelled(Vec::new()).to_string(),
+        RecvError::WildcardExcluded(Vec::new()).to_string(),
+        RecvError::Stopped.to_string(),
+        PostError::WildcardExcluded(Vec::new()).to_string(),
+        PostError::Stopped(Vec::new()).to_string(),
+        BusyReason::Handles.to_string(),
+        BusyReason::Receives(2).to_string(),
+        BusyReason::Messages.to_string(),
+        FreeError::<()>::Busy { comm: (), reason: BusyReason::Handles }.to_string(),
+        FreeError::<()>::Stopped.to_string(),
+        Stopped.to_string(),
+    ];
+    let wanted = [
+        "the message has 5 bytes, the buffer holds 3",
+        "the receive was cancelled",
+        excluded,
+        stopped,
+        excluded,
+        stopped,
+        "it still has senders or persistent receives",
+        "it still has 2 receives",
+        "it still has messages that were not received",
+        "the communicator cannot be freed: it still has senders or persistent receives",
+        stopped,
+        stopped,
+    ];
+    assert_eq!(texts, wanted);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Receives, probes, cancels, and the calls that wait for them.
 
-use dpamatch::endpoint::{Communicator, Endpoint, PersistentRecv, PostError, RecvError};
+use dpa_model::InlineHashes;
+use dpamatch::endpoint::{
+    Communicator, Endpoint, EndpointConfig, PersistentRecv, PostError, RecvError,
+};
 use dpamatch::{Hints, NicConfig, SourceSel, TagSel, Wait};
 
 use super::{everywhere, on_all_sizes, rank, small, tag, watchdog, world};
@@ -241,6 +244,50 @@ fn probes_look_and_matched_probes_take() {
         };
         assert_eq!(received.buffer, [2; 8]);
     });
+}
+
+/// Each message in a block of its own, and the probe is asked before the NIC has looked at one.
+#[test]
+fn a_probe_sees_what_was_sent_before() {
+    let _dog = watchdog::on("an endpoint: a probe sees what was sent before");
+    let nic = NicConfig { handlers: 1, ..small() };
+    let mut endpoint = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
+    let comm = world(&mut endpoint);
+    let mut peer = endpoint.sender(&comm, rank(0));
+    for number in 0..20 {
+        peer.send(tag(number), b"").expect("sent");
+    }
+    let status = endpoint.iprobe(&comm, rank(0), tag(19)).expect("the NIC runs");
+    assert_eq!(status.map(|status| status.tag), Some(tag(19)));
+    for number in 20..40 {
+        peer.send(tag(number), b"").expect("sent");
+    }
+    let matched = endpoint.improbe(&comm, rank(0), tag(39)).expect("the NIC runs");
+    assert!(matched.is_some());
+}
+
+/// What a sender does to the hashes in its messages' headers.
+#[test]
+fn hashes_in_headers_may_be_wrong_or_missing() {
+    let _dog = watchdog::on("an endpoint: hashes in headers");
+    let mut nic = small();
+    nic.options.inline_hashes = InlineHashes::Verify;
+    let mut endpoint = Endpoint::new(&EndpointConfig { nic, ..Default::default() }).expect("built");
+    let comm = world(&mut endpoint);
+    let mut peer = endpoint.sender(&comm, rank(0));
+    let mut mismatches = |fault, inline| {
+        peer.set_hash_fault(fault);
+        peer.set_inline_hashes(inline);
+        let before = endpoint.counts().0.handlers.hash_mismatch;
+        let request = endpoint.post_recv(&comm, rank(0), tag(7), vec![0; 4]).expect("posted");
+        endpoint.send(&mut peer, tag(7), b"sent").expect("sent");
+        assert_eq!(endpoint.wait(request).expect("received").bytes(), b"sent");
+        endpoint.counts().0.handlers.hash_mismatch - before
+    };
+    assert_eq!(mismatches(0, true), 0);
+    assert_eq!(mismatches(0x5555_5555, true), 1);
+    assert_eq!(mismatches(0x5555_5555, false), 0, "the NIC computes them itself");
+    assert_eq!(mismatches(0, true), 0);
 }
 
 #[test]
