@@ -303,3 +303,24 @@ impl Block {
         unsafe { self.taken[handler].read(|taken| *taken) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_published_says_who_ends_the_block() {
+        let block = Block::new(8, 8, Barrier::Lanes);
+        let read = |block: &Block| {
+            let published = block.published();
+            (published.number(), published.slices(), published.reposting_slices())
+        };
+        assert_eq!(read(&block), (0, 0, 0));
+        block.publish(BlockInfo { number: 1, slices: 5, ..BlockInfo::default() });
+        assert_eq!(read(&block), (1, 5, 0));
+        block.publish_reposting(BlockInfo { number: 2, slices: 7, ..BlockInfo::default() });
+        assert_eq!(read(&block), (2, 0, 7));
+        // SAFETY: no other thread knows the block.
+        assert_eq!(unsafe { block.info() }.slices, 7);
+    }
+}

@@ -356,6 +356,32 @@ mod tests {
         unsafe { core::ptr::from_ref(value).cast::<u8>().add(at).read() }
     }
 
+    /// Also of ranks and tags that lie next to the bits of the class.
+    #[test]
+    fn every_selector_has_a_number_of_its_own() {
+        let numbers = [0, 1, 1 << 30, i32::MAX as u32];
+        let mut all = alloc::vec::Vec::new();
+        for source in numbers.map(|number| Rank::new(number).unwrap()) {
+            for tag in numbers.map(|number| Tag::new(number).unwrap()) {
+                all.push(Selector { source: source.into(), tag: tag.into() });
+                all.push(Selector { source: SourceSel::Any, tag: tag.into() });
+            }
+            all.push(Selector { source: source.into(), tag: TagSel::Any });
+        }
+        all.push(Selector { source: SourceSel::Any, tag: TagSel::Any });
+        all.sort_by_key(|selector| alloc::format!("{selector:?}"));
+        all.dedup();
+        assert_eq!(all.len(), 16 + 4 + 4 + 1);
+        let packed = |&selector: &Selector| {
+            let target = Target::of(selector);
+            target.packed(target.class)
+        };
+        let mut packed: alloc::vec::Vec<u64> = all.iter().map(packed).collect();
+        packed.sort_unstable();
+        packed.dedup();
+        assert_eq!(packed.len(), all.len());
+    }
+
     #[test]
     fn an_enum_begins_with_its_number() {
         let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };

@@ -74,6 +74,7 @@ fn x1_one_sequence_takes_the_fast_path() {
             block(Options { fast_path, ..Options::default() }, &[exact(0, 7); 4], &EQUAL);
         assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
         assert_eq!(paths(&counts), [1, 3, 0, 0, 0], "{fast_path:?}");
+        assert_eq!((counts.boundary.blocks, counts.boundary.conflict_blocks), (1, 1));
     }
 }
 
@@ -91,6 +92,7 @@ fn x1_with_the_early_check_has_no_conflict_left() {
     let (got, counts) = block(options, &[exact(0, 7); 4], &EQUAL);
     assert_eq!(got, [Some(0), Some(1), Some(2), Some(3)]);
     assert_eq!(paths(&counts), [4, 0, 0, 0, 0]);
+    assert_eq!((counts.boundary.blocks, counts.boundary.conflict_blocks), (1, 0));
 }
 
 #[test]
