@@ -37,7 +37,7 @@ pub use placement::{Distance, Placement};
 pub use point::{Peer, Point};
 pub use recorded::{Recorded, RecordedRow};
 pub use report::{Placed, PointError, Report, Row};
-pub use scaling::{Scaling, ScalingRow};
+pub use scaling::{Scaled, Scaling, ScalingRow, ShareRow};
 pub use scenario::{Posting, Scenario, UnknownScenario, WINDOW_MAX};
 pub use stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 pub use ucx::{Ucx, UcxError, VARIABLE as UCX_VARIABLE};

@@ -3,6 +3,10 @@
 //! One shard needs two processors: one sends, the other receives and runs the NIC. With several
 //! shards every processor does both: it sends to the next one's shard and receives on its own, so
 //! every message crosses from one processor to another, as it does with one shard.
+//!
+//! For more shards than there are processors there is a model. Shards share nothing but memory, so
+//! a window that is dealt out evenly takes as long as one shard takes for its share, and that can
+//! be measured with two processors.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,6 +53,40 @@ pub struct ScalingRow {
     pub efficiency: Option<f64>,
 }
 
+/// What so many shards would make of one program's window, if each had the same share of it.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct ShareRow {
+    /// Shards.
+    pub shards: usize,
+    /// Messages of a share, rounded up.
+    pub share: usize,
+    /// Nanoseconds that one shard takes for a window of that length, over the rounds.
+    pub time_ns: Summary,
+    /// The same in each round.
+    pub rounds: Vec<f64>,
+    /// How much faster than one shard with the whole window; the median of the rounds' ratios.
+    pub speed_up: f64,
+}
+
+impl ShareRow {
+    /// The speed-up over the number of shards.
+    pub fn efficiency(&self) -> f64 {
+        self.speed_up / self.shards as f64
+    }
+}
+
+/// What was measured.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Scaled {
+    /// Shards on as many processors.
+    pub rows: Vec<ScalingRow>,
+    /// Shares of a window on one shard.
+    pub shares: Vec<ShareRow>,
+}
+
+/// Shards of the model.
+const SHARED_AMONG: [usize; 5] = [1, 2, 4, 8, 16];
+
 /// Bytes of a message.
 const BYTES: usize = 8;
 
@@ -68,32 +106,33 @@ impl Scaling {
         std::iter::once((1, 2)).chain(counts.into_iter().map(|count| (count, count))).collect()
     }
 
-    /// Measures all rows, round by round; `after` is called after each measurement.
+    /// Shards and length of each share of the model.
+    pub fn shares(&self) -> Vec<(usize, usize)> {
+        let shards = SHARED_AMONG.into_iter().filter(|&shards| shards <= self.window);
+        shards.map(|shards| (shards, self.window.div_ceil(shards))).collect()
+    }
+
+    /// Measures all rows and shares, round by round; `after` is called after each measurement.
     ///
     /// # Errors
     /// [`BenchError`]; [`BenchError::WrongMessage`] when a receive got another message than the
     /// next one of its sender.
-    pub fn measure(&self, mut after: impl FnMut()) -> Result<Vec<ScalingRow>, BenchError> {
-        let rows = self.rows();
+    pub fn measure(&self, mut after: impl FnMut()) -> Result<Scaled, BenchError> {
+        let (rows, shares) = (self.rows(), self.shares());
         let mut rates = vec![Vec::new(); rows.len()];
+        let mut times = vec![Vec::new(); shares.len()];
         for _ in 0..self.rounds {
             for (&(shards, processors), rates) in rows.iter().zip(&mut rates) {
                 rates.push(self.round(shards, processors)?);
                 after();
             }
+            for (&(_, share), times) in shares.iter().zip(&mut times) {
+                let part = Self { window: share, ..self.clone() };
+                times.push(share as f64 * 1e9 / part.round(1, 2)?);
+                after();
+            }
         }
-        let summaries = rates.iter().map(|rates| Summary::of(rates).ok_or(BenchError::Nothing));
-        let summaries: Vec<Summary> = summaries.collect::<Result<_, _>>()?;
-        let per_processor = |row: usize| summaries[row].median / rows[row].1 as f64;
-        let base = rows.iter().position(|&row| row == (2, 2)).map(per_processor);
-        let row = |(row, (&(shards, processors), rounds))| ScalingRow {
-            shards,
-            processors,
-            rate: summaries[row],
-            rounds,
-            efficiency: base.map(|base| per_processor(row) / base),
-        };
-        Ok(rows.iter().zip(rates).enumerate().map(row).collect())
+        Ok(Scaled { rows: scaling_rows(&rows, rates)?, shares: share_rows(&shares, times)? })
     }
 
     /// Messages per second of all shards together.
@@ -152,6 +191,44 @@ impl Scaling {
         let messages = shards * self.window * self.windows;
         Ok(messages as f64 * 1e9 / slowest_ns)
     }
+}
+
+fn summary(values: &[f64]) -> Result<Summary, BenchError> {
+    Summary::of(values).ok_or(BenchError::Nothing)
+}
+
+/// The rates of each round, with what they come to.
+fn scaling_rows(
+    rows: &[(usize, usize)],
+    rates: Vec<Vec<f64>>,
+) -> Result<Vec<ScalingRow>, BenchError> {
+    let summaries: Vec<Summary> =
+        rates.iter().map(|rates| summary(rates)).collect::<Result<_, _>>()?;
+    let per_processor = |row: usize| summaries[row].median / rows[row].1 as f64;
+    let base = rows.iter().position(|&row| row == (2, 2)).map(per_processor);
+    let row = |(row, (&(shards, processors), rounds))| ScalingRow {
+        shards,
+        processors,
+        rate: summaries[row],
+        rounds,
+        efficiency: base.map(|base| per_processor(row) / base),
+    };
+    Ok(rows.iter().zip(rates).enumerate().map(row).collect())
+}
+
+/// The times of each round, with what they come to. The first is one shard with the whole window.
+fn share_rows(
+    shares: &[(usize, usize)],
+    times: Vec<Vec<f64>>,
+) -> Result<Vec<ShareRow>, BenchError> {
+    let whole = times.first().cloned().unwrap_or_default();
+    let row = |(&(shards, share), rounds): (&(usize, usize), Vec<f64>)| {
+        let ratios: Vec<f64> =
+            whole.iter().zip(&rounds).map(|(whole, part)| whole / part).collect();
+        let speed_up = summary(&ratios)?.median;
+        Ok(ShareRow { shards, share, time_ns: summary(&rounds)?, rounds, speed_up })
+    };
+    shares.iter().zip(times).map(row).collect()
 }
 
 fn built(error: EndpointError) -> BenchError {
@@ -321,8 +398,14 @@ mod tests {
     #[test]
     fn every_row_is_measured_in_every_round() {
         let mut measured = 0;
-        let rows = scaling(4).measure(|| measured += 1).expect("threads and small NICs");
-        assert_eq!(measured, 2 * 3);
+        let scaled = scaling(4).measure(|| measured += 1).expect("threads and small NICs");
+        assert_eq!(measured, 2 * (3 + 4));
+        let Scaled { rows, shares } = scaled;
+        let shapes: Vec<_> = shares.iter().map(|row| (row.shards, row.share)).collect();
+        assert_eq!(shapes, [(1, 8), (2, 4), (4, 2), (8, 1)]);
+        for row in &shares {
+            assert!(row.time_ns.min > 0.0 && row.time_ns.count == 2 && row.rounds.len() == 2);
+        }
         let shapes: Vec<_> = rows.iter().map(|row| (row.shards, row.processors)).collect();
         assert_eq!(shapes, [(1, 2), (2, 2), (4, 4)]);
         for row in &rows {
@@ -332,6 +415,18 @@ mod tests {
             assert_eq!(row.efficiency, Some(own / base));
         }
         assert_eq!(rows[1].efficiency, Some(1.0));
+    }
+
+    #[test]
+    fn shares_are_compared_with_the_whole_window_of_their_round() {
+        let times = vec![vec![100.0, 300.0, 800.0], vec![50.0, 100.0, 800.0]];
+        let rows = share_rows(&[(1, 5), (2, 3)], times).expect("three rounds");
+        assert_eq!((rows[0].speed_up, rows[0].efficiency()), (1.0, 1.0));
+        // Ratios of 2, 3 and 1; the ratio of the medians would be 3.
+        assert_eq!((rows[1].speed_up, rows[1].efficiency()), (2.0, 1.0));
+        assert_eq!((rows[1].share, rows[1].time_ns.median), (3, 100.0));
+        let odd = Scaling { window: 5, ..scaling(2) };
+        assert_eq!(odd.shares(), [(1, 5), (2, 3), (4, 2)]);
     }
 
     #[test]

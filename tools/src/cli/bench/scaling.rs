@@ -1,14 +1,15 @@
 //! `dpamatch bench --scaling`: shards, one for each processor.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use dpamatch::processors;
-use dpamatch_tools::bench::{Machine, Scaling, ScalingRow};
+use dpamatch_tools::bench::{Machine, Scaled, Scaling, ScalingRow, ShareRow};
 use dpamatch_tools::table::{Cell, Table, wrapped};
 use dpamatch_tools::version::VERSION;
 use serde_json::Map;
 
 use super::super::progress::bar;
+use super::super::table::write;
 use super::super::{BadInput, document, output};
 use super::{Args, Format, REPETITIONS};
 
@@ -29,24 +30,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if rows.is_empty() {
         return Err(BadInput("--scaling: two processors are needed".to_owned()).into());
     }
-    let progress = bar(rows.len() * scaling.rounds, "measurements");
+    let each_round = rows.len() + scaling.shares().len();
+    let progress = bar(each_round * scaling.rounds, "measurements");
     let measured = scaling.measure(|| progress.inc(1));
     progress.finish_and_clear();
-    let table = table(&scaling, &measured?);
-    let whole = || document::of_tables(&[&table], Map::new());
-    args.save.write(whole)?;
+    let Scaled { rows, shares } = measured?;
+    let tables = [table(&scaling, &rows), shared(&scaling, &shares)];
+    args.save.write(|| document::of_tables(&[&tables[0], &tables[1]], Map::new()))?;
     let mut out = output::stdout();
-    match args.format {
-        Format::Table => text(&mut *out, &table, args.wide.width())?,
-        Format::Csv => write!(out, "{}", table.csv())?,
-        Format::Json => document::write(&mut *out, &whole())?,
+    if args.format == Format::Table {
+        let about = format!("dpamatch {VERSION} on {}", Machine::this());
+        writeln!(out, "{}\n", wrapped(&about, args.wide.width()))?;
     }
+    write(&mut *out, &tables, args.format, args.wide)?;
     Ok(out.flush()?)
-}
-
-fn text(out: &mut dyn Write, table: &Table, width: usize) -> io::Result<()> {
-    writeln!(out, "{}\n", wrapped(&format!("dpamatch {VERSION} on {}", Machine::this()), width))?;
-    write!(out, "{}", table.text(width))
 }
 
 fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
@@ -91,4 +88,70 @@ fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
         table.rounds("rate_million_msgs_per_s", &rounds);
     }
     table
+}
+
+/// More shards than there may be processors: a model, from what one shard takes for a share.
+fn shared(scaling: &Scaling, rows: &[ShareRow]) -> Table {
+    let title = format!(
+        "Model: one program's window of {} messages, of which each shard gets the same share.",
+        scaling.window
+    );
+    let columns = ["shards", "share", "us", "min", "max", "M messages/s", "speed-up", "efficiency"];
+    let mut table = Table::new("shares", title, columns)
+        .keyed(2)
+        .named(&[
+            ("us", "time_us"),
+            ("min", "time_min_us"),
+            ("max", "time_max_us"),
+            ("M messages/s", "rate_million_msgs_per_s"),
+            ("speed-up", "speed_up"),
+        ])
+        .measured(&[
+            "time_us",
+            "time_min_us",
+            "time_max_us",
+            "rate_million_msgs_per_s",
+            "speed_up",
+            "efficiency",
+        ])
+        .note(
+            "Measured: how long one shard on two processors takes for a window as long as the \
+             share. Shards share nothing but memory, so all take that long at the same time, if \
+             each has a processor of its own.",
+        );
+    for row in rows {
+        let micro = |nanoseconds: f64| Cell::Real(nanoseconds / 1e3);
+        table.push([
+            row.shards.into(),
+            row.share.into(),
+            micro(row.time_ns.median),
+            micro(row.time_ns.min),
+            micro(row.time_ns.max),
+            Cell::Real(scaling.window as f64 * 1e3 / row.time_ns.median),
+            row.speed_up.into(),
+            row.efficiency().into(),
+        ]);
+        let rounds: Vec<f64> = row.rounds.iter().map(|time| time / 1e3).collect();
+        table.rounds("time_us", &rounds);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use dpamatch_tools::bench::Summary;
+
+    use super::*;
+
+    #[test]
+    fn shares_in_numbers() {
+        let nic = dpa_model::NicConfig::default();
+        let scaling = Scaling { nic, processors: vec![0, 1], window: 1000, windows: 1, rounds: 1 };
+        let time_ns = Summary::of(&[4_000.0, 5_000.0, 8_000.0]);
+        let time_ns = time_ns.expect("three values");
+        let row = ShareRow { shards: 4, share: 250, time_ns, rounds: vec![5_000.0], speed_up: 3.0 };
+        let csv = shared(&scaling, &[row]).csv();
+        let values = csv.lines().nth(1).expect("a row");
+        assert_eq!(values, "4,250,5,4,8,200,3,0.75", "{csv}");
+    }
 }
