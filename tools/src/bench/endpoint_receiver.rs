@@ -67,7 +67,7 @@ impl EndpointReceiver {
 }
 
 impl Receiver for EndpointReceiver {
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
         let buffer = mem::take(&mut self.buffers[slot]);
         let request = self.endpoint.post_recv(&self.comm, selector.source, selector.tag, buffer);

@@ -120,6 +120,23 @@ impl NicReceiver {
         Ok(worked || slots.completed != before)
     }
 
+    /// Posts a receive where the command queue was full.
+    #[cold]
+    #[inline(never)]
+    fn post_later(
+        &mut self,
+        selector: Selector,
+        mut buffer: Vec<u8>,
+    ) -> Result<RequestId, BenchError> {
+        loop {
+            self.progress()?;
+            match self.port.post(CommId(0), selector, buffer, 0) {
+                Ok(request) => return Ok(request),
+                Err((CommandQueueFull, back)) => buffer = back,
+            }
+        }
+    }
+
     fn admitted(&self) -> u64 {
         self.monitor.counts().boundary.commands
     }
@@ -135,15 +152,13 @@ fn patience(runner: &Runner) -> Spin {
 }
 
 impl Receiver for NicReceiver {
-    #[inline]
+    // Always, like the port's post: as a call it would pass buffer and selector in memory.
+    #[inline(always)]
     fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
-        let mut buffer = std::mem::take(&mut self.slots.buffers[slot]);
-        let request = loop {
-            match self.port.post(CommId(0), selector, buffer, 0) {
-                Ok(request) => break request,
-                Err((CommandQueueFull, back)) => buffer = back,
-            }
-            self.progress()?;
+        let buffer = std::mem::take(&mut self.slots.buffers[slot]);
+        let request = match self.port.post(CommId(0), selector, buffer, 0) {
+            Ok(request) => request,
+            Err((CommandQueueFull, buffer)) => self.post_later(selector, buffer)?,
         };
         self.commands += 1;
         self.slots.slot_of[request.slot()] = slot as u32;
