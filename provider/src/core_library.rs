@@ -72,3 +72,15 @@ pub(crate) fn c_copy(text: &CStr) -> *mut c_char {
     // SAFETY: a string that ends; the copy comes from C's heap, which is what libfabric frees to.
     unsafe { libc::strdup(text.as_ptr()) }
 }
+
+/// A copy of bytes that libfabric may free; null when there is no memory.
+pub(crate) fn c_copy_bytes(bytes: &[u8]) -> *mut c_void {
+    // SAFETY: `malloc` gives null or so many bytes, which nobody else has.
+    unsafe {
+        let copy = libc::malloc(bytes.len());
+        if !copy.is_null() {
+            copy.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+        copy
+    }
+}

@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_int};
 
 use crate::bindings::*;
-use crate::core_library::c_copy;
-use crate::wire::EAGER_MAX;
+use crate::core_library::{c_copy, c_copy_bytes};
+use crate::wire::{Address, EAGER_MAX};
 use crate::{NAME, provider};
 
 /// What can be done both ways.
@@ -87,6 +87,10 @@ unsafe fn refusal(hints: &Info) -> Option<&'static str> {
         if domain.caps & !DOMAIN != 0 {
             return Some("capabilities of the domain");
         }
+        // A program that counts on it would wait for ever.
+        if [domain.control_progress, domain.data_progress].contains(&FI_PROGRESS_AUTO) {
+            return Some("progress without calls");
+        }
         // SAFETY: the caller's promise.
         if !unsafe { is_name(domain.name) } {
             return Some("domain name");
@@ -111,12 +115,16 @@ unsafe fn is_name(name: *const c_char) -> bool {
 /// `fi_getinfo` of this provider.
 pub(crate) unsafe extern "C" fn getinfo(
     _version: u32,
-    _node: *const c_char,
+    node: *const c_char,
     _service: *const c_char,
-    _flags: u64,
+    flags: u64,
     hints: *const Info,
     out: *mut *mut Info,
 ) -> c_int {
+    // No endpoint here has a name by which another process finds it.
+    if !node.is_null() && flags & FI_SOURCE == 0 {
+        return -FI_ENODATA;
+    }
     // SAFETY: null, or what the program asks for.
     let hints = unsafe { hints.as_ref() };
     // SAFETY: hints come from libfabric.
@@ -156,6 +164,10 @@ pub(crate) unsafe extern "C" fn getinfo(
     all.caps = caps;
     all.mode = 0;
     all.addr_format = FI_FORMAT_UNSPEC;
+    // As with a network's address whose port is not chosen yet: which endpoint of this machine it
+    // is, `fi_getname` tells.
+    all.src_addr = c_copy_bytes(&Address::of_this_host().to_bytes());
+    all.src_addrlen = if all.src_addr.is_null() { 0 } else { Address::LENGTH };
 
     tx.caps = caps & TX;
     tx.msg_order = FI_ORDER_SAS;
@@ -224,4 +236,45 @@ fn caps(asked: u64) -> u64 {
         caps |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
     }
     caps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of hints, after this change to ones that ask for nothing.
+    fn refused(change: impl FnOnce(&mut Info, &mut DomainAttr)) -> Option<&'static str> {
+        // SAFETY: zero is a valid value of every field: null, or "whatever there is".
+        let (mut hints, mut domain) =
+            unsafe { (std::mem::zeroed::<Info>(), std::mem::zeroed::<DomainAttr>()) };
+        change(&mut hints, &mut domain);
+        hints.domain_attr = &raw mut domain;
+        // SAFETY: null, or a domain's attributes that live until the end.
+        unsafe { refusal(&hints) }
+    }
+
+    #[test]
+    fn only_what_can_be_done_is_offered() {
+        assert_eq!(refused(|_, _| ()), None);
+        assert_eq!(refused(|hints, _| hints.caps = CAPS), None);
+        assert_eq!(refused(|hints, _| hints.caps = 1 << 63), Some("capabilities"));
+        assert_eq!(refused(|_, domain| domain.caps = FI_RMA), Some("capabilities of the domain"));
+        let manual = |_: &mut Info, domain: &mut DomainAttr| {
+            (domain.control_progress, domain.data_progress) =
+                (FI_PROGRESS_MANUAL, FI_PROGRESS_MANUAL);
+        };
+        assert_eq!(refused(manual), None);
+        let without_calls = Some("progress without calls");
+        assert_eq!(refused(|_, domain| domain.data_progress = FI_PROGRESS_AUTO), without_calls);
+        assert_eq!(refused(|_, domain| domain.control_progress = FI_PROGRESS_AUTO), without_calls);
+    }
+
+    #[test]
+    fn what_belongs_to_a_capability_comes_with_it() {
+        assert_eq!(caps(0), CAPS);
+        assert_eq!(caps(FI_TAGGED), FI_TAGGED | FI_SEND | FI_RECV | DOMAIN);
+        assert_eq!(caps(FI_TAGGED | FI_SEND), FI_TAGGED | FI_SEND | DOMAIN);
+        let rma = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+        assert_eq!(caps(FI_RMA), FI_RMA | rma | DOMAIN);
+    }
 }

@@ -64,6 +64,7 @@ numbers! {
     FI_MR_VIRT_ADDR: i32 = 1 << 4;
     FI_MR_ALLOCATED: i32 = 1 << 5;
     FI_MR_PROV_KEY: i32 = 1 << 6;
+    FI_PROGRESS_AUTO: i32 = 1;
     FI_PROGRESS_MANUAL: i32 = 2;
     FI_THREAD_UNSPEC: i32 = 0;
     FI_THREAD_SAFE: i32 = 1;

@@ -43,6 +43,12 @@ impl Address {
         Ok(Self { host: this_host(), identity, key: word(16), sleeps: false, tcp: None })
     }
 
+    /// This machine, before there is an endpoint: as an address of the network whose port is not
+    /// chosen yet. It is nobody's, and nobody can be reached by it.
+    pub(crate) fn of_this_host() -> Self {
+        Self { host: this_host(), identity: 0, key: 0, sleeps: false, tcp: None }
+    }
+
     /// The name of the abstract Unix socket.
     pub(crate) fn socket_name(&self) -> String {
         format!("dpamatch-{:032x}", self.identity)
@@ -73,7 +79,8 @@ impl Address {
     pub(crate) fn from_bytes(bytes: &[u8; LENGTH]) -> Option<Self> {
         let magic = u32::from_be_bytes(array(&bytes[0..4]));
         let version = u16::from_be_bytes(array(&bytes[4..6]));
-        if magic != MAGIC || version != VERSION || bytes[6] > 1 {
+        let identity = u128::from_be_bytes(array(&bytes[16..32]));
+        if magic != MAGIC || version != VERSION || bytes[6] > 1 || identity == 0 {
             return None;
         }
         let ip = Ipv6Addr::from(array::<16>(&bytes[40..56]));
@@ -86,7 +93,7 @@ impl Address {
         let port = u16::from_be_bytes(array(&bytes[56..58]));
         Some(Self {
             host: u64::from_be_bytes(array(&bytes[8..16])),
-            identity: u128::from_be_bytes(array(&bytes[16..32])),
+            identity,
             key: u64::from_be_bytes(array(&bytes[32..40])),
             sleeps: bytes[6] == 1,
             tcp: ip.map(|ip| SocketAddr::new(ip, port)),
@@ -180,5 +187,9 @@ mod tests {
             assert_eq!(Address::from_bytes(&bytes), None, "byte {at} = {value}");
         }
         assert_eq!(Address::from_bytes(&[0; LENGTH]), None);
+        // A machine is no endpoint.
+        let machine = Address::of_this_host();
+        assert_eq!(machine.host, Address::fresh().expect("random numbers").host);
+        assert_eq!(Address::from_bytes(&machine.to_bytes()), None);
     }
 }

@@ -9,7 +9,8 @@ use super::Table;
 use super::build::Tools;
 
 /// Programs of one process.
-const ALONE: &[&str] = &["dom_test", "cntr_test", "cq_test", "eq_test", "mr_test", "setopt_test"];
+const ALONE: &[&str] =
+    &["dom_test", "cntr_test", "cq_test", "eq_test", "mr_test", "setopt_test", "getinfo_test"];
 /// Programs of two: what both are called with.
 const PAIRS: &[(&str, &[&str])] = &[
     ("rdm_tagged_pingpong", &["-I", "100"]),

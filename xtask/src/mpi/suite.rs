@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::build::{Tools, compile};
-use super::run::Job;
+use super::run::{Ended, Job};
 use super::{Library, NO_NAMESPACES, Table, two_hosts};
 
 /// Too long, too large, or about the library alone: they fail or hang with stock providers as well.
@@ -121,7 +121,8 @@ fn run_list(
         .iter()
         .find_map(|name| fs::read_to_string(source.join(list).join(name)).ok())
         .ok_or("no list of tests")?;
-    let (mut passed, mut logs, mut too_many) = (0, 0, 0);
+    let memory = memory_gib();
+    let (mut passed, mut logs, mut too_many, mut too_large) = (0, 0, 0, 0);
     let mut not_built = Vec::new();
     let (mut as_stock, mut failed, mut differences) = (Vec::new(), Vec::new(), Vec::new());
     for (number, line) in (1..).zip(lines.lines().filter_map(Line::parse)) {
@@ -135,6 +136,10 @@ fn run_list(
             too_many += 1;
             continue;
         }
+        if memory.is_some_and(|memory| line.memory > memory) {
+            too_large += 1;
+            continue;
+        }
         let Ok(program) = programs.compile(library, line.name) else {
             not_built.push(line.name);
             continue;
@@ -146,25 +151,28 @@ fn run_list(
         for variable in &line.environment {
             job = job.variable(variable);
         }
-        let passes = |job: &Job<'_>| {
-            job.run().is_ok_and(|ended| {
-                ended.success && ended.output.to_lowercase().contains("no errors")
-            })
-        };
+        let outcome = |job: &Job<'_>| Outcome::of(job.run());
         let begin = Instant::now();
-        let how = if passes(&job) {
+        let ours = outcome(&job);
+        let how = if ours == Outcome::Passes {
             passed += 1;
             match job.replay() {
                 Ok(_) => logs += 1,
                 Err(difference) => differences.push(difference),
             }
             "passes"
-        } else if line.may_fail || !passes(&job.stock()) {
+        } else if ours != Outcome::NotStarted
+            && (line.may_fail || outcome(&job.stock()) != Outcome::Passes)
+        {
             as_stock.push(line.name);
-            "fails as stock"
+            if ours == Outcome::Late { "out of time as stock" } else { "fails as stock" }
         } else {
             failed.push(line.name);
-            "FAILS"
+            match ours {
+                Outcome::Late => "OUT OF TIME, stock is not,",
+                Outcome::NotStarted => "WAS NOT STARTED",
+                _ => "FAILS, stock does not,",
+            }
         };
         // A list takes long: who waits, or ends it before its end, sees how far it came.
         let seconds = begin.elapsed().as_secs_f64();
@@ -176,7 +184,7 @@ fn run_list(
     };
     let text = format!(
         "{passed} passed, the logs of {logs} equal the oracle; {} fail as stock{}; {too_many} want \
-         more than {processes_max} processes, {} were not built{}",
+         more than {processes_max} processes, {too_large} more memory, {} were not built{}",
         as_stock.len(),
         names(&as_stock),
         not_built.len(),
@@ -191,6 +199,45 @@ fn run_list(
     }
 }
 
+/// Whether a C program begins in this file. Many tests of collectives are functions that a common
+/// file calls.
+fn has_main(source: &str) -> bool {
+    source.lines().any(|line| line.trim_start().starts_with("int main("))
+}
+
+/// What came of a test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Outcome {
+    Passes,
+    Fails,
+    Late,
+    /// Its libraries are not there: this says nothing of any provider.
+    NotStarted,
+}
+
+impl Outcome {
+    fn of(ended: Result<Ended, String>) -> Self {
+        match ended {
+            Err(_) => Self::Late,
+            Ok(ended) if ended.output.contains("error while loading shared libraries") => {
+                Self::NotStarted
+            }
+            Ok(ended) if ended.success && ended.output.to_lowercase().contains("no errors") => {
+                Self::Passes
+            }
+            Ok(_) => Self::Fails,
+        }
+    }
+}
+
+/// The machine's memory in GiB, where the system tells it.
+fn memory_gib() -> Option<f64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib / f64::from(1 << 20))
+}
+
 /// A line of the list.
 struct Line<'a> {
     name: &'a str,
@@ -198,6 +245,8 @@ struct Line<'a> {
     arguments: Vec<&'a str>,
     environment: Vec<&'a str>,
     may_fail: bool,
+    /// GiB that all its processes want together.
+    memory: f64,
 }
 
 impl<'a> Line<'a> {
@@ -214,12 +263,15 @@ impl<'a> Line<'a> {
             arguments: Vec::new(),
             environment: Vec::new(),
             may_fail: false,
+            memory: 0.0,
         };
         for word in words {
             if let Some(argument) = word.strip_prefix("arg=") {
                 parsed.arguments.push(argument);
             } else if let Some(variable) = word.strip_prefix("env=") {
                 parsed.environment.push(variable);
+            } else if let Some(memory) = word.strip_prefix("mem=") {
+                parsed.memory = memory.parse().unwrap_or(0.0);
             } else if word.starts_with("xfail") {
                 parsed.may_fail = true;
             }
@@ -312,6 +364,10 @@ impl Programs {
         if sources.is_empty() {
             sources.push(self.list.join(format!("{name}.c")));
         }
+        let read = |source: &PathBuf| fs::read_to_string(source).unwrap_or_default();
+        if !sources.iter().any(|source| has_main(&read(source))) {
+            sources.push(self.source.join("util/run_mpitests.c"));
+        }
         let defines = self.of_makefile(name, "CPPFLAGS").filter(|word| word.starts_with("-D"));
         let mut arguments: Vec<&Path> = defines.map(Path::new).collect();
         arguments.extend(sources.iter().chain(&self.common).map(PathBuf::as_path));
@@ -340,7 +396,25 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, failures};
+    use super::{Ended, Line, Outcome, failures, has_main};
+
+    #[test]
+    fn a_test_passes_only_when_it_says_so_and_ends_well() {
+        let ended =
+            |success, output: &str| Outcome::of(Ok(Ended { success, output: output.into() }));
+        assert_eq!(ended(true, " No Errors\n"), Outcome::Passes);
+        assert_eq!(ended(false, " No Errors\n"), Outcome::Fails);
+        assert_eq!(ended(true, "Found 3 errors"), Outcome::Fails);
+        assert_eq!(Outcome::of(Err("no end after 180 s".to_owned())), Outcome::Late);
+        let text = "./a: error while loading shared libraries: libmpi.so.12: cannot open";
+        assert_eq!(ended(false, text), Outcome::NotStarted);
+    }
+
+    #[test]
+    fn a_program_begins_in_main() {
+        assert!(has_main("#include <mpi.h>\nint main(int argc, char *argv[])\n{\n"));
+        assert!(!has_main("#define run coll_p_bcast\nint run(const char *arg)\n{\n"));
+    }
 
     #[test]
     fn failures_are_found() {
@@ -356,6 +430,8 @@ mod tests {
         let line = Line::parse("icsend 4 arg=-randomize=1 env=A=b xfail=ticket0").expect("a test");
         assert_eq!((line.name, line.processes, line.may_fail), ("icsend", 4, true));
         assert_eq!((line.arguments, line.environment), (vec!["-randomize=1"], vec!["A=b"]));
+        let line = Line::parse("coll_large 4 arg=-coll=all timeLimit=300 mem=80").expect("a test");
+        assert!((line.memory - 80.0).abs() < 1e-9);
         assert_eq!(Line::parse("probenull").map(|line| line.processes), Some(1));
         assert!(Line::parse("# nothing").is_none() && Line::parse("").is_none());
         assert!(Line::parse("@conditional@test 2").is_none());
