@@ -146,7 +146,7 @@ impl Way for Wire {
                 None => stored[message].copy_from_slice(bytes),
             }
         };
-        while drain.next(&mut take).is_some() {}
+        while drain.take_waiting(usize::MAX, &mut take) > 0 {}
     }
 
     #[inline(always)]

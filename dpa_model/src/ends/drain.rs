@@ -1,5 +1,4 @@
-//! The wire without matching: takes messages out of the completion queues one by one, each queue's
-//! in order.
+//! The wire without matching: takes messages out of the completion queues, each queue's in order.
 //!
 //! For measurements: what senders, queue and bounce buffers cost by themselves, and what another
 //! matching engine costs on the same wire. Nothing of the NIC but its completion queues is used.
@@ -78,36 +77,50 @@ impl Drain {
     /// Hands the next message to `take`; `None` if there is none now.
     #[inline(always)]
     pub fn next<R>(&mut self, take: impl FnOnce(Envelope, Data<'_>) -> R) -> Option<R> {
+        let (mut take, mut taken) = (Some(take), None);
+        self.take_waiting(1, |envelope, data| {
+            taken = take.take().map(|take| take(envelope, data));
+        });
+        taken
+    }
+
+    /// Hands the messages that wait in one queue to `take`, at most so many. Returns how many there
+    /// were. Faster than [`next`](Self::next) where many wait.
+    #[inline(always)]
+    pub fn take_waiting(&mut self, most: usize, mut take: impl FnMut(Envelope, Data<'_>)) -> usize {
         if !self.fronts[self.turn.0].is_ready() && !self.look_elsewhere() {
-            return None;
+            return 0;
         }
         let Front { queue, head, released } = &mut self.fronts[self.turn.0];
-        let position = *head;
-        // SAFETY: just seen ready; released below or later.
-        let taken = unsafe {
-            queue.ring.read(position, |entry| match entry.protocol {
+        let until_release = (RELEASE_EVERY - (*head - *released)) as usize;
+        let most = most.min(until_release).min(queue.ring.until_end(*head));
+        let entries = queue.ring.stretch(*head, most);
+        let mut place = 0;
+        while entries.is_ready(place) {
+            // SAFETY: just seen ready; released below or later.
+            let entry = unsafe { entries.peek(place) };
+            match entry.protocol {
                 Protocol::Inline => {
-                    take(entry.envelope, Data::Eager(inline_bytes(&entry.payload, entry.length)))
+                    take(entry.envelope, Data::Eager(inline_bytes(&entry.payload, entry.length)));
                 }
                 Protocol::Buffered => {
+                    let buffer = queue.bounce_buffer(entries.position(place));
+                    let all = |bytes: &[u8]| take(entry.envelope, Data::Eager(bytes));
                     // SAFETY: the bounce buffer belongs to this entry until the head passes it.
-                    queue.bounce.read(
-                        queue.bounce_buffer(position),
-                        entry.length as usize,
-                        |bytes| take(entry.envelope, Data::Eager(bytes)),
-                    )
+                    unsafe { queue.bounce.read(buffer, entry.length as usize, all) };
                 }
                 Protocol::Rendezvous => {
                     let data = RemoteData::new(&self.leader.shared, RegionKey(entry.payload[0]));
-                    take(entry.envelope, Data::Rendezvous(data))
+                    take(entry.envelope, Data::Rendezvous(data));
                 }
-            })
-        };
-        *head += 1;
+            }
+            place += 1;
+        }
+        *head += place as u64;
         if *head - *released >= RELEASE_EVERY {
             self.go_on();
         }
-        Some(taken)
+        place
     }
 
     /// Gives back what was taken of this queue; then it is the next one's turn.
@@ -188,6 +201,37 @@ mod tests {
                 assert_eq!(request.test(), Some(Ok(bytes)), "the sender is released");
             }
         }
+    }
+
+    #[test]
+    fn messages_that_wait_are_taken_together() {
+        let config = NicConfig { completion_queue: 32, completion_queues: 2, ..small() };
+        let nic = Nic::new(&config).expect("a NIC");
+        let (mut drain, mut first) = (Drain::new(nic.leader), nic.sender);
+        let mut second = first.clone();
+        let mut seen = alloc::vec::Vec::new();
+        let mut take = |drain: &mut Drain, most| {
+            let before = seen.len();
+            let taken = drain.take_waiting(most, |envelope, _| seen.push(envelope.tag.get()));
+            assert_eq!(taken, seen.len() - before);
+            taken
+        };
+        assert_eq!(take(&mut drain, 100), 0);
+        for tag in 0..24 {
+            first.try_send(envelope(tag), &[], 0).expect("room");
+        }
+        assert_eq!([5, 100, 100].map(|most| take(&mut drain, most)), [5, 19, 0]);
+        // Over the end of the ring, and from both queues.
+        for tag in 24..40 {
+            first.try_send(envelope(tag), &[], 0).expect("room");
+        }
+        for tag in 100..103 {
+            second.try_send(envelope(tag), &[], 0).expect("room");
+        }
+        let taken: alloc::vec::Vec<usize> = (0..4).map(|_| take(&mut drain, 100)).collect();
+        assert_eq!(taken, [3, 8, 8, 0]);
+        let expected = (0..24).chain(100..103).chain(24..40);
+        assert_eq!(seen, expected.collect::<alloc::vec::Vec<_>>());
     }
 
     #[test]

@@ -55,13 +55,16 @@ impl Receiver for NoMatching {
 
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
+        let Self { drain, buffers, next, window } = self;
         let mut left = count;
         let mut spin = Spin::new();
         while left > 0 {
-            let buffer = &mut self.buffers[self.next];
-            if self.drain.next(|_, data| put(buffer, data)).is_some() {
-                self.next = if self.next + 1 == self.window { 0 } else { self.next + 1 };
-                left -= 1;
+            let taken = drain.take_waiting(left, |_, data| {
+                put(&mut buffers[*next], data);
+                *next = if *next + 1 == *window { 0 } else { *next + 1 };
+            });
+            left -= taken;
+            if taken > 0 {
                 spin.reset();
             } else {
                 spin.pause();
@@ -113,11 +116,11 @@ impl<E: Engine> Sequential<E> {
         steps as f64 / matched.max(1) as f64
     }
 
-    /// Matches one message, if there is one.
+    /// Matches the messages that wait. Whether there were any.
     #[inline]
     fn arrive(&mut self) -> bool {
         let Self { drain, engine, buffers, stored, arrivals, completed } = self;
-        let arrived = drain.next(|envelope, data| {
+        let arrived = drain.take_waiting(usize::MAX, |envelope, data| {
             let number = *arrivals % stored.len();
             match engine.arrive(MsgId(number as u64), envelope) {
                 Some(RecvId(slot)) => {
@@ -130,7 +133,7 @@ impl<E: Engine> Sequential<E> {
                 }
             }
         });
-        arrived.is_some()
+        arrived > 0
     }
 }
 
