@@ -101,6 +101,25 @@ impl BlockInfo {
     }
 }
 
+/// How many messages a slice has at least, as a factor: a card's units divide slowly.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SliceMin(usize);
+
+impl SliceMin {
+    /// Enough bits that rounding changes no quotient of two numbers up to the widest block.
+    const BITS: u32 = 16;
+
+    pub(crate) fn new(least: usize) -> Self {
+        Self((1usize << Self::BITS).div_ceil(least))
+    }
+
+    /// How many slices of that length a block of `count` messages has.
+    #[inline(always)]
+    pub(crate) fn slices_of(self, count: usize) -> usize {
+        (count * self.0) >> Self::BITS
+    }
+}
+
 /// What the others have to know of a handler that booked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
@@ -307,6 +326,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HANDLERS_MAX;
 
     #[test]
     fn what_is_published_says_who_ends_the_block() {
@@ -322,5 +342,15 @@ mod tests {
         assert_eq!(read(&block), (2, 0, 7));
         // SAFETY: no other thread knows the block.
         assert_eq!(unsafe { block.info() }.slices, 7);
+    }
+
+    #[test]
+    fn a_factor_divides_as_a_division_does() {
+        for least in 1..=HANDLERS_MAX {
+            for count in 0..=HANDLERS_MAX {
+                let slices = SliceMin::new(least).slices_of(count);
+                assert_eq!(slices, count / least, "{count} / {least}");
+            }
+        }
     }
 }

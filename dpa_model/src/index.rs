@@ -21,16 +21,57 @@ pub(crate) struct CommView {
     pub(crate) base: BinId,
     /// Bins per hash table; 0: the NIC has no tables for this communicator.
     pub(crate) bins: u32,
-    /// Classes of which receives are posted.
-    pub(crate) classes: ClassSet,
-    /// `mpi_assert_allow_overtaking`.
-    pub(crate) overtaking: bool,
+    /// Bits 0..8: the classes of which receives are posted. Bit 8: `mpi_assert_allow_overtaking`.
+    /// One word, because handlers copy views, and a card stores no single bytes well.
+    pub(crate) kinds: u32,
 }
+
+const OVERTAKING: u32 = 1 << 8;
 
 impl CommView {
     /// Nothing is known of the communicator.
-    pub(crate) const NONE: Self =
-        Self { base: BinId(0), bins: 0, classes: ClassSet::EMPTY, overtaking: false };
+    pub(crate) const NONE: Self = Self { base: BinId(0), bins: 0, kinds: 0 };
+
+    /// A communicator without receives.
+    pub(crate) fn new(base: BinId, bins: u32, overtaking: bool) -> Self {
+        Self { base, bins, kinds: if overtaking { OVERTAKING } else { 0 } }
+    }
+
+    /// Classes of which receives are posted.
+    #[inline(always)]
+    pub(crate) fn classes(&self) -> ClassSet {
+        ClassSet::from_bits(self.kinds as u8)
+    }
+
+    /// Whether only receives without wildcards are posted, and messages do not overtake.
+    #[inline(always)]
+    pub(crate) fn is_exact(&self) -> bool {
+        self.kinds == 1 << WildcardClass::Exact as u32
+    }
+
+    /// Receives of this class are posted from now on.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, class: WildcardClass) {
+        self.kinds |= 1 << class as u32;
+    }
+
+    /// None of this class is.
+    #[inline(always)]
+    pub(crate) fn remove(&mut self, class: WildcardClass) {
+        self.kinds &= !(1 << class as u32);
+    }
+
+    /// Takes over the classes of another view of the same communicator.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, other: &Self) {
+        self.kinds = other.kinds;
+    }
+
+    /// Whether messages may overtake each other.
+    #[inline(always)]
+    pub(crate) fn overtaking(&self) -> bool {
+        self.kinds & OVERTAKING != 0
+    }
 
     /// The bin that holds `class` and `hash`.
     #[inline(always)]
@@ -79,16 +120,16 @@ impl Indexes<'_> {
         let mut best = None;
         // Written out, so that each class has its own compare and one that has no receives costs
         // one test.
-        if self.view.classes.contains(WildcardClass::Exact) {
+        if self.view.classes().contains(WildcardClass::Exact) {
             best = self.search_class::<0>(key, skip_below, counters);
         }
-        if self.view.classes.contains(WildcardClass::AnySource) {
+        if self.view.classes().contains(WildcardClass::AnySource) {
             best = older(best, self.search_class::<1>(key, skip_below, counters));
         }
-        if self.view.classes.contains(WildcardClass::AnyTag) {
+        if self.view.classes().contains(WildcardClass::AnyTag) {
             best = older(best, self.search_class::<2>(key, skip_below, counters));
         }
-        if self.view.classes.contains(WildcardClass::Any) {
+        if self.view.classes().contains(WildcardClass::Any) {
             best = older(best, self.search_class::<3>(key, skip_below, counters));
         }
         best

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 
 use crate::arrivals::Arrivals;
 use crate::bin::Bin;
-use crate::block::Block;
+use crate::block::{Block, SliceMin};
 use crate::booking::{Bookings, FarBits};
 use crate::buffers::Buffers;
 use crate::counters::{BoundaryCounters, SenderCounters};
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     pub(crate) name: NicName,
     pub(crate) options: Options,
     pub(crate) handlers: usize,
-    pub(crate) slice_min: usize,
+    pub(crate) slice_min: SliceMin,
     /// Before a block something has to be looked at that few NICs ask for: one look for all of it.
     pub(crate) seldom: bool,
     pub(crate) eager_limit: usize,
@@ -159,7 +159,10 @@ impl Nic {
             name: NicName::fresh(),
             options: config.options,
             handlers: config.handlers,
-            slice_min: if config.slice_min == 0 { crate::SLICE_MIN } else { config.slice_min },
+            slice_min: SliceMin::new(match config.slice_min {
+                0 => crate::SLICE_MIN,
+                least => least,
+            }),
             seldom: config.options.unexpected_full == UnexpectedFull::BackPressure
                 || config.options.repost == Repost::Handlers,
             eager_limit: config.eager_limit,

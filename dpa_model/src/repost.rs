@@ -53,14 +53,26 @@ const ENDED: u64 = ONE_UNMATCHED - 1;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Left {
     pub(crate) comm: CommId,
-    pub(crate) class: WildcardClass,
-    /// It has left its chain.
-    pub(crate) free: bool,
+    /// Bit 0: it has left its chain. Above: its class. A word, because a card stores no single
+    /// bytes well.
+    kind: u32,
 }
 
 impl Left {
-    pub(crate) const NOTHING: Self =
-        Self { comm: CommId(0), class: WildcardClass::Exact, free: true };
+    pub(crate) const NOTHING: Self = Self { comm: CommId(0), kind: 1 };
+
+    fn new(comm: CommId, class: WildcardClass, free: bool) -> Self {
+        Self { comm, kind: (class as u32) << 1 | u32::from(free) }
+    }
+
+    pub(crate) fn class(self) -> WildcardClass {
+        WildcardClass::ALL[(self.kind >> 1) as usize]
+    }
+
+    /// Whether it has left its chain.
+    pub(crate) fn is_free(self) -> bool {
+        self.kind & 1 != 0
+    }
 }
 
 /// Where the handlers of a block meet at its end.
@@ -153,7 +165,7 @@ pub(crate) fn end_slice(
         let comm = unsafe { entries.peek(handler) }.envelope.comm;
         let free = descriptor.state.load(Relaxed) == state::FREE || fault!(RepostedInChain);
         // SAFETY: this worker runs the handler, and has not counted its slice.
-        unsafe { reposts.left[handler].write(|left| *left = Left { comm, class, free }) };
+        unsafe { reposts.left[handler].write(|left| *left = Left::new(comm, class, free)) };
     }
     if let Some(all_matched) = reposts.count(block, unmatched) {
         if all_matched {

@@ -218,6 +218,13 @@ impl ClassSet {
         Self(bits)
     }
 
+    /// The set with these bits, the lowest for the first of [`WildcardClass::ALL`]; bits of no kind
+    /// are left out.
+    #[inline(always)]
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
     /// Whether the kind is in the set.
     #[inline(always)]
     pub const fn contains(self, class: WildcardClass) -> bool {

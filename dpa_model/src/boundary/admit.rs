@@ -16,7 +16,7 @@ use crate::region::RegionKey;
 use crate::ring::Run;
 use crate::sync::{Peek, Relaxed};
 use crate::unexpected::{UnexpectedStore, classes_allowed};
-use crate::{ClassSet, CommId, Hints, WildcardClass};
+use crate::{CommId, Hints, WildcardClass};
 
 /// What became of the commands that were due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -268,7 +268,7 @@ impl Boundary {
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] += count;
         if count > 0 && control.posted[class as usize] == count {
-            control.view.classes.insert(class);
+            control.view.insert(class);
             self.set_classes(nic, comm);
         }
     }
@@ -400,8 +400,7 @@ impl Boundary {
         // Messages that came before the communicator are with the host: it has to hand them back
         // first.
         let home = if forwarded > 0 { Home::Fallback } else { Home::Nic };
-        let view =
-            CommView { base, bins, classes: ClassSet::EMPTY, overtaking: hints.allow_overtaking };
+        let view = CommView::new(base, bins, hints.allow_overtaking);
         *control = Communicator::new(home, classes_allowed(hints), view, forwarded);
         self.set_view(nic, comm);
         self.report(nic, Completion::Created { request, offloaded: true });

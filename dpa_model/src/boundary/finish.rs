@@ -63,7 +63,7 @@ impl Boundary {
     /// The receives of all handlers are no longer posted.
     #[inline]
     fn count_all_left(&mut self, nic: &Shared, comm: CommId, taken: &[ReceiveId]) {
-        if let Some(class) = self.comms[comm.0 as usize].view.classes.only() {
+        if let Some(class) = self.comms[comm.0 as usize].view.classes().only() {
             return self.count_left(nic, comm, class, taken.len());
         }
         let mut left = [0; WildcardClass::ALL.len()];
@@ -100,10 +100,10 @@ impl Boundary {
             step!(BoundaryBegins { handler });
             // SAFETY: as above, and every handler took one.
             let this = unsafe { reposts.left(handler) };
-            if this.free {
+            if this.is_free() {
                 self.free_receives.give(taken(handler));
                 if this != left && count > 0 {
-                    self.count_left(nic, left.comm, left.class, count);
+                    self.count_left(nic, left.comm, left.class(), count);
                     count = 0;
                 }
                 left = this;
@@ -114,7 +114,7 @@ impl Boundary {
             step!(BoundaryEnds);
         }
         if count > 0 {
-            self.count_left(nic, left.comm, left.class, count);
+            self.count_left(nic, left.comm, left.class(), count);
         }
         self.results_tail += block.count as u64;
         self.matched += block.count as u64;

@@ -37,8 +37,9 @@ pub struct Leader {
     /// See [`NicConfig::slice_min`].
     #[cfg(feature = "std")]
     share_if_faster: bool,
-    /// A block is running: other workers may be moving data.
-    in_block: bool,
+    /// 1: a block is running, so other workers may be moving data. A word, because a card stores no
+    /// single bytes well.
+    in_block: u32,
     /// Messages in the last block.
     last_count: usize,
 }
@@ -47,7 +48,7 @@ impl Drop for Leader {
     /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic
     /// tore the leader out of a block.
     fn drop(&mut self) {
-        if !self.in_block {
+        if self.in_block == 0 {
             self.shared.life.note_stopped();
         }
     }
@@ -64,7 +65,7 @@ impl Leader {
             workers: config.workers,
             #[cfg(feature = "std")]
             share_if_faster: config.slice_min == 0,
-            in_block: false,
+            in_block: 0,
             last_count: 0,
         }
     }
@@ -126,7 +127,7 @@ impl Leader {
             }
         }
         note_block(nic, &block);
-        self.in_block = true;
+        self.in_block = 1;
         self.last_count = block.count;
         let most = awake.min(self.workers);
         if most > 1 {
@@ -139,7 +140,7 @@ impl Leader {
             } else {
                 run_alone(nic, &block, boundary, crew, scratch);
             }
-            self.in_block = false;
+            self.in_block = 0;
         } else {
             self.shared_blocks += 1;
             block.number = self.shared_blocks;
@@ -156,7 +157,7 @@ impl Leader {
                     nic.block.wait_for(WorkerId(worker), block.number, end);
                 }
             }
-            self.in_block = false;
+            self.in_block = 0;
             // SAFETY: every slice of the block has reached phase 3.
             boundary.finish_each(nic, &block, |handler| unsafe { nic.block.taken(handler) });
         }
@@ -173,7 +174,7 @@ impl Leader {
         let Self { shared, boundary, scratch, .. } = self;
         let nic = &**shared;
         let Some(reposts) = &nic.reposts else { return };
-        self.in_block = true;
+        self.in_block = 1;
         self.last_count = block.count;
         note_block(nic, &block);
         self.shared_blocks += 1;
@@ -190,7 +191,7 @@ impl Leader {
         if !fault!(FenceMissing) {
             nic.block.wait_until(|| reposts.has_ended(block.number));
         }
-        self.in_block = false;
+        self.in_block = 0;
         boundary.finish_reposted(nic, &block, reposts);
         if cfg!(debug_assertions) {
             check_bookings(nic, &block);
@@ -266,7 +267,7 @@ fn note_block(nic: &Shared, block: &BlockInfo) {
 /// Into how many slices a block is cut, at `most`.
 #[inline(always)]
 fn slices(nic: &Shared, block: &BlockInfo, most: usize) -> usize {
-    (block.count / nic.slice_min).clamp(1, most)
+    nic.slice_min.slices_of(block.count).clamp(1, most)
 }
 
 /// No receive that was booked survives its block (S7).

@@ -107,9 +107,9 @@ impl Boundary {
     /// Publishes the classes in which receives of a communicator are posted.
     #[inline(always)]
     fn set_classes(&self, nic: &Shared, comm: CommId) {
-        let classes = self.comms[comm.0 as usize].view.classes;
+        let view = self.comms[comm.0 as usize].view;
         // SAFETY: as in `set_view`.
-        unsafe { nic.views[comm.0 as usize].write(|slot| slot.classes = classes) };
+        unsafe { nic.views[comm.0 as usize].write(|slot| slot.follow(&view)) };
     }
 
     /// So many receives of this class are no longer posted.
@@ -117,7 +117,7 @@ impl Boundary {
         let control = &mut self.comms[comm.0 as usize];
         control.posted[class as usize] -= count as u32;
         if control.posted[class as usize] == 0 {
-            control.view.classes.remove(class);
+            control.view.remove(class);
             self.set_classes(nic, comm);
         }
     }

@@ -288,7 +288,7 @@ impl Crew for Slice<'_> {
         self.nic.handler_counters[handlers.start].barrier_polls.add(polls);
         step!(CandidatesRead);
         // Bookings of other slices could not be seen while booking.
-        scratch.contested = true;
+        scratch.contested = 1;
         for handler in 0..handlers.start {
             // SAFETY: phase 1 of every lower slice was just seen.
             scratch.receives[handler] = unsafe { self.nic.block.candidate(handler) };

@@ -24,12 +24,23 @@ pub(crate) struct Group {
     label: Label,
     sequence: Sequence,
     receive: ReceiveId,
-    /// All candidates so far have that sequence (form c).
-    same_sequence: bool,
-    /// All candidates so far are that receive (form b).
-    same_receive: bool,
+    /// What all candidates so far have in common with it.
+    alike: Alike,
     /// Behind the receive that the last fast path took: the next walk goes on from there.
     cursor: ReceiveId,
+}
+
+/// What the candidates of a group have in common: what comes later has what comes before, too. In a
+/// word, because handlers copy groups, and a card stores no single bytes well.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u32)]
+enum Alike {
+    /// Nothing that counts.
+    Nothing,
+    /// The sequence (form c).
+    Sequence,
+    /// The receive (form b).
+    Receive,
 }
 
 impl Group {
@@ -39,8 +50,7 @@ impl Group {
         label: Label(0),
         sequence: Sequence(Label(0)),
         receive: ReceiveId::NIL,
-        same_sequence: false,
-        same_receive: false,
+        alike: Alike::Nothing,
         cursor: ReceiveId::NIL,
     };
 
@@ -54,8 +64,7 @@ impl Group {
             label: claim.label,
             sequence: claim.sequence,
             receive: claim.receive,
-            same_sequence: has_candidate,
-            same_receive: has_candidate,
+            alike: if has_candidate { Alike::Receive } else { Alike::Nothing },
             cursor: claim.receive,
         }
     }
@@ -75,10 +84,15 @@ impl Group {
     /// Adds the next handler of this communicator.
     #[inline(always)]
     pub(crate) fn add(&mut self, claim: &Claim) {
-        let has_candidate = claim.receive != ReceiveId::NIL;
         self.count += 1;
-        self.same_sequence &= has_candidate && claim.sequence == self.sequence;
-        self.same_receive &= has_candidate && claim.receive == self.receive;
+        let this = if claim.receive == ReceiveId::NIL || claim.sequence != self.sequence {
+            Alike::Nothing
+        } else if claim.receive != self.receive {
+            Alike::Sequence
+        } else {
+            Alike::Receive
+        };
+        self.alike = self.alike.min(this);
     }
 }
 
@@ -161,10 +175,12 @@ pub(super) fn take_row<C: Crew>(
     match nic.options.fast_path {
         FastPath::Off => Row { next: row.1.start, refusal: Some(Refusal::Mixed) },
         FastPath::Literal => take_row_if(row, |group, receive| {
-            group.same_receive && (fault!(FastLiteralUnbooked) || all_booked(receive))
+            group.alike == Alike::Receive && (fault!(FastLiteralUnbooked) || all_booked(receive))
         }),
-        FastPath::Prefix => take_row_if(row, |group, _| group.same_receive),
-        FastPath::Sequence => take_row_if(row, |group, _| group.same_sequence || fault!(FastByAny)),
+        FastPath::Prefix => take_row_if(row, |group, _| group.alike == Alike::Receive),
+        FastPath::Sequence => {
+            take_row_if(row, |group, _| group.alike >= Alike::Sequence || fault!(FastByAny))
+        }
     }
 }
 

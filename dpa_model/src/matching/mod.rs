@@ -100,9 +100,10 @@ pub(crate) fn run<C: Crew>(
     crew.pass_barrier(scratch);
     let candidates = &scratch.receives[..handlers.end];
     // Who books after all lower handlers have learns from the bookings whether there is any.
-    debug_assert!(scratch.contested || detect::first_conflict(candidates) == NO_CONFLICT);
+    debug_assert!(scratch.contested != 0 || detect::first_conflict(candidates) == NO_CONFLICT);
     step!(ConflictSought);
-    let conflict = if scratch.contested { detect::first_conflict(candidates) } else { NO_CONFLICT };
+    let conflict =
+        if scratch.contested != 0 { detect::first_conflict(candidates) } else { NO_CONFLICT };
     let met = conflict < handlers.end;
     step!(BarrierPassed {
         first: handlers.start,

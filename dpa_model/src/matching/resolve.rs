@@ -15,7 +15,7 @@ use crate::index::{CommView, Indexes};
 use crate::nic::Shared;
 use crate::number::ReceiveId;
 use crate::sync::Relaxed;
-use crate::{CommId, FastPath, HandlerCounters, Path, WildcardClass};
+use crate::{CommId, FastPath, HandlerCounters, Path};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
 /// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it
@@ -40,7 +40,7 @@ pub(super) fn resolve_each<C: Crew>(
 ) -> usize {
     let handlers = block.crew.handlers();
     let taking = Taking::new(block);
-    if scratch.in_vain {
+    if scratch.kinds == 0 {
         taking.leave(handlers);
         return 0;
     }
@@ -133,22 +133,23 @@ fn slow_row<C: Crew>(
 /// The slow path of handlers in a row (S13).
 pub(super) struct SlowPath<'a, C> {
     block: BlockRun<'a, C>,
-    /// All handlers of lower slices are done.
-    waited: bool,
-    /// Failed polls of that wait.
-    pub(super) polls: u64,
+    /// Failed polls of the wait for all handlers of lower slices; `None` before it.
+    polls: Option<u64>,
     /// The communicator whose indexes these are.
     comm: CommId,
     indexes: Indexes<'a>,
-    /// Only receives without wildcards are posted there.
-    exact: bool,
 }
 
 impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
     fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
         let indexes = block.nic.indexes(CommView::NONE);
-        Self { block, waited, polls: 0, comm: CommId(u32::MAX), indexes, exact: false }
+        Self { block, polls: waited.then_some(0), comm: CommId(u32::MAX), indexes }
+    }
+
+    /// Failed polls of the wait for lower slices.
+    pub(super) fn polls(&self) -> u64 {
+        self.polls.unwrap_or(0)
     }
 
     /// Which receive a handler gets, after all lower handlers are done: its own candidate if that
@@ -170,13 +171,11 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             // SAFETY: inside a block.
             let view = unsafe { *nic.view(comm) };
             (self.comm, self.indexes) = (comm, nic.indexes(view));
-            self.exact = view.classes.only() == Some(WildcardClass::Exact);
         }
         let key = key(&entry, nic.options.inline_hashes, counters);
         // All lower handlers, not only the one before (S13); those of this slice are done.
-        if !self.waited && !fault!(SlowNoWait) {
-            self.polls = self.block.crew.wait_for_lower();
-            self.waited = true;
+        if self.polls.is_none() && !fault!(SlowNoWait) {
+            self.polls = Some(self.block.crew.wait_for_lower());
         }
         step!(SlowWaited);
         step!(StateRead { receive: candidate.0 });
@@ -187,7 +186,7 @@ impl<'a, C: Crew> SlowPath<'a, C> {
             candidate
         } else {
             let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
-            let found = if self.exact {
+            let found = if self.indexes.view.is_exact() {
                 self.indexes.search_class::<0>(&key, skip_below, counters)
             } else {
                 self.indexes.search(&key, skip_below, counters)

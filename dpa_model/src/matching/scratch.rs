@@ -14,10 +14,12 @@ pub(crate) struct Scratch {
     pub(super) receives: Box<[ReceiveId]>,
     /// What stood before the candidates in their chains.
     pub(super) before: Box<[ReceiveId]>,
-    /// Some receive may have been booked by two handlers.
-    pub(super) contested: bool,
-    /// No handler can have a candidate: nothing is posted where they search.
-    pub(super) in_vain: bool,
+    /// Not 0: some receive may have been booked by two handlers. A word, as what follows: a card
+    /// stores no single bytes well.
+    pub(super) contested: u64,
+    /// The kinds of receives and messages that the handlers' communicators have, see
+    /// [`CommView`](crate::index::CommView). 0: no handler can have a candidate.
+    pub(super) kinds: u32,
     /// Handlers whose communicator allows overtaking.
     pub(super) overtaken: HandlerSet,
     pub(super) groups: Groups,
@@ -31,8 +33,8 @@ impl Scratch {
         Self {
             receives: (0..handlers).map(|_| ReceiveId::NIL).collect(),
             before: (0..handlers).map(|_| ReceiveId::NIL).collect(),
-            contested: false,
-            in_vain: false,
+            contested: 0,
+            kinds: 0,
             overtaken: HandlerSet::NONE,
             groups: Groups::new(handlers),
         }

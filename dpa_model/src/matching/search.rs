@@ -32,8 +32,8 @@ pub(super) fn search_each_run<C: Crew>(
     scratch: &mut Scratch,
 ) -> Option<CommId> {
     scratch.overtaken = HandlerSet::NONE;
-    scratch.contested = false;
-    scratch.in_vain = true;
+    scratch.contested = 0;
+    scratch.kinds = 0;
     let Range { start, end } = block.crew.handlers();
     let mut from = start;
     let mut comm = CommId::default();
@@ -59,13 +59,13 @@ fn search_run<C: Crew>(
     // SAFETY: inside a block.
     let view = unsafe { *nic.view(comm) };
     let indexes = nic.indexes(view);
-    scratch.in_vain &= view.classes.is_empty() && !view.overtaking;
+    scratch.kinds |= view.kinds;
     let early_check = nic.options.early_check;
     let trusted =
         nic.options.inline_hashes == InlineHashes::Trust && block.entry(handlers.start).has_hashes;
-    if view.overtaking || early_check || !trusted {
+    if view.overtaking() || early_check || !trusted {
         return search_each(block, comm, handlers, scratch, false, |handler, key, counters| {
-            if view.overtaking {
+            if view.overtaking() {
                 return Err(overtake(nic, &indexes, key, counters));
             }
             Ok(indexes.search(key, if early_check { handler } else { 0 }, counters))
@@ -73,10 +73,10 @@ fn search_run<C: Crew>(
     }
     // Most communicators have receives of one class at a time: then one table is searched, inline.
     let run = (block, comm, handlers, scratch);
-    if view.classes.is_empty() {
+    if view.classes().is_empty() {
         return search_with(run, |_, _| None);
     }
-    match view.classes.only() {
+    match view.classes().only() {
         Some(WildcardClass::Exact) => {
             search_with(run, |key, counters| indexes.search_class::<0>(key, 0, counters))
         }
@@ -129,7 +129,7 @@ fn search_each<C: Crew>(
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { entries.peek(handler) };
         if entry.envelope.comm != comm || trusted && !entry.has_hashes {
-            scratch.contested |= contested != 0;
+            scratch.contested |= u64::from(contested != 0);
             return handler;
         }
         step!(EntryRead { position: entries.position(handler) });
@@ -166,7 +166,7 @@ fn search_each<C: Crew>(
         };
         crew.publish(handler, *place);
     }
-    scratch.contested |= contested != 0;
+    scratch.contested |= u64::from(contested != 0);
     end
 }
 

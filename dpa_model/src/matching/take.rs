@@ -71,7 +71,7 @@ impl<'a, C: Crew> Taking<'a, C> {
             self.take_each(scratch, handlers, Path::Slow, |handler, candidate, counters| {
                 slow.find(handler, candidate, counters)
             });
-        self.block.nic.handler_counters[first].slow_polls.add(slow.polls);
+        self.block.nic.handler_counters[first].slow_polls.add(slow.polls());
         matched
     }
 
