@@ -146,6 +146,22 @@ impl<T: Copy + Default> Ring<T> {
         unsafe { self.slot(position).entry.peek() }
     }
 
+    /// The entry at `position` if it is there. Only meaningful as
+    /// [`stamp_if_ready`](Self::stamp_if_ready).
+    ///
+    /// # Safety
+    /// `release` does not pass the entry as long as the [`Peek`] lives.
+    #[inline(always)]
+    pub(crate) unsafe fn peek_if_ready(&self, position: u64) -> Option<Peek<'_, T>> {
+        let slot = self.slot(position);
+        let state = slot.state.load(weak!(ReadyRelaxed, Acquire));
+        if state & 1 != owner_bit(position, self.depth) {
+            return None;
+        }
+        // SAFETY: seen ready; the caller's promise.
+        Some(unsafe { slot.entry.peek() })
+    }
+
     /// The positions from `first` on, for a loop that keeps what it needs of the ring in registers.
     #[inline(always)]
     pub(crate) fn run(&self, first: u64) -> Run<'_, T> {

@@ -115,6 +115,43 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
 }
 
 #[test]
+fn a_receive_is_waited_for_at_the_ring() {
+    // The host takes what ends next, while the leader writes it.
+    let expected = ["posts_late", "clean"];
+    model("boundary/post, then wait", 3, Some(2), &expected, &[], |rotation, paths| {
+        let parts = build(config(4));
+        let mut host = parts.host;
+        let post_and_wait: Role = Box::new(move || {
+            host.hold_slots();
+            let selector = selector(Some(0), Some(7));
+            let request =
+                host.post(CommId(0), selector, vec![0xFF; 64], 0).expect("room for a command");
+            let mut wait = Wait::new();
+            let (buffer, message) = loop {
+                if let Some(taken) = host.take_next(request.slot()) {
+                    break taken;
+                }
+                match host.poll() {
+                    Some(Event::Received { buffer, message, .. }) => break (buffer, message),
+                    Some(_) => wait = Wait::new(),
+                    None => wait.pause(),
+                }
+            };
+            assert_eq!((&buffer[..8], message.arrival), (&payload(0, 8)[..], 0));
+            Ends { host: Some(host), ..Ends::default() }
+        });
+        let roles = vec![
+            lead(parts.leader, 1, |counts| {
+                counts.boundary.posts == 1 && counts.handlers.messages == 1
+            }),
+            post_and_wait,
+            send(parts.sender, &[0]),
+        ];
+        assert_eq!(run(roles, rotation).replay(paths), (0, 0));
+    });
+}
+
+#[test]
 fn fallback_keeps_the_order() {
     // One descriptor: the second post goes to the host, and so do later ones and what they would
     // match (S20).

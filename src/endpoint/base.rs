@@ -135,12 +135,29 @@ impl Endpoint {
     /// [`Drive::Caller`](super::Drive::Caller), and takes in what has become known. Returns whether
     /// anything happened.
     pub fn progress(&mut self) -> bool {
+        let worked = self.drive();
+        self.take_in() || worked
+    }
+
+    /// Runs the NIC, if that is the caller's business. Returns whether anything happened.
+    #[inline]
+    pub(super) fn drive(&mut self) -> bool {
         self.driver.note();
-        let mut worked = self.runner.drive();
+        self.runner.drive()
+    }
+
+    /// Whether a receive that the NIC has ended concerns nobody else: a log needs every event, and
+    /// what is in software may have to wait for one.
+    #[inline(always)]
+    pub(super) fn is_plain(&self) -> bool {
+        self.log.is_none() && self.software.is_quiet()
+    }
+
+    /// Takes in what the NIC has reported. Returns whether there was anything.
+    pub(super) fn take_in(&mut self) -> bool {
         let mut left = EVENTS_MAX;
         while left > 0 {
-            // A log needs every event; what is in software may have to wait for one.
-            if self.log.is_some() || !self.software.is_quiet() {
+            if !self.is_plain() {
                 let Some(event) = self.software.poll(&mut self.port) else { break };
                 self.note(event);
                 left -= 1;
@@ -161,8 +178,7 @@ impl Endpoint {
         while let Some(gone) = self.requests.gone() {
             gone.leave(&mut self.port);
         }
-        worked |= left < EVENTS_MAX;
-        worked
+        left < EVENTS_MAX
     }
 
     /// Polls and makes progress until `ready` gives something.

@@ -1,6 +1,6 @@
 //! Receives: posted, tested, waited for one at a time.
 
-use dpa_model::{Message, RequestId};
+use dpa_model::{Message, RequestId, Wait};
 use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::Endpoint;
@@ -101,19 +101,61 @@ impl Endpoint {
         self.check_own(request.endpoint);
         // What is here already needs no wait. A call that gave the whole result would have it go
         // through memory each time, so the other gives parts.
-        match self.take_message(&request) {
-            Some(received) => received,
-            None => result(self.wait_longer(&request)?),
+        match self.take_now(&request) {
+            Some((buffer, message)) => received(buffer, &message),
+            // By number: a handle would be put in memory for each receive.
+            None => result(self.wait_longer(request.index)?),
         }
     }
 
+    /// As [`wait_until`](Self::wait_until) would, but receives that end in the order in which they
+    /// are waited for go from the NIC to the program, past the table.
     #[inline(never)]
-    fn wait_longer(&mut self, request: &RecvRequest) -> Result<Ended, Stopped> {
-        self.wait_until(|endpoint| {
-            let received = endpoint.take_parts(request);
-            let received = received.map(|(buffer, message)| Ended::Received(buffer, message));
-            received.or_else(|| endpoint.take_other(request))
-        })
+    fn wait_longer(&mut self, index: u32) -> Result<Ended, Stopped> {
+        let request = &self.handle(index);
+        let mut wait = Wait::new();
+        loop {
+            if let Some(ended) = self.take_other(request) {
+                return Ok(ended);
+            }
+            // Asked before the last look: what the NIC reported before it stopped is then seen.
+            let stopped = self.is_stopped();
+            let worked = self.drive();
+            let next = self.take_next(request);
+            let any = next.is_none() && self.take_in();
+            if let Some((buffer, message)) = next.or_else(|| self.take_parts(request)) {
+                return Ok(Ended::Received(buffer, message));
+            }
+            if worked || any {
+                wait = Wait::new();
+            } else if stopped {
+                return self.take_other(request).ok_or(Stopped);
+            } else {
+                wait.pause();
+            }
+        }
+    }
+
+    /// The message of a receive that has ended.
+    #[inline(always)]
+    fn take_now(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
+        if self.requests.any_ended()
+            && let Some(parts) = self.take_parts(request)
+        {
+            return Some(parts);
+        }
+        self.take_next(request)
+    }
+
+    /// The same, if its end is the next thing that the NIC reports.
+    #[inline(always)]
+    fn take_next(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
+        if !self.is_plain() {
+            return None;
+        }
+        let parts = self.port.take_next(request.index as usize)?;
+        self.requests.leave(request);
+        Some(parts)
     }
 
     /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has

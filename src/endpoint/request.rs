@@ -185,6 +185,14 @@ impl Requests {
         Some(&row.message)
     }
 
+    /// A receive has taken a message that is not kept here; the row is then free.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, request: &RecvRequest) {
+        let state = &mut self.rows[request.index as usize].state;
+        debug_assert!(*state == State::Active, "a receive ended twice (S18)");
+        *state = State::Free;
+    }
+
     /// The result of a receive that has ended otherwise; the row is then free, and so may be its
     /// slot.
     pub(super) fn take_other(&mut self, request: &RecvRequest) -> Option<Ended> {

@@ -168,6 +168,7 @@ impl Software {
 
     /// Whether there is nothing to do but to wait for what the NIC sends on: what it reports of
     /// itself may then go by.
+    #[inline(always)]
     pub(crate) fn is_quiet(&self) -> bool {
         self.offered.is_none() && self.held.is_empty() && self.changed.is_empty()
     }

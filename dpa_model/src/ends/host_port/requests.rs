@@ -134,8 +134,32 @@ impl Requests {
         if !slot.ended {
             return None;
         }
+        slot.ended = false;
+        // SAFETY: `keep` noted that the NIC is done with it.
+        unsafe { self.leave(index) }
+    }
+
+    /// The buffer of a receive that has just ended on the NIC; its slot is then free, even if it
+    /// was held.
+    #[inline(always)]
+    pub(super) fn end_held(&mut self, request: RequestId) -> Option<Vec<u8>> {
+        let slot = self.slots.get(request.slot())?;
+        if slot.generation != request.generation() {
+            return None;
+        }
+        // SAFETY: the NIC reported its end, see `end`.
+        unsafe { self.leave(request.slot()) }
+    }
+
+    /// What a slot lent; it is then free, even if it was held.
+    ///
+    /// # Safety
+    /// The NIC is done with it.
+    #[inline(always)]
+    unsafe fn leave(&mut self, index: usize) -> Option<Vec<u8>> {
+        let slot = &mut self.slots[index];
         let lent = slot.lent.take()?;
-        (slot.ended, slot.held) = (false, false);
+        slot.held = false;
         slot.generation = slot.generation.wrapping_add(1);
         if slot.generation == 0 || self.parks {
             self.retire(index);
@@ -143,7 +167,7 @@ impl Requests {
             slot.next = self.free;
             self.free = index as u32;
         }
-        // SAFETY: `keep` noted that the NIC is done with it; `take` makes this the only call.
+        // SAFETY: the caller's promise; `take` makes this the only call.
         Some(unsafe { lent.give_back() })
     }
 

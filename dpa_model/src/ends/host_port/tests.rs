@@ -124,6 +124,39 @@ fn a_buffer_stays_in_its_slot_until_it_is_collected() {
     assert_eq!(nic.host.collect_slot(ended), None, "the later receive has not ended");
 }
 
+/// Whoever waits for the receive that ends next has it from the ring.
+#[test]
+fn the_next_receive_to_end_is_taken_past_the_table() {
+    let mut nic = nic_with(3);
+    nic.host.hold_slots();
+    let [first, second] = [(); 2].map(|()| post(&mut nic));
+    assert!(nic.host.take_next(first.slot()).is_none(), "it has not ended");
+    let envelope = Envelope { comm: COMM, ..Envelope::default() };
+    nic.sender.try_send(envelope, &[3; 8], 0).unwrap();
+    nic.leader.round(1);
+    assert!(nic.host.take_next(second.slot()).is_none(), "another one ends next");
+    let (buffer, message) = nic.host.take_next(first.slot()).expect("it has ended");
+    assert_eq!((buffer, message.length, message.arrival), (vec![3; 8], 8, 0));
+    assert!(nic.host.take_next(first.slot()).is_none());
+    let third = post(&mut nic);
+    assert_eq!((third.slot(), third == first), (first.slot(), false), "the slot is free");
+    // Another event stays where it is.
+    nic.host.cancel(second, 0).unwrap();
+    nic.leader.round(1);
+    assert!(nic.host.take_next(second.slot()).is_none());
+    let cancelled = nic.host.poll();
+    assert!(matches!(cancelled, Some(Event::Cancelled { request, .. }) if request == second));
+    // What was read is given back: the ring has 32 places.
+    let mut open = third;
+    for value in 0..if cfg!(miri) { 40 } else { 200 } {
+        nic.sender.try_send(envelope, &[value; 8], 0).unwrap();
+        nic.leader.round(1);
+        let taken = nic.host.take_next(open.slot()).map(|(buffer, _)| buffer);
+        assert_eq!(taken, Some(vec![value; 8]));
+        open = post(&mut nic);
+    }
+}
+
 /// A slot whose generations are used up, and one that ends during an offer, are not used again.
 #[test]
 fn a_collected_slot_may_be_one_that_is_not_used_again() {
