@@ -69,3 +69,31 @@ fn a_message_with_wrong_hashes_waits_for_room_like_any_that_no_receive_takes() {
     assert_eq!(nic.leader.round(1), Round::Worked);
     assert_eq!(nic.host.arrivals(), (2, 2), "it took the place of the one received");
 }
+
+/// There are places for two messages, but a buffer for one only.
+#[test]
+fn a_message_that_needs_a_buffer_waits_for_one() {
+    let options = Options { unexpected_full: UnexpectedFull::BackPressure, ..Options::default() };
+    let config = NicConfig {
+        unexpected: 2,
+        unexpected_buffers: 1,
+        eager_limit: 60,
+        options,
+        ..NicConfig::default()
+    };
+    let mut nic = Nic::new(&config).expect("a NIC can be built");
+    nic.host.create(WORLD, 64, Hints::default(), 0).expect("room for a command");
+    for tag in 0..2 {
+        nic.sender.try_send(envelope(WORLD, tag), &[7; 60], 0).expect("room for a message");
+    }
+    while nic.leader.round(1) == Round::Worked {}
+    assert!(matches!(nic.host.poll(), Some(Event::Created { offloaded: true, .. })));
+    assert!(nic.host.poll().is_none());
+    assert_eq!(nic.host.arrivals(), (1, 1), "the second is held");
+    post(&mut nic, 0);
+    while nic.leader.round(1) == Round::Worked {}
+    assert!(matches!(nic.host.poll(), Some(Event::Received { late: true, .. })));
+    assert_eq!(nic.host.arrivals(), (2, 2), "it has the first one's buffer now");
+    let counts = nic.leader.monitor().counts().boundary;
+    assert_eq!((counts.fallback_unexpected, counts.arrivals_forwarded), (0, 0));
+}

@@ -193,6 +193,18 @@ mod tests {
     }
 
     #[test]
+    fn room_in_front_leaves_the_others_their_own() {
+        let mut room = BinRoom::new(4, 30);
+        assert_eq!(room.take(3), Some(BinId(0)));
+        assert_eq!(room.take(2), Some(BinId(10)));
+        assert_eq!(room.take(2), Some(BinId(17)));
+        room.give(BinId(0));
+        room.give(BinId(17));
+        assert_eq!(room.take(1), Some(BinId(0)));
+        assert_eq!(room.take(3), Some(BinId(17)), "10 to 16 are in use");
+    }
+
+    #[test]
     fn sequences_follow_the_posting_order() {
         let mut labels = Labels::NEW;
         let from_any =

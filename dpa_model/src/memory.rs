@@ -253,6 +253,19 @@ mod tests {
     }
 
     #[test]
+    fn the_text_says_how_much_of_the_memory_it_is() {
+        let footprint = Footprint::of(&NicConfig::default());
+        let config = NicConfig { memory_bytes: 4 * footprint.nic_bytes(), ..NicConfig::default() };
+        let (footprint, limit) = (Footprint::of(&config), config.memory_bytes);
+        let line = alloc::format!(
+            "NIC memory in all: {} bytes of {limit} (25.00 %)",
+            footprint.nic_bytes()
+        );
+        let text = alloc::format!("{footprint}");
+        assert!(text.lines().any(|found| found == line), "{text}");
+    }
+
+    #[test]
     fn both_memories_have_a_limit() {
         let config = NicConfig::default();
         let footprint = Footprint::of(&config);

@@ -354,9 +354,12 @@ mod tests {
         let (first, second) =
             (post(&mut endpoint).expect("posted"), post(&mut endpoint).expect("posted"));
         let third = post(&mut endpoint).expect("posted");
+        let mut fourth = Some(post(&mut endpoint).expect("posted"));
+        assert_eq!(endpoint.test(&mut fourth), None);
         drop(die);
         assert_eq!(endpoint.wait(first), Err(RecvError::Stopped));
         assert!(endpoint.is_stopped());
+        assert_eq!(endpoint.test(&mut fourth), Some(Err(RecvError::Stopped)));
         let mut requests = [None, Some(second)];
         assert_eq!(endpoint.wait_any(&mut requests), Some((1, Err(RecvError::Stopped))));
         assert_eq!(requests, [None, None]);

@@ -232,6 +232,15 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn what_the_system_said_is_kept() {
+        use std::error::Error;
+        let error = NicRunError::Thread(std::io::Error::other("no more threads"));
+        assert_eq!(error.to_string(), "cannot start a thread");
+        assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("no more threads"));
+        assert!(NicRunError::Stopped.source().is_none());
+    }
+
     /// A receive that may only be posted after a message that never comes.
     #[test]
     fn a_run_that_cannot_go_on_says_what_is_missing() {

@@ -399,3 +399,52 @@ fn needs_lists(port: &HostPort, event: &Event, comm: CommId) -> bool {
     };
     of == Some(comm)
 }
+
+#[cfg(test)]
+mod tests {
+    use dpa_model::{Hints, Leader, Nic, NicConfig, Round, SourceSel, TagSel};
+
+    use super::*;
+    use crate::registry::Fallback;
+
+    /// All that becomes known, the NIC doing as much as it can in between.
+    fn settle(software: &mut Software, leader: &mut Leader, host: &mut HostPort) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            let worked = leader.round(1) == Round::Worked;
+            let before = events.len();
+            events.extend(std::iter::from_fn(|| software.poll(host)));
+            if !worked && events.len() == before {
+                return events;
+            }
+        }
+    }
+
+    /// The NIC has the receives while it thinks about an offer: a cancel waits for its answer.
+    #[test]
+    fn a_receive_is_cancelled_although_it_was_just_offered() {
+        let config = NicConfig { receives: 1, ..NicConfig::default() };
+        let Nic { mut leader, mut host, .. } = Nic::new(&config).expect("a NIC can be built");
+        let mut software = Software::new(Fallback::Bins.build());
+        let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        host.create(comm, 4, Hints::default(), 0).expect("room");
+        let requests =
+            [1, 2, 3].map(|bytes| host.post(comm, any, vec![0; bytes], 0).expect("room"));
+        settle(&mut software, &mut leader, &mut host);
+        assert_eq!(software.stats().posts, 2, "more than fit on the NIC");
+        // One goes, so that the other is offered again; that one goes at the same time.
+        host.cancel(requests[1], 0).expect("room");
+        assert_eq!(leader.round(1), Round::Worked);
+        host.cancel(requests[2], 0).expect("room");
+        let offers = software.stats().offers;
+        let mut events: Vec<_> = std::iter::from_fn(|| software.poll(&mut host)).collect();
+        assert_eq!(software.stats().offers, offers + 1, "behind the cancel");
+        events.extend(settle(&mut software, &mut leader, &mut host));
+        let cancelled = |event: &Event| match event {
+            Event::Cancelled { request, buffer } => Some((*request, buffer.len())),
+            _ => None,
+        };
+        let cancelled: Vec<_> = events.iter().filter_map(cancelled).collect();
+        assert_eq!(cancelled, [(requests[1], 2), (requests[2], 3)], "{events:?}");
+    }
+}

@@ -7,7 +7,7 @@ use dpamatch::endpoint::{
 };
 use dpamatch::{NicConfig, SendError, SourceSel, TagSel};
 
-use super::{everywhere, on_all_sizes, rank, small, tag, tiny, watchdog, world};
+use super::{everywhere, logged, on_all_sizes, rank, small, tag, tiny, watchdog, world};
 
 #[test]
 fn sends_hand_their_buffer_back() {
@@ -145,6 +145,24 @@ fn a_nic_with_threads_works_while_its_host_does_not() {
     while monitor.counts().handlers.unexpected < 1 {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn progress_says_whether_the_nic_told_something() {
+    let _dog = watchdog::on("an endpoint: what a NIC with threads tells");
+    let config =
+        EndpointConfig { nic: logged(small()), drive: Drive::threads(), ..Default::default() };
+    let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+    let comm = world(&mut endpoint);
+    endpoint.sender(&comm, rank(0)).send(tag(0), b"stored").expect("sent");
+    let mut log: Vec<LogEntry> = Vec::new();
+    let mut told = false;
+    while log.is_empty() {
+        told = endpoint.progress();
+        endpoint.drain_order_log(&mut log);
+    }
+    assert!(told, "{log:?}");
+    assert!(!endpoint.progress(), "nothing is left");
 }
 
 #[test]

@@ -470,11 +470,19 @@ mod tests {
     const COMM: CommId = CommId(0);
     const ANYTHING: Selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
 
-    /// With queues of two, and one communicator.
+    /// With queues of two, and one communicator. No table is larger than needed: for Miri every
+    /// entry takes time.
     fn small() -> (Leader, Feeder) {
         let options = Options { order: Order::Stamped, ..Options::default() };
         let config = NicConfig {
             handlers: 2,
+            communicators: 2,
+            bins: 4,
+            receives: 16,
+            unexpected: 16,
+            unexpected_buffers: 4,
+            bounce_buffers: 4,
+            completion_ring: 64,
             command_queue: 2,
             completion_queue: 2,
             options,
@@ -505,6 +513,20 @@ mod tests {
 
     fn probe(take: bool) -> Operation {
         Operation::Probe { probe: ProbeId(3), comm: COMM, selector: ANYTHING, take }
+    }
+
+    /// Two receives of one name: a cancel is for the later, also when the first has ended.
+    #[test]
+    fn a_name_that_is_used_again_means_the_later_receive() {
+        let (mut leader, mut feeder) = small();
+        let mut all = Vec::new();
+        for operation in [post(9), post(9), arrive(60, 8), Operation::Cancel { recv: RecvId(9) }] {
+            assert_eq!(feeder.try_issue(&operation), Ok(true));
+            leader.round(1);
+            all.extend(outcomes(&mut feeder).expect("a result"));
+        }
+        let (recv, msg) = (RecvId(9), MsgId(60));
+        assert_eq!(all, [Outcome::Matched { recv, msg }, Outcome::Cancelled { recv }]);
     }
 
     #[test]

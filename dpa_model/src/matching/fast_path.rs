@@ -320,3 +320,23 @@ impl Group {
         Ok(current)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By its length the last handler of a group knows which receive is its own.
+    #[test]
+    fn a_group_counts_all_its_handlers() {
+        let claim = Claim { receive: ReceiveId(5), ..Claim::none(CommId(1)) };
+        let mut group = Group::led_by(&claim);
+        assert!(group.is_led_by(ReceiveId(5)) && !group.is_led_by(ReceiveId(6)));
+        group.add(&claim);
+        group.add_alike(3);
+        assert_eq!((group.count, group.alike), (4, Alike::Receive));
+        group.add(&Claim { receive: ReceiveId(6), ..claim });
+        assert_eq!((group.count, group.alike), (5, Alike::Sequence));
+        group.add(&Claim::none(CommId(1)));
+        assert_eq!((group.count, group.alike), (6, Alike::Nothing));
+    }
+}
