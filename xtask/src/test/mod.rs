@@ -1,7 +1,8 @@
 //! `cargo xtask test`: every check of the repository, up to the first that fails.
 //!
 //! Steps with a target folder of their own, the models, run beside the others: each of the two rows
-//! alone leaves processors idle while it links, or while one long test ends.
+//! alone leaves processors idle while it links, or while one long test ends. Short steps at the end
+//! are left to the row that comes to its end first.
 
 mod counts;
 mod step;
@@ -46,11 +47,17 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
 
     let root = root();
     let (begin, before) = (Instant::now(), process::children_time());
-    let steps: Vec<&Step> = STEPS.iter().filter(|step| step.extents.contains(&extent)).collect();
+    let steps: Vec<&'static Step> =
+        STEPS.iter().filter(|step| step.extents.contains(&extent)).collect();
     let failed = Mutex::new(None);
-    let (models, others): (Vec<_>, Vec<_>) = steps.iter().partition(|step| step.is_apart());
-    let run = |steps: Vec<&Step>| -> Vec<Row> {
-        steps.into_iter().map(|step| run_step(step, &root, &failed)).collect()
+    let (models, others): (Vec<&'static Step>, _) = steps.iter().partition(|step| step.is_apart());
+    let (last, others): (Vec<&'static Step>, _) =
+        others.into_iter().partition(|step| step.for_either_row);
+    let last = Mutex::new(last.into_iter());
+    let next = || last.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run = |own: Vec<&'static Step>| -> Vec<Row> {
+        let steps = own.into_iter().chain(std::iter::from_fn(next));
+        steps.map(|step| run_step(step, &root, &failed)).collect()
     };
     let mut rows = thread::scope(|scope| {
         let models = scope.spawn(|| run(models));

@@ -22,6 +22,8 @@ pub(crate) struct Step {
     /// A folder of its own below the target folder: other compiler flags would rebuild everything
     /// in the shared one.
     target: Option<&'static str>,
+    /// Run last, beside the tests if the models end before them: it uses what the tests built.
+    pub(super) for_either_row: bool,
     /// Arguments to cargo.
     args: &'static str,
     /// Tests that are not run: parts of their names.
@@ -50,6 +52,7 @@ const PLAIN: Step = Step {
     toolchain: None,
     env: &[],
     target: None,
+    for_either_row: false,
     args: "",
     left_out: &[],
     judge: |_| Ok(Counts::default()),
@@ -109,23 +112,27 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "tests", args: TESTS, judge: |finished| counts::tests(&finished.stdout), ..PLAIN },
     Step {
         name: "doc tests",
+        for_either_row: true,
         args: "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --doc",
         judge: |finished| counts::doc_tests(&finished.stdout),
         ..PLAIN
     },
     Step {
         name: "docs",
+        for_either_row: true,
         env: &[("RUSTDOCFLAGS", "-D warnings")],
         args: "doc --workspace --no-deps",
         ..PLAIN
     },
     Step {
         name: "packages",
+        for_either_row: true,
         args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch_lanes -p dpamatch",
         ..PLAIN
     },
     Step {
         name: "benches",
+        for_either_row: true,
         // Asked for in the workspace: with the package alone, crates of others have fewer features,
         // and all that needs them would be built again.
         args: "bench --workspace --exclude dpa_model_explore --exclude dpa_model_predict --profile dev --bench engines --bench nic --bench predict --bench selector --bench trace -- --test",
@@ -247,7 +254,7 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// Whether it shares no target folder with others, so that it can run beside them.
+    /// Whether it shares no target folder with others, so that it can run beside their builds.
     pub(super) fn is_apart(&self) -> bool {
         self.target.is_some()
     }
@@ -375,6 +382,16 @@ mod tests {
         let run = words.iter().zip(&words[1..]).filter(|(option, _)| **option == "--bench");
         let run: Vec<&str> = run.map(|(_, name)| *name).collect();
         assert_eq!(benches.collect::<Vec<_>>(), run);
+    }
+
+    /// What is run last waits for nobody's build, and nobody waits for it.
+    #[test]
+    fn what_either_row_runs_comes_after_the_tests() {
+        let shared: Vec<&Step> = STEPS.iter().filter(|step| !step.is_apart()).collect();
+        let first = shared.iter().position(|step| step.for_either_row).expect("there are some");
+        assert_eq!(shared[first - 1].name, "tests");
+        assert!(shared[first..].iter().all(|step| step.for_either_row));
+        assert!(STEPS.iter().all(|step| !(step.for_either_row && step.is_apart())));
     }
 
     #[test]
