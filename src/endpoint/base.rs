@@ -321,7 +321,7 @@ mod tests {
     use dpamatch_vocabulary::{SourceSel, Tag, TagSel};
 
     use super::*;
-    use crate::endpoint::{FreeError, PostError, RecvError};
+    use crate::endpoint::{Drive, FreeError, PostError, RecvError};
 
     /// An endpoint whose worker 1 panics when the sender is dropped or used.
     fn mortal() -> (Endpoint, mpsc::Sender<()>) {
@@ -383,6 +383,23 @@ mod tests {
             matches!(endpoint.free_comm(comm), Err(FreeError::Busy { .. })),
             "a receive is left"
         );
+    }
+
+    #[test]
+    fn progress_tells_of_a_receive_that_has_ended() {
+        let config = EndpointConfig { drive: Drive::threads(), ..EndpointConfig::default() };
+        let mut endpoint = Endpoint::new(&config).expect("a NIC can be built");
+        let comm = endpoint.create_comm(Hints::default()).expect("the NIC runs");
+        let posted = endpoint.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
+        let request = posted.expect("posted");
+        let mut peer = endpoint.sender(&comm, Default::default());
+        peer.send(Tag::default(), b"").expect("sent");
+        let mut told = false;
+        while !endpoint.requests.any_ended() {
+            told = endpoint.progress();
+        }
+        assert!(told);
+        assert!(endpoint.wait(request).is_ok());
     }
 
     /// What was kept for a communicator in software goes with it.
