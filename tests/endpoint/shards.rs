@@ -238,6 +238,21 @@ fn progress_says_whether_any_shard_had_work() {
     }
 }
 
+#[test]
+fn results_come_in_the_order_of_the_requests() {
+    let mut shards = shards(NicConfig::default(), 2);
+    let world = shards.create_comm(spread()).expect("it runs");
+    let sources = [1, 0, 1];
+    let requests = sources
+        .map(|source| shards.post_recv(&world, rank(source), tag(1), vec![0; 1]).expect("it runs"));
+    for (number, &source) in sources.iter().enumerate() {
+        shards.sender(&world, rank(source)).send(tag(1), &[number as u8]).expect("it runs");
+    }
+    let results = shards.wait_all(requests);
+    let bytes = results.into_iter().map(|result| result.expect("received").buffer);
+    assert_eq!(bytes.collect::<Vec<_>>(), [[0], [1], [2]]);
+}
+
 /// A wait for a message on one shard lets the others go on: the sender is held up by another.
 #[test]
 fn who_waits_for_one_source_serves_all() {

@@ -164,7 +164,7 @@ pub(crate) const STEPS: &[Step] = &[
         extents: &[Extent::Full],
         toolchain: Some("nightly"),
         target: Some("miri"),
-        args: "miri test -p dpa_model --lib --tests -- --skip feeder --skip hash --skip pool --skip recent",
+        args: "miri test -p dpa_model --lib --tests -- --skip hash --skip pool --skip recent",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },
