@@ -1,6 +1,6 @@
 //! Receives: posted, tested, waited for one at a time.
 
-use dpa_model::{Message, RequestId, Wait};
+use dpa_model::{Message, RequestId};
 use dpamatch_vocabulary::{CommId, Selector, SourceSel, TagSel};
 
 use super::base::Endpoint;
@@ -108,32 +108,22 @@ impl Endpoint {
         }
     }
 
-    /// As [`wait_until`](Self::wait_until) would, but receives that end in the order in which they
-    /// are waited for go from the NIC to the program, past the table.
+    /// What ends in the order in which it is waited for goes from the NIC to the program, past the
+    /// table.
     #[inline(never)]
     fn wait_longer(&mut self, index: u32) -> Result<Ended, Stopped> {
         let request = &self.handle(index);
-        let mut wait = Wait::new();
-        loop {
-            if let Some(ended) = self.take_other(request) {
-                return Ok(ended);
-            }
-            // Asked before the last look: what the NIC reported before it stopped is then seen.
-            let stopped = self.is_stopped();
-            let worked = self.drive();
-            let next = self.take_next(request);
-            let any = next.is_none() && self.take_in();
-            if let Some((buffer, message)) = next.or_else(|| self.take_parts(request)) {
-                return Ok(Ended::Received(buffer, message));
-            }
-            if worked || any {
-                wait = Wait::new();
-            } else if stopped {
-                return self.take_other(request).ok_or(Stopped);
-            } else {
-                wait.pause();
-            }
-        }
+        let ended = |(buffer, message)| Ended::Received(buffer, message);
+        self.wait_until_or(
+            |endpoint| {
+                if !endpoint.requests.any_ended() {
+                    return None;
+                }
+                let parts = endpoint.take_parts(request).map(ended);
+                parts.or_else(|| endpoint.take_other(request))
+            },
+            |endpoint| endpoint.take_next(request).map(ended),
+        )
     }
 
     /// The message of a receive that has ended.

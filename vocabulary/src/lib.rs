@@ -237,12 +237,6 @@ impl ClassSet {
         self.0 |= 1 << class as u8;
     }
 
-    /// Takes a kind out.
-    #[inline(always)]
-    pub fn remove(&mut self, class: WildcardClass) {
-        self.0 &= !(1 << class as u8);
-    }
-
     /// Whether a kind is in this set and not in the other.
     #[inline(always)]
     pub const fn exceeds(self, other: Self) -> bool {
