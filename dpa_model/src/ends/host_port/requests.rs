@@ -151,8 +151,8 @@ impl Requests {
         unsafe { self.leave(request.slot()) }
     }
 
-    /// What a slot lent; it is then free, even if it was held. (As `set_free` does, which would look
-    /// for the slot again.)
+    /// What a slot lent; it is then free, even if it was held. As `set_free` frees it, which would
+    /// look for the slot again.
     ///
     /// # Safety
     /// The NIC is done with it.
