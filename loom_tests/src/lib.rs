@@ -8,7 +8,7 @@
 //! ```text
 //! RUSTFLAGS="--cfg dpamatch_loom -C debug-assertions" \
 //!     cargo test -p loom_tests --profile models --target-dir target/loom --tests -- --nocapture
-//!     --test-threads=2
+//!     --test-threads=1
 //! ```
 //!
 //! What is proven by which model, to what bound, and what is not: `README.md` beside this folder.

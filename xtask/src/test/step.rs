@@ -103,13 +103,19 @@ pub(crate) const STEPS: &[Step] = &[
         name: "tests",
         extents: &[Extent::Fast],
         // The first few hundred random streams find nearly everything.
-        env: &[("DPAMATCH_STREAMS", "300")],
+        env: &[KEEP_MEMORY[0], KEEP_MEMORY[1], KEEP_MEMORY[2], ("DPAMATCH_STREAMS", "300")],
         args: TESTS,
         left_out: SLOW,
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
     },
-    Step { name: "tests", args: TESTS, judge: |finished| counts::tests(&finished.stdout), ..PLAIN },
+    Step {
+        name: "tests",
+        env: &KEEP_MEMORY,
+        args: TESTS,
+        judge: |finished| counts::tests(&finished.stdout),
+        ..PLAIN
+    },
     Step {
         name: "doc tests",
         for_either_row: true,
@@ -225,8 +231,19 @@ const SLOW: &[&str] = &[
 ];
 
 const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions");
-/// Without the doc tests: rustdoc does not know the cfg, so there would be nothing to call.
-const LOOM: &str = "test -p loom_tests --profile models --tests -- --nocapture --test-threads=2";
+/// Without the doc tests: rustdoc does not know the cfg, so there would be nothing to call. One
+/// model at a time: loom maps and unmaps a stack for each thread of each execution, and with a
+/// second thread in the process each of these interrupts the other processor; two models at a time
+/// take two thirds more processor time.
+const LOOM: &str = "test -p loom_tests --profile models --tests -- --nocapture --test-threads=1";
+
+/// The allocator of glibc keeps what was freed: else each thread that frees much gives it back to
+/// the system and gets it again page by page, a sixth of the tests' processor time.
+const KEEP_MEMORY: [(&str, &str); 3] = [
+    ("MALLOC_MMAP_THRESHOLD_", "1073741824"),
+    ("MALLOC_TOP_PAD_", "16777216"),
+    ("MALLOC_TRIM_THRESHOLD_", "1073741824"),
+];
 
 fn loom(finished: &process::Finished) -> Result<Counts, String> {
     counts::no_warnings(&finished.output)?;
@@ -319,7 +336,7 @@ mod tests {
         assert_eq!(
             step("loom").to_string(),
             "RUSTFLAGS=\"--cfg dpamatch_loom -C debug-assertions\" CARGO_TARGET_DIR=target/loom \
-             cargo test -p loom_tests --profile models --tests -- --nocapture --test-threads=2"
+             cargo test -p loom_tests --profile models --tests -- --nocapture --test-threads=1"
         );
         assert_eq!(step("format").to_string(), "cargo fmt --all --check");
         assert!(
