@@ -52,7 +52,9 @@ pub struct Endpoint {
     answer: Option<Answer>,
     /// The probe under way, for the log.
     pub(super) probing: Option<(CommId, Selector, bool)>,
-    log: Option<Vec<LogEntry>>,
+    /// Whether the order is logged: asked for each receive.
+    logs: bool,
+    log: Vec<LogEntry>,
     pin_failures: Vec<PinFailure>,
 }
 
@@ -93,7 +95,8 @@ impl Endpoint {
             name: NEXT_NAME.fetch_add(1, Relaxed),
             answer: None,
             probing: None,
-            log: nic_config.options.log_order.then(Vec::new),
+            logs: nic_config.options.log_order,
+            log: Vec::new(),
             pin_failures,
         })
     }
@@ -126,9 +129,7 @@ impl Endpoint {
     /// Moves the order log so far to the end of `into`. Empty unless `options.log_order` is set. To
     /// be called now and then, because the log only grows; the space is kept.
     pub fn drain_order_log(&mut self, into: &mut Vec<LogEntry>) {
-        if let Some(log) = &mut self.log {
-            into.append(log);
-        }
+        into.append(&mut self.log);
     }
 
     /// Lets things go on without waiting: runs a round of the NIC with
@@ -150,7 +151,7 @@ impl Endpoint {
     /// what is in software may have to wait for one.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
-        self.log.is_none() && self.software.is_quiet()
+        !self.logs && self.software.is_quiet()
     }
 
     /// Takes in what the NIC has reported. Returns whether there was anything.
@@ -237,7 +238,7 @@ impl Endpoint {
     }
 
     fn note(&mut self, event: Event) {
-        if self.log.is_some() {
+        if self.logs {
             self.write_log(&event);
         }
         match event {
@@ -307,9 +308,7 @@ impl Endpoint {
             }
             _ => return,
         };
-        if let Some(log) = &mut self.log {
-            log.push(entry);
-        }
+        self.log.push(entry);
     }
 
     /// Communicator and selector of a receive whose slot is its own still.

@@ -131,7 +131,7 @@ impl Endpoint {
     pub fn free_comm(&mut self, mut comm: Communicator) -> Result<(), FreeError> {
         self.check_own(comm.endpoint);
         let busy = |comm, reason| Err(FreeError::Busy { comm, reason });
-        let receives = self.requests.of_comm(comm.id);
+        let receives = self.port.receives_of(comm.id);
         if receives > 0 {
             return busy(comm, BusyReason::Receives(receives));
         }

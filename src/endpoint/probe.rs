@@ -141,7 +141,7 @@ impl Endpoint {
                     return Err(PostError::Stopped(buffer));
                 }
                 let ended = Ended::Received(buffer, message);
-                let index = self.requests.insert_ended(comm, self.port.take_slot(), ended);
+                let index = self.requests.insert_ended(self.port.take_slot(comm), ended);
                 return Ok(self.handle(index));
             }
             Err(held) => held,
@@ -159,7 +159,7 @@ impl Endpoint {
         });
         match asked {
             Ok(id) => {
-                let index = self.requests.insert(comm, id.slot());
+                let index = self.requests.insert(id.slot());
                 Ok(self.handle(index))
             }
             Err(Stopped) => {

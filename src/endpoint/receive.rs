@@ -143,9 +143,7 @@ impl Endpoint {
         if !self.is_plain() {
             return None;
         }
-        let parts = self.port.take_next(request.index as usize)?;
-        self.requests.leave(request);
-        Some(parts)
+        self.port.take_next(request.index as usize)
     }
 
     /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has
@@ -161,7 +159,7 @@ impl Endpoint {
             Ok(id) => id,
             Err((_, buffer)) => self.post_later(comm, selector.source, selector.tag, buffer)?,
         };
-        let index = self.requests.insert(comm, id.slot());
+        let index = self.requests.insert(id.slot());
         Ok(self.handle(index))
     }
 

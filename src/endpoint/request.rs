@@ -1,7 +1,6 @@
 //! The receives of an endpoint: handles for the program, and the table behind them.
 
 use dpa_model::{HostPort, Message};
-use dpamatch_vocabulary::CommId;
 
 /// A receive that was posted and whose result has not been collected (`MPI_Request`).
 ///
@@ -27,12 +26,10 @@ pub(super) enum Ended {
 /// Where a receive stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
-    /// The row is not used.
+    /// No more is known here than in the port's slot: the receive has not ended, or there is none.
     #[default]
-    Free,
-    /// The NIC or the software has it.
-    Active,
-    /// As `Active`, but nobody waits for the result.
+    Plain,
+    /// It has not ended, and nobody waits for the result.
     Released,
     /// The NIC has ended it: the row has the message, the port's slot the buffer.
     Received,
@@ -44,13 +41,13 @@ enum State {
 #[derive(Debug, Default)]
 struct Row {
     message: Message,
-    comm: CommId,
     state: State,
 }
 
 /// All receives of an endpoint. Each has the row with the number of the port's slot that it holds
 /// ([`HostPort::hold_slots`]), and its buffer stays in that slot until it is collected; so nothing
-/// of a receive is moved but its message, and a steady number of them needs no allocation.
+/// of a receive is moved but its message, and a steady number of them needs no allocation. A row is
+/// written only when its receive ends before somebody waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     rows: Vec<Row>,
@@ -84,49 +81,34 @@ impl Gone {
 impl Requests {
     /// Enters a receive that holds this slot of the port.
     #[inline(always)]
-    pub(super) fn insert(&mut self, comm: CommId, slot: usize) -> u32 {
-        self.enter(comm, slot, State::Active)
+    pub(super) fn insert(&mut self, slot: usize) -> u32 {
+        if slot >= self.rows.len() {
+            self.grow(slot);
+        }
+        debug_assert!(self.rows[slot].state == State::Plain, "the slot was another's (S18)");
+        slot as u32
     }
 
     /// Enters a receive that has ended already, under a slot of the port.
-    pub(super) fn insert_ended(&mut self, comm: CommId, slot: usize, ended: Ended) -> u32 {
-        let row = self.enter(comm, slot, State::Other);
-        self.others[slot] = Some(ended);
-        self.ended += 1;
+    pub(super) fn insert_ended(&mut self, slot: usize, ended: Ended) -> u32 {
+        let row = self.insert(slot);
+        self.end(slot, ended);
         row
-    }
-
-    #[inline(always)]
-    fn enter(&mut self, comm: CommId, slot: usize, state: State) -> u32 {
-        match self.rows.get_mut(slot) {
-            Some(row) => (row.comm, row.state) = (comm, state),
-            None => self.grow(comm, slot, state),
-        }
-        slot as u32
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, comm: CommId, slot: usize, state: State) {
+    fn grow(&mut self, slot: usize) {
         self.rows.resize_with(slot + 1, Row::default);
         self.others.resize_with(slot + 1, || None);
         self.gone.reserve(self.rows.len());
-        (self.rows[slot].comm, self.rows[slot].state) = (comm, state);
-    }
-
-    /// Receives of the communicator that are not finished or not collected.
-    ///
-    /// # Complexity
-    /// O(most receives at a time so far).
-    pub(super) fn of_comm(&self, comm: CommId) -> usize {
-        self.rows.iter().filter(|row| row.comm == comm && row.state != State::Free).count()
     }
 
     /// A receive has taken a message; its buffer is in the port's slot.
     #[inline(always)]
     pub(super) fn receive(&mut self, slot: usize, message: &Message) {
         let row = &mut self.rows[slot];
-        if row.state == State::Active {
+        if row.state == State::Plain {
             (row.message, row.state) = (*message, State::Received);
             self.ended += 1;
         } else {
@@ -137,7 +119,7 @@ impl Requests {
     /// A receive has ended; its buffer is no longer in the port's slot.
     pub(super) fn end(&mut self, slot: usize, ended: Ended) {
         let Some(row) = self.rows.get_mut(slot) else { return };
-        if row.state == State::Active {
+        if row.state == State::Plain {
             row.state = State::Other;
             self.others[slot] = Some(ended);
             self.ended += 1;
@@ -151,7 +133,7 @@ impl Requests {
     fn end_released(&mut self, gone: Gone) {
         let state = &mut self.rows[gone.slot].state;
         debug_assert!(*state == State::Released, "a receive ended twice (S18)");
-        *state = State::Free;
+        *state = State::Plain;
         self.gone.push(gone);
     }
 
@@ -180,17 +162,9 @@ impl Requests {
         if row.state != State::Received {
             return None;
         }
-        row.state = State::Free;
+        row.state = State::Plain;
         self.ended -= 1;
         Some(&row.message)
-    }
-
-    /// A receive has taken a message that is not kept here; the row is then free.
-    #[inline(always)]
-    pub(super) fn leave(&mut self, request: &RecvRequest) {
-        let state = &mut self.rows[request.index as usize].state;
-        debug_assert!(*state == State::Active, "a receive ended twice (S18)");
-        *state = State::Free;
     }
 
     /// The result of a receive that has ended otherwise; the row is then free, and so may be its
@@ -198,7 +172,7 @@ impl Requests {
     pub(super) fn take_other(&mut self, request: &RecvRequest) -> Option<Ended> {
         let slot = request.index as usize;
         let ended = self.others[slot].take()?;
-        self.rows[slot].state = State::Free;
+        self.rows[slot].state = State::Plain;
         self.ended -= 1;
         Some(ended)
     }
@@ -210,7 +184,7 @@ impl Requests {
 
     /// Whether a receive has not ended.
     pub(super) fn is_active(&self, request: &RecvRequest) -> bool {
-        self.rows[request.index as usize].state == State::Active
+        self.rows[request.index as usize].state == State::Plain
     }
 }
 
@@ -222,11 +196,10 @@ mod tests {
     fn results_are_counted_until_they_are_collected() {
         let mut requests = Requests::default();
         let one = |requests: &mut Requests, slot| {
-            let index = requests.insert_ended(CommId(3), slot, Ended::Cancelled(vec![slot as u8]));
+            let index = requests.insert_ended(slot, Ended::Cancelled(vec![slot as u8]));
             RecvRequest { endpoint: 0, index }
         };
         let both = [2, 5].map(|slot| one(&mut requests, slot));
-        assert_eq!((requests.of_comm(CommId(3)), requests.of_comm(CommId(4))), (2, 0));
         for request in &both {
             assert!(requests.any_ended() && requests.has_ended(request));
             assert!(requests.take(request).is_none(), "it took no message");
@@ -236,15 +209,14 @@ mod tests {
             assert_eq!(buffer, [request.index as u8]);
             assert!(!requests.has_ended(request) && requests.take_other(request).is_none());
         }
-        assert!(!requests.any_ended());
-        assert_eq!((requests.of_comm(CommId(3)), requests.gone().is_none()), (0, true));
+        assert!(!requests.any_ended() && requests.gone().is_none());
     }
 
     #[test]
     fn a_message_waits_in_its_row() {
         let mut requests = Requests::default();
         let [request, given_up] =
-            [4, 1].map(|slot| RecvRequest { endpoint: 0, index: requests.insert(CommId(3), slot) });
+            [4, 1].map(|slot| RecvRequest { endpoint: 0, index: requests.insert(slot) });
         assert!(requests.is_active(&request) && !requests.has_ended(&request));
         requests.release(&given_up);
         for slot in [4, 1] {
@@ -254,6 +226,5 @@ mod tests {
         assert_eq!(requests.take(&request).map(|message| message.arrival), Some(14));
         assert!(requests.take(&request).is_none() && !requests.any_ended());
         assert!(matches!(requests.gone(), Some(Gone { slot: 1, kept: true })));
-        assert_eq!(requests.of_comm(CommId(3)), 0);
     }
 }

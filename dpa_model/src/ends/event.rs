@@ -74,13 +74,14 @@ enum Held {
 /// An entry of the unexpected store that is in no chain.
 struct Stored {
     shared: Arc<Shared>,
+    comm: CommId,
     /// None: received.
     entry: StoredId,
 }
 
 impl TakenMessage {
-    pub(crate) fn new(shared: &Arc<Shared>, entry: StoredId) -> Self {
-        Self(Held::ByNic(Stored { shared: shared.clone(), entry }))
+    pub(crate) fn new(shared: &Arc<Shared>, comm: CommId, entry: StoredId) -> Self {
+        Self(Held::ByNic(Stored { shared: shared.clone(), comm, entry }))
     }
 
     /// A message that software matching holds.
@@ -103,10 +104,12 @@ impl TakenMessage {
         matches!(&self.0, Held::ByNic(stored) if Arc::ptr_eq(&stored.shared, nic))
     }
 
-    /// The entry, for a command that receives it; `None`: the NIC does not hold it.
-    pub(crate) fn receive(self) -> Option<StoredId> {
+    /// Communicator and entry, for a command that receives it; `None`: the NIC does not hold it.
+    pub(crate) fn receive(self) -> Option<(CommId, StoredId)> {
         match self.0 {
-            Held::ByNic(mut stored) => Some(core::mem::replace(&mut stored.entry, StoredId::NIL)),
+            Held::ByNic(mut stored) => {
+                Some((stored.comm, core::mem::replace(&mut stored.entry, StoredId::NIL)))
+            }
             Held::BySoftware(_) => None,
         }
     }

@@ -178,8 +178,8 @@ impl HostPort {
         if !self.has_room() {
             return Err((CommandQueueFull, message, buffer));
         }
-        let Some(entry) = message.receive() else { unreachable!("checked above") };
-        let (request, address, capacity) = self.requests.receive(CommId(u32::MAX), None, buffer);
+        let Some((comm, entry)) = message.receive() else { unreachable!("checked above") };
+        let (request, address, capacity) = self.requests.receive(comm, None, buffer);
         let command = Command::Receive { request: request.0, entry, buffer: address, capacity };
         self.issue(command, stamp);
         Ok(request)
@@ -326,9 +326,9 @@ impl HostPort {
         self.requests.request(slot)
     }
 
-    /// A slot, as if a receive had ended that held it.
-    pub fn take_slot(&mut self) -> usize {
-        let (request, ..) = self.requests.receive(CommId(u32::MAX), None, Vec::new());
+    /// A slot, as if a receive of the communicator had ended that held it.
+    pub fn take_slot(&mut self, comm: CommId) -> usize {
+        let (request, ..) = self.requests.receive(comm, None, Vec::new());
         drop(self.requests.end(request));
         request.slot()
     }
@@ -337,6 +337,14 @@ impl HostPort {
     /// one whose message a matched probe had taken.
     pub fn describe_slot(&self, slot: usize) -> Option<(CommId, Option<Selector>)> {
         self.requests.slots.get(slot).map(|slot| (slot.comm, slot.selector))
+    }
+
+    /// Receives of the communicator that have not ended, or still hold their slots.
+    ///
+    /// # Complexity
+    /// O(most requests at a time so far).
+    pub fn receives_of(&self, comm: CommId) -> usize {
+        self.requests.slots.iter().filter(|slot| slot.comm == comm && slot.is_taken()).count()
     }
 
     /// Communicator and selector of a living request.

@@ -75,7 +75,9 @@ impl HostPort {
         entry: Option<StoredId>,
     ) -> Event {
         self.requests.end(request);
-        let taken = entry.map(|entry| TakenMessage::new(&self.shared, entry));
+        let taken = found
+            .zip(entry)
+            .map(|(message, entry)| TakenMessage::new(&self.shared, message.envelope.comm, entry));
         Event::Probed { request, found, taken }
     }
 

@@ -23,6 +23,13 @@ pub(super) struct Slot {
     pub(super) selector: Option<Selector>,
 }
 
+impl Slot {
+    /// Whether a request has it, or still holds it.
+    pub(super) fn is_taken(&self) -> bool {
+        self.lent.is_some() || self.held
+    }
+}
+
 /// No slot.
 const NIL: u32 = u32::MAX;
 

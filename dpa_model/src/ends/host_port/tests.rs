@@ -224,6 +224,31 @@ fn taken(nic: &mut Nic) -> TakenMessage {
     }
 }
 
+/// Posted receives and those of a matched probe's message count until their slots are free.
+#[test]
+fn receives_of_a_communicator_are_counted() {
+    let mut nic = nic_with(3);
+    nic.host.hold_slots();
+    let other = CommId(COMM.0 + 1);
+    let message = taken(&mut nic);
+    assert_eq!(nic.host.receives_of(COMM), 0, "the probe has ended");
+    let open = post(&mut nic);
+    let matched = nic.host.receive(message, vec![0; 8], 0).unwrap();
+    assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (2, 0));
+    nic.leader.round(1);
+    assert!(nic.host.drain_held(|_, _| true).is_none());
+    assert_eq!(nic.host.receives_of(COMM), 2, "one has ended, and holds its slot");
+    assert_eq!(nic.host.collect_slot(matched.slot()), Some(vec![3; 8]));
+    let slot = nic.host.take_slot(other);
+    assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (1, 1));
+    nic.host.release_slot(slot);
+    nic.host.cancel(open, 0).unwrap();
+    nic.leader.round(1);
+    assert!(matches!(nic.host.poll(), Some(Event::Cancelled { .. })));
+    nic.host.release_slot(open.slot());
+    assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (0, 0));
+}
+
 #[test]
 fn a_message_is_received_by_the_nic_that_holds_it() {
     let (mut own, mut other) = (nic(), nic());
