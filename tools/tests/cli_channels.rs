@@ -35,15 +35,19 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
         let names = [
             "latency-ratio.svg",
             "message-discovery.svg",
-            "thresholds.svg",
+            "ways-by-length.svg",
             "discovery.csv",
             "latency.csv",
+            "thresholds.csv",
+            "ways.csv",
         ];
         (output.stdout, names.map(|name| std::fs::read(folder.join(name)).expect("a file")))
     };
     let (first, second) = (read("channels-a"), read("channels-b"));
     assert_eq!(first, second);
-    assert!(String::from_utf8_lossy(&first.1[1]).contains("run-length"), "every policy has a line");
+    let file = |at: usize| String::from_utf8_lossy(&first.1[at]);
+    assert!(file(1).contains("run-length"), "every policy has a line");
+    assert!(file(5).starts_with("criterion,from,to,"), "a table is not a figure's: {}", file(5));
 }
 
 #[test]
@@ -63,11 +67,35 @@ fn a_row_names_the_lengths_that_were_asked_for() {
 /// What changes is told against the first policy, message length by message length.
 #[test]
 fn latencies_change_by_what_they_say() {
-    let report = json("--only latency");
+    let folder = folder("channels-latency");
+    let report = json(&format!("--only latency --out {}", folder.to_str().expect("a plain path")));
+    let figure = std::fs::read_to_string(folder.join("latency-ratio.csv")).expect("a figure");
     let rows = report["latency"].as_array().expect("rows");
     let of = |row: &Value, name: &str| row[name].as_f64().expect("a number");
-    let mut changed = 0;
+    // The figure has microseconds over the ratio, and what was published as a change of its first.
+    let drawn = |row: &Value, series: &str, us: f64| {
+        let ratio = row["policy"].as_str().and_then(|policy| policy.strip_prefix("static:"))?;
+        let point = format!("{} bytes,\"{series}\",{ratio},", row["bytes"]);
+        let point = if series.contains(',') { point } else { point.replace('"', "") };
+        let y = figure.lines().find_map(|line| line.strip_prefix(&point)).expect(&point);
+        let y: f64 = y.parse().expect("a number");
+        assert!((y / us - 1.0).abs() < 1e-9, "{point}{y} is not {us}");
+        Some(())
+    };
+    let (mut changed, mut points) = (0, 0);
     for row in rows {
+        for (time, series) in [
+            ("shared_ns", "shared memory"),
+            ("network_ns", "network"),
+            ("network_alone_ns", "network, one process a node"),
+        ] {
+            points += usize::from(drawn(row, series, of(row, time) / 1e3).is_some());
+        }
+        if let Some(change) = row["published_shared"].as_f64() {
+            let first = rows.iter().find(|first| first["bytes"] == row["bytes"]).expect("itself");
+            let us = of(first, "shared_ns") / 1e3 * (1.0 + change);
+            drawn(row, "shared memory, published change", us).expect("a static ratio");
+        }
         let first = rows.iter().find(|first| first["bytes"] == row["bytes"]).expect("itself");
         let parts = [
             ("shared_ns", "shared_change"),
@@ -80,7 +108,7 @@ fn latencies_change_by_what_they_say() {
             changed += usize::from(expected.abs() > 0.001);
         }
     }
-    assert!(changed > 10, "{report}");
+    assert!(changed > 10 && points > 20, "{report}");
 }
 
 #[test]

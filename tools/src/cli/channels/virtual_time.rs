@@ -372,5 +372,5 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     let mut figure =
         Figure::new("Which way within a node (virtual time)").with(latencies).with(overlaps);
     figure.columns = 2;
-    results.figures.push(("thresholds", figure));
+    results.figures.push(("ways-by-length", figure));
 }
