@@ -80,22 +80,9 @@ impl Region {
                 let from = (self.start + offset) as usize;
                 buffer.copy_from_slice(&bytes[from..from + wanted]);
             }
-            Bytes::File(file) => {
-                let mut done = 0;
-                while done < wanted {
-                    match read_some(file, &mut buffer[done..], self.start + offset + done as u64) {
-                        Ok(0) => {
-                            return Err(io::Error::new(
-                                io::ErrorKind::UnexpectedEof,
-                                "the file has shrunk",
-                            ));
-                        }
-                        Ok(count) => done += count,
-                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
+            Bytes::File(file) => read_all(buffer, self.start + offset, |buffer, offset| {
+                read_some(file, buffer, offset)
+            })?,
         }
         Ok(wanted)
     }
@@ -114,6 +101,27 @@ impl Region {
     pub(super) fn reader(&self) -> RegionReader {
         RegionReader { region: self.clone(), at: 0 }
     }
+}
+
+/// Fills the buffer from this place on with what `read` gives, however little at a time, and asks
+/// again if a signal interrupted it.
+fn read_all(
+    buffer: &mut [u8],
+    offset: u64,
+    mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
+) -> io::Result<()> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match read(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has shrunk"));
+            }
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(unix)]
@@ -161,5 +169,28 @@ mod tests {
         assert_eq!(beyond.bytes_at(0, 50).map_err(|error| error.to_string()).err().as_deref(), {
             Some("part: byte 0: the file has shrunk")
         });
+    }
+
+    #[test]
+    fn a_read_goes_on_after_a_signal() {
+        let mut answers = vec![
+            Err(io::ErrorKind::PermissionDenied),
+            Ok(2),
+            Err(io::ErrorKind::Interrupted),
+            Ok(1),
+        ];
+        let mut asked = Vec::new();
+        let mut read = |buffer: &mut [u8], offset: u64| {
+            asked.push((offset, buffer.len()));
+            let count = answers.pop().expect("one of four answers").map_err(io::Error::from)?;
+            buffer[..count].fill(b'x');
+            Ok(count)
+        };
+        let mut buffer = *b"----";
+        assert!(read_all(&mut buffer[..3], 10, &mut read).is_ok());
+        assert_eq!(&buffer, b"xxx-");
+        let denied = read_all(&mut buffer, 20, &mut read).expect_err("the last answer");
+        assert_eq!(denied.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(asked, [(10, 3), (11, 2), (11, 2), (20, 4)]);
     }
 }

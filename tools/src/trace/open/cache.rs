@@ -182,6 +182,11 @@ fn hash_bytes(
     }
 }
 
+/// Whether these bytes can be a directory: they end where the trailer begins, and are not too many.
+fn is_directory(start: u64, length: u64, trailer_at: u64) -> bool {
+    start.checked_add(length) == Some(trailer_at) && length <= DIRECTORY_BYTES_MAX
+}
+
 /// Reads a cache file, whole, and compares its hash.
 fn load(
     file: &Path,
@@ -209,7 +214,7 @@ fn load(
     if version != VERSION {
         return Ok(Err(Unusable::Stale));
     }
-    if start.checked_add(length) != Some(trailer_at) || length > DIRECTORY_BYTES_MAX {
+    if !is_directory(start, length, trailer_at) {
         return damaged("its directory is elsewhere");
     }
     let mut hash = Xxh3::new();
@@ -342,5 +347,20 @@ impl<W: Write> Write for HashingWriter<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_stands_before_the_trailer_and_has_a_largest_size() {
+        assert!(is_directory(100, 20, 120) && is_directory(0, 0, 0));
+        assert!(!is_directory(100, 19, 120) && !is_directory(101, 20, 120));
+        assert!(!is_directory(u64::MAX, 2, 1), "their sum is more than a word");
+        let largest = DIRECTORY_BYTES_MAX;
+        assert!(is_directory(7, largest, 7 + largest));
+        assert!(!is_directory(7, largest + 1, 8 + largest));
     }
 }

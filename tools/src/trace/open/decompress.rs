@@ -80,7 +80,8 @@ impl<R: Read> Read for Bounded<R> {
             Ok(count)
         });
         result.map_err(|error| {
-            self.has_failed = true;
+            // Nothing has been read then, and whoever reads asks again.
+            self.has_failed = error.kind() != io::ErrorKind::Interrupted;
             match error.kind() {
                 io::ErrorKind::Interrupted => error,
                 io::ErrorKind::UnexpectedEof => {
@@ -204,6 +205,36 @@ mod tests {
             assert_eq!(unpack(&[&first[..], second].concat()).expect("whole"), text);
         }
         assert_eq!(unpack(b"plain").expect("whole"), b"plain");
+    }
+
+    #[test]
+    fn a_signal_is_no_damage() {
+        /// A signal, then a byte, then the end of a cut file; it must not be asked again.
+        struct Answers(usize);
+        impl Read for Answers {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0 += 1;
+                match self.0 {
+                    1 => Err(io::ErrorKind::Interrupted.into()),
+                    2 => {
+                        buffer[0] = b'x';
+                        Ok(1)
+                    }
+                    3 => Err(io::ErrorKind::UnexpectedEof.into()),
+                    _ => panic!("asked after its end"),
+                }
+            }
+        }
+        let mut input = Bounded { inner: Answers(0), allowed: 9, left: 9, has_failed: false };
+        let mut byte = [0];
+        let mut read = || match input.read(&mut byte) {
+            Ok(count) => Ok(byte[..count].to_vec()),
+            Err(error) => Err(error.kind()),
+        };
+        assert_eq!(read(), Err(io::ErrorKind::Interrupted));
+        assert_eq!(read(), Ok(b"x".to_vec()));
+        assert_eq!(read(), Err(io::ErrorKind::UnexpectedEof));
+        assert_eq!(read(), Err(io::ErrorKind::InvalidData), "it has failed");
     }
 
     #[test]

@@ -57,3 +57,35 @@ impl Spool {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives these pieces one after the other; none is a signal.
+    struct Pieces<'a>(Vec<Option<&'a [u8]>>);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.pop() {
+                None => Ok(0),
+                Some(None) => Err(io::ErrorKind::Interrupted.into()),
+                Some(Some(mut piece)) => piece.read(buffer),
+            }
+        }
+    }
+
+    #[test]
+    fn taking_in_goes_on_after_a_signal() {
+        let mut spool = Spool::new().expect("a temporary file");
+        let mut take = |pieces| {
+            let about = |error| TraceError::new("pieces", error);
+            spool.take_in(&mut Pieces(pieces), "pieces".into(), &|| Ok(()), &about)
+        };
+        for pieces in [vec![Some(&b"cd"[..]), None, Some(b"ab"), None], vec![Some(b"abcd")]] {
+            let (region, error) = take(pieces);
+            assert!(error.is_none(), "{error:?}");
+            assert_eq!(region.bytes_at(0, 9).expect("readable"), b"abcd");
+        }
+    }
+}
