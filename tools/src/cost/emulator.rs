@@ -320,6 +320,35 @@ mod tests {
         assert!((list.gamma_s.expect("told").value / 1.5e-9 - 1.0).abs() < 0.01);
     }
 
+    /// Where the worst order takes n^2 steps and a random one half of that, the errors follow.
+    #[test]
+    fn errors_are_parts_of_the_time_measured() {
+        let time = |n: u32, part: f64| {
+            let n = f64::from(n);
+            1e-6 + 2.0 * (20e-9 * n + 3e-9 * n * n * part)
+        };
+        let (sizes, mut runs) = ([10_u32, 100, 1000], Vec::new());
+        for messages in sizes {
+            for (order, part) in [("best", 0.0), ("random", 0.5), ("worst", 1.0)] {
+                let steps = (f64::from(messages * messages) * part) as u64;
+                let seconds = time(messages, part);
+                runs.push(Measured { engine: "list", order, messages, steps, seconds });
+            }
+        }
+        let [list] = &predict(&runs)[..] else { panic!("one engine") };
+        let mean = |part: f64| {
+            let errors = sizes.map(|n| (time(n, part) - time(n, 0.5)).abs() / time(n, 0.5));
+            errors.iter().sum::<f64>() / 3.0
+        };
+        for (found, expected) in [
+            (list.error_steps, 0.0),
+            (list.error_bound, mean(1.0)),
+            (list.error_third, mean(1.0 / 3.0)),
+        ] {
+            assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
+        }
+    }
+
     #[test]
     fn every_engine_and_endpoints_are_measured() {
         let settings = Settings {

@@ -433,6 +433,35 @@ mod tests {
         assert!(all == 152 && held >= 131, "{held} of {all}");
     }
 
+    /// As long as the network's limit is not known, its errors hide those of the socket's, which are
+    /// a tenth as large; places are looked at in this order, so it takes a second pass.
+    #[test]
+    fn a_limit_that_hides_another_is_found_before_it() {
+        let mut runs = Vec::new();
+        for (place, node_rate) in [(Place::Socket, 3.6e9), (Place::Network, 0.4e9)] {
+            for (messages, bytes) in [(1_u64, 1000_u64), (1, 10_000), (10, 1000), (1, 100_000)] {
+                for ppn in [1_u32, 2, 4] {
+                    let rate = if ppn == 4 { node_rate / 4.0 } else { 1e9 };
+                    runs.push(Run {
+                        seconds: 1e-6 * messages as f64 + bytes as f64 / rate,
+                        messages,
+                        bytes,
+                        ppn,
+                        place,
+                        protocol: Some(Protocol::Eager),
+                        steps: None,
+                        order: None,
+                        link_bytes: None,
+                    });
+                }
+            }
+        }
+        let fit = fit(&runs, &Profile::blue_waters(), Search::Steps).expect("enough runs");
+        let found: Vec<_> = fit.links.iter().map(|link| (link.place, link.limited_from)).collect();
+        assert_eq!(found, [(Place::Socket, Some(4)), (Place::Network, Some(4))]);
+        assert!(fit.relative_error < 1e-6, "{}", fit.relative_error);
+    }
+
     #[test]
     fn gamma_of_the_bound_comes_from_worst_and_best_orders() {
         // M8: worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half of that of a
@@ -492,6 +521,9 @@ mod tests {
             (fit.links[0].rate_bytes_per_s, fit.gamma_s, fit.delta_s_per_byte),
             (None, None, None)
         );
+        // One of the three took a twentieth more than it should: 1.6, 3.3 and 1.6 parts of a
+        // hundred remain, whose squares are 5.2 parts of ten thousand in the mean.
+        assert!((fit.relative_error - 0.0228).abs() < 1e-4, "{}", fit.relative_error);
         let error = super::fit(&runs[..1], &Profile::blue_waters(), Search::Steps);
         assert_eq!(error, Err(FitError::TooFew { runs: 1, parameters: 1 }));
         assert!(super::fit(&[], &Profile::blue_waters(), Search::Steps).is_err());

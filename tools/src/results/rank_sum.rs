@@ -136,4 +136,17 @@ mod tests {
         assert_eq!(ratio(&[2.0], &[3.0], 0.95), Err(1.5));
         assert!(ratio(&[], &[1.0], 0.95).is_err_and(f64::is_nan));
     }
+
+    /// Ratios 2^1 to 2^25, each once: the two least and the two largest are rejected.
+    #[test]
+    fn an_interval_ends_behind_what_is_rejected() {
+        let before = [0, 1, 2, 3, 4].map(|at| 2_f64.powi(at));
+        let after = [1, 2, 3, 4, 5].map(|at| 2_f64.powi(5 * at));
+        let Interval { low, likely, high } = ratio(&before, &after, 0.95).expect("enough");
+        let powers = [low, likely, high].map(|ratio| (ratio.log2() * 1e6).round() / 1e6);
+        assert_eq!(powers, [3.0, 13.0, 23.0]);
+        // Of an even number the one in the middle of both.
+        let even = ratio(&[1.0], &[2.0, 8.0], 0.95).expect_err("too few");
+        assert!((even - 4.0).abs() < 1e-9, "{even}");
+    }
 }
