@@ -241,17 +241,26 @@ fn measured_runs_are_input_of_the_fit() {
 /// What moves and what waits is the whole, and the share is of the whole.
 #[test]
 fn contention_adds_up() {
-    let command = env!("CARGO_BIN_EXE_dpamatch");
-    let words = ["cost", "contention", "--senders", "1,2", "--format", "json"];
-    let output = std::process::Command::new(command).args(words).output().expect("it runs");
-    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
-    let rows = document["results"]["line"].as_array().expect("rows");
-    assert!(rows.len() > 3, "{document}");
+    let folder = folder("cost-contention");
+    let folder = folder.to_str().expect("a plain path");
+    let report = json(&format!("contention --senders 1,2 --out {folder}"), "");
+    let figure = std::fs::read_to_string(format!("{folder}/contention-line.csv"));
+    let figure = figure.expect("a figure");
+    let drawn = |row: &Value, series: &str| {
+        let (senders, bytes) = (&row["senders_per_node"], &row["bytes"]);
+        let point = format!("{senders} processes of each node send,{series},{bytes},");
+        let y = figure.lines().find_map(|line| line.strip_prefix(&point)).expect(&point);
+        y.parse::<f64>().expect("a number")
+    };
+    let rows = report["line"].as_array().expect("rows");
+    assert!(rows.len() > 3, "{report}");
     for row in rows {
         let of = |name: &str| row[name].as_f64().expect("a number");
         let (moving, waiting, total) = (of("moving_us"), of("contention_us"), of("total_us"));
         assert!(waiting > 0.0 && (moving + waiting - total).abs() < 1e-9, "{row}");
         assert!((waiting / total - of("contention_share")).abs() < 1e-9, "{row}");
+        assert!((drawn(row, "moving alone") - moving).abs() < 1e-9, "{row}");
+        assert!((drawn(row, "moving and contention") - total).abs() < 1e-9, "{row}");
     }
 }
 

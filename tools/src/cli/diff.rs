@@ -91,7 +91,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => document::write(&mut *out, &whole(&found))?,
         Format::Csv => write!(out, "{}", table(&found).csv())?,
         Format::Table => {
-            let shown = words(args, &found).into_iter().fold(shown(&found, args.all), Table::note);
+            let shown = words(&found, args.confidence)
+                .into_iter()
+                .fold(shown(&found, args.all), Table::note);
             write!(out, "{}", text(&shown, args.wide.width()))?;
         }
     }
@@ -176,7 +178,7 @@ fn title(found: &Comparison) -> String {
 }
 
 /// What must be known to read the table.
-fn words(args: &Args, found: &Comparison) -> Vec<String> {
+fn words(found: &Comparison, confidence: f64) -> Vec<String> {
     let mut words = Vec::new();
     for (name, before, after) in &found.differs {
         words.push(format!("{name}: {before}, then {after}"));
@@ -188,7 +190,7 @@ fn words(args: &Args, found: &Comparison) -> Vec<String> {
     let moved = |change: &&Change| change.interval.is_some() && change.verdict != Verdict::NoChange;
     let moved = found.changes.iter().filter(moved).count();
     if moved > 0 {
-        let by_chance = found.with_intervals as f64 * (1.0 - args.confidence / 100.0);
+        let by_chance = found.with_intervals as f64 * (1.0 - confidence / 100.0);
         words.push(format!(
             "{moved} of {} figures with intervals moved; by chance alone about {by_chance:.1} would",
             found.with_intervals
@@ -215,4 +217,19 @@ fn whole(found: &Comparison) -> serde_json::Value {
         "differs": found.differs.iter().map(differs).collect::<Vec<_>>(),
     });
     document::of_tables(&[&table(found)], document::members(more))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_one_document_only_are_told() {
+        let told = |alone| words(&Comparison { alone, ..Comparison::default() }, 95.0);
+        assert_eq!(told([0, 0]), Vec::<String>::new());
+        for [before, after] in [[1, 1], [2, 0], [0, 3]] {
+            let expected = format!("not compared: {before} rows only before, {after} only after");
+            assert_eq!(told([before, after]), [expected]);
+        }
+    }
 }

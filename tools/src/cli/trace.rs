@@ -153,3 +153,17 @@ fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     bar.finish_and_clear();
     ranks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_to_stop_did_nothing_wrong() {
+        let interrupted = bad_input(TraceError::new("a", TraceErrorKind::Interrupted));
+        assert!(interrupted.is::<Interrupted>(), "{interrupted:?}");
+        let cut = bad_input(TraceError::new("a", TraceErrorKind::Truncated("no end".to_owned())));
+        assert!(cut.is::<BadInput>(), "{cut:?}");
+        assert!(cut.to_string().ends_with("no end; --salvage reads what is there"), "{cut}");
+    }
+}

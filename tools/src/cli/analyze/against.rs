@@ -77,6 +77,12 @@ fn of(change: &Change) -> String {
     format!("{}{space}{}", change.table, change.of)
 }
 
+/// Which rows only one of the runs has, if there are some.
+fn rows_alone([before, after]: [usize; 2], [one, two]: [&str; 2]) -> Option<String> {
+    (before + after > 0)
+        .then(|| format!("rows of one run only: {before} of {one}, {after} of {two}"))
+}
+
 impl Pair {
     /// Figures that differ, or all of them.
     fn table(&self, all: bool) -> Table {
@@ -103,11 +109,7 @@ impl Pair {
                 of(change).into(),
             ]);
         }
-        let [before, after] = self.found.alone;
-        if before + after > 0 {
-            table =
-                table.note(format!("rows of one run only: {before} of {one}, {after} of {two}"));
-        }
+        table = rows_alone(self.found.alone, [one, two]).into_iter().fold(table, Table::note);
         let offload = self.reports.iter().zip(&self.verdicts);
         offload.fold(table, |table, (report, advice)| table.note(advice.sentence(&report.name)))
     }
@@ -139,5 +141,19 @@ impl Pair {
             "traces": self.reports,
         });
         document::of_tables(&reports.iter().collect::<Vec<_>>(), document::members(more))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_one_run_only_are_told() {
+        let told = |alone| rows_alone(alone, ["a", "b"]);
+        assert_eq!(told([0, 0]), None);
+        assert_eq!(told([1, 1]).as_deref(), Some("rows of one run only: 1 of a, 1 of b"));
+        assert_eq!(told([2, 0]).as_deref(), Some("rows of one run only: 2 of a, 0 of b"));
+        assert_eq!(told([0, 3]).as_deref(), Some("rows of one run only: 0 of a, 3 of b"));
     }
 }

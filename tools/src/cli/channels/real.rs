@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 
 use super::super::BadInput;
 use super::Args;
-use dpamatch_tools::table::Table;
+use dpamatch_tools::table::{Cell, Table};
 
 /// Messages of this length and more take the kernel module: the published threshold (CH9).
 const THRESHOLD: usize = 4096;
@@ -53,22 +53,27 @@ pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> any
         let engine =
             build().ok_or_else(|| BadInput(format!("{} is no software engine", args.engine)))?;
         let (elapsed, counts) = measure(spec, costs, engine, args.messages)?;
-        let messages = 2 * u64::from(args.messages);
-        table.push([
-            spec.to_string().into(),
-            messages.into(),
-            (elapsed.as_nanos() as f64 / messages as f64).into(),
-            counts.network.into(),
-            counts.network_empty.into(),
-            counts.shared.into(),
-            counts.shared_empty.into(),
-            counts.kernel.into(),
-            counts.kernel_empty.into(),
-            counts.reordered.into(),
-        ]);
+        table.push(row(spec, args.messages, elapsed, &counts));
         progress.inc(1);
     }
     Ok(table)
+}
+
+/// What a policy did with so many messages of each of the two peers.
+fn row(spec: PolicySpec, each: u32, elapsed: Duration, counts: &PollCounts) -> [Cell; 10] {
+    let messages = 2 * u64::from(each);
+    [
+        spec.to_string().into(),
+        messages.into(),
+        (elapsed.as_nanos() as f64 / messages as f64).into(),
+        counts.network.into(),
+        counts.network_empty.into(),
+        counts.shared.into(),
+        counts.shared_empty.into(),
+        counts.kernel.into(),
+        counts.kernel_empty.into(),
+        counts.reordered.into(),
+    ]
 }
 
 fn measure(
@@ -132,4 +137,27 @@ fn measure(
         Ok(())
     })?;
     Ok((begin.elapsed(), engine.counts()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_peers_messages_share_the_time() {
+        let counts = PollCounts {
+            network: 1,
+            network_empty: 2,
+            shared: 3,
+            shared_empty: 4,
+            kernel: 5,
+            kernel_empty: 6,
+            reordered: 7,
+        };
+        let row = row(PolicySpec::RoundRobin, 100, Duration::from_micros(50), &counts);
+        let mut table = Table::new("real", "", [""; 10]);
+        table.push(row);
+        let csv = table.csv();
+        assert_eq!(csv.lines().last(), Some("round-robin,200,250,1,2,3,4,5,6,7"), "{csv}");
+    }
 }

@@ -214,6 +214,8 @@ fn figure(predictions: &[EnginePrediction]) -> Figure {
 
 #[cfg(test)]
 mod tests {
+    use dpamatch_tools::cost::Estimate;
+
     use super::*;
 
     /// A ping-pong goes both ways, a run of the fit one way.
@@ -223,5 +225,23 @@ mod tests {
         let run = Measured { engine, order, messages: 10, steps: 55, seconds: 4e-6 };
         let csv = runs_table(&[run], 800).csv();
         assert_eq!(csv.lines().last(), Some("list,worst,10,800,55,2e-6"), "{csv}");
+    }
+
+    #[test]
+    fn what_was_fitted_is_in_nanoseconds_and_errors_are_parts() {
+        let (low, value, high) = (1e-9, 2e-9, 4e-9);
+        let gamma_step_s = Some(Estimate { value, low, high });
+        let prediction = EnginePrediction {
+            engine: "list",
+            message_s: Some(Estimate { value: 8e-9, low, high }),
+            gamma_step_s,
+            gamma_s: Some(Estimate { value: 5e-10, low, high }),
+            error_steps: 0.25,
+            error_bound: 0.5,
+            error_third: 0.75,
+            tests: Vec::new(),
+        };
+        let csv = fitted_table(&[prediction]).csv();
+        assert_eq!(csv.lines().last(), Some("list,8,2,1,4,0.5,0.25,0.5,0.75"), "{csv}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use dpamatch_tools::analyze::stats::{Searches, Traffic};
-use dpamatch_tools::analyze::{OrderChoice, Report, Translation};
+use dpamatch_tools::analyze::{CommReport, OrderChoice, Report, Translation};
 use dpamatch_tools::table::{Grid, wrapped};
 
 mod applications;
@@ -310,11 +310,17 @@ fn sites(report: &Report, width: usize) -> String {
     )
 }
 
-fn communicators(report: &Report, width: usize) -> String {
-    let mut shown: Vec<_> = report.communicators.iter().collect();
-    shown.sort_by_key(|comm| {
+/// Those with the most sends and receives first; of equals the one that was there first.
+fn busiest_first(communicators: &[CommReport]) -> Vec<&CommReport> {
+    let mut sorted: Vec<_> = communicators.iter().collect();
+    sorted.sort_by_key(|comm| {
         std::cmp::Reverse(comm.stats.traffic.all_receives() + comm.stats.traffic.sends)
     });
+    sorted
+}
+
+fn communicators(report: &Report, width: usize) -> String {
+    let mut shown = busiest_first(&report.communicators);
     let more = shown.len().saturating_sub(COMMUNICATORS_SHOWN);
     shown.truncate(COMMUNICATORS_SHOWN);
     if shown.len() < 2 {
@@ -420,4 +426,25 @@ fn engines(report: &Report, width: usize) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use dpamatch_tools::analyze::stats::CommStats;
+
+    use super::*;
+
+    #[test]
+    fn communicators_with_equal_traffic_keep_their_order() {
+        let comm = |(id, sends, received): (u32, u64, u64)| {
+            let traffic = Traffic { sends, receives: [0, received, 0, 0], ..Traffic::default() };
+            let mut stats = CommStats::default();
+            stats.traffic.add(&traffic);
+            let (name, translation) = ("world".to_owned(), Translation::Exact);
+            CommReport { id, number: id, name, size: 2, translation, stats }
+        };
+        let all = [(0, 0, 1), (1, 1, 2), (2, 2, 1), (3, 3, 0), (4, 0, 4)].map(comm);
+        let order: Vec<u32> = busiest_first(&all).iter().map(|comm| comm.id).collect();
+        assert_eq!(order, [4, 1, 2, 3, 0]);
+    }
 }
