@@ -433,8 +433,8 @@ mod tests {
         assert!(all == 152 && held >= 131, "{held} of {all}");
     }
 
-    /// As long as the network's limit is not known, its errors hide those of the socket's, which are
-    /// a tenth as large; places are looked at in this order, so it takes a second pass.
+    /// As long as the network's limit is not known, its errors hide those of the socket's, which
+    /// are a tenth as large; the socket is looked at first, so it takes a second pass.
     #[test]
     fn a_limit_that_hides_another_is_found_before_it() {
         let mut runs = Vec::new();
