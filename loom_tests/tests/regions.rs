@@ -304,7 +304,7 @@ fn two_senders_add_regions() {
         };
         let mut parts = build(config);
         // The only one is in use.
-        let _held = ManuallyDrop::new(forwarded(&mut parts));
+        let (held, request) = forwarded(&mut parts);
         let early = Arc::new(Mutex::new(0));
         let role = |source: u32| -> Role {
             let mut sender = ManuallyDrop::new((*parts.sender).clone());
@@ -338,6 +338,8 @@ fn two_senders_add_regions() {
             assert_eq!(data.read(&mut target), Some(LENGTH));
             assert_eq!(target, [message.envelope.source.get() as u8; LENGTH]);
         }
+        assert!(read(held), "those that are in use stay where they are");
+        assert_eq!(request.wait(), Ok(payload(5, LENGTH)));
     });
 }
 
