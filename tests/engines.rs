@@ -54,6 +54,40 @@ fn bounds_on_memory_are_no_larger_than_needed() {
     }
 }
 
+/// Queues that held much and are empty again give their memory back with the communicator.
+#[test]
+fn a_freed_communicator_leaves_no_memory_behind() {
+    let many = 1_000;
+    // The oracle is there to be right.
+    for entry in engines().filter(|entry| entry.name != "oracle") {
+        let mut engine = build(entry, bins(32), Some(64));
+        let (name, comm) = (entry.name, CommId(1));
+        let tag = |number: u64| Tag::new(number as u32).expect("a small tag");
+        let before = engine.stats().memory_bytes;
+        for number in 0..many {
+            engine.post(RecvId(number), comm, Selector::new(Rank::default(), tag(number)));
+        }
+        for number in many..2 * many {
+            let envelope = Envelope { comm, source: Rank::default(), tag: tag(number) };
+            assert_eq!(engine.arrive(MsgId(number), envelope), None, "{name}");
+        }
+        assert!(!engine.free_comm(comm), "{name}: it is in use");
+        assert!(engine.stats().memory_bytes > before + 50 * many, "{name}");
+        for number in 0..many {
+            assert!(engine.cancel(RecvId(number)), "{name}");
+        }
+        for number in many..2 * many {
+            let selector = Selector::new(Rank::default(), tag(number));
+            assert_eq!(engine.mprobe(comm, selector), Some(MsgId(number)), "{name}");
+        }
+        assert!(engine.free_comm(comm), "{name}: it is empty");
+        // Dedicated queues stay for the next communicator.
+        let stays = if ["col-pnp", "col-ll", "ll-pnp"].contains(&name) { 1 << 10 } else { 0 };
+        let after = engine.stats().memory_bytes;
+        assert!((before..=before + stays).contains(&after), "{name}: {before}, then {after}");
+    }
+}
+
 /// Random streams of every profile through every engine, the emulated NIC included.
 #[test]
 fn random_streams_of_every_profile() {
