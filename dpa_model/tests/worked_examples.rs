@@ -11,6 +11,22 @@ use dpa_model::{
 
 const COMM: CommId = CommId(0);
 
+/// No larger than the examples need, so that Miri, which follows every byte, builds it in seconds.
+fn small() -> NicConfig {
+    NicConfig {
+        receives: 64,
+        completion_queue: 64,
+        bounce_buffers: 64,
+        eager_limit: 64,
+        unexpected: 64,
+        unexpected_buffers: 64,
+        command_queue: 64,
+        completion_ring: 64,
+        regions: 1,
+        ..NicConfig::default()
+    }
+}
+
 fn rank(number: u32) -> Rank {
     Rank::new(number).expect("a rank")
 }
@@ -38,7 +54,7 @@ fn block(
     receives: &[Selector],
     messages: &[(u32, u32)],
 ) -> (Vec<Option<usize>>, Counts) {
-    let config = NicConfig { handlers: 4, bins: 8, options, ..NicConfig::default() };
+    let config = NicConfig { handlers: 4, bins: 8, options, ..small() };
     let mut nic = Nic::new(&config).expect("a sound configuration");
     nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
     let requests: Vec<_> = receives
@@ -132,7 +148,7 @@ fn x5_a_forced_handler_loses_its_own() {
 /// S25: the shift of the fast path counts only the handlers of the same communicator.
 #[test]
 fn two_communicators_in_one_block_do_not_shift_each_other() {
-    let config = NicConfig { handlers: 8, bins: 8, ..NicConfig::default() };
+    let config = NicConfig { handlers: 8, bins: 8, ..small() };
     let mut nic = Nic::new(&config).expect("a sound configuration");
     let mut requests = Vec::new();
     for comm in [CommId(0), CommId(1)] {
@@ -163,7 +179,7 @@ fn two_communicators_in_one_block_do_not_shift_each_other() {
 /// sequence (S11).
 #[test]
 fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
-    let config = NicConfig { handlers: 4, bins: 8, ..NicConfig::default() };
+    let config = NicConfig { handlers: 4, bins: 8, ..small() };
     let mut nic = Nic::new(&config).expect("a sound configuration");
     nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
     let requests: Vec<_> =
@@ -188,8 +204,7 @@ fn a_cancel_inside_a_sequence_ends_the_fast_path_there() {
 /// full they are.
 #[test]
 fn bins_tell_how_they_are_used() {
-    let mut nic =
-        Nic::new(&NicConfig { communicators: 1, bins: 8, ..NicConfig::default() }).expect("sound");
+    let mut nic = Nic::new(&NicConfig { communicators: 1, bins: 8, ..small() }).expect("sound");
     nic.host.create(COMM, 8, Hints::default(), 0).expect("room");
     for selector in [exact(0, 7), exact(0, 7), exact(0, 7), from_any(7)] {
         nic.host.post(COMM, selector, Vec::new(), 0).expect("room");
