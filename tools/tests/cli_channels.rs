@@ -40,6 +40,7 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
             "latency.csv",
             "thresholds.csv",
             "ways.csv",
+            "ways-by-length.csv",
         ];
         (output.stdout, names.map(|name| std::fs::read(folder.join(name)).expect("a file")))
     };
@@ -48,6 +49,26 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
     let file = |at: usize| String::from_utf8_lossy(&first.1[at]);
     assert!(file(1).contains("run-length"), "every policy has a line");
     assert!(file(5).starts_with("criterion,from,to,"), "a table is not a figure's: {}", file(5));
+    // Of the ways between two processes every latency is drawn, and the overlap of three lengths.
+    let (table, figure) = (file(6), file(7));
+    let (mut latencies, mut overlaps) = (0, 0);
+    for row in table.lines().skip(1) {
+        let [bytes, way, us, _, overlap] = row.split(',').collect::<Vec<_>>()[..] else {
+            panic!("five columns: {row}")
+        };
+        let drawn = |panel: &str, value: &str| {
+            let point = format!("{panel},{way},{bytes},");
+            let mut points = figure.lines().filter_map(|line| line.strip_prefix(&point));
+            points.next().is_some_and(|y| {
+                let number = |text: &str| text.parse::<f64>().expect("a number");
+                assert!((number(y) / number(value) - 1.0).abs() < 1e-9, "{point}{y}: {row}");
+                true
+            })
+        };
+        latencies += usize::from(drawn("latency", us));
+        overlaps += usize::from(drawn("\"overlap metric, 1 is best\"", overlap));
+    }
+    assert_eq!((latencies, overlaps), (table.lines().count() - 1, 3 * 3), "{table}{figure}");
 }
 
 #[test]
@@ -61,6 +82,19 @@ fn a_row_names_the_lengths_that_were_asked_for() {
         let row = rows.iter().find(|row| row["policy"] == "round-robin").expect("a row");
         let empty = row["empty_per_message"].as_f64().expect("a number");
         assert!((0.1..20.0).contains(&empty), "{row}");
+        // Times are told against round-robin's and the best of the published policies'.
+        let of = |row: &Value, name: &str| row[name].as_f64().expect("a number");
+        let published = ["round-robin", "static:50", "dynamic:10"].map(|policy| {
+            let row = rows.iter().find(|row| row["policy"] == policy).expect("a row");
+            of(row, "mean_ns")
+        });
+        let best = published.into_iter().fold(f64::INFINITY, f64::min);
+        for row in rows {
+            for (name, base) in [("to_round_robin", published[0]), ("to_best", best)] {
+                let expected = of(row, "mean_ns") / base;
+                assert!((of(row, name) - expected).abs() < 1e-9, "{name}: {row}");
+            }
+        }
     }
 }
 

@@ -242,3 +242,41 @@ impl Causal<'_> {
         if waits { Wait::Collective(comm, number) } else { Wait::Nothing }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::Run;
+    use crate::analyze::by_hand::{program, receive, send};
+    use crate::analyze::order::Load;
+    use crate::analyze::program::{Step, Transfer};
+
+    /// The root stalls: its receive from any source took the message that its next one is for. When
+    /// it is let go, who waits for it goes on then, and not when the last rank came.
+    #[test]
+    fn who_waits_for_the_root_leaves_when_it_comes() {
+        let meet = |rank, transfers: &[Transfer], gap_ns| {
+            let mut program = program(rank, transfers);
+            let action = Action::Collective { comm: 0, sync: Sync::FromRoot, root: 1 };
+            program.steps.push(Step { at_ns: 0, gap_ns, action });
+            program
+        };
+        let from = |peer, got_source| Transfer {
+            blocking: true,
+            got_source,
+            got_tag: 0,
+            ..receive(peer, 0, End::Known)
+        };
+        let programs = vec![
+            meet(0, &[send(1, 0)], 2_000),
+            meet(1, &[from(-1, 2), from(0, 0)], 0),
+            meet(2, &[send(1, 0)], 1_000_000),
+        ];
+        let run = Run::new(programs, Some(3));
+        let (latency_ns, call_ns) = (1_500, 100);
+        let network = Network { latency_ns, jitter_ns: 0, call_ns, ..Network::default() };
+        // The root has a message at 1,500, asks for the other at 1,600 and comes at 1,700.
+        let ends = run.ends(network, Load::default());
+        assert_eq!(ends, [1_700 + latency_ns + call_ns, 1_700 + call_ns, 1_000_200]);
+    }
+}

@@ -319,6 +319,27 @@ fn busiest_first(communicators: &[CommReport]) -> Vec<&CommReport> {
     sorted
 }
 
+/// A row of the table.
+fn communicator(comm: &CommReport) -> [String; 10] {
+    let [_, source, tag, both] = comm.stats.traffic.receives;
+    let ranks = match comm.translation {
+        Translation::Exact => "exact",
+        Translation::Assumed => "assumed",
+    };
+    [
+        format!("{} ({})", comm.number, comm.name),
+        comm.size.to_string(),
+        ranks.to_owned(),
+        comm.stats.traffic.sends.to_string(),
+        comm.stats.traffic.all_receives().to_string(),
+        (source + tag + both).to_string(),
+        comm.stats.traffic.unexpected.to_string(),
+        comm.stats.posted_max.to_string(),
+        format!("{:.2}", comm.stats.prq.length_mean()),
+        format!("{:.2}", comm.stats.prq.mean()),
+    ]
+}
+
 fn communicators(report: &Report, width: usize) -> String {
     let mut shown = busiest_first(&report.communicators);
     let more = shown.len().saturating_sub(COMMUNICATORS_SHOWN);
@@ -338,25 +359,7 @@ fn communicators(report: &Report, width: usize) -> String {
         "AQL",
         "ASL",
     ]);
-    for comm in shown {
-        let [_, source, tag, both] = comm.stats.traffic.receives;
-        let ranks = match comm.translation {
-            Translation::Exact => "exact",
-            Translation::Assumed => "assumed",
-        };
-        table.push([
-            format!("{} ({})", comm.number, comm.name),
-            comm.size.to_string(),
-            ranks.to_owned(),
-            comm.stats.traffic.sends.to_string(),
-            comm.stats.traffic.all_receives().to_string(),
-            (source + tag + both).to_string(),
-            comm.stats.traffic.unexpected.to_string(),
-            comm.stats.posted_max.to_string(),
-            format!("{:.2}", comm.stats.prq.length_mean()),
-            format!("{:.2}", comm.stats.prq.mean()),
-        ]);
-    }
+    shown.into_iter().for_each(|comm| table.push(communicator(comm)));
     let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
     format!("Communicators\n{}{more}", table.text(width))
 }
@@ -434,17 +437,25 @@ mod tests {
 
     use super::*;
 
+    fn comm(id: u32, sends: u64, receives: [u64; 4]) -> CommReport {
+        let mut stats = CommStats::default();
+        stats.traffic.add(&Traffic { sends, receives, unexpected: 7, ..Traffic::default() });
+        let (name, translation) = ("world".to_owned(), Translation::Exact);
+        CommReport { id, number: id, name, size: 2, translation, stats }
+    }
+
     #[test]
     fn communicators_with_equal_traffic_keep_their_order() {
-        let comm = |(id, sends, received): (u32, u64, u64)| {
-            let traffic = Traffic { sends, receives: [0, received, 0, 0], ..Traffic::default() };
-            let mut stats = CommStats::default();
-            stats.traffic.add(&traffic);
-            let (name, translation) = ("world".to_owned(), Translation::Exact);
-            CommReport { id, number: id, name, size: 2, translation, stats }
-        };
-        let all = [(0, 0, 1), (1, 1, 2), (2, 2, 1), (3, 3, 0), (4, 0, 4)].map(comm);
+        let all = [(0, 0, 1), (1, 1, 2), (2, 2, 1), (3, 3, 0), (4, 0, 4)];
+        let all = all.map(|(id, sends, received)| comm(id, sends, [0, received, 0, 0]));
         let order: Vec<u32> = busiest_first(&all).iter().map(|comm| comm.id).collect();
         assert_eq!(order, [4, 1, 2, 3, 0]);
+    }
+
+    #[test]
+    fn a_communicators_wildcards_are_of_all_kinds() {
+        let row = communicator(&comm(3, 50, [10, 2, 3, 4]));
+        let expected = ["3 (world)", "2", "exact", "50", "19", "9", "7", "0", "0.00", "0.00"];
+        assert_eq!(row, expected);
     }
 }
