@@ -43,9 +43,10 @@ pub const DPAMATCH_ERR_INTERNAL: i32 = 13;
 pub const DPAMATCH_ABI_VERSION: i32 = 1;
 
 /// A code with its words.
+#[derive(Debug)]
 pub(crate) struct Failure {
     code: i32,
-    words: String,
+    pub(crate) words: String,
 }
 
 impl Failure {

@@ -195,3 +195,60 @@ pub unsafe extern "C" fn dpamatch_counter(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Endpoint {
+        /// Does something while this thread is inside a call.
+        pub(crate) fn while_locked(&self, inside: impl FnOnce()) {
+            let _guard = self.inside.lock().expect("nobody panicked before");
+            inside();
+        }
+    }
+
+    #[test]
+    fn options_are_those_of_the_text() {
+        let good = |text| config(text).map_err(|_| text).expect("good options");
+        let usual = good("");
+        assert_eq!(usual.drive, Drive::Caller, "no threads");
+        let usual = usual.nic;
+        assert_eq!(good(" ,\n\t").nic, usual);
+        let changed = good("handlers=8 bins=64,receives=100\tunexpected=9\neager-limit=3");
+        assert_eq!(changed.drive, Drive::Caller);
+        let expected =
+            NicConfig { handlers: 8, bins: 64, receives: 100, eager_limit: 3, ..changed.nic };
+        assert_eq!(changed.nic, expected);
+        assert_ne!(changed.nic, usual);
+        assert_eq!((good("workers=2").drive, good("workers=2").nic.workers), (Drive::threads(), 2));
+        assert_eq!(good("workers=0").drive, Drive::Caller);
+        for (text, told) in [
+            ("bins", "bins: no value, as in bins=8"),
+            ("bins=x", "bins=x: expected "),
+            ("bin=8", "bin: no option; there are handlers, "),
+        ] {
+            let words = config(text).expect_err(text).words;
+            assert!(words.starts_with(told), "{words}");
+        }
+    }
+
+    #[test]
+    fn some_buffers_are_kept() {
+        let mut endpoint = std::ptr::null_mut();
+        // SAFETY: no options, and a place for the answer.
+        let code = unsafe { dpamatch_endpoint_create(std::ptr::null(), &raw mut endpoint) };
+        assert_eq!(code, crate::DPAMATCH_OK);
+        let inside = |inside: &mut Inside| {
+            (0..SPARE_MAX + 2).for_each(|_| inside.keep(vec![1; 4]));
+            assert_eq!(inside.spare.len(), SPARE_MAX);
+            assert_eq!((inside.buffer(2), inside.spare.len()), (vec![1; 2], SPARE_MAX - 1));
+            assert_eq!(inside.buffer(6), [1, 1, 1, 1, 0, 0]);
+            Ok(())
+        };
+        // SAFETY: it is alive.
+        assert!(unsafe { with(endpoint, inside) }.is_ok());
+        // SAFETY: it is alive, and nobody uses it.
+        unsafe { dpamatch_endpoint_destroy(&raw mut endpoint) };
+    }
+}

@@ -25,3 +25,6 @@ pub use probe::*;
 pub use receive::*;
 pub use send::*;
 pub use status::*;
+
+#[cfg(test)]
+mod tests;
