@@ -214,6 +214,7 @@ mod tests {
         let usual = good("");
         assert_eq!(usual.drive, Drive::Caller, "no threads");
         let usual = usual.nic;
+        assert_eq!(usual.bins, 256, "as on the command line");
         assert_eq!(good(" ,\n\t").nic, usual);
         let changed = good("handlers=8 bins=64,receives=100\tunexpected=9\neager-limit=3");
         assert_eq!(changed.drive, Drive::Caller);
