@@ -65,3 +65,55 @@ pub(crate) fn difference(expected: &Ending, got: &Ending) -> String {
     }
     parts.join("; ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_handler_has_one_word_in_its_block() {
+        let steps = [
+            // Before the first block nobody is a handler.
+            Step::Unmatched { handler: 0 },
+            Step::BlockCut { first: 0, count: 3 },
+            Step::Taken { handler: 1, receive: 1, path: Path::Fast },
+            Step::Taken { handler: 0, receive: 0, path: Path::Clean },
+            Step::SlowFound { handler: 2, found: Some(2), own: true },
+            Step::Taken { handler: 2, receive: 2, path: Path::Slow },
+            Step::BlockCut { first: 3, count: 3 },
+            Step::SlowFound { handler: 0, found: Some(3), own: false },
+            Step::SlowFound { handler: 1, found: None, own: false },
+            Step::Unmatched { handler: 1 },
+            Step::Unmatched { handler: 2 },
+        ];
+        let told = steps.map(|step| Told { actor: 0, step, at: None });
+        assert_eq!(paths(&told), "clean fast forced | slow slow-none none");
+        assert_eq!(paths(&[]), "");
+    }
+
+    #[test]
+    fn a_difference_says_who_got_what() {
+        let ending = |matches: &[(u64, u64)], posted: &[u64], unexpected: &[u64]| Ending {
+            matches: matches.to_vec(),
+            posted: posted.to_vec(),
+            unexpected: unexpected.to_vec(),
+        };
+        let expected = ending(&[(0, 10), (1, 11)], &[2], &[12]);
+        for (got, told) in [
+            (ending(&[(0, 10), (2, 11)], &[1], &[12]), "message 11 must get receive 1 but got 2"),
+            (
+                ending(&[(0, 10), (u64::MAX, 11)], &[2], &[12]),
+                "message 11 must get receive 1, which was taken twice",
+            ),
+            (
+                ending(&[(0, 10), (2, 12)], &[1], &[11]),
+                "message 11 must get receive 1 but got none; \
+                 message 12 must stay unexpected but got receive 2",
+            ),
+            (ending(&expected.matches, &[], &[12]), "receives left are [], must be [2]"),
+            (ending(&expected.matches, &[2], &[]), "unexpected messages are [], must be [12]"),
+        ] {
+            assert_eq!(difference(&expected, &got), told);
+        }
+    }
+}

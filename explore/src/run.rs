@@ -310,3 +310,24 @@ impl Stage {
         left
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_assertions_words_are_told_without_what_is_around_them() {
+        for (panic, told) in [
+            ("exceeded max_steps bound 5", "the schedule came to no end"),
+            (
+                "assertion `left == right` failed: no two take one (S18)\n left: 1\n right: 2",
+                "an assertion of the handlers failed: no two take one",
+            ),
+            ("a row is free", "an assertion of the handlers failed: a row is free"),
+        ] {
+            assert_eq!(panic_text(&panic), told);
+            assert_eq!(panic_text(&panic.to_owned()), told);
+        }
+        assert_eq!(panic_text(&7), "an assertion of the handlers failed");
+    }
+}

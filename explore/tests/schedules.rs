@@ -51,6 +51,9 @@ fn a_result_is_told_in_the_callers_names() {
     assert_eq!((report.schedules, report.violations), (20, 0), "{:?}", report.violation);
     let wrong = Ending { posted: vec![], ..right };
     assert_eq!(explore(&setup, &wrong, 0, 20, false).violations, 20);
+    let first = explore(&setup, &wrong, 5, 20, true);
+    assert_eq!((first.schedules, first.violations), (1, 1));
+    assert_eq!(first.violation.and_then(|found| found.seed), Some(5));
 }
 
 #[test]
@@ -81,6 +84,10 @@ fn every_schedule_is_run_once() {
     // What random schedules of so few preemptions find is among them.
     assert!(report.paths.contains_key("clean clean slow-none"), "{:?}", report.paths);
     assert!(report.paths.contains_key("clean slow slow-none"), "{:?}", report.paths);
+    // As many as there are: whether more would follow is not asked.
+    let just = every(&setup, &expected, 0, report.bounds[0]);
+    assert_eq!((just.cut_short, just.schedules), (true, report.bounds[0]));
+    assert!(!every(&setup, &expected, 0, report.bounds[0] + 1).cut_short);
     let cut = every(&setup, &expected, 1, 10);
     assert!(cut.cut_short && cut.schedules <= 10, "{cut:?}");
 }
@@ -196,6 +203,20 @@ fn the_last_state_of_a_story_is_the_nics() {
         }
     }
     assert!(taken_out > 1000, "receives that are taken and still in their chain: {taken_out}");
+}
+
+/// Of two schedules that break a rule the one with fewer turns is told.
+#[test]
+fn the_shortest_violation_is_told() {
+    let (setup, right) = x5();
+    let wrong = Ending { unexpected: vec![], ..right };
+    let lengths = (0..10).map(|seed| {
+        let one = explore(&setup, &wrong, seed, 1, false).violation.expect("it is wrong");
+        (one.run.turns.len(), one.run.told.len())
+    });
+    let shortest = lengths.min().expect("ten of them");
+    let told = explore(&setup, &wrong, 0, 10, false).violation.expect("all are wrong").run;
+    assert_eq!((told.turns.len(), told.told.len()), shortest);
 }
 
 /// The text of a test is the very test in `pasted.rs`, which is compiled and run.

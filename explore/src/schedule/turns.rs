@@ -128,3 +128,19 @@ impl Policy for Guided {
         self.last
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_that_meet_become_one() {
+        let turns: Turns = "0x2 1x3 0x4 2 0x5".parse().expect("turns");
+        let without = |range| turns.without(range).to_string();
+        assert_eq!(without(1..2), "0x6 2x1 0x5");
+        assert_eq!(without(1..4), "0x7");
+        assert_eq!(without(4..5), "0x2 1x3 0x4 2x1");
+        assert_eq!(without(0..5), "");
+        assert!("0x0".parse::<Turns>().is_err() && "x2".parse::<Turns>().is_err());
+    }
+}
