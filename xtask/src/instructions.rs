@@ -230,4 +230,17 @@ mod tests {
         assert_eq!(collected("==7== x\n==7== Collected : 1234\n"), Some(1234));
         assert_eq!(collected("==7== nothing"), None);
     }
+
+    #[test]
+    fn what_a_message_takes_is_the_difference_of_two_runs() {
+        // 7 instructions a message and 900 at the beginning: 100 and 300 windows of 100.
+        let count = |windows: u32, part: Option<&str>| match part {
+            None => Ok(900 + 700 * u64::from(windows)),
+            Some(_) => Ok(900),
+        };
+        assert_eq!(per_message(100, None, count).ok(), Some(7.0));
+        assert_eq!(per_message(100, Some(ROUND), count).ok(), Some(0.0), "it may be compiled in");
+        let told = per_message(100, Some("no_such"), count);
+        assert!(matches!(told, Err(Failure::Task(told)) if told.ends_with("functions no_such")));
+    }
 }

@@ -117,4 +117,25 @@ mod tests {
     fn a_missing_program_is_an_error() {
         assert!(run(&mut Command::new("dpamatch-no-such-program")).is_err());
     }
+
+    #[test]
+    fn reading_goes_on_after_a_signal() {
+        let pieces = [Err(io::ErrorKind::Interrupted), Ok(b"ab"), Err(io::ErrorKind::Interrupted)];
+        let all = Mutex::new(b"> ".to_vec());
+        let read = drain(Pieces(pieces.to_vec()), &all).expect("its end");
+        assert_eq!((read, all.into_inner().expect("whole")), (b"ab".to_vec(), b"> ab".to_vec()));
+        let broken = vec![Err(io::ErrorKind::BrokenPipe)];
+        assert!(drain(Pieces(broken), &Mutex::default()).is_err());
+    }
+
+    /// These pieces, the last one first, and then the end.
+    struct Pieces(Vec<Result<&'static [u8; 2], io::ErrorKind>>);
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let Some(piece) = self.0.pop().transpose()? else { return Ok(0) };
+            buffer[..2].copy_from_slice(piece);
+            Ok(2)
+        }
+    }
 }

@@ -136,9 +136,13 @@ impl Row<'_> {
     }
 
     /// What all rounds measured.
-    fn column(&self, column: usize) -> Vec<f64> {
-        self.rounds.iter().filter_map(|round| round[column]).collect()
+    fn column(&self, at: usize) -> Vec<f64> {
+        column(&self.rounds, at)
     }
+}
+
+fn column(rounds: &[Measured], at: usize) -> Vec<f64> {
+    rounds.iter().filter_map(|round| round[at]).collect()
 }
 
 /// How many times as long one took as the other, by round.
@@ -189,6 +193,10 @@ mod tests {
         assert_eq!((of_osu(table, 2), of_osu(table, 3)), (Some(3_606_192.51), None));
         assert_eq!(cell(&[3.0, 1.0, 2.0]).trim(), "2.00");
         assert_eq!(cell(&[]).trim(), "-");
+        assert_eq!(
+            ["99.96", "100"],
+            [99.96, 100.4].map(|value| cell(&[value]).trim().to_owned())[..]
+        );
     }
 
     #[test]
@@ -198,5 +206,18 @@ mod tests {
         let other = [round(Some(3.0)), round(Some(1.0)), round(Some(2.0))];
         assert_eq!(times_as_long(&one, &other, 0), [2.0, 4.0]);
         assert_eq!(times_as_long(&one, &other, MESSAGES_A_SECOND), [0.5, 0.25]);
+    }
+
+    #[test]
+    fn a_column_has_the_rounds_that_measured_it() {
+        let mut rounds = [[None; COLUMNS.len()]; 3];
+        (rounds[0][1], rounds[2][1], rounds[1][2]) = (Some(4.0), Some(5.0), Some(6.0));
+        assert_eq!([0, 1, 2].map(|at| column(&rounds, at)), [vec![], vec![4.0, 5.0], vec![6.0]]);
+    }
+
+    #[test]
+    fn each_library_has_its_own_shared_memory() {
+        let ways = ["mpich", "openmpi"].map(|name| ways(&Library { name, venv: "".into() }));
+        assert_eq!(ways, [["dpamatch", "shm", "ucx"], ["dpamatch", "sm", "ucx"]]);
     }
 }
