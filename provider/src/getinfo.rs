@@ -273,8 +273,14 @@ mod tests {
     fn what_belongs_to_a_capability_comes_with_it() {
         assert_eq!(caps(0), CAPS);
         assert_eq!(caps(FI_TAGGED), FI_TAGGED | FI_SEND | FI_RECV | DOMAIN);
-        assert_eq!(caps(FI_TAGGED | FI_SEND), FI_TAGGED | FI_SEND | DOMAIN);
         let rma = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
         assert_eq!(caps(FI_RMA), FI_RMA | rma | DOMAIN);
+        // Who names a part asks for no more.
+        for part in [FI_SEND, FI_RECV] {
+            assert_eq!(caps(FI_TAGGED | part), FI_TAGGED | part | DOMAIN);
+        }
+        for part in [FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE] {
+            assert_eq!(caps(FI_RMA | part), FI_RMA | part | DOMAIN);
+        }
     }
 }

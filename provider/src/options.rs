@@ -228,6 +228,14 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_has_a_least_and_a_largest_size() {
+        let lines = |lines: &str| read(&[("RING_LINES", lines)]).map(|options| options.ring_lines);
+        assert_eq!(read(&[]).expect("nothing is asked").ring_lines, 1024);
+        assert_eq!((lines("512"), lines("1048576")), (Ok(512), Ok(1 << 20)));
+        assert!(lines("256").is_err() && lines("2097152").is_err() && lines("513").is_err());
+    }
+
+    #[test]
     fn a_signal_goes_with_a_folder() {
         let signal = |name| read(&[("STATS", "folder"), ("STATS_SIGNAL", name)]);
         assert_eq!(signal("USR2").expect("a signal").stats_signal, Some(libc::SIGUSR2));

@@ -439,6 +439,10 @@ mod tests {
         usage.settled(1, 2);
         usage.matched(CommId(0), CommId(0), true);
         usage.untagged(100, true);
+        usage.posted_untagged(WildcardClass::AnySource);
+        usage.posted_untagged(WildcardClass::AnySource);
+        assert_eq!(usage.untagged.posts.iter().sum::<u64>(), 2);
+        assert_eq!(usage.untagged.posts[WildcardClass::AnySource as usize], 2);
         let text = usage.to_json(MPICH, &[6]);
         let line = "{ \"communicator\": 6, \"kind\": \"user\", \"messages\": 2, \"bytes\": 24, \
                     \"unexpected\": 2, \"posts\": 1, \"posts_any_source\": 0, \"posts_any_tag\": 1, \

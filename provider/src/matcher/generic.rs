@@ -87,3 +87,41 @@ impl Matcher for Generic {
         vec![Counter::new("generic_compares", self.compares)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag, TagSel};
+
+    use super::*;
+
+    #[test]
+    fn every_compare_counts() {
+        let asked = |bits| {
+            let selector = Selector::new(SourceSel::Any, TagSel::Any);
+            Asked { bits, ignore: 0xf0, comm: CommId(0), selector }
+        };
+        let carried = |bits| {
+            let (source, tag) = (Rank::default(), Tag::default());
+            Carried { bits, envelope: Envelope { comm: CommId(0), source, tag } }
+        };
+        let mut lists = Generic::default();
+        (1..4).for_each(|at| lists.post(RecvKey(at), &asked(at.into())));
+        // The third of three fits; then none of two, so it waits.
+        lists.arrive(MsgKey(1), &carried(0x73));
+        lists.arrive(MsgKey(2), &carried(4));
+        assert_eq!(lists.compares, 3 + 2);
+        lists.probe(&asked(5), true);
+        lists.post(RecvKey(4), &asked(4));
+        assert_eq!(lists.compares, 5 + 1 + 1);
+        let mut verdicts = Vec::new();
+        lists.settle(&mut verdicts);
+        let expected = [
+            Verdict::Matched { recv: RecvKey(3), msg: MsgKey(1), late: false },
+            Verdict::Unexpected(MsgKey(2)),
+            Verdict::Probed { found: None },
+            Verdict::Matched { recv: RecvKey(4), msg: MsgKey(2), late: true },
+        ];
+        assert_eq!(verdicts[3..], expected, "behind three that were posted");
+        assert_eq!(lists.counters(), [Counter::new("generic_compares", 7)]);
+    }
+}
