@@ -55,8 +55,8 @@ pub struct Software {
     forwarded: HashMap<CommId, u64>,
     /// Communicators in fallback, and since when.
     away: HashMap<CommId, Instant>,
-    /// Messages in the engine's queues, per communicator.
-    waiting: HashMap<CommId, usize>,
+    /// What is in the engine's queues, per communicator.
+    waiting: HashMap<CommId, Waiting>,
     /// Communicators of which something has changed since they were last looked at for an offer.
     changed: Vec<CommId>,
     /// The communicator whose offer has no answer.
@@ -66,6 +66,13 @@ pub struct Software {
     /// Refused offers with receives, per communicator.
     refused: HashMap<CommId, Refused>,
     stats: SoftwareStats,
+}
+
+/// Lengths of a communicator's queues.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    messages: usize,
+    receives: u64,
 }
 
 /// When receives are offered again.
@@ -206,6 +213,7 @@ impl Software {
                 for recv in self.posted(port, comm) {
                     self.engine.cancel(recv);
                 }
+                self.waiting(comm).receives = 0;
                 if let Some(since) = self.away.remove(&comm) {
                     self.stats.away_ns +=
                         u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -257,6 +265,7 @@ impl Software {
         let matched = self.engine.post(RecvId(id.as_u64()), comm, selector);
         let Some(MsgId(arrival)) = matched else {
             self.receives.insert(id.as_u64(), request);
+            self.waiting(comm).receives += 1;
             self.note_change(comm);
             return Some(Event::Admitted { request: id });
         };
@@ -270,10 +279,11 @@ impl Software {
         self.count_forwarded(comm);
         let matched = self.engine.arrive(MsgId(message.arrival), message.envelope);
         if let Some(request) = matched.and_then(|recv| self.receives.remove(&recv.0)) {
+            self.waiting(comm).receives -= 1;
             self.note_change(comm);
             return self.deliver(port, request, message, payload, false);
         }
-        *self.waiting.entry(comm).or_default() += 1;
+        self.waiting(comm).messages += 1;
         self.messages.insert(message.arrival, (message, payload));
         Some(Event::Unexpected { message })
     }
@@ -306,6 +316,7 @@ impl Software {
         let Some(forwarded) = self.receives.remove(&request.as_u64()) else {
             return Event::TooLate { request };
         };
+        self.waiting(comm).receives -= 1;
         Event::Cancelled { request, buffer: port.withdraw(forwarded) }
     }
 
@@ -345,11 +356,13 @@ impl Software {
     /// Takes a message that has left the engine's queue.
     fn remove(&mut self, comm: CommId, arrival: u64) -> Option<(Message, Payload)> {
         let held = self.messages.remove(&arrival)?;
-        if let Some(waiting) = self.waiting.get_mut(&comm) {
-            *waiting -= 1;
-        }
+        self.waiting(comm).messages -= 1;
         self.note_change(comm);
         Some(held)
+    }
+
+    fn waiting(&mut self, comm: CommId) -> &mut Waiting {
+        self.waiting.entry(comm).or_default()
     }
 
     fn note_change(&mut self, comm: CommId) {
@@ -365,8 +378,15 @@ impl Software {
         {
             let forwarded = self.forwarded.get(&comm).copied().unwrap_or(0);
             let early = self.refused.get(&comm).is_some_and(|refused| forwarded < refused.next);
-            let waiting = self.waiting.get(&comm).copied().unwrap_or(0);
-            if waiting == 0 && (!early || self.engine.is_empty(comm)) {
+            let Waiting { messages, receives } = *self.waiting(comm);
+            // So many can never be offered together: they are asked about again when one has gone.
+            let too_many = receives > port.offer_most();
+            if messages == 0 && !too_many && (!early || receives == 0) {
+                // The next call tries again. Before the receives are gathered, which takes as long
+                // as there are many.
+                if !port.has_offer_room(receives) {
+                    return;
+                }
                 let posted = self.posted(port, comm);
                 let mut receives: Vec<_> =
                     posted.iter().filter_map(|recv| self.receives.remove(&recv.0)).collect();
@@ -446,5 +466,33 @@ mod tests {
         };
         let cancelled: Vec<_> = events.iter().filter_map(cancelled).collect();
         assert_eq!(cancelled, [(requests[1], 2), (requests[2], 3)], "{events:?}");
+    }
+
+    /// More receives than an offer can tell of stay here, and cost nothing while they are many.
+    #[test]
+    fn receives_that_no_offer_can_tell_of_wait_until_they_are_fewer() {
+        let config = NicConfig { receives: 4, command_queue: 8, ..NicConfig::default() };
+        let Nic { mut leader, mut host, sender, .. } = Nic::new(&config).expect("a NIC");
+        let mut software = Software::new(Fallback::Bins.build());
+        let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
+        host.create(comm, 4, Hints::default(), 0).expect("room");
+        for _ in 0..24 {
+            host.post(comm, any, Vec::new(), 0).expect("room");
+            settle(&mut software, &mut leader, &mut host);
+        }
+        // Those of the NIC went with the first that found no room.
+        let many = software.waiting(comm).receives;
+        assert!(many > host.offer_most(), "{many}");
+        assert!(software.is_quiet(), "nothing is left to try");
+        let mut sender = sender;
+        let envelope = dpamatch_vocabulary::Envelope { comm, ..Default::default() };
+        for left in (0..24).rev() {
+            sender.try_send(envelope, &[], 0).expect("room");
+            let events = settle(&mut software, &mut leader, &mut host);
+            let received = events.iter().filter(|event| matches!(event, Event::Received { .. }));
+            assert_eq!(received.count(), 1, "{left} are left");
+        }
+        assert!(software.stats().resumed > 0, "{:?}", software.stats());
+        assert_eq!(software.waiting(comm).receives, 0);
     }
 }

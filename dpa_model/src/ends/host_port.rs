@@ -236,7 +236,7 @@ impl HostPort {
         forwarded: u64,
         receives: &mut Vec<ForwardedRequest>,
     ) -> Result<(), CommandQueueFull> {
-        if self.offered.is_some() || self.room() <= receives.len() as u64 {
+        if self.offered.is_some() || !self.has_offer_room(receives.len() as u64) {
             return Err(CommandQueueFull);
         }
         for receive in receives.iter() {
@@ -529,6 +529,17 @@ impl HostPort {
             self.shared.completions.release(self.results_head);
         }
         any
+    }
+
+    /// Most receives that [`hand_back`](Self::hand_back) may ever offer: the offer and all of them
+    /// are in the command queue at the same time.
+    pub fn offer_most(&self) -> u64 {
+        self.shared.commands.depth() - 1
+    }
+
+    /// Whether there is room for an offer of so many receives now.
+    pub fn has_offer_room(&mut self, receives: u64) -> bool {
+        self.room() > receives
     }
 
     fn nic(&self) -> NicName {
