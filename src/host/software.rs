@@ -388,6 +388,7 @@ impl Software {
                     return;
                 }
                 let posted = self.posted(port, comm);
+                debug_assert_eq!(posted.len() as u64, receives, "they are counted");
                 let mut receives: Vec<_> =
                     posted.iter().filter_map(|recv| self.receives.remove(&recv.0)).collect();
                 let result = port.hand_back(comm, forwarded, &mut receives);
@@ -472,7 +473,7 @@ mod tests {
     #[test]
     fn receives_that_no_offer_can_tell_of_wait_until_they_are_fewer() {
         let config = NicConfig { receives: 4, command_queue: 8, ..NicConfig::default() };
-        let Nic { mut leader, mut host, sender, .. } = Nic::new(&config).expect("a NIC");
+        let Nic { mut leader, mut host, mut sender, .. } = Nic::new(&config).expect("a NIC");
         let mut software = Software::new(Fallback::Bins.build());
         let (comm, any) = (CommId(0), Selector { source: SourceSel::Any, tag: TagSel::Any });
         host.create(comm, 4, Hints::default(), 0).expect("room");
@@ -484,7 +485,6 @@ mod tests {
         let many = software.waiting(comm).receives;
         assert!(many > host.offer_most(), "{many}");
         assert!(software.is_quiet(), "nothing is left to try");
-        let mut sender = sender;
         let envelope = dpamatch_vocabulary::Envelope { comm, ..Default::default() };
         for left in (0..24).rev() {
             sender.try_send(envelope, &[], 0).expect("room");

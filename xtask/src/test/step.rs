@@ -238,7 +238,7 @@ const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-ass
 const LOOM: &str = "test -p loom_tests --profile models --tests -- --nocapture --test-threads=1";
 
 /// The allocator of glibc keeps what was freed: else each thread that frees much gives it back to
-/// the system and gets it again page by page, a sixth of the tests' processor time.
+/// the system and gets it again page by page, up to half of a test program's processor time.
 const KEEP_MEMORY: [(&str, &str); 3] = [
     ("MALLOC_MMAP_THRESHOLD_", "1073741824"),
     ("MALLOC_TOP_PAD_", "16777216"),
