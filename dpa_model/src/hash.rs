@@ -25,6 +25,15 @@ impl Hashes {
         Self { both: both(source.get(), tag.get()), tag: one(tag.get()), source: one(source.get()) }
     }
 
+    /// Sets all three, each as soon as it is known: a loop that sends has no register to spare for
+    /// them.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, source: Rank, tag: Tag) {
+        self.both = both(source.get(), tag.get());
+        self.tag = one(tag.get());
+        self.source = one(source.get());
+    }
+
     /// Only the value that the index of `class` uses.
     #[inline(always)]
     pub(crate) fn of_one(class: WildcardClass, source: Rank, tag: Tag) -> u32 {

@@ -141,7 +141,10 @@ impl Sender {
             && !self.shared.life.stopped()
             && let Some(position) = self.claims.next_sure()
         {
-            let hashes = (Hashes::of(envelope.source, envelope.tag), true);
+            let hashes = |hashes: &mut Hashes| {
+                hashes.set(envelope.source, envelope.tag);
+                true
+            };
             let (length, payload) = (bytes.len() as u32, [word, 0, 0]);
             self.fill(position, envelope, length, hashes, Protocol::Inline, payload, stamp);
             return Ok(());
@@ -281,7 +284,7 @@ impl Sender {
         position: u64,
         envelope: Envelope,
         length: u32,
-        (hashes, has_hashes): (Hashes, bool),
+        hashes: impl FnOnce(&mut Hashes) -> bool,
         protocol: Protocol,
         payload: [u64; 3],
         stamp: u64,
@@ -295,21 +298,25 @@ impl Sender {
                 slot.envelope.source = envelope.source;
                 slot.envelope.tag = envelope.tag;
                 slot.length = length;
-                slot.hashes = hashes;
+                let has_hashes = hashes(&mut slot.hashes);
                 (slot.protocol, slot.has_hashes) = (protocol, has_hashes);
                 slot.payload = payload;
             });
         }
     }
 
-    /// The hashes of a header, and whether it has them.
-    fn hashes(&self, envelope: Envelope) -> (Hashes, bool) {
-        if !self.inline_hashes {
-            return (Hashes::default(), false);
+    /// Puts the hashes of a header, and says whether it has them.
+    fn hashes(&self, envelope: Envelope) -> impl FnOnce(&mut Hashes) -> bool {
+        let (inline_hashes, fault) = (self.inline_hashes, self.hash_fault);
+        move |hashes| {
+            *hashes = Hashes::default();
+            if inline_hashes {
+                let Hashes { both, tag, source } = Hashes::of(envelope.source, envelope.tag);
+                let [both, tag, source] = [both, tag, source].map(|hash| hash ^ fault);
+                *hashes = Hashes { both, tag, source };
+            }
+            inline_hashes
         }
-        let Hashes { both, tag, source } = Hashes::of(envelope.source, envelope.tag);
-        let [both, tag, source] = [both, tag, source].map(|hash| hash ^ self.hash_fault);
-        (Hashes { both, tag, source }, true)
     }
 }
 

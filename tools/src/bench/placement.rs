@@ -72,16 +72,17 @@ impl Look {
     pub(super) fn take(processors: &Processors) -> Option<Self> {
         processors.pair()?;
         let hand_over_ns = hand_over_ns(processors, Duration::from_millis(1))?;
-        let work_ns = std::thread::scope(|scope| {
-            let on = |pin: fn(&Processors) -> bool| {
-                std::thread::Builder::new().spawn_scoped(scope, move || {
+        // One after the other: siblings at work at once would slow each other.
+        let on = |pin: fn(&Processors) -> bool| {
+            std::thread::scope(|scope| {
+                let worker = std::thread::Builder::new().spawn_scoped(scope, || {
                     pin(processors);
                     work()
-                })
-            };
-            let (receiver, sender) = (on(Processors::pin_receiver), on(Processors::pin_sender));
-            Some([receiver.ok()?.join().ok()?, sender.ok()?.join().ok()?])
-        })?;
+                });
+                worker.ok()?.join().ok()
+            })
+        };
+        let work_ns = [on(Processors::pin_receiver)?, on(Processors::pin_sender)?];
         Some(Self { hand_over_ns, work_ns })
     }
 
@@ -91,16 +92,30 @@ impl Look {
     }
 }
 
-/// Time of a fixed chain of multiplications, in nanoseconds: the best of a few.
+/// Time of a fixed piece of work, in nanoseconds: the median of a few.
+///
+/// Six chains of cheap operations that do not wait for each other keep a core busy from end to end,
+/// so that another thread on the same core shows. One chain that waits for itself leaves room for
+/// the other, and takes no longer beside it.
 fn work() -> f64 {
-    let once = |_| {
+    let mut times = [0.0; 15];
+    for time in &mut times {
         let begin = Instant::now();
-        let end =
-            (0..4096_u64).fold(black_box(3_u64), |x, i| x.wrapping_mul(x | 1).wrapping_add(i));
-        black_box(end);
-        begin.elapsed().as_nanos() as f64
-    };
-    (0..4).map(once).fold(f64::INFINITY, f64::min)
+        let [mut a, mut b, mut c, mut d, mut e, mut f] = black_box([1_u64, 2, 3, 4, 5, 6]);
+        // Each chain has operations of its own, lest they become one chain of vectors.
+        for i in 0..4096 {
+            a = (a ^ i).wrapping_add(7);
+            b = b.wrapping_sub(i) | 1;
+            c = c.rotate_left(5) ^ i;
+            d = (d >> 1).wrapping_add(i);
+            e = (e & 0xffff_ffff).wrapping_add(i << 3);
+            f = f.wrapping_mul(5) ^ 3;
+        }
+        black_box([a, b, c, d, e, f]);
+        *time = begin.elapsed().as_nanos() as f64;
+    }
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 /// The placement of each measurement between two looks: `None` where it changed, or where nobody
