@@ -102,16 +102,23 @@ impl Bin {
         // SAFETY: it is in a chain.
         let descriptor = unsafe { descriptor::known(receives, receive) };
         if self.head() == receive {
-            // The oldest of its chain: by far the commonest.
-            let next = descriptor.next.get();
-            self.head.set(next);
-            if next == ReceiveId::NIL {
-                self.tail.set(ReceiveId::NIL);
-            }
-            self.length.store(self.length() - 1, Relaxed);
+            return self.unlink_oldest(descriptor, receive);
         } else if !self.unlink_after(receives, receive, *before) {
             return self.unlink_up_to(receives, receive);
         }
+        descriptor.state.store(state::FREE, Relaxed);
+        step!(Unlinked { receive: receive.0 });
+    }
+
+    /// The same for the oldest of the chain, by far the commonest; its descriptor is this.
+    #[inline(always)]
+    pub(crate) fn unlink_oldest(&self, descriptor: &Descriptor, receive: ReceiveId) {
+        let next = descriptor.next.get();
+        self.head.set(next);
+        if next == ReceiveId::NIL {
+            self.tail.set(ReceiveId::NIL);
+        }
+        self.length.store(self.length() - 1, Relaxed);
         descriptor.state.store(state::FREE, Relaxed);
         step!(Unlinked { receive: receive.0 });
     }

@@ -1,6 +1,8 @@
 //! What a NIC counts about itself (design vocabulary: S28). Always on; each counter has one writer
 //! at a time. Sums are made when counters are read, so that a message is counted once on its way.
 
+use alloc::boxed::Box;
+
 use crate::sync::Counter;
 
 macro_rules! counters {
@@ -54,12 +56,15 @@ counters! {
     /// Counters of one handler (or, added up, of all).
     HandlerCounters => HandlerCounts {
         sums {
-            /// Messages this handler took.
-            messages = sum[clean, fast, slow, overtaking, no_candidate],
+            /// Messages this handler took: blocks that were wide enough for it, see `BlockSizes`.
+            messages = sum[],
             /// Receives booked.
-            bookings = sum[clean, fast, slow],
+            bookings = sum[fast, slow],
+            /// Matched without conflict: messages that went no other way.
+            clean = sum[],
         }
-        /// Descriptors visited in I0.
+        /// Descriptors visited in I0. Like those below, the first handler of a slice counts them for
+        /// all.
         walked_exact,
         /// Descriptors visited in I1 (any source).
         walked_any_source,
@@ -67,8 +72,6 @@ counters! {
         walked_any_tag,
         /// Descriptors visited in I3 (both wild).
         walked_any,
-        /// Matched without conflict.
-        clean,
         /// Matched on the fast path.
         fast,
         /// Went the slow path.
@@ -96,6 +99,41 @@ counters! {
         /// Searches whose inline hashes were wrong (verification mode); on the slow path a message
         /// may search again.
         hash_mismatch,
+    }
+}
+
+impl HandlerCounters {
+    /// The counts of a handler that took so many messages. Read while a block runs, they may be of
+    /// slightly different moments.
+    pub(crate) fn of(&self, messages: u64) -> HandlerCounts {
+        let mut counts = self.copy();
+        let others = counts.fast + counts.slow + counts.overtaking + counts.no_candidate;
+        counts.messages = messages;
+        counts.clean = messages.saturating_sub(others);
+        counts.bookings += counts.clean;
+        counts
+    }
+}
+
+/// How many blocks of each size there were: handler h took a message of each that had more than h.
+/// One addition a block, and none for a message.
+#[derive(Debug)]
+pub(crate) struct BlockSizes(Box<[Counter]>);
+
+impl BlockSizes {
+    pub(crate) fn new(handlers: usize) -> Self {
+        Self((0..=handlers).map(|_| Counter::default()).collect())
+    }
+
+    /// A block of so many messages begins.
+    #[inline(always)]
+    pub(crate) fn note(&self, count: usize) {
+        self.0[count].add(1);
+    }
+
+    /// Messages that a handler took.
+    pub(crate) fn messages(&self, handler: usize) -> u64 {
+        self.0.iter().skip(handler + 1).map(Counter::get).sum()
     }
 }
 

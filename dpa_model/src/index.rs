@@ -8,7 +8,7 @@
 
 use crate::bin::Bin;
 use crate::booking::Bookings;
-use crate::descriptor::{known, state};
+use crate::descriptor::{Descriptor, known, state};
 use crate::hash::{Hashes, reduce};
 use crate::number::{BinId, Label, ReceiveId};
 use crate::sync::{Counter, Relaxed};
@@ -145,15 +145,11 @@ impl Indexes<'_> {
         counters: &HandlerCounters,
     ) -> Option<Candidate> {
         let class = WildcardClass::ALL[CLASS];
-        let walked = match class {
-            WildcardClass::Exact => &counters.walked_exact,
-            WildcardClass::AnySource => &counters.walked_any_source,
-            WildcardClass::AnyTag => &counters.walked_any_tag,
-            WildcardClass::Any => &counters.walked_any,
-        };
+        let walked = walked(counters, class);
         let bin = self.view.bin(class, key.hashes.of_class(class));
         step!(BinRead { bin: bin.0 });
-        let head = self.bins[bin].head();
+        // SAFETY: receives of this class are posted, so the communicator has tables.
+        let head = unsafe { crate::bin::known(self.bins, bin) }.head();
         if head == ReceiveId::NIL {
             return None;
         }
@@ -165,6 +161,22 @@ impl Indexes<'_> {
             }
             Err(next) => self.walk_on::<CLASS>((head, next), key, skip_below, walked),
         }
+    }
+
+    /// What [`search_class`](Self::search_class) finds, if that is the oldest receive of its chain,
+    /// by far the commonest. Its caller counts the step and says that it was made.
+    #[inline(always)]
+    pub(crate) fn oldest<const CLASS: usize>(&self, key: &Key) -> Option<(BinId, ReceiveId)> {
+        let class = WildcardClass::ALL[CLASS];
+        let bin = self.view.bin(class, key.hashes.of_class(class));
+        // SAFETY: as there.
+        let head = unsafe { crate::bin::known(self.bins, bin) }.head();
+        if head == ReceiveId::NIL {
+            return None;
+        }
+        // SAFETY: it stands in a chain.
+        let descriptor = unsafe { known(self.bookings.receives, head) };
+        live::<CLASS>(descriptor, key).then_some((bin, head))
     }
 
     /// The walk behind the oldest: `before`, and what follows it.
@@ -204,16 +216,35 @@ impl Indexes<'_> {
         // SAFETY: the callers found it in a chain.
         let descriptor = unsafe { known(self.bookings.receives, receive) };
         step!(Visited { receive: receive.0 });
-        // SAFETY: handlers search inside a block, the boundary between blocks (D1).
-        let posted = unsafe { descriptor.posted.peek() };
-        if posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
-            && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
+        if live::<CLASS>(descriptor, key)
             && (skip_below == 0 || !self.bookings.any_below(receive, skip_below))
         {
-            Ok(Candidate { receive, before, label: posted.label })
+            // SAFETY: as in `live`.
+            let label = unsafe { descriptor.posted.peek() }.label;
+            Ok(Candidate { receive, before, label })
         } else {
             Err(descriptor.next.get())
         }
+    }
+}
+
+/// Whether a receive of this class is live and fits.
+#[inline(always)]
+fn live<const CLASS: usize>(descriptor: &Descriptor, key: &Key) -> bool {
+    // SAFETY: handlers search inside a block, the boundary between blocks (D1).
+    let posted = unsafe { descriptor.posted.peek() };
+    posted.fits(WildcardClass::ALL[CLASS], key.source, key.tag)
+        && (descriptor.state.load(Relaxed) == state::POSTED || fault!(SearchTakesConsumed))
+}
+
+/// Descriptors visited in the index of a class.
+#[inline(always)]
+pub(crate) fn walked(counters: &HandlerCounters, class: WildcardClass) -> &Counter {
+    match class {
+        WildcardClass::Exact => &counters.walked_exact,
+        WildcardClass::AnySource => &counters.walked_any_source,
+        WildcardClass::AnyTag => &counters.walked_any_tag,
+        WildcardClass::Any => &counters.walked_any,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::bin::Bin;
 use crate::block::{Block, SliceMin};
 use crate::booking::{Bookings, FarBits};
 use crate::buffers::Buffers;
-use crate::counters::{BoundaryCounters, SenderCounters};
+use crate::counters::{BlockSizes, BoundaryCounters, SenderCounters};
 use crate::descriptor::{Descriptor, table};
 use crate::dropped::Dropped;
 use crate::index::{CommView, Indexes};
@@ -64,6 +64,7 @@ pub(crate) struct Shared {
     pub(crate) dropped: Dropped,
     pub(crate) life: Life,
     pub(crate) handler_counters: Box<[HandlerCounters]>,
+    pub(crate) block_sizes: BlockSizes,
     pub(crate) boundary_counters: BoundaryCounters,
     pub(crate) sender_counters: SenderCounters,
 }
@@ -185,6 +186,7 @@ impl Nic {
             regions: Regions::new(config.regions),
             dropped: Dropped::new(config.unexpected),
             life: Life::new(),
+            block_sizes: BlockSizes::new(config.handlers),
             handler_counters: (0..config.handlers).map(|_| HandlerCounters::default()).collect(),
             boundary_counters: BoundaryCounters::default(),
             sender_counters: SenderCounters::default(),
@@ -290,6 +292,8 @@ impl Monitor {
 
     /// Counters of one handler; all zero for one that does not exist.
     pub fn handler(&self, handler: usize) -> HandlerCounts {
-        self.shared.handler_counters.get(handler).map(HandlerCounters::copy).unwrap_or_default()
+        let messages = self.shared.block_sizes.messages(handler);
+        let counters = self.shared.handler_counters.get(handler);
+        counters.map(|counters| counters.of(messages)).unwrap_or_default()
     }
 }

@@ -280,9 +280,13 @@ impl<'a, T> Stretch<'a, T> {
     /// How many entries in a row are there.
     #[inline(always)]
     pub(crate) fn ready(&self) -> usize {
-        let ready =
-            |slot: &&Slot<T>| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == self.owner_bit;
-        self.slots.iter().take_while(ready).count()
+        let count = |owner_bit| {
+            let ready =
+                |slot: &&Slot<T>| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == owner_bit;
+            self.slots.iter().take_while(ready).count()
+        };
+        // A loop for each: with a constant it takes half as many instructions.
+        if self.owner_bit == 1 { count(1) } else { count(0) }
     }
 
     /// Brings the line of an entry near, here or behind the stretch.

@@ -262,6 +262,7 @@ fn note_block(nic: &Shared, block: &BlockInfo) {
         counters.arrivals_high.raise(claimed.saturating_sub(block.first));
     }
     counters.blocks.add(1);
+    nic.block_sizes.note(block.count);
 }
 
 /// Into how many slices a block is cut, at `most`.

@@ -56,6 +56,9 @@ pub(crate) trait Crew: Copy {
     /// registers for each would be a fifth of their instructions.
     const PHASES_IN_ONE: bool = false;
 
+    /// Slices are wide, so what is usual in a phase has a loop of its own, and the rest another.
+    const IN_ROWS: bool = false;
+
     /// Number of the worker.
     fn worker(self) -> WorkerId;
 
@@ -103,6 +106,8 @@ pub(crate) struct Alone<'a> {
 
 impl Crew for Alone<'_> {
     const DELIVERS_AT_ONCE: bool = true;
+
+    const IN_ROWS: bool = true;
 
     #[inline(always)]
     fn worker(self) -> WorkerId {

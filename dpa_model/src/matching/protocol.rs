@@ -10,15 +10,25 @@ use crate::region::RegionKey;
 use crate::ring::Stretch;
 use crate::unexpected::UnexpectedStore;
 
+/// The commonest size by far, whose copy is a load and a store.
+const USUAL_BYTES: u32 = 8;
+
+/// Whether so many bytes are to be copied, from the entry itself.
+#[inline(always)]
+pub(super) fn is_usual(entry: &Entry, posted: &Posted) -> bool {
+    entry.protocol == Protocol::Inline && entry.length.min(posted.capacity) == USUAL_BYTES
+}
+
 /// Moves the data of a matched handler and reports the receive. Unmatched messages are the
 /// boundary's business.
 ///
 /// # Safety
 /// The caller runs handler `handler` of this block, whose first entry and first result these runs
 /// begin with; the handler has taken the receive `posted` for the message of this number, and its
-/// result was not reported yet.
+/// result was not reported yet. `USUAL`: [`is_usual`] has said so.
 #[inline(always)]
-pub(super) unsafe fn deliver(
+#[expect(clippy::too_many_arguments, reason = "a loop keeps them at hand")]
+pub(super) unsafe fn deliver<const USUAL: bool>(
     nic: &Shared,
     block: &BlockInfo,
     arrival: u64,
@@ -30,7 +40,12 @@ pub(super) unsafe fn deliver(
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
     step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
-    move_data(nic, block, handler, &entry, posted);
+    if USUAL {
+        // SAFETY: as in `move_data`; the buffer holds as many bytes.
+        unsafe { posted.buffer.put(USUAL_BYTES, inline_bytes(&entry.payload, USUAL_BYTES)) };
+    } else {
+        move_data(nic, block, handler, &entry, posted);
+    }
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {

@@ -7,7 +7,7 @@ use super::crew::Crew;
 use super::scratch::Scratch;
 use crate::booking::HandlerSet;
 use crate::descriptor::state;
-use crate::index::{Candidate, CommView, Indexes, Key};
+use crate::index::{Candidate, CommView, Indexes, Key, walked};
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::number::ReceiveId;
@@ -77,23 +77,86 @@ fn search_run<C: Crew>(
         return search_with(run, |_, _| None);
     }
     match view.classes().only() {
-        Some(WildcardClass::Exact) => {
-            search_with(run, |key, counters| indexes.search_class::<0>(key, 0, counters))
-        }
-        Some(WildcardClass::AnySource) => {
-            search_with(run, |key, counters| indexes.search_class::<1>(key, 0, counters))
-        }
-        Some(WildcardClass::AnyTag) => {
-            search_with(run, |key, counters| indexes.search_class::<2>(key, 0, counters))
-        }
-        Some(WildcardClass::Any) => {
-            search_with(run, |key, counters| indexes.search_class::<3>(key, 0, counters))
-        }
+        Some(WildcardClass::Exact) => search_class::<C, 0>(run, indexes),
+        Some(WildcardClass::AnySource) => search_class::<C, 1>(run, indexes),
+        Some(WildcardClass::AnyTag) => search_class::<C, 2>(run, indexes),
+        Some(WildcardClass::Any) => search_class::<C, 3>(run, indexes),
         None => search_with(run, |key, counters| indexes.search(key, 0, counters)),
     }
 }
 
 type Run<'b, 's, C> = (BlockRun<'b, C>, CommId, Range<usize>, &'s mut Scratch);
+
+/// In the only table that has receives.
+#[inline(always)]
+fn search_class<C: Crew, const CLASS: usize>(
+    (block, comm, handlers, scratch): Run<'_, '_, C>,
+    indexes: Indexes<'_>,
+) -> usize {
+    let search =
+        |key: &Key, counters: &HandlerCounters| indexes.search_class::<CLASS>(key, 0, counters);
+    if !C::IN_ROWS {
+        return search_with((block, comm, handlers, scratch), search);
+    }
+    let Range { start: mut handler, end } = handlers;
+    while handler < end {
+        handler = book_oldest::<C, CLASS>(&block, &indexes, comm, handler, end, scratch);
+        if handler < end {
+            let one = search_with((block, comm, handler..handler + 1, scratch), search);
+            if one == handler {
+                break;
+            }
+            handler = one;
+        }
+    }
+    handler
+}
+
+/// Books for handlers in a row whose candidate is the oldest of its chain, by far the commonest;
+/// returns the first for which more is to be done. A function of its own, short enough for its
+/// values to stay in registers.
+#[inline(never)]
+fn book_oldest<C: Crew, const CLASS: usize>(
+    block: &BlockRun<'_, C>,
+    indexes: &Indexes<'_>,
+    comm: CommId,
+    start: usize,
+    end: usize,
+    scratch: &mut Scratch,
+) -> usize {
+    let BlockRun { nic, crew, entries, .. } = *block;
+    let indexes = *indexes;
+    let places = &mut scratch.receives[..end];
+    let mut contested = 0;
+    let mut next = end;
+    for handler in start..end {
+        // SAFETY: the leader saw the block's entries ready, and releases them after the block.
+        let entry = unsafe { entries.peek(handler) };
+        let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
+        let key = Key { source, tag, hashes: entry.hashes };
+        if entry.envelope.comm == comm
+            && entry.has_hashes
+            && let Some((bin, receive)) = indexes.oldest::<CLASS>(&key)
+        {
+            step!(EntryRead { position: entries.position(handler) });
+            step!(SearchBegins);
+            step!(BinRead { bin: bin.0 });
+            step!(Visited { receive: receive.0 });
+            step!(Searched { handler, found: Some(receive.0) });
+            contested |= crew.book(indexes.bookings, receive, handler);
+            // It stays the head of its chain until it is taken, so nobody asks what stands before.
+            places[handler] = receive;
+            crew.publish(handler, receive);
+        } else {
+            next = handler;
+            break;
+        }
+    }
+    let visited = walked(&nic.handler_counters[start], WildcardClass::ALL[CLASS]);
+    visited.add((next - start) as u64);
+    scratch.contested |= u64::from(contested != 0);
+    next
+}
 
 #[inline(always)]
 fn search_with<C: Crew>(
@@ -122,10 +185,11 @@ fn search_each<C: Crew>(
     let Range { start, end } = handlers;
     let (places, befores) = (&mut scratch.receives[..end], &mut scratch.before[..end]);
     let counters = &nic.handler_counters[..end];
+    // What searches cost is counted by the first handler for all of a run: one line.
+    let first = &counters[start];
     let mut contested = 0;
     for handler in start..end {
         let (place, before) = (&mut places[handler], &mut befores[handler]);
-        let counters = &counters[handler];
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { entries.peek(handler) };
         if entry.envelope.comm != comm || trusted && !entry.has_hashes {
@@ -137,10 +201,10 @@ fn search_each<C: Crew>(
             let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
             Key { source, tag, hashes: entry.hashes }
         } else {
-            key(&entry, nic.options.inline_hashes, counters)
+            key(&entry, nic.options.inline_hashes, first)
         };
         step!(SearchBegins);
-        let found = match search(handler, &key, counters) {
+        let found = match search(handler, &key, first) {
             Ok(found) => found,
             Err(taken) => {
                 scratch.overtaken.insert(handler);
@@ -160,7 +224,7 @@ fn search_each<C: Crew>(
                 receive
             }
             None => {
-                counters.no_candidate.add(1);
+                counters[handler].no_candidate.add(1);
                 ReceiveId::NIL
             }
         };

@@ -5,10 +5,10 @@ use core::ops::Range;
 
 use super::BlockRun;
 use super::crew::{Crew, Tables, Taken};
-use super::protocol::deliver;
+use super::protocol::{deliver, is_usual};
 use super::resolve::SlowPath;
 use super::scratch::Scratch;
-use crate::descriptor::known;
+use crate::descriptor::{Posted, known};
 use crate::message::Completion;
 use crate::nic::Shared;
 use crate::number::ReceiveId;
@@ -25,6 +25,9 @@ pub(super) struct Taking<'a, C> {
     results: Stretch<'a, Completion>,
     /// How far ahead entries are asked for: past the block, if more of them are likely to be there.
     ahead: usize,
+    /// Number of the block's first message. A copy: a compiler must otherwise read it again after
+    /// each store.
+    first_arrival: u64,
 }
 
 impl<'a, C: Crew> Taking<'a, C> {
@@ -33,7 +36,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         let streams = C::DELIVERS_AT_ONCE && block.info.count >= STREAMING;
         let ahead = if streams { block.info.count } else { 0 };
         let results = block.nic.completions.stretch(block.info.results, block.info.count);
-        Self { block, results, ahead }
+        Self { block, results, ahead, first_arrival: block.info.arrival }
     }
 
     /// Handlers that go the same path take what `scratch` says. Returns how many have a receive.
@@ -51,11 +54,29 @@ impl<'a, C: Crew> Taking<'a, C> {
     #[inline(never)]
     fn take_some(self, scratch: &mut Scratch, handlers: Range<usize>, path: Path) -> usize {
         let chosen = |_: usize, receive: ReceiveId, _: &HandlerCounters| receive;
-        match path {
-            Path::Clean => self.take_each(scratch, handlers, Path::Clean, chosen),
-            Path::Fast => self.take_each(scratch, handlers, Path::Fast, chosen),
-            Path::Slow | Path::Overtaking => self.take_each(scratch, handlers, path, chosen),
+        let Range { start: mut handler, end } = handlers;
+        let mut matched = 0;
+        while handler < end {
+            let mut next = end;
+            if C::IN_ROWS {
+                let first = handler;
+                handler = match path {
+                    Path::Clean => take_usual::<C, false>(&self, scratch, first, end),
+                    Path::Fast => take_usual::<C, true>(&self, scratch, first, end),
+                    Path::Slow | Path::Overtaking => first,
+                };
+                matched += handler - first;
+                next = end.min(handler + 1);
+            }
+            let rest = handler..next;
+            matched += match path {
+                Path::Clean => self.take_each(scratch, rest, Path::Clean, chosen),
+                Path::Fast => self.take_each(scratch, rest, Path::Fast, chosen),
+                Path::Slow | Path::Overtaking => self.take_each(scratch, rest, path, chosen),
+            };
+            handler = next;
         }
+        matched
     }
 
     /// As `take`, on the slow path: a handler searches when all lower ones have taken theirs.
@@ -84,10 +105,8 @@ impl<'a, C: Crew> Taking<'a, C> {
         path: Path,
         mut choose: impl FnMut(usize, ReceiveId, &HandlerCounters) -> ReceiveId,
     ) -> usize {
-        let BlockRun { nic, info, crew, entries } = self.block;
-        // In a local variable: a compiler must otherwise read it again after each store.
-        let first_arrival = info.arrival;
-        let tables = Tables { receives: &nic.receives, bins: &nic.bins };
+        let BlockRun { nic, crew, .. } = self.block;
+        let tables = self.tables();
         let mut matched = 0;
         let (end, slice_end) = (handlers.end, crew.handlers().end);
         let (places, befores) = (&mut scratch.receives[..end], &scratch.before[..end]);
@@ -113,30 +132,51 @@ impl<'a, C: Crew> Taking<'a, C> {
                 unmatched_here(nic, handler, path);
                 continue;
             }
-            match path {
-                Path::Clean => counters.clean.add(1),
-                Path::Fast => counters.fast.add(1),
-                Path::Slow => counters.slow.add(1),
-                Path::Overtaking => counters.overtaking.add(1),
-            }
             // SAFETY: a search found it; inside a block (D1).
             let posted = unsafe { known(tables.receives, receive).posted.peek() };
             let taken = Taken { receive, posted: &posted, before };
-            if !crew.unlink(tables, taken) {
-                counters.lock_missed.add(1);
-                step!(LockMissed { handler });
-            }
-            if C::DELIVERS_AT_ONCE {
-                let arrival = first_arrival + handler as u64;
-                // SAFETY: this worker runs the handler, and the leader claimed its result.
-                unsafe { deliver(nic, info, arrival, entries, self.results, handler, &posted) };
-            }
+            self.end::<false>(handler, &posted, counters, path, || crew.unlink(tables, taken));
             matched += 1;
-            if C::DELIVERS_AT_ONCE {
-                entries.prefetch(handler + self.ahead);
-            }
         }
         matched
+    }
+
+    /// What is left to be done for a handler whose receive is marked: `unlink` takes it out of its
+    /// chain. `USUAL`: see [`take_usual`].
+    #[inline(always)]
+    fn end<const USUAL: bool>(
+        self,
+        handler: usize,
+        posted: &Posted,
+        counters: &HandlerCounters,
+        path: Path,
+        unlink: impl FnOnce() -> bool,
+    ) {
+        let BlockRun { nic, info, entries, .. } = self.block;
+        match path {
+            // Those that are left, see `HandlerCounters::of`.
+            Path::Clean => {}
+            Path::Fast => counters.fast.add(1),
+            Path::Slow => counters.slow.add(1),
+            Path::Overtaking => counters.overtaking.add(1),
+        }
+        if !unlink() {
+            counters.lock_missed.add(1);
+            step!(LockMissed { handler });
+        }
+        if C::DELIVERS_AT_ONCE {
+            let arrival = self.first_arrival + handler as u64;
+            // SAFETY: this worker runs the handler, and the leader claimed its result.
+            unsafe {
+                deliver::<USUAL>(nic, info, arrival, entries, self.results, handler, posted);
+            }
+            entries.prefetch(handler + self.ahead);
+        }
+    }
+
+    #[inline(always)]
+    fn tables(&self) -> Tables<'a> {
+        Tables { receives: &self.block.nic.receives, bins: &self.block.nic.bins }
     }
 
     /// These handlers, all of the slice, have no receive.
@@ -159,10 +199,57 @@ impl<'a, C: Crew> Taking<'a, C> {
                 let posted = unsafe { nic.receives[receive].posted.peek() };
                 let arrival = info.arrival + handler as u64;
                 // SAFETY: as in `take`.
-                unsafe { deliver(nic, info, arrival, entries, self.results, handler, &posted) };
+                unsafe {
+                    deliver::<false>(nic, info, arrival, entries, self.results, handler, &posted);
+                }
             }
         }
     }
+}
+
+/// Handlers in a row that have a receive, the oldest of its chain, for the usual amount of data;
+/// returns the first of which that is not so. A loop without calls, short enough for its values to
+/// stay in registers. By reference, because they would be copied.
+#[inline(never)]
+fn take_usual<C: Crew, const FAST: bool>(
+    taking: &Taking<'_, C>,
+    scratch: &Scratch,
+    first: usize,
+    end: usize,
+) -> usize {
+    let path = if FAST { Path::Fast } else { Path::Clean };
+    let taking = *taking;
+    let BlockRun { nic, crew, entries, .. } = taking.block;
+    let tables = taking.tables();
+    let (places, counters) = (&scratch.receives[..end], &nic.handler_counters[..end]);
+    for handler in first..end {
+        let receive = places[handler];
+        if receive == ReceiveId::NIL {
+            return handler;
+        }
+        // SAFETY: a search found it; inside a block (D1).
+        let descriptor = unsafe { known(tables.receives, receive) };
+        // SAFETY: as above.
+        let posted = unsafe { descriptor.posted.peek() };
+        // SAFETY: the leader saw the block's entries ready, and releases them after the block.
+        let entry = unsafe { entries.peek(handler) };
+        if !is_usual(&entry, &posted) {
+            return handler;
+        }
+        // SAFETY: the receive was posted, in this bin.
+        let bin = unsafe { crate::bin::known(tables.bins, posted.bin) };
+        if bin.head() != receive {
+            return handler;
+        }
+        step!(Taken { handler, receive: receive.0, path });
+        crew.mark(tables, receive, path);
+        taking.end::<true>(handler, &posted, &counters[handler], path, || {
+            step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
+            bin.unlink_oldest(descriptor, receive);
+            true
+        });
+    }
+    end
 }
 
 /// Apart, so that the loop over matched messages stays short.

@@ -99,25 +99,39 @@ impl NicReceiver {
         self.monitor.clone()
     }
 
-    /// Lets the NIC work, if that is this thread's job, and takes what it reports. Whether there
-    /// was anything.
+    /// Lets the NIC work, if that is this thread's job, and takes what it reports until `count`
+    /// receives are complete. Whether there was anything.
     #[inline]
-    fn progress(&mut self) -> Result<bool, BenchError> {
-        let mut worked = match &mut self.runner {
-            Runner::Inline(leader) => leader.round(1) == Round::Worked,
-            Runner::Threads { .. } => false,
-        };
+    fn progress(&mut self, count: usize) -> Result<bool, BenchError> {
+        match &mut self.runner {
+            // Nothing is reported between two rounds.
+            Runner::Inline(leader) => {
+                let worked = leader.round(1) == Round::Worked;
+                if worked {
+                    self.take(count)?;
+                }
+                Ok(worked)
+            }
+            Runner::Threads { .. } => self.take(count),
+        }
+    }
+
+    /// Takes what the NIC has reported until `count` receives are complete. Whether there was
+    /// anything.
+    #[inline]
+    fn take(&mut self, count: usize) -> Result<bool, BenchError> {
         let Self { port, slots, .. } = self;
         let before = slots.completed;
+        let mut any = false;
         // An event of its own for each receive would pass through memory.
         while let Some(event) = port.drain_received(|request, buffer, _, _| {
             slots.put(request, buffer);
-            true
+            slots.completed < count
         }) {
-            worked = true;
+            any = true;
             other(event)?;
         }
-        Ok(worked || slots.completed != before)
+        Ok(any || slots.completed != before)
     }
 
     /// Posts a receive where the command queue was full.
@@ -129,7 +143,7 @@ impl NicReceiver {
         mut buffer: Vec<u8>,
     ) -> Result<RequestId, BenchError> {
         loop {
-            self.progress()?;
+            self.progress(usize::MAX)?;
             match self.port.post(CommId(0), selector, buffer, 0) {
                 Ok(request) => return Ok(request),
                 Err((CommandQueueFull, back)) => buffer = back,
@@ -168,12 +182,12 @@ impl Receiver for NicReceiver {
     #[inline]
     fn settle(&mut self) -> Result<(), BenchError> {
         if let Runner::Inline(_) = self.runner {
-            while self.progress()? {}
+            while self.progress(usize::MAX)? {}
             return Ok(());
         }
         let mut spin = patience(&self.runner);
         while self.admitted() < self.commands {
-            if !self.progress()? {
+            if !self.progress(usize::MAX)? {
                 spin.pause();
             }
         }
@@ -183,8 +197,10 @@ impl Receiver for NicReceiver {
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
         let mut spin = patience(&self.runner);
+        // An earlier call may have left some.
+        self.take(count)?;
         while self.slots.completed < count {
-            if self.progress()? {
+            if self.progress(count)? {
                 spin.reset();
             } else {
                 spin.pause();
