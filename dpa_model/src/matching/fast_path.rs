@@ -206,7 +206,7 @@ fn take_row_if<C: Crew>(
         if candidate == common {
             let may = allowed(&own, candidate);
             let alike = &mut scratch.receives[handler..end];
-            let (taken, refusal) = own.take_alike(tables.receives, alike, common, may);
+            let (taken, refusal) = own.take_alike(tables.receives, alike, common, may, C::IN_ROWS);
             handler += taken;
             if refusal.is_some() {
                 row = Row { next: handler, refusal };
@@ -251,15 +251,15 @@ impl Group {
         places: &mut [ReceiveId],
         common: ReceiveId,
         may: bool,
+        in_rows: bool,
     ) -> (usize, Option<Refusal>) {
         // In a local variable, as above.
         let mut own = *self;
         let mut taken = 0;
         let mut refusal = None;
-        for place in places {
-            if *place != common {
-                break;
-            }
+        while let Some(place) = places.get_mut(taken)
+            && *place == common
+        {
             own.count += 1;
             step!(FastPathTried);
             match if may { own.walk(receives) } else { Err(Refusal::Mixed) } {
@@ -270,9 +270,48 @@ impl Group {
                 }
             }
             taken += 1;
+            if in_rows && !fault!(FastByHops) {
+                taken += own.follow(receives, &mut places[taken..], common);
+            }
         }
         *self = own;
         (taken, refusal)
+    }
+
+    /// The same, as long as it is each time the next receive of the chain. A function of its own,
+    /// short enough for its values to stay in registers.
+    #[inline(never)]
+    fn follow(
+        &mut self,
+        receives: &[Descriptor],
+        places: &mut [ReceiveId],
+        common: ReceiveId,
+    ) -> usize {
+        let sequence = self.sequence;
+        let mut wanted = self.label.plus(self.count + u64::from(fault!(FastOffByOne)));
+        let mut current = self.cursor;
+        let mut taken = 0;
+        for place in places {
+            if *place != common || current == ReceiveId::NIL {
+                break;
+            }
+            // SAFETY: it follows in a chain.
+            let descriptor = unsafe { known(receives, current) };
+            // SAFETY: inside a block (D1).
+            let posted = unsafe { descriptor.posted.peek() };
+            if posted.label != wanted || posted.sequence() != sequence {
+                break;
+            }
+            step!(FastPathTried);
+            step!(Visited { receive: current.0 });
+            *place = current;
+            current = descriptor.next.get();
+            wanted = wanted.plus(1);
+            taken += 1;
+        }
+        self.count += taken as u64;
+        self.cursor = current;
+        taken
     }
 
     /// The receive that the handler added last takes: as many labels further as there are lower

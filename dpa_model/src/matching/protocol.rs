@@ -27,7 +27,6 @@ pub(super) fn is_usual(entry: &Entry, posted: &Posted) -> bool {
 /// begin with; the handler has taken the receive `posted` for the message of this number, and its
 /// result was not reported yet. `USUAL`: [`is_usual`] has said so.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "a loop keeps them at hand")]
 pub(super) unsafe fn deliver<const USUAL: bool>(
     nic: &Shared,
     block: &BlockInfo,

@@ -10,7 +10,7 @@ use crate::descriptor::state;
 use crate::index::{Candidate, CommView, Indexes, Key, walked};
 use crate::message::Entry;
 use crate::nic::Shared;
-use crate::number::ReceiveId;
+use crate::number::{BinId, ReceiveId};
 use crate::sync::Relaxed;
 use crate::{CommId, HandlerCounters, Hashes, InlineHashes, WildcardClass};
 
@@ -99,9 +99,19 @@ fn search_class<C: Crew, const CLASS: usize>(
         return search_with((block, comm, handlers, scratch), search);
     }
     let Range { start: mut handler, end } = handlers;
+    let row = InRow { block, indexes, comm, end };
     while handler < end {
-        handler = book_oldest::<C, CLASS>(&block, &indexes, comm, handler, end, scratch);
-        if handler < end {
+        let (next, again) = book_oldest::<C, CLASS>(&row, handler, scratch);
+        handler = next;
+        if again {
+            scratch.contested = 1;
+        }
+        if handler == end {
+            break;
+        }
+        if again {
+            handler = book_alike::<C, CLASS>(&row, handler, scratch);
+        } else {
             let one = search_with((block, comm, handler..handler + 1, scratch), search);
             if one == handler {
                 break;
@@ -112,49 +122,108 @@ fn search_class<C: Crew, const CLASS: usize>(
     handler
 }
 
-/// Books for handlers in a row whose candidate is the oldest of its chain, by far the commonest;
-/// returns the first for which more is to be done. A function of its own, short enough for its
-/// values to stay in registers.
+/// What the loops over usual messages of one communicator keep at hand. They copy it: a compiler
+/// must otherwise read it again after each booking.
+#[derive(Clone, Copy)]
+struct InRow<'a, C> {
+    block: BlockRun<'a, C>,
+    indexes: Indexes<'a>,
+    comm: CommId,
+    end: usize,
+}
+
+impl<C: Crew> InRow<'_, C> {
+    /// What a handler looks for, if its message is of this communicator and has hashes.
+    #[inline(always)]
+    fn key(&self, handler: usize) -> Option<Key> {
+        // SAFETY: the leader saw the block's entries ready, and releases them after the block.
+        let entry = unsafe { self.block.entries.peek(handler) };
+        let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
+        let ours = entry.envelope.comm == self.comm && entry.has_hashes;
+        ours.then_some(Key { source, tag, hashes: entry.hashes })
+    }
+
+    /// Counts the descriptors that these handlers visited, one each.
+    #[inline(always)]
+    fn count<const CLASS: usize>(&self, handlers: Range<usize>) {
+        let counters = &self.block.nic.handler_counters[handlers.start];
+        walked(counters, WildcardClass::ALL[CLASS]).add(handlers.len() as u64);
+    }
+
+    /// Not 0: a lower handler has booked the same.
+    #[inline(always)]
+    fn book(
+        &self,
+        places: &mut [ReceiveId],
+        handler: usize,
+        (_bin, receive): (BinId, ReceiveId),
+    ) -> u64 {
+        step!(EntryRead { position: self.block.entries.position(handler) });
+        step!(SearchBegins);
+        step!(BinRead { bin: _bin.0 });
+        step!(Visited { receive: receive.0 });
+        step!(Searched { handler, found: Some(receive.0) });
+        let lower = self.block.crew.book(self.indexes.bookings, receive, handler);
+        // It stays the head of its chain until it is taken, so nobody asks what stands before.
+        places[handler] = receive;
+        self.block.crew.publish(handler, receive);
+        lower
+    }
+}
+
+/// Books for handlers in a row whose candidate is the oldest of its chain, by far the commonest.
+/// Returns the first handler for which more is to be done, and whether the one before it booked
+/// what a lower one had. A function of its own, short enough for its values to stay in registers.
 #[inline(never)]
 fn book_oldest<C: Crew, const CLASS: usize>(
-    block: &BlockRun<'_, C>,
-    indexes: &Indexes<'_>,
-    comm: CommId,
+    row: &InRow<'_, C>,
     start: usize,
-    end: usize,
     scratch: &mut Scratch,
-) -> usize {
-    let BlockRun { nic, crew, entries, .. } = *block;
-    let indexes = *indexes;
-    let places = &mut scratch.receives[..end];
-    let mut contested = 0;
-    let mut next = end;
-    for handler in start..end {
-        // SAFETY: the leader saw the block's entries ready, and releases them after the block.
-        let entry = unsafe { entries.peek(handler) };
-        let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
-        let key = Key { source, tag, hashes: entry.hashes };
-        if entry.envelope.comm == comm
-            && entry.has_hashes
-            && let Some((bin, receive)) = indexes.oldest::<CLASS>(&key)
-        {
-            step!(EntryRead { position: entries.position(handler) });
-            step!(SearchBegins);
-            step!(BinRead { bin: bin.0 });
-            step!(Visited { receive: receive.0 });
-            step!(Searched { handler, found: Some(receive.0) });
-            contested |= crew.book(indexes.bookings, receive, handler);
-            // It stays the head of its chain until it is taken, so nobody asks what stands before.
-            places[handler] = receive;
-            crew.publish(handler, receive);
-        } else {
+) -> (usize, bool) {
+    let row = *row;
+    let places = &mut scratch.receives[..row.end];
+    let (mut next, mut again) = (row.end, false);
+    for handler in start..row.end {
+        let found = row.key(handler).and_then(|key| row.indexes.oldest::<CLASS>(&key));
+        let Some(found) = found else {
             next = handler;
+            break;
+        };
+        if row.book(places, handler, found) != 0 {
+            (next, again) = (handler + 1, true);
             break;
         }
     }
-    let visited = walked(&nic.handler_counters[start], WildcardClass::ALL[CLASS]);
-    visited.add((next - start) as u64);
-    scratch.contested |= u64::from(contested != 0);
+    row.count::<CLASS>(start..next);
+    (next, again)
+}
+
+/// Two messages of a kind have come in a row, so more of them are likely: what the last one found,
+/// the next of its kind, from `start` on, find, too. Returns the first that is not.
+#[inline(never)]
+fn book_alike<C: Crew, const CLASS: usize>(
+    row: &InRow<'_, C>,
+    start: usize,
+    scratch: &mut Scratch,
+) -> usize {
+    let row = *row;
+    let places = &mut scratch.receives[..row.end];
+    let Some(first) = row.key(start - 1) else { return start };
+    let class = WildcardClass::ALL[CLASS];
+    let hash = first.hashes.of_class(class);
+    let found = (row.indexes.view.bin(class, hash), places[start - 1]);
+    let is_alike = |key: Key| {
+        (key.source, key.tag, key.hashes.of_class(class)) == (first.source, first.tag, hash)
+    };
+    let mut next = row.end;
+    for handler in start..row.end {
+        if !row.key(handler).is_some_and(is_alike) {
+            next = handler;
+            break;
+        }
+        row.book(places, handler, found);
+    }
+    row.count::<CLASS>(start..next);
     next
 }
 
