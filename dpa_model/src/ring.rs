@@ -227,6 +227,16 @@ impl<'a, T> Run<'a, T> {
         (state & 1 == owner_bit(self.position(index), self.depth)).then_some(state >> 1)
     }
 
+    /// The places from `index` to `end` whose slots lie side by side.
+    #[inline(always)]
+    pub(crate) fn stretch(&self, index: usize, end: usize) -> Stretch<'a, T> {
+        let first = self.position(index);
+        let start = (first & (self.depth - 1)) as usize;
+        let count = (end - index).min(self.slots.len() - start);
+        let slots = &self.slots[start..start + count];
+        Stretch { slots, first, owner_bit: owner_bit(first, self.depth) }
+    }
+
     /// As [`Ring::peek`].
     ///
     /// # Safety
@@ -275,6 +285,13 @@ impl<'a, T> Stretch<'a, T> {
     pub(crate) fn is_ready(&self, index: usize) -> bool {
         let slot = self.slots.get(index);
         slot.is_some_and(|slot| slot.state.load(weak!(ReadyRelaxed, Acquire)) & 1 == self.owner_bit)
+    }
+
+    /// As [`Ring::stamp_if_ready`]; `None` behind the stretch, too.
+    #[inline(always)]
+    pub(crate) fn stamp_if_ready(&self, index: usize) -> Option<u64> {
+        let state = self.slots.get(index)?.state.load(weak!(ReadyRelaxed, Acquire));
+        (state & 1 == self.owner_bit).then_some(state >> 1)
     }
 
     /// How many entries in a row are there.

@@ -73,6 +73,18 @@ impl<Id: Copy + From<u32>> FreeList<Id> {
         Some(self.free[self.count])
     }
 
+    /// The places that [`take`](Self::take) will give, one after the other.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> impl Iterator<Item = Id> {
+        self.free[..self.count].iter().rev().copied()
+    }
+
+    /// Takes the next `count` of them.
+    #[inline(always)]
+    pub(crate) fn take_all(&mut self, count: usize) {
+        self.count -= count;
+    }
+
     #[inline]
     pub(crate) fn give(&mut self, place: Id) {
         self.free[self.count] = place;

@@ -3,7 +3,8 @@
 use core::ops::Range;
 
 use super::{Boundary, report};
-use crate::bin;
+use crate::bin::{self, Bin};
+use crate::booking::Bookings;
 use crate::communicator::{Communicator, Home, Labels};
 use crate::config::{BINS_MAX, Order};
 use crate::descriptor::{self, Posted, state};
@@ -13,9 +14,9 @@ use crate::message::{Command, Completion, HostAddress, Post, Protocol, Target};
 use crate::nic::Shared;
 use crate::number::{BinId, ReceiveId, StoredId};
 use crate::region::RegionKey;
-use crate::ring::Run;
+use crate::ring::{Run, Stretch};
 use crate::sync::{Peek, Relaxed};
-use crate::unexpected::{UnexpectedStore, classes_allowed};
+use crate::unexpected::{FreeList, UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, WildcardClass};
 
 /// What became of the commands that were due.
@@ -197,11 +198,27 @@ impl Boundary {
         let (view, linked, log_order) = (control.view, control.linked, nic.options.log_order);
         let (mut labels, mut stored) = (control.labels, control.unexpected);
         let on_nic = control.home == Home::Nic || fault!(FallbackForgotten);
+        let tables = Tables::of(nic);
         let mut collisions = 0;
         let mut refused = None;
         let mut place = places.start;
-        let mut command = due.look(place);
-        while let Command::Post(ref post) = *command {
+        let next = |place: usize| {
+            let alike = |command: &Command| is_post::<CLASS>(command, comm);
+            (SEVERAL && place < places.end && due.is(place) && alike(&due.look(place)))
+                .then(|| due.begin(place))
+        };
+        let mut command = Some(due.look(place));
+        if SEVERAL && on_nic && stored == 0 && !log_order {
+            let commands = due.commands.stretch(place, places.end);
+            let row = Entering { due, comm, view, commands, place };
+            let (entered, collided) = row.enter::<CLASS>(&mut labels, free_receives);
+            collisions += collided as u64;
+            if entered > 0 {
+                place += entered;
+                command = next(place);
+            }
+        }
+        while let Some(Command::Post(post)) = command.as_deref() {
             let &Post { request, ref target, buffer, capacity, .. } = post;
             let bin = view.bin(class, target.hash);
             if fault!(LabelTooEarly) {
@@ -222,21 +239,14 @@ impl Boundary {
                     refused = Some(request);
                     break;
                 };
-                collisions += u64::from(enter(nic, post, class, bin, receive, &mut labels));
+                collisions += u64::from(enter(tables, post, class, bin, receive, &mut labels));
                 if log_order {
                     report(nic, results_tail, Completion::Admitted { request });
                 }
             }
             place += 1;
             step!(BoundaryEnds);
-            let alike = |command: &Command| {
-                matches!(command, Command::Post(next)
-                    if next.comm == comm && next.target.class == class)
-            };
-            if !SEVERAL || place == places.end || !due.is(place) || !alike(&due.look(place)) {
-                break;
-            }
-            command = due.begin(place);
+            command = next(place);
         }
         let late = control.unexpected - stored;
         let entered = (place - places.start) as u32 - late;
@@ -452,7 +462,8 @@ impl Boundary {
             let (comm, Target { class, hash, .. }) = (post.comm, post.target);
             let control = &mut self.comms[comm.0 as usize];
             let bin = control.view.bin(class, hash);
-            let collided = enter(nic, post, class, bin, receive, &mut control.labels);
+            let tables = Tables::of(nic);
+            let collided = enter(tables, post, class, bin, receive, &mut control.labels);
             nic.boundary_counters.collisions.add(u64::from(collided));
             self.count_entered(nic, comm, class, 1);
         }
@@ -473,38 +484,118 @@ impl Boundary {
     }
 }
 
+/// Whether a command posts a receive of this class in this communicator.
+#[inline(always)]
+fn is_post<const CLASS: usize>(command: &Command, comm: CommId) -> bool {
+    matches!(command, Command::Post(post)
+        if post.comm == comm && post.target.class == WildcardClass::ALL[CLASS])
+}
+
+/// Posts in a row where no message waits for a receive, by far the commonest.
+struct Entering<'a> {
+    due: Due<'a>,
+    comm: CommId,
+    view: CommView,
+    /// The commands from `place` on.
+    commands: Stretch<'a, Command>,
+    place: usize,
+}
+
+impl Entering<'_> {
+    /// Puts as many as are due in the posted queue, as long as descriptors are free; the first is
+    /// under way. Returns how many, and how many of their chains held something. A function of its
+    /// own, short enough for its values to stay in registers.
+    #[inline(never)]
+    fn enter<const CLASS: usize>(
+        &self,
+        labels: &mut Labels,
+        free: &mut FreeList<ReceiveId>,
+    ) -> (usize, usize) {
+        let Self { due, comm, view, commands, place: start } = *self;
+        let nic = due.nic;
+        let class = WildcardClass::ALL[CLASS];
+        let tables = Tables::of(nic);
+        let mut own = *labels;
+        let (mut entered, mut collisions) = (0, 0);
+        for receive in free.next() {
+            let stamp = commands.stamp_if_ready(entered);
+            if stamp.is_none_or(|stamp| stamp > due.until) {
+                break;
+            }
+            // SAFETY: seen ready, and released only at the end of `admit`.
+            let command = unsafe { commands.peek(entered) };
+            let Command::Post(post) = &*command else { break };
+            if !is_post::<CLASS>(&command, comm) {
+                break;
+            }
+            if entered > 0 {
+                due.begin(start + entered);
+            }
+            let bin = view.bin(class, post.target.hash);
+            collisions += usize::from(enter(tables, post, class, bin, receive, &mut own));
+            entered += 1;
+            step!(BoundaryEnds);
+        }
+        free.take_all(entered);
+        *labels = own;
+        (entered, collisions)
+    }
+}
+
+/// The tables that a post changes, kept at hand by a loop.
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    bookings: Bookings<'a>,
+    bins: &'a [Bin],
+}
+
+impl<'a> Tables<'a> {
+    #[inline(always)]
+    fn of(nic: &'a Shared) -> Self {
+        Self { bookings: nic.bookings(), bins: &nic.bins }
+    }
+}
+
 /// Puts a receive of this class, whose bin this is, at the end of the posted queue. Returns whether
 /// its chain held one already.
 #[inline(always)]
 fn enter(
-    nic: &Shared,
+    tables: Tables<'_>,
     post: &Post,
     class: WildcardClass,
     bin: BinId,
     receive: ReceiveId,
     labels: &mut Labels,
 ) -> bool {
-    let &Post { request, ref target, buffer, capacity, .. } = post;
-    let (label, place) = labels.next(class, target);
-    let (source, tag) = (target.source.get(), target.tag.get());
+    let Tables { bookings: Bookings { receives, far }, bins } = tables;
+    let (label, place) = labels.next(class, &post.target);
     // SAFETY: it comes from the free list.
-    let descriptor = unsafe { descriptor::known(&nic.receives, receive) };
+    let descriptor = unsafe { descriptor::known(receives, receive) };
     debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
+    // The bookings of its last life: its handlers are long done.
+    descriptor.booking.store(0, Relaxed);
     // SAFETY: the descriptor was free and no block is running (D1).
     unsafe {
         descriptor.posted.write(|slot| {
-            *slot = Posted { label, buffer, request, place, source, tag, bin, capacity, class };
+            // Word by word: each is needed in a register no longer than that.
+            slot.label = label;
+            slot.buffer = post.buffer;
+            slot.request = post.request;
+            slot.place = place;
+            slot.source = post.target.source.get();
+            slot.tag = post.target.tag.get();
+            slot.bin = bin;
+            slot.capacity = post.capacity;
+            slot.class = class;
         });
     }
-    // The bookings of its last life: its handlers are long done.
-    descriptor.booking.store(0, Relaxed);
-    if let Some(far) = nic.far_bits.get(receive.index()) {
+    if let Some(far) = far.get(receive.index()) {
         far.clear();
     }
-    step!(Posted { request, bin: bin.0, receive: receive.0 });
+    step!(Posted { request: post.request, bin: bin.0, receive: receive.0 });
     descriptor.state.store(state::POSTED, Relaxed);
     // SAFETY: the communicator's tables have this bin.
-    unsafe { bin::known(&nic.bins, bin) }.append(&nic.receives, receive)
+    unsafe { bin::known(bins, bin) }.append(receives, receive)
 }
 
 /// Delivers a message that is in no chain any more, and gives its memory back. `receive`: request,
