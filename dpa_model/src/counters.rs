@@ -82,7 +82,7 @@ counters! {
         overtaking,
         /// Found no receive in the optimistic search.
         no_candidate,
-        /// Found no receive in the end.
+        /// Found no receive in the end. Counted here: those that had found one before.
         unexpected,
         /// Fast path refused: lower handlers chose other receives, or not all had booked.
         refused_mixed,
@@ -103,10 +103,12 @@ counters! {
 }
 
 impl HandlerCounters {
-    /// The counts of a handler that took so many messages. Read while a block runs, they may be of
-    /// slightly different moments.
-    pub(crate) fn of(&self, messages: u64) -> HandlerCounts {
+    /// The counts of a handler that took so many messages, of which so many came in blocks that
+    /// found nothing posted. Read while a block runs, they may be of slightly different moments.
+    pub(crate) fn of(&self, messages: u64, idle: u64) -> HandlerCounts {
         let mut counts = self.copy();
+        counts.no_candidate += idle;
+        counts.unexpected += counts.no_candidate;
         let others = counts.fast + counts.slow + counts.overtaking + counts.no_candidate;
         counts.messages = messages;
         counts.clean = messages.saturating_sub(others);
@@ -115,8 +117,8 @@ impl HandlerCounters {
     }
 }
 
-/// How many blocks of each size there were: handler h took a message of each that had more than h.
-/// One addition a block, and none for a message.
+/// How many blocks of a kind there were, by size: handler h took a message of each that had more
+/// than h. One addition a block, and none for a message.
 #[derive(Debug)]
 pub(crate) struct BlockSizes(Box<[Counter]>);
 
@@ -125,7 +127,7 @@ impl BlockSizes {
         Self((0..=handlers).map(|_| Counter::default()).collect())
     }
 
-    /// A block of so many messages begins.
+    /// There is one more, of so many messages.
     #[inline(always)]
     pub(crate) fn note(&self, count: usize) {
         self.0[count].add(1);

@@ -65,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) life: Life,
     pub(crate) handler_counters: Box<[HandlerCounters]>,
     pub(crate) block_sizes: BlockSizes,
+    /// Of these, run by one worker when nothing was posted.
+    pub(crate) idle_blocks: BlockSizes,
     pub(crate) boundary_counters: BoundaryCounters,
     pub(crate) sender_counters: SenderCounters,
 }
@@ -187,6 +189,7 @@ impl Nic {
             dropped: Dropped::new(config.unexpected),
             life: Life::new(),
             block_sizes: BlockSizes::new(config.handlers),
+            idle_blocks: BlockSizes::new(config.handlers),
             handler_counters: (0..config.handlers).map(|_| HandlerCounters::default()).collect(),
             boundary_counters: BoundaryCounters::default(),
             sender_counters: SenderCounters::default(),
@@ -292,8 +295,9 @@ impl Monitor {
 
     /// Counters of one handler; all zero for one that does not exist.
     pub fn handler(&self, handler: usize) -> HandlerCounts {
-        let messages = self.shared.block_sizes.messages(handler);
-        let counters = self.shared.handler_counters.get(handler);
-        counters.map(|counters| counters.of(messages)).unwrap_or_default()
+        let Shared { block_sizes, idle_blocks, handler_counters, .. } = &*self.shared;
+        let (messages, idle) = (block_sizes.messages(handler), idle_blocks.messages(handler));
+        let counters = handler_counters.get(handler);
+        counters.map(|counters| counters.of(messages, idle)).unwrap_or_default()
     }
 }

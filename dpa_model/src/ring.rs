@@ -265,6 +265,12 @@ impl<T> Clone for Stretch<'_, T> {
 impl<T> Copy for Stretch<'_, T> {}
 
 impl<'a, T> Stretch<'a, T> {
+    /// Its places.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> core::ops::Range<usize> {
+        0..self.slots.len()
+    }
+
     /// The position of the stretch's place `index`.
     #[inline(always)]
     pub(crate) fn position(&self, index: usize) -> u64 {

@@ -20,7 +20,8 @@ use crate::hash::Hashes;
 use crate::index::CommView;
 use crate::message::{Entry, Message, Protocol, Target};
 use crate::number::{BinId, BufferId, StoredId};
-use crate::{ClassSet, Envelope, Hints, WildcardClass};
+use crate::ring::Stretch;
+use crate::{ClassSet, CommId, Envelope, Hints, WildcardClass};
 
 #[derive(Clone, Copy, Debug)]
 struct Chain {
@@ -50,6 +51,49 @@ pub(crate) struct Unexpected {
 }
 
 const _: () = assert!(size_of::<Unexpected>() == 128);
+
+impl Unexpected {
+    /// A message that came as number `arrival`.
+    #[inline(always)]
+    fn fill(&mut self, arrival: u64, incoming: &Entry, hashes: Hashes, buffer: BufferId) {
+        self.message.arrival = arrival;
+        // Word by word: as a whole it would pass through the stack.
+        let Envelope { comm, source, tag } = incoming.envelope;
+        self.message.envelope = Envelope { comm, source, tag };
+        self.message.length = incoming.length;
+        self.payload = incoming.payload;
+        (self.hashes, self.buffer, self.protocol) = (hashes, buffer, incoming.protocol);
+    }
+}
+
+/// An entry that the free list handed out. Chains name no others.
+#[inline(always)]
+fn known_mut(entries: &mut [Unexpected], message: StoredId) -> &mut Unexpected {
+    debug_assert!(message.index() < entries.len());
+    // SAFETY: only the free list makes numbers of entries, and it holds those of the table.
+    unsafe { entries.get_unchecked_mut(message.index()) }
+}
+
+/// Links an entry at the end of its chain of one class.
+#[inline(always)]
+fn append<const CLASS: usize>(
+    entries: &mut [Unexpected],
+    chains: &mut [Chain],
+    view: &CommView,
+    message: StoredId,
+    hashes: Hashes,
+) {
+    let class = WildcardClass::ALL[CLASS];
+    let chain = &mut chains[view.bin(class, hashes.of_class(class)).index()];
+    let tail = core::mem::replace(&mut chain.tail, message);
+    if tail == StoredId::NIL {
+        chain.head = message;
+    } else {
+        known_mut(entries, tail).links[PLACE[CLASS]].next = message;
+    }
+    let links = Neighbours { next: StoredId::NIL, before: tail };
+    known_mut(entries, message).links[PLACE[CLASS]] = links;
+}
 
 /// Where the links of a class are: first those that every message has, which lie in the line of its
 /// data.
@@ -210,23 +254,55 @@ impl UnexpectedStore {
         if protocol != Protocol::Rendezvous {
             self.bytes += u64::from(incoming.length);
         }
-        let entry = &mut self.entries[message.index()];
-        entry.message.arrival = arrival;
-        entry.message.envelope = incoming.envelope;
-        entry.message.length = incoming.length;
-        entry.payload = incoming.payload;
-        (entry.hashes, entry.buffer, entry.protocol) = (hashes, buffer, protocol);
-        self.append::<0>(view, message, hashes);
+        let Self { entries, chains, .. } = self;
+        known_mut(entries, message).fill(arrival, incoming, hashes, buffer);
+        append::<0>(entries, chains, view, message, hashes);
         if linked.exceeds(LINKED_ALWAYS) {
             if linked.contains(WildcardClass::AnySource) {
-                self.append::<1>(view, message, hashes);
+                append::<1>(entries, chains, view, message, hashes);
             }
             if linked.contains(WildcardClass::AnyTag) {
-                self.append::<2>(view, message, hashes);
+                append::<2>(entries, chains, view, message, hashes);
             }
         }
-        self.append::<3>(view, message, hashes);
+        append::<3>(entries, chains, view, message, hashes);
         Some(message)
+    }
+
+    /// The same for messages in a row of one communicator with hashes and data in the entry, by far
+    /// the commonest, as long as there is room; the first came as number `arrival`. Returns how
+    /// many. A function of its own, short enough for its values to stay in registers.
+    #[inline(never)]
+    pub(crate) fn insert_row(
+        &mut self,
+        view: &CommView,
+        comm: CommId,
+        arrival: u64,
+        incoming: Stretch<'_, Entry>,
+    ) -> usize {
+        let (view, mut bytes, mut count) = (*view, 0, 0);
+        let Self { entries, chains, free, .. } = self;
+        for (place, message) in incoming.places().zip(free.next()) {
+            // SAFETY: the leader saw the block's entries ready, and releases them after it.
+            let entry = unsafe { incoming.peek(place) };
+            let usual = entry.protocol == Protocol::Inline && entry.has_hashes;
+            if entry.envelope.comm != comm || !usual {
+                break;
+            }
+            step!(BoundaryBegins { handler: place });
+            step!(Stored { entry: message.0 });
+            bytes += u64::from(entry.length);
+            let hashes = entry.hashes;
+            let arrival = arrival + place as u64;
+            known_mut(entries, message).fill(arrival, &entry, hashes, BufferId::NIL);
+            append::<0>(entries, chains, &view, message, hashes);
+            append::<3>(entries, chains, &view, message, hashes);
+            count = place + 1;
+            step!(BoundaryEnds);
+        }
+        free.take_all(count);
+        self.bytes += bytes;
+        count
     }
 
     /// Copies the payload of a buffered message that was just taken.
@@ -237,21 +313,6 @@ impl UnexpectedStore {
         unsafe { self.buffers.write(buffer.index(), bytes) };
     }
 
-    /// Links an entry at the end of its chain of one class.
-    #[inline(always)]
-    fn append<const CLASS: usize>(&mut self, view: &CommView, message: StoredId, hashes: Hashes) {
-        let class = WildcardClass::ALL[CLASS];
-        let chain = &mut self.chains[view.bin(class, hashes.of_class(class)).index()];
-        let tail = core::mem::replace(&mut chain.tail, message);
-        if tail == StoredId::NIL {
-            chain.head = message;
-        } else {
-            self.entries[tail.index()].links[PLACE[CLASS]].next = message;
-        }
-        let links = Neighbours { next: StoredId::NIL, before: tail };
-        self.entries[message.index()].links[PLACE[CLASS]] = links;
-    }
-
     /// Links all messages of a communicator in the chains of another class.
     #[cold]
     pub(crate) fn link(&mut self, view: &CommView, class: WildcardClass) {
@@ -259,8 +320,12 @@ impl UnexpectedStore {
         while current != StoredId::NIL {
             let Unexpected { hashes, links, .. } = self.entries[current.index()];
             match class {
-                WildcardClass::AnySource => self.append::<1>(view, current, hashes),
-                WildcardClass::AnyTag => self.append::<2>(view, current, hashes),
+                WildcardClass::AnySource => {
+                    append::<1>(&mut self.entries, &mut self.chains, view, current, hashes);
+                }
+                WildcardClass::AnyTag => {
+                    append::<2>(&mut self.entries, &mut self.chains, view, current, hashes);
+                }
                 WildcardClass::Exact | WildcardClass::Any => return,
             }
             current = links[PLACE[WildcardClass::Any as usize]].next;
@@ -282,6 +347,18 @@ impl UnexpectedStore {
             current = entry.links[PLACE[CLASS]].next;
         }
         None
+    }
+
+    /// The same if it is the first of that chain, by far the commonest.
+    #[inline(always)]
+    pub(crate) fn first<const CLASS: usize>(
+        &self,
+        bin: BinId,
+        target: &Target,
+    ) -> Option<StoredId> {
+        let first = self.chains[bin.index()].head;
+        let Envelope { source, tag, .. } = self.entries.get(first.index())?.message.envelope;
+        target.accepts(WildcardClass::ALL[CLASS], source, tag).then_some(first)
     }
 
     /// Takes a message, found in the chain of `bin`, out of all chains that it is linked in; it
@@ -315,19 +392,20 @@ impl UnexpectedStore {
         bin: BinId,
     ) {
         let class = WildcardClass::ALL[CLASS];
-        let entry = &self.entries[message.index()];
+        let Self { entries, chains, .. } = self;
+        let entry = known_mut(entries, message);
         let Neighbours { next, before } = entry.links[PLACE[CLASS]];
         let bin = if CLASS == FOUND { bin } else { view.bin(class, entry.hashes.of_class(class)) };
-        let chain = &mut self.chains[bin.index()];
+        let chain = &mut chains[bin.index()];
         if before == StoredId::NIL {
             chain.head = next;
         } else {
-            self.entries[before.index()].links[PLACE[CLASS]].next = next;
+            known_mut(entries, before).links[PLACE[CLASS]].next = next;
         }
         if next == StoredId::NIL {
             chain.tail = before;
         } else {
-            self.entries[next.index()].links[PLACE[CLASS]].before = before;
+            known_mut(entries, next).links[PLACE[CLASS]].before = before;
         }
     }
 

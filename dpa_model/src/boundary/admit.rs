@@ -16,7 +16,7 @@ use crate::number::{BinId, ReceiveId, StoredId};
 use crate::region::RegionKey;
 use crate::ring::{Run, Stretch};
 use crate::sync::{Peek, Relaxed};
-use crate::unexpected::{FreeList, UnexpectedStore, classes_allowed};
+use crate::unexpected::{FreeList, LINKED_ALWAYS, UnexpectedStore, classes_allowed};
 use crate::{CommId, Hints, WildcardClass};
 
 /// What became of the commands that were due.
@@ -208,13 +208,19 @@ impl Boundary {
                 .then(|| due.begin(place))
         };
         let mut command = Some(due.look(place));
-        if SEVERAL && on_nic && stored == 0 && !log_order {
+        if SEVERAL {
             let commands = due.commands.stretch(place, places.end);
-            let row = Entering { due, comm, view, commands, place };
-            let (entered, collided) = row.enter::<CLASS>(&mut labels, free_receives);
-            collisions += collided as u64;
-            if entered > 0 {
+            let row = PostRow { due, comm, view, commands, place };
+            if stored > 0 && linked == LINKED_ALWAYS {
+                let late = row.receive::<CLASS>(stored, unexpected, results_tail);
+                place += late as usize;
+                stored -= late;
+            } else if stored == 0 && on_nic && !log_order {
+                let (entered, collided) = row.enter::<CLASS>(&mut labels, free_receives);
+                collisions += collided as u64;
                 place += entered;
+            }
+            if place > places.start {
                 command = next(place);
             }
         }
@@ -491,8 +497,8 @@ fn is_post<const CLASS: usize>(command: &Command, comm: CommId) -> bool {
         if post.comm == comm && post.target.class == WildcardClass::ALL[CLASS])
 }
 
-/// Posts in a row where no message waits for a receive, by far the commonest.
-struct Entering<'a> {
+/// Posts in a row of one communicator and class; the first is under way.
+struct PostRow<'a> {
     due: Due<'a>,
     comm: CommId,
     view: CommView,
@@ -501,37 +507,43 @@ struct Entering<'a> {
     place: usize,
 }
 
-impl Entering<'_> {
-    /// Puts as many as are due in the posted queue, as long as descriptors are free; the first is
-    /// under way. Returns how many, and how many of their chains held something. A function of its
-    /// own, short enough for its values to stay in registers.
+impl PostRow<'_> {
+    /// The post at a place of the row, if it is due and alike.
+    #[inline(always)]
+    fn look<const CLASS: usize>(&self, place: usize) -> Option<Peek<'_, Command>> {
+        let stamp = self.commands.stamp_if_ready(place)?;
+        // SAFETY: seen ready, and released only at the end of `admit`.
+        let command = unsafe { self.commands.peek(place) };
+        (stamp <= self.due.until && is_post::<CLASS>(&command, self.comm)).then_some(command)
+    }
+
+    /// Such a post is executed now.
+    #[inline(always)]
+    fn begin(&self, place: usize) {
+        if place > 0 {
+            self.due.begin(self.place + place);
+        }
+    }
+
+    /// Puts as many as are due in the posted queue, as long as descriptors are free: no message
+    /// waits for a receive. Returns how many, and how many of their chains held something. A
+    /// function of its own, short enough for its values to stay in registers.
     #[inline(never)]
     fn enter<const CLASS: usize>(
         &self,
         labels: &mut Labels,
         free: &mut FreeList<ReceiveId>,
     ) -> (usize, usize) {
-        let Self { due, comm, view, commands, place: start } = *self;
-        let nic = due.nic;
+        let row = Self { ..*self };
+        let tables = Tables::of(row.due.nic);
         let class = WildcardClass::ALL[CLASS];
-        let tables = Tables::of(nic);
         let mut own = *labels;
         let (mut entered, mut collisions) = (0, 0);
         for receive in free.next() {
-            let stamp = commands.stamp_if_ready(entered);
-            if stamp.is_none_or(|stamp| stamp > due.until) {
-                break;
-            }
-            // SAFETY: seen ready, and released only at the end of `admit`.
-            let command = unsafe { commands.peek(entered) };
-            let Command::Post(post) = &*command else { break };
-            if !is_post::<CLASS>(&command, comm) {
-                break;
-            }
-            if entered > 0 {
-                due.begin(start + entered);
-            }
-            let bin = view.bin(class, post.target.hash);
+            let command = row.look::<CLASS>(entered);
+            let Some(Command::Post(post)) = command.as_deref() else { break };
+            row.begin(entered);
+            let bin = row.view.bin(class, post.target.hash);
             collisions += usize::from(enter(tables, post, class, bin, receive, &mut own));
             entered += 1;
             step!(BoundaryEnds);
@@ -539,6 +551,37 @@ impl Entering<'_> {
         free.take_all(entered);
         *labels = own;
         (entered, collisions)
+    }
+
+    /// Receives for as many as are due the first message of their chains, of `stored` that wait in
+    /// the chains that every message has. Returns how many. As above.
+    #[inline(never)]
+    fn receive<const CLASS: usize>(
+        &self,
+        stored: u32,
+        store: &mut UnexpectedStore,
+        results_tail: &mut u64,
+    ) -> u32 {
+        let row = Self { ..*self };
+        let class = WildcardClass::ALL[CLASS];
+        let mut tail = *results_tail;
+        let mut late = 0;
+        while late < stored
+            && let Some(Command::Post(post)) = row.look::<CLASS>(late as usize).as_deref()
+        {
+            let bin = row.view.bin(class, post.target.hash);
+            let Some(found) = store.first::<CLASS>(bin, &post.target) else { break };
+            row.begin(late as usize);
+            step!(UnexpectedVisited { entry: found.0 });
+            step!(TakenLate { entry: found.0 });
+            store.unlink::<CLASS>(&row.view, LINKED_ALWAYS, found, bin);
+            let receive = (post.request, post.buffer, post.capacity);
+            receive_stored(row.due.nic, store, &mut tail, receive, found);
+            late += 1;
+            step!(BoundaryEnds);
+        }
+        *results_tail = tail;
+        late
     }
 }
 

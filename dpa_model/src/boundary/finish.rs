@@ -12,6 +12,7 @@ use crate::message::{Completion, Entry, Message, Protocol};
 use crate::nic::Shared;
 use crate::number::{ReceiveId, StoredId};
 use crate::repost::{Left, Reposts};
+use crate::unexpected::LINKED_ALWAYS;
 use crate::{ClassSet, CommId, InlineHashes, UnexpectedFull, WildcardClass};
 
 /// Where a communicator's messages without a receive go, kept at hand by a loop over messages.
@@ -55,9 +56,47 @@ impl Boundary {
         taken: &[ReceiveId],
     ) {
         match matched {
-            Matched::Nothing => self.finish_each(nic, block, |_| ReceiveId::NIL),
-            _ => self.finish_each(nic, block, |handler| taken[handler]),
+            Matched::Nothing => {
+                let stored = self.store_row(nic, block);
+                if stored == block.count {
+                    return self.release(nic, block, 0);
+                }
+                self.finish_each(nic, block, stored, |_| ReceiveId::NIL);
+            }
+            _ => self.finish_each(nic, block, 0, |handler| taken[handler]),
         }
+    }
+
+    /// Stores the first messages of a block in which none has a receive, as far as they are of one
+    /// communicator and usual. Returns how many.
+    #[inline(always)]
+    fn store_row(&mut self, nic: &Shared, block: &BlockInfo) -> usize {
+        let options = &nic.options;
+        let usual = options.inline_hashes == InlineHashes::Trust && !options.log_order;
+        if !usual || fault!(UnexpectedReversed) {
+            return 0;
+        }
+        let entries = nic.arrivals.queue(block.queue).ring.stretch(block.first, block.count);
+        // SAFETY: the entry was seen ready and is released only after this.
+        let comm = unsafe { entries.peek(0) }.envelope.comm;
+        let inbox = self.inbox(comm);
+        if !inbox.on_nic || inbox.linked.exceeds(LINKED_ALWAYS) {
+            return 0;
+        }
+        let stored = self.unexpected.insert_row(&inbox.view, comm, block.arrival, entries);
+        self.close(Inbox { stored: stored as u32, ..inbox });
+        self.note_stored(nic, stored);
+        stored
+    }
+
+    /// Counts so many messages that were stored. Between two blocks the store only shrinks, so it
+    /// is fullest here.
+    #[inline(always)]
+    fn note_stored(&self, nic: &Shared, stored: usize) {
+        let counters = &nic.boundary_counters;
+        counters.unexpected.add(stored as u64);
+        counters.unexpected_high.raise(self.unexpected.used() as u64);
+        counters.unexpected_bytes_high.raise(self.unexpected.bytes);
     }
 
     /// The receives of all handlers are no longer posted.
@@ -91,7 +130,7 @@ impl Boundary {
         // SAFETY: the last handler has said that the block has ended.
         let taken = |handler| unsafe { nic.block.taken(handler) };
         if !reposts.have_given_entries() {
-            return self.finish_each(nic, block, taken);
+            return self.finish_each(nic, block, 0, taken);
         }
         let mut left = Left::NOTHING;
         let mut count = 0;
@@ -122,11 +161,12 @@ impl Boundary {
     }
 
     /// Recycles what was consumed and stores what was not matched; `taken` says which receive a
-    /// handler took, or none.
+    /// handler took, or none. The first `stored` messages are stored already.
     pub(super) fn finish_each(
         &mut self,
         nic: &Shared,
         block: &BlockInfo,
+        stored: usize,
         taken: impl Fn(usize) -> ReceiveId,
     ) {
         // From the top, so that the free list hands them out in posting order again.
@@ -148,7 +188,7 @@ impl Boundary {
         let entries = queue.ring.stretch(block.first, block.count);
         let mut inbox = self.inbox(CommId(u32::MAX));
         // In handler order, so every chain stays in arrival order (S14).
-        for place in 0..block.count {
+        for place in stored..block.count {
             let handler = if fault!(UnexpectedReversed) { block.count - 1 - place } else { place };
             if taken(handler) == ReceiveId::NIL {
                 step!(BoundaryBegins { handler });
@@ -185,11 +225,7 @@ impl Boundary {
             results = results.max(handler + 1);
         }
         self.close(inbox);
-        // Between two blocks the store only shrinks, so it is fullest here.
-        let counters = &nic.boundary_counters;
-        counters.unexpected.add((self.unexpected.used() - stored_before) as u64);
-        counters.unexpected_high.raise(self.unexpected.used() as u64);
-        counters.unexpected_bytes_high.raise(self.unexpected.bytes);
+        self.note_stored(nic, self.unexpected.used() - stored_before);
         for handler in 0..results {
             if taken(handler) == ReceiveId::NIL && !told.contains(handler) {
                 fill_result(nic, block, handler, Completion::None);

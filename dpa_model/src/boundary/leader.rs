@@ -159,7 +159,7 @@ impl Leader {
             }
             self.in_block = 0;
             // SAFETY: every slice of the block has reached phase 3.
-            boundary.finish_each(nic, &block, |handler| unsafe { nic.block.taken(handler) });
+            boundary.finish_each(nic, &block, 0, |handler| unsafe { nic.block.taken(handler) });
         }
         if cfg!(debug_assertions) {
             check_bookings(nic, &block);

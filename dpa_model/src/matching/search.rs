@@ -253,9 +253,8 @@ fn search_each<C: Crew>(
     let bookings = nic.bookings();
     let Range { start, end } = handlers;
     let (places, befores) = (&mut scratch.receives[..end], &mut scratch.before[..end]);
-    let counters = &nic.handler_counters[..end];
     // What searches cost is counted by the first handler for all of a run: one line.
-    let first = &counters[start];
+    let first = &nic.handler_counters[start];
     let mut contested = 0;
     for handler in start..end {
         let (place, before) = (&mut places[handler], &mut befores[handler]);
@@ -292,10 +291,7 @@ fn search_each<C: Crew>(
                 }
                 receive
             }
-            None => {
-                counters[handler].no_candidate.add(1);
-                ReceiveId::NIL
-            }
+            None => ReceiveId::NIL,
         };
         crew.publish(handler, *place);
     }

@@ -183,9 +183,16 @@ impl<'a, C: Crew> Taking<'a, C> {
     pub(super) fn leave(self, handlers: Range<usize>) {
         // Higher slices wait for receives that are taken, and none is.
         self.block.crew.matched();
+        if C::IN_ROWS {
+            self.block.nic.idle_blocks.note(handlers.len());
+        }
         for handler in handlers {
             self.block.crew.note_taken(handler, ReceiveId::NIL);
-            unmatched(self.block.nic, handler, Path::Clean);
+            if C::IN_ROWS {
+                step!(Unmatched { handler });
+            } else {
+                unmatched(self.block.nic, handler, Path::Clean);
+            }
         }
     }
 
@@ -261,13 +268,13 @@ fn unmatched_here(nic: &Shared, handler: usize, path: Path) {
 
 #[inline(always)]
 fn unmatched(nic: &Shared, handler: usize, path: Path) {
+    step!(Unmatched { handler });
     let counters = &nic.handler_counters[handler];
-    counters.unexpected.add(1);
     // Nothing found is no path, unless somebody waited for it.
     match path {
-        Path::Clean | Path::Fast => {}
+        Path::Clean | Path::Fast => return counters.no_candidate.add(1),
         Path::Slow => counters.slow.add(1),
         Path::Overtaking => counters.overtaking.add(1),
     }
-    step!(Unmatched { handler });
+    counters.unexpected.add(1);
 }
