@@ -63,8 +63,8 @@ counters! {
             /// Matched without conflict: messages that went no other way.
             clean = sum[],
         }
-        /// Descriptors visited in I0. Like those below, the first handler of a slice counts them for
-        /// all.
+        /// Descriptors visited in I0. Like those below, the first handler of a slice counts them
+        /// for all.
         walked_exact,
         /// Descriptors visited in I1 (any source).
         walked_any_source,
