@@ -2,9 +2,10 @@
 //!
 //! `instructions SCENARIO WINDOWS HANDLERS MESSAGES WAY`: a window is so many receives and messages
 //! of 8 bytes, sent, matched and collected by the calling thread. Scenarios: `NC` (distinct tags),
-//! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `UNEXP` (messages first, then the receives).
-//! Ways: `nic` (host port, leader and sender), `endpoint` (the public API), `bins` (a sequential
-//! engine behind the completion queue), `no-matching`.
+//! `WC-FP` (one tag), `WC-SP` (one tag, no fast path), `UNEXP` (messages first, then the receives;
+//! one receive that no message matches is posted meanwhile, as in most programs). Ways: `nic` (host
+//! port, leader and sender), `endpoint` (the public API), `bins` (a sequential engine behind the
+//! completion queue), `no-matching`.
 
 use std::process::ExitCode;
 
@@ -226,11 +227,15 @@ fn main() -> ExitCode {
     let tags: Vec<Tag> = (0..messages).map(tag).collect();
     let source = Rank::new(1).expect("small");
     let messages_first = scenario == "UNEXP";
+    let others_tag = Tag::new(1 << 20).expect("small");
     if way == "endpoint" {
         let config = EndpointConfig { nic: config, drive: Drive::Caller, ..Default::default() };
         let mut endpoint = Endpoint::new(&config).expect("the default sizes");
         let comm = endpoint.create_comm(Hints::default()).expect("room for a communicator");
         let sender = endpoint.sender(&comm, source);
+        if messages_first {
+            endpoint.post_recv(&comm, source, others_tag, Vec::new()).expect("the endpoint runs");
+        }
         run(
             Public { endpoint, comm, sender, requests: Vec::new() },
             &tags,
@@ -240,9 +245,13 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Nic { mut leader, mut host, sender, .. } = Nic::new(&config).expect("the default sizes");
-    let engine = match way.as_str() {
+    let mut engine = match way.as_str() {
         "nic" => {
             host.create(COMM, 512, Hints::default(), 0).expect("an empty command queue");
+            if messages_first {
+                let selector = Selector::new(source, others_tag);
+                host.post(COMM, selector, Vec::new(), 0).expect("an empty command queue");
+            }
             leader.round(1);
             run(Inner { leader, host, sender, source }, &tags, windows, messages_first);
             return ExitCode::SUCCESS;
@@ -251,6 +260,9 @@ fn main() -> ExitCode {
         "no-matching" if !messages_first => None,
         _ => return usage(),
     };
+    if let Some(engine) = engine.as_mut().filter(|_| messages_first) {
+        engine.post(RecvId(u64::MAX), COMM, Selector::new(source, others_tag));
+    }
     let stored = tags.iter().map(|_| vec![0; SENT.len()]).collect();
     let drain = Drain::new(leader);
     let wire =

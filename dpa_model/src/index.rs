@@ -98,6 +98,17 @@ pub(crate) struct Candidate {
     pub(crate) label: Label,
 }
 
+/// The oldest receive of a chain, as a message sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Oldest {
+    /// It is live and fits.
+    Fits { bin: BinId, receive: ReceiveId },
+    /// The chain is empty.
+    None { bin: BinId },
+    /// It does not; what stands behind it was not looked at.
+    Other,
+}
+
 /// The indexes of one communicator, inside a block or at the boundary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Indexes<'a> {
@@ -163,20 +174,20 @@ impl Indexes<'_> {
         }
     }
 
-    /// What [`search_class`](Self::search_class) finds, if that is the oldest receive of its chain,
-    /// by far the commonest. Its caller counts the step and says that it was made.
+    /// The oldest receive of the chain that [`search_class`](Self::search_class) walks: by far most
+    /// often that is all it looks at. Its caller counts the step and says that it was made.
     #[inline(always)]
-    pub(crate) fn oldest<const CLASS: usize>(&self, key: &Key) -> Option<(BinId, ReceiveId)> {
+    pub(crate) fn oldest<const CLASS: usize>(&self, key: &Key) -> Oldest {
         let class = WildcardClass::ALL[CLASS];
         let bin = self.view.bin(class, key.hashes.of_class(class));
         // SAFETY: as there.
-        let head = unsafe { crate::bin::known(self.bins, bin) }.head();
-        if head == ReceiveId::NIL {
-            return None;
+        let receive = unsafe { crate::bin::known(self.bins, bin) }.head();
+        if receive == ReceiveId::NIL {
+            return Oldest::None { bin };
         }
         // SAFETY: it stands in a chain.
-        let descriptor = unsafe { known(self.bookings.receives, head) };
-        live::<CLASS>(descriptor, key).then_some((bin, head))
+        let descriptor = unsafe { known(self.bookings.receives, receive) };
+        if live::<CLASS>(descriptor, key) { Oldest::Fits { bin, receive } } else { Oldest::Other }
     }
 
     /// The walk behind the oldest: `before`, and what follows it.

@@ -55,28 +55,28 @@ impl Boundary {
         matched: Matched,
         taken: &[ReceiveId],
     ) {
-        match matched {
-            Matched::Nothing => {
-                let stored = self.store_row(nic, block);
-                if stored == block.count {
-                    return self.release(nic, block, 0);
-                }
-                self.finish_each(nic, block, stored, |_| ReceiveId::NIL);
-            }
-            _ => self.finish_each(nic, block, 0, |handler| taken[handler]),
+        let is_left = |receive: &&ReceiveId| **receive == ReceiveId::NIL;
+        let first_left = match matched {
+            Matched::Nothing => block.count,
+            _ => taken.iter().take_while(is_left).count(),
+        };
+        let stored = self.store_row(nic, block, first_left);
+        if stored == block.count {
+            return self.release(nic, block, 0);
         }
+        self.finish_each(nic, block, stored, |handler| taken[handler]);
     }
 
-    /// Stores the first messages of a block in which none has a receive, as far as they are of one
+    /// Stores the first messages of a block, which have no receive, as far as they are of one
     /// communicator and usual. Returns how many.
     #[inline(always)]
-    fn store_row(&mut self, nic: &Shared, block: &BlockInfo) -> usize {
+    fn store_row(&mut self, nic: &Shared, block: &BlockInfo, count: usize) -> usize {
         let options = &nic.options;
         let usual = options.inline_hashes == InlineHashes::Trust && !options.log_order;
-        if !usual || fault!(UnexpectedReversed) {
+        if !usual || count == 0 || fault!(UnexpectedReversed) {
             return 0;
         }
-        let entries = nic.arrivals.queue(block.queue).ring.stretch(block.first, block.count);
+        let entries = nic.arrivals.queue(block.queue).ring.stretch(block.first, count);
         // SAFETY: the entry was seen ready and is released only after this.
         let comm = unsafe { entries.peek(0) }.envelope.comm;
         let inbox = self.inbox(comm);

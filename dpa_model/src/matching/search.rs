@@ -7,7 +7,7 @@ use super::crew::Crew;
 use super::scratch::Scratch;
 use crate::booking::HandlerSet;
 use crate::descriptor::state;
-use crate::index::{Candidate, CommView, Indexes, Key, walked};
+use crate::index::{Candidate, CommView, Indexes, Key, Oldest, walked};
 use crate::message::Entry;
 use crate::nic::Shared;
 use crate::number::{BinId, ReceiveId};
@@ -143,11 +143,11 @@ impl<C: Crew> InRow<'_, C> {
         ours.then_some(Key { source, tag, hashes: entry.hashes })
     }
 
-    /// Counts the descriptors that these handlers visited, one each.
+    /// Counts the descriptors that handlers from `first` on visited.
     #[inline(always)]
-    fn count<const CLASS: usize>(&self, handlers: Range<usize>) {
-        let counters = &self.block.nic.handler_counters[handlers.start];
-        walked(counters, WildcardClass::ALL[CLASS]).add(handlers.len() as u64);
+    fn count<const CLASS: usize>(&self, first: usize, visited: usize) {
+        let counters = &self.block.nic.handler_counters[first];
+        walked(counters, WildcardClass::ALL[CLASS]).add(visited as u64);
     }
 
     /// Not 0: a lower handler has booked the same.
@@ -169,11 +169,23 @@ impl<C: Crew> InRow<'_, C> {
         self.block.crew.publish(handler, receive);
         lower
     }
+
+    /// The chain in which a receive could be is empty.
+    #[inline(always)]
+    fn find_nothing(&self, places: &mut [ReceiveId], handler: usize, _bin: BinId) {
+        step!(EntryRead { position: self.block.entries.position(handler) });
+        step!(SearchBegins);
+        step!(BinRead { bin: _bin.0 });
+        step!(Searched { handler, found: None });
+        places[handler] = ReceiveId::NIL;
+        self.block.crew.publish(handler, ReceiveId::NIL);
+    }
 }
 
-/// Books for handlers in a row whose candidate is the oldest of its chain, by far the commonest.
-/// Returns the first handler for which more is to be done, and whether the one before it booked
-/// what a lower one had. A function of its own, short enough for its values to stay in registers.
+/// Searches and books for handlers in a row that need not look behind the oldest receive of a
+/// chain, by far the commonest. Returns the first handler for which more is to be done, and whether
+/// the one before it booked what a lower one had. A function of its own, short enough for its
+/// values to stay in registers.
 #[inline(never)]
 fn book_oldest<C: Crew, const CLASS: usize>(
     row: &InRow<'_, C>,
@@ -182,19 +194,30 @@ fn book_oldest<C: Crew, const CLASS: usize>(
 ) -> (usize, bool) {
     let row = *row;
     let places = &mut scratch.receives[..row.end];
-    let (mut next, mut again) = (row.end, false);
+    let (mut next, mut again, mut without) = (row.end, false, 0);
     for handler in start..row.end {
-        let found = row.key(handler).and_then(|key| row.indexes.oldest::<CLASS>(&key));
-        let Some(found) = found else {
-            next = handler;
-            break;
+        let oldest = match row.key(handler) {
+            Some(key) => row.indexes.oldest::<CLASS>(&key),
+            None => Oldest::Other,
         };
-        if row.book(places, handler, found) != 0 {
-            (next, again) = (handler + 1, true);
-            break;
+        match oldest {
+            Oldest::Fits { bin, receive } => {
+                if row.book(places, handler, (bin, receive)) != 0 {
+                    (next, again) = (handler + 1, true);
+                    break;
+                }
+            }
+            Oldest::None { bin } => {
+                row.find_nothing(places, handler, bin);
+                without += 1;
+            }
+            Oldest::Other => {
+                next = handler;
+                break;
+            }
         }
     }
-    row.count::<CLASS>(start..next);
+    row.count::<CLASS>(start, next - start - without);
     (next, again)
 }
 
@@ -223,7 +246,7 @@ fn book_alike<C: Crew, const CLASS: usize>(
         }
         row.book(places, handler, found);
     }
-    row.count::<CLASS>(start..next);
+    row.count::<CLASS>(start, next - start);
     next
 }
 

@@ -66,7 +66,9 @@ impl<'a, C: Crew> Taking<'a, C> {
                     Path::Slow | Path::Overtaking => first,
                 };
                 matched += handler - first;
-                next = end.min(handler + 1);
+                let without = self.leave_row(scratch, handler..end, path);
+                handler += without;
+                next = if without > 0 { handler } else { end.min(handler + 1) };
             }
             let rest = handler..next;
             matched += match path {
@@ -177,6 +179,22 @@ impl<'a, C: Crew> Taking<'a, C> {
     #[inline(always)]
     fn tables(&self) -> Tables<'a> {
         Tables { receives: &self.block.nic.receives, bins: &self.block.nic.bins }
+    }
+
+    /// How many of these handlers in a row, from the first on, have found no receive, as all their
+    /// path.
+    #[inline(always)]
+    fn leave_row(self, scratch: &Scratch, handlers: Range<usize>, path: Path) -> usize {
+        let first = handlers.start;
+        let mut left = 0;
+        for &receive in &scratch.receives[handlers] {
+            if receive != ReceiveId::NIL || path != Path::Clean {
+                break;
+            }
+            unmatched(self.block.nic, first + left, Path::Clean);
+            left += 1;
+        }
+        left
     }
 
     /// These handlers, all of the slice, have no receive.
