@@ -18,6 +18,7 @@ use alloc::boxed::Box;
 use crate::buffers::Buffers;
 use crate::hash::Hashes;
 use crate::index::CommView;
+use crate::matching::is_usual;
 use crate::message::{Entry, Message, Protocol, Target};
 use crate::number::{BinId, BufferId, StoredId};
 use crate::ring::Stretch;
@@ -74,6 +75,14 @@ fn known_mut(entries: &mut [Unexpected], message: StoredId) -> &mut Unexpected {
     unsafe { entries.get_unchecked_mut(message.index()) }
 }
 
+/// A chain of a communicator that has tables.
+#[inline(always)]
+fn chain_of(chains: &mut [Chain], bin: BinId) -> &mut Chain {
+    debug_assert!(bin.index() < chains.len());
+    // SAFETY: communicators get bins of the table only, and there is a chain for each.
+    unsafe { chains.get_unchecked_mut(bin.index()) }
+}
+
 /// Links an entry at the end of its chain of one class.
 #[inline(always)]
 fn append<const CLASS: usize>(
@@ -84,7 +93,7 @@ fn append<const CLASS: usize>(
     hashes: Hashes,
 ) {
     let class = WildcardClass::ALL[CLASS];
-    let chain = &mut chains[view.bin(class, hashes.of_class(class)).index()];
+    let chain = chain_of(chains, view.bin(class, hashes.of_class(class)));
     let tail = core::mem::replace(&mut chain.tail, message);
     if tail == StoredId::NIL {
         chain.head = message;
@@ -93,6 +102,32 @@ fn append<const CLASS: usize>(
     }
     let links = Neighbours { next: StoredId::NIL, before: tail };
     known_mut(entries, message).links[PLACE[CLASS]] = links;
+}
+
+/// Takes an entry out of its chain of one class; `bin` is that where it was found by class `FOUND`.
+#[inline(always)]
+fn remove<const CLASS: usize, const FOUND: usize>(
+    entries: &mut [Unexpected],
+    chains: &mut [Chain],
+    view: &CommView,
+    message: StoredId,
+    bin: BinId,
+) {
+    let class = WildcardClass::ALL[CLASS];
+    let entry = known_mut(entries, message);
+    let Neighbours { next, before } = entry.links[PLACE[CLASS]];
+    let bin = if CLASS == FOUND { bin } else { view.bin(class, entry.hashes.of_class(class)) };
+    let chain = chain_of(chains, bin);
+    if before == StoredId::NIL {
+        chain.head = next;
+    } else {
+        known_mut(entries, before).links[PLACE[CLASS]].next = next;
+    }
+    if next == StoredId::NIL {
+        chain.tail = before;
+    } else {
+        known_mut(entries, next).links[PLACE[CLASS]].before = before;
+    }
 }
 
 /// Where the links of a class are: first those that every message has, which lie in the line of its
@@ -282,6 +317,9 @@ impl UnexpectedStore {
     ) -> usize {
         let (view, mut bytes, mut count) = (*view, 0, 0);
         let Self { entries, chains, free, .. } = self;
+        // The end of the one list, in a local variable.
+        let all = view.bin(WildcardClass::Any, 0).index();
+        let mut tail = chains[all].tail;
         for (place, message) in incoming.places().zip(free.next()) {
             // SAFETY: the leader saw the block's entries ready, and releases them after it.
             let entry = unsafe { incoming.peek(place) };
@@ -296,10 +334,18 @@ impl UnexpectedStore {
             let arrival = arrival + place as u64;
             known_mut(entries, message).fill(arrival, &entry, hashes, BufferId::NIL);
             append::<0>(entries, chains, &view, message, hashes);
-            append::<3>(entries, chains, &view, message, hashes);
+            if tail == StoredId::NIL {
+                chains[all].head = message;
+            } else {
+                known_mut(entries, tail).links[PLACE[3]].next = message;
+            }
+            known_mut(entries, message).links[PLACE[3]] =
+                Neighbours { next: StoredId::NIL, before: tail };
+            tail = message;
             count = place + 1;
             step!(BoundaryEnds);
         }
+        chains[all].tail = tail;
         free.take_all(count);
         self.bytes += bytes;
         count
@@ -349,16 +395,11 @@ impl UnexpectedStore {
         None
     }
 
-    /// The same if it is the first of that chain, by far the commonest.
+    /// For a loop over usual messages; what it took is counted at its [`end`](InRow::end).
     #[inline(always)]
-    pub(crate) fn first<const CLASS: usize>(
-        &self,
-        bin: BinId,
-        target: &Target,
-    ) -> Option<StoredId> {
-        let first = self.chains[bin.index()].head;
-        let Envelope { source, tag, .. } = self.entries.get(first.index())?.message.envelope;
-        target.accepts(WildcardClass::ALL[CLASS], source, tag).then_some(first)
+    pub(crate) fn in_row(&mut self) -> InRow<'_> {
+        let Self { entries, chains, free: FreeList { free, count }, bytes, .. } = self;
+        InRow { entries, chains, free, counts: (*count, *bytes), store: (count, bytes) }
     }
 
     /// Takes a message, found in the chain of `bin`, out of all chains that it is linked in; it
@@ -371,42 +412,17 @@ impl UnexpectedStore {
         message: StoredId,
         bin: BinId,
     ) {
-        self.remove::<0, CLASS>(view, message, bin);
+        let Self { entries, chains, .. } = self;
+        remove::<0, CLASS>(entries, chains, view, message, bin);
         if linked.exceeds(LINKED_ALWAYS) {
             if linked.contains(WildcardClass::AnySource) {
-                self.remove::<1, CLASS>(view, message, bin);
+                remove::<1, CLASS>(entries, chains, view, message, bin);
             }
             if linked.contains(WildcardClass::AnyTag) {
-                self.remove::<2, CLASS>(view, message, bin);
+                remove::<2, CLASS>(entries, chains, view, message, bin);
             }
         }
-        self.remove::<3, CLASS>(view, message, bin);
-    }
-
-    /// Takes it out of its chain of one class; `bin` is that where it was found by class `FOUND`.
-    #[inline(always)]
-    fn remove<const CLASS: usize, const FOUND: usize>(
-        &mut self,
-        view: &CommView,
-        message: StoredId,
-        bin: BinId,
-    ) {
-        let class = WildcardClass::ALL[CLASS];
-        let Self { entries, chains, .. } = self;
-        let entry = known_mut(entries, message);
-        let Neighbours { next, before } = entry.links[PLACE[CLASS]];
-        let bin = if CLASS == FOUND { bin } else { view.bin(class, entry.hashes.of_class(class)) };
-        let chain = &mut chains[bin.index()];
-        if before == StoredId::NIL {
-            chain.head = next;
-        } else {
-            known_mut(entries, before).links[PLACE[CLASS]].next = next;
-        }
-        if next == StoredId::NIL {
-            chain.tail = before;
-        } else {
-            known_mut(entries, next).links[PLACE[CLASS]].before = before;
-        }
+        remove::<3, CLASS>(entries, chains, view, message, bin);
     }
 
     /// Looks at a stored payload.
@@ -432,5 +448,78 @@ impl UnexpectedStore {
             self.bytes -= u64::from(entry.message.length);
         }
         self.free.give(message);
+    }
+}
+
+/// The store while a loop receives messages in a row from it: what it needs at hand, because a
+/// compiler must otherwise read it again after each store.
+pub(crate) struct InRow<'a> {
+    entries: &'a mut [Unexpected],
+    chains: &'a mut [Chain],
+    free: &'a mut [StoredId],
+    /// Free entries and payload bytes, and where the store has them.
+    counts: (usize, u64),
+    store: (&'a mut usize, &'a mut u64),
+}
+
+impl InRow<'_> {
+    /// The first message of a chain, by far most often the one that is looked for, if the target
+    /// accepts it and its data is usual for a buffer of that capacity.
+    #[inline(always)]
+    pub(crate) fn first<const CLASS: usize>(
+        &mut self,
+        bin: BinId,
+        target: &Target,
+        capacity: u32,
+    ) -> Option<StoredId> {
+        let first = chain_of(self.chains, bin).head;
+        if first == StoredId::NIL {
+            return None;
+        }
+        let Unexpected { message, protocol, .. } = known_mut(self.entries, first);
+        let Envelope { source, tag, .. } = message.envelope;
+        let accepted = target.accepts(WildcardClass::ALL[CLASS], source, tag);
+        (accepted && is_usual(*protocol, message.length, capacity)).then_some(first)
+    }
+
+    /// As [`UnexpectedStore::unlink`], for the first message of the chain of `bin`.
+    #[inline(always)]
+    pub(crate) fn unlink_first<const CLASS: usize>(
+        &mut self,
+        view: &CommView,
+        message: StoredId,
+        bin: BinId,
+    ) {
+        let next = known_mut(self.entries, message).links[PLACE[CLASS]].next;
+        let chain = chain_of(self.chains, bin);
+        chain.head = next;
+        if next == StoredId::NIL {
+            chain.tail = StoredId::NIL;
+        } else {
+            known_mut(self.entries, next).links[PLACE[CLASS]].before = StoredId::NIL;
+        }
+        if CLASS != WildcardClass::Exact as usize {
+            remove::<0, CLASS>(self.entries, self.chains, view, message, bin);
+        }
+        if CLASS != WildcardClass::Any as usize {
+            remove::<3, CLASS>(self.entries, self.chains, view, message, bin);
+        }
+    }
+
+    /// Gives the memory of an unlinked message back, which is still as it was.
+    #[inline(always)]
+    pub(crate) fn give(&mut self, message: StoredId) -> &Unexpected {
+        let (count, bytes) = &mut self.counts;
+        let entry = known_mut(self.entries, message);
+        *bytes -= u64::from(entry.message.length);
+        self.free[*count] = message;
+        *count += 1;
+        entry
+    }
+
+    /// The store counts what was given back.
+    #[inline(always)]
+    pub(crate) fn end(self) {
+        (*self.store.0, *self.store.1) = self.counts;
     }
 }

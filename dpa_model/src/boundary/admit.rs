@@ -9,15 +9,15 @@ use crate::communicator::{Communicator, Home, Labels};
 use crate::config::{BINS_MAX, Order};
 use crate::descriptor::{self, Posted, state};
 use crate::index::CommView;
-use crate::matching::deliver_stored;
-use crate::message::{Command, Completion, HostAddress, Post, Protocol, Target};
+use crate::matching::{deliver_stored, put_usual};
+use crate::message::{Command, Completion, HostAddress, Message, Post, Protocol, Target};
 use crate::nic::Shared;
 use crate::number::{BinId, ReceiveId, StoredId};
 use crate::region::RegionKey;
 use crate::ring::{Run, Stretch};
 use crate::sync::{Peek, Relaxed};
 use crate::unexpected::{FreeList, LINKED_ALWAYS, UnexpectedStore, classes_allowed};
-use crate::{CommId, Hints, WildcardClass};
+use crate::{CommId, Envelope, Hints, WildcardClass};
 
 /// What became of the commands that were due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -221,7 +221,8 @@ impl Boundary {
                 place += entered;
             }
             if place > places.start {
-                command = next(place);
+                // What follows may be another row.
+                command = None;
             }
         }
         while let Some(Command::Post(post)) = command.as_deref() {
@@ -564,24 +565,41 @@ impl PostRow<'_> {
     ) -> u32 {
         let row = Self { ..*self };
         let class = WildcardClass::ALL[CLASS];
-        let mut tail = *results_tail;
+        let completions = &row.due.nic.completions;
+        let first = *results_tail;
+        let results = completions.stretch(first, completions.until_end(first));
+        let most = results.places().len().min(stored as usize);
+        let mut store = store.in_row();
         let mut late = 0;
-        while late < stored
-            && let Some(Command::Post(post)) = row.look::<CLASS>(late as usize).as_deref()
+        while late < most
+            && let Some(Command::Post(post)) = row.look::<CLASS>(late).as_deref()
         {
             let bin = row.view.bin(class, post.target.hash);
-            let Some(found) = store.first::<CLASS>(bin, &post.target) else { break };
-            row.begin(late as usize);
+            let Some(found) = store.first::<CLASS>(bin, &post.target, post.capacity) else { break };
+            row.begin(late);
             step!(UnexpectedVisited { entry: found.0 });
             step!(TakenLate { entry: found.0 });
-            store.unlink::<CLASS>(&row.view, LINKED_ALWAYS, found, bin);
-            let receive = (post.request, post.buffer, post.capacity);
-            receive_stored(row.due.nic, store, &mut tail, receive, found);
+            store.unlink_first::<CLASS>(&row.view, found, bin);
+            let entry = store.give(found);
+            // SAFETY: the buffer as in `move_data`; of the results as many are free as commands are
+            // due, and nobody else fills them.
+            unsafe {
+                put_usual(&entry.payload, post.buffer);
+                results.fill(late, |slot| {
+                    // Word by word: as a whole it would pass through the stack.
+                    let Message { arrival, envelope, length } = entry.message;
+                    let Envelope { comm, source, tag } = envelope;
+                    let envelope = Envelope { comm, source, tag };
+                    let message = Message { arrival, envelope, length };
+                    *slot = Completion::Received { request: post.request, message, late: true };
+                });
+            }
             late += 1;
             step!(BoundaryEnds);
         }
-        *results_tail = tail;
-        late
+        *results_tail = first + late as u64;
+        store.end();
+        late as u32
     }
 }
 

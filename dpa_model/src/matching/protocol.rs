@@ -13,10 +13,20 @@ use crate::unexpected::UnexpectedStore;
 /// The commonest size by far, whose copy is a load and a store.
 const USUAL_BYTES: u32 = 8;
 
-/// Whether so many bytes are to be copied, from the entry itself.
+/// Whether so many bytes are to be copied, and lie in the entry itself.
 #[inline(always)]
-pub(super) fn is_usual(entry: &Entry, posted: &Posted) -> bool {
-    entry.protocol == Protocol::Inline && entry.length.min(posted.capacity) == USUAL_BYTES
+pub(crate) fn is_usual(protocol: Protocol, length: u32, capacity: u32) -> bool {
+    protocol == Protocol::Inline && length.min(capacity) == USUAL_BYTES
+}
+
+/// Copies them.
+///
+/// # Safety
+/// As [`HostAddress::put`], with room for so many.
+#[inline(always)]
+pub(crate) unsafe fn put_usual(payload: &[u64; 3], target: HostAddress) {
+    // SAFETY: the caller's promise.
+    unsafe { target.put(USUAL_BYTES, inline_bytes(payload, USUAL_BYTES)) }
 }
 
 /// Moves the data of a matched handler and reports the receive. Unmatched messages are the
@@ -41,7 +51,7 @@ pub(super) unsafe fn deliver<const USUAL: bool>(
     step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
     if USUAL {
         // SAFETY: as in `move_data`; the buffer holds as many bytes.
-        unsafe { posted.buffer.put(USUAL_BYTES, inline_bytes(&entry.payload, USUAL_BYTES)) };
+        unsafe { put_usual(&entry.payload, posted.buffer) };
     } else {
         move_data(nic, block, handler, &entry, posted);
     }

@@ -15,7 +15,7 @@ use crate::index::{CommView, Indexes};
 use crate::nic::Shared;
 use crate::number::ReceiveId;
 use crate::sync::Relaxed;
-use crate::{CommId, FastPath, HandlerCounters, Path};
+use crate::{CommId, FastPath, HandlerCounters, InlineHashes, Path};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
 /// not depend on what lower ones have done meanwhile (O16). `comm`: the communicator of all, if it
@@ -145,6 +145,26 @@ impl<'a, C: Crew> SlowPath<'a, C> {
     fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
         let indexes = block.nic.indexes(CommView::NONE);
         Self { block, polls: waited.then_some(0), comm: CommId(u32::MAX), indexes }
+    }
+
+    /// The indexes, where the next handlers may look for the oldest receive of a chain: the one
+    /// before has looked there, and receives have no wildcards.
+    #[inline(always)]
+    pub(super) fn usual(&self) -> Option<Indexes<'a>> {
+        let trusted = self.block.nic.options.inline_hashes == InlineHashes::Trust;
+        // The general loop has these faults.
+        if fault!(SlowKeepsOwn) {
+            return None;
+        }
+        if fault!(SlowEarlyCheck) {
+            return None;
+        }
+        (trusted && self.indexes.view.is_exact()).then_some(self.indexes)
+    }
+
+    /// Their communicator.
+    pub(super) fn comm(&self) -> CommId {
+        self.comm
     }
 
     /// Failed polls of the wait for lower slices.

@@ -8,11 +8,14 @@ use super::crew::{Crew, Tables, Taken};
 use super::protocol::{deliver, is_usual};
 use super::resolve::SlowPath;
 use super::scratch::Scratch;
-use crate::descriptor::{Posted, known};
+use crate::bin::Bin;
+use crate::descriptor::{Descriptor, Posted, known, state};
+use crate::index::{Key, Oldest};
 use crate::message::Completion;
 use crate::nic::Shared;
 use crate::number::ReceiveId;
 use crate::ring::Stretch;
+use crate::sync::Relaxed;
 use crate::{HandlerCounters, Path};
 
 /// A block of at least so many messages is a sign that more come.
@@ -89,11 +92,21 @@ impl<'a, C: Crew> Taking<'a, C> {
         handlers: Range<usize>,
         slow: &mut SlowPath<'a, C>,
     ) -> usize {
-        let first = handlers.start;
-        let matched =
-            self.take_each(scratch, handlers, Path::Slow, |handler, candidate, counters| {
-                slow.find(handler, candidate, counters)
-            });
+        let Range { start: first, end } = handlers;
+        let (mut handler, mut matched) = (first, 0);
+        while handler < end {
+            let next = if C::IN_ROWS { handler + 1 } else { end };
+            matched +=
+                self.take_each(scratch, handler..next, Path::Slow, |handler, own, counters| {
+                    slow.find(handler, own, counters)
+                });
+            handler = next;
+            if C::IN_ROWS && handler < end {
+                let usual = take_slowly_usual(&self, scratch, slow, handler..end);
+                matched += usual;
+                handler += usual;
+            }
+        }
         self.block.nic.handler_counters[first].slow_polls.add(slow.polls());
         matched
     }
@@ -176,6 +189,26 @@ impl<'a, C: Crew> Taking<'a, C> {
         }
     }
 
+    /// All of it, for the oldest receive of this chain and the usual amount of data.
+    #[inline(always)]
+    fn take_oldest(
+        self,
+        handler: usize,
+        (receive, descriptor, bin): (ReceiveId, &Descriptor, &Bin),
+        counters: &HandlerCounters,
+        path: Path,
+    ) {
+        step!(Taken { handler, receive: receive.0, path });
+        self.block.crew.mark(self.tables(), receive, path);
+        // SAFETY: the caller found it in the chain; inside a block (D1).
+        let posted = unsafe { descriptor.posted.peek() };
+        self.end::<true>(handler, &posted, counters, path, || {
+            step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
+            bin.unlink_oldest(descriptor, receive);
+            true
+        });
+    }
+
     #[inline(always)]
     fn tables(&self) -> Tables<'a> {
         Tables { receives: &self.block.nic.receives, bins: &self.block.nic.bins }
@@ -244,7 +277,7 @@ fn take_usual<C: Crew, const FAST: bool>(
 ) -> usize {
     let path = if FAST { Path::Fast } else { Path::Clean };
     let taking = *taking;
-    let BlockRun { nic, crew, entries, .. } = taking.block;
+    let BlockRun { nic, entries, .. } = taking.block;
     let tables = taking.tables();
     let (places, counters) = (&scratch.receives[..end], &nic.handler_counters[..end]);
     for handler in first..end {
@@ -258,7 +291,7 @@ fn take_usual<C: Crew, const FAST: bool>(
         let posted = unsafe { descriptor.posted.peek() };
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { entries.peek(handler) };
-        if !is_usual(&entry, &posted) {
+        if !is_usual(entry.protocol, entry.length, posted.capacity) {
             return handler;
         }
         // SAFETY: the receive was posted, in this bin.
@@ -266,15 +299,64 @@ fn take_usual<C: Crew, const FAST: bool>(
         if bin.head() != receive {
             return handler;
         }
-        step!(Taken { handler, receive: receive.0, path });
-        crew.mark(tables, receive, path);
-        taking.end::<true>(handler, &posted, &counters[handler], path, || {
-            step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
-            bin.unlink_oldest(descriptor, receive);
-            true
-        });
+        taking.take_oldest(handler, (receive, descriptor, bin), &counters[handler], path);
     }
     end
+}
+
+/// The same on the slow path, for handlers whose candidate is gone and that find the oldest of a
+/// chain instead; returns how many there are from the first on. Those before are done.
+#[inline(never)]
+fn take_slowly_usual<C: Crew>(
+    taking: &Taking<'_, C>,
+    scratch: &mut Scratch,
+    slow: &SlowPath<'_, C>,
+    Range { start: first, end }: Range<usize>,
+) -> usize {
+    let Some(indexes) = slow.usual() else { return 0 };
+    let comm = slow.comm();
+    let taking = *taking;
+    let BlockRun { nic, entries, .. } = taking.block;
+    let tables = taking.tables();
+    let (places, counters) = (&mut scratch.receives[..end], &nic.handler_counters[..end]);
+    let mut next = end;
+    for handler in first..end {
+        // SAFETY: the leader saw the block's entries ready, and releases them after the block.
+        let entry = unsafe { entries.peek(handler) };
+        let own = places[handler];
+        // SAFETY: a search found it.
+        let own_state = &unsafe { known(tables.receives, own) }.state;
+        let is_gone = own_state.load(Relaxed) != state::POSTED;
+        let ours = entry.envelope.comm == comm && entry.has_hashes;
+        let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
+        let key = Key { source, tag, hashes: entry.hashes };
+        let oldest = if ours && is_gone { indexes.oldest::<0>(&key) } else { Oldest::Other };
+        let Oldest::Fits { bin, receive } = oldest else {
+            next = handler;
+            break;
+        };
+        // SAFETY: it stands in a chain.
+        let descriptor = unsafe { known(tables.receives, receive) };
+        // SAFETY: inside a block (D1).
+        let posted = unsafe { descriptor.posted.peek() };
+        if !is_usual(entry.protocol, entry.length, posted.capacity) {
+            next = handler;
+            break;
+        }
+        step!(SlowWaits { handler });
+        step!(SlowWaited);
+        step!(StateRead { receive: own.0 });
+        step!(BinRead { bin: bin.0 });
+        step!(Visited { receive: receive.0 });
+        step!(SlowFound { handler, found: receive.found(), own: false });
+        places[handler] = receive;
+        // SAFETY: a communicator with receives has tables.
+        let bin = unsafe { crate::bin::known(tables.bins, bin) };
+        taking.take_oldest(handler, (receive, descriptor, bin), &counters[handler], Path::Slow);
+    }
+    let taken = next - first;
+    nic.handler_counters[first].walked_exact.add(taken as u64);
+    taken
 }
 
 /// Apart, so that the loop over matched messages stays short.
