@@ -53,7 +53,7 @@ pub struct Sample {
     /// Time of a window in nanoseconds.
     pub time_ns: Summary,
     /// Median time to post a receive, in nanoseconds: host side, and (inline) until it stands in
-    /// the posted queue.
+    /// the posted queue, if it is not late.
     pub post_ns: f64,
     /// The part of it after the host's side.
     pub admit_ns: f64,

@@ -88,7 +88,7 @@ pub(super) fn slots(window: &Window) -> usize {
 pub(super) struct ReceiverTimes {
     /// Handing the receives over.
     pub(super) post: Vec<f64>,
-    /// From then until they stand in the posted queue, where that is apart.
+    /// From then until those that are not late stand in the posted queue, where that is apart.
     pub(super) settle: Vec<f64>,
     /// From the first late post of a window to the last completion.
     pub(super) unexpected: Vec<f64>,
@@ -130,46 +130,45 @@ pub(super) fn receive<W: Word>(
             receiver.settle()?;
         }
         let early = post(receiver, window, 0..window.early, clock)?;
+        receiver.settle()?;
+        let settled = clock.now();
         signals.ready.say(number);
         receiver.complete(window.early + usize::from(window.has_late()))?;
         // No clock is read between the last completion and the acknowledgement: two looks take as
-        // long as half the way of a single message.
-        let start = window.has_late().then(|| clock.now());
-        let mut late = [Duration::ZERO; 2];
+        // long as half the way of a single message. Late posts are timed as the peers time theirs.
+        let mut late = None;
         if window.has_late() {
-            late = post(receiver, window, window.late(), clock)?;
+            late = Some(post(receiver, window, window.late(), clock)?);
             receiver.complete(window.late().len())?;
         }
         signals.ack.say(number);
-        let received = start.map(|start| clock.now() - start);
+        let received = late.as_ref().map(|posted| clock.now() - posted.start);
         if warming_up {
             check(receiver, window)?;
             times.checked += count as u64;
         } else {
-            times.post.push(nanoseconds(early[0] + late[0]));
-            times.settle.push(nanoseconds(early[1] + late[1]));
+            let late = late.map_or(Duration::ZERO, |late| late.end - late.start);
+            times.post.push(nanoseconds(early.end - early.start + late));
+            times.settle.push(nanoseconds(settled - early.end));
             times.unexpected.extend(received.map(nanoseconds));
         }
     }
     Ok(times)
 }
 
-/// Posts these receives; how long handing them over took, and from then until they stand in the
-/// posted queue.
+/// Posts these receives; when handing them over took place.
 #[inline]
 fn post(
     receiver: &mut impl Receiver,
     window: &Window,
     slots: Range<usize>,
     clock: &impl Clock,
-) -> Result<[Duration; 2], BenchError> {
+) -> Result<Range<Instant>, BenchError> {
     let start = clock.now();
     for (slot, selector) in slots.clone().zip(&window.receives[slots]) {
         receiver.post(slot, *selector)?;
     }
-    let posted = clock.now();
-    receiver.settle()?;
-    Ok([posted - start, clock.now() - posted])
+    Ok(start..clock.now())
 }
 
 fn check(receiver: &mut impl Receiver, window: &Window) -> Result<(), BenchError> {
