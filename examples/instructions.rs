@@ -234,7 +234,8 @@ fn main() -> ExitCode {
         let comm = endpoint.create_comm(Hints::default()).expect("room for a communicator");
         let sender = endpoint.sender(&comm, source);
         if messages_first {
-            endpoint.post_recv(&comm, source, others_tag, Vec::new()).expect("the endpoint runs");
+            let request = endpoint.post_recv(&comm, source, others_tag, Vec::new());
+            endpoint.release(request.expect("the endpoint runs"));
         }
         run(
             Public { endpoint, comm, sender, requests: Vec::new() },
