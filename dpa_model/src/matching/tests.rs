@@ -7,8 +7,8 @@ use crate::descriptor::state;
 use crate::number::ReceiveId;
 use crate::sync::Relaxed;
 use crate::{
-    Barrier, CommId, Counts, Envelope, Event, FastPath, HANDLERS_MAX, Hints, InlineHashes, Nic,
-    NicConfig, Options, Rank, Removal, Repost, Round, Selector, SourceSel, Tag, TagSel,
+    Barrier, CommId, Counts, Envelope, Event, FastPath, HANDLERS_MAX, Hashes, Hints, InlineHashes,
+    Nic, NicConfig, Options, Rank, Removal, Repost, Round, Selector, SourceSel, Tag, TagSel,
     UnexpectedFull,
 };
 
@@ -146,10 +146,12 @@ fn alone_and_shared_blocks_agree() {
                     source: if kind & 1 == 1 { SourceSel::Any } else { source.into() },
                     tag: if kind & 2 == 2 { TagSel::Any } else { TagSel::Tag(tag) },
                 };
-                let (post, bytes) = (random.below(2) == 0, random.pick(&[0, 8, 40]));
+                let (post, bytes) =
+                    (random.below(2) == 0, random.pick(&[0, 7, 8, 8, 8, 16, 24, 40]));
+                let capacity = random.pick(&[40, 40, 40, 8, 12]);
                 for nic in &mut nics {
                     if post {
-                        let _ = nic.host.post(comm, selector, alloc::vec![0; 40], 0);
+                        let _ = nic.host.post(comm, selector, alloc::vec![0; capacity], 0);
                     } else {
                         let envelope = Envelope { comm, source, tag };
                         let _ = nic.sender.try_send(envelope, &[7; 40][..bytes], 0);
@@ -198,4 +200,73 @@ fn alone_and_shared_blocks_agree() {
     ] {
         assert!(count > 100, "{path}: {count}");
     }
+}
+
+/// A NIC without wildcards and with so many bins for its one communicator.
+fn plain_nic(bins: u32) -> Nic {
+    let config = NicConfig { bins: bins as usize, communicators: 1, ..NicConfig::default() };
+    let mut nic = Nic::new(&config).unwrap();
+    nic.host.create(CommId(0), bins, Hints::default(), 0).unwrap();
+    while nic.leader.round(1) == Round::Worked {}
+    nic.host.drain(|event| assert!(matches!(event, Event::Created { offloaded: true, .. })));
+    nic
+}
+
+/// Two sources whose messages with this tag have equal hashes.
+fn sources_of_one_hash(tag: Tag) -> [Rank; 2] {
+    let mut seen = alloc::collections::BTreeMap::new();
+    let ranks = (0..400_000).map(|source| Rank::new(source).unwrap());
+    let found = ranks.into_iter().find_map(|source| {
+        let other = seen.insert(Hashes::of(source, tag).both, source)?;
+        Some([other, source])
+    });
+    found.expect("of some 80,000 two are expected")
+}
+
+/// Messages in a row with one tag and one hash are told apart by their sources.
+#[test]
+fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
+    let tag = Tag::new(7).unwrap();
+    let [one, other] = sources_of_one_hash(tag);
+    let mut nic = plain_nic(1);
+    let order = [one, one, one, other, one];
+    let ids = order.map(|source| {
+        nic.host.post(CommId(0), Selector::new(source, tag), alloc::vec![0; 8], 0).unwrap()
+    });
+    for (number, source) in order.into_iter().enumerate() {
+        let envelope = Envelope { comm: CommId(0), source, tag };
+        nic.sender.try_send(envelope, &[number as u8; 8], 0).unwrap();
+    }
+    let mut received = Vec::new();
+    while nic.leader.round(1) == Round::Worked {
+        nic.host.drain(|event| match event {
+            Event::Received { request, buffer, .. } => received.push((request, buffer[0])),
+            other => panic!("{other:?}"),
+        });
+    }
+    received.sort_by_key(|&(_, number)| number);
+    let expected: Vec<_> = ids.into_iter().zip(0..).collect();
+    assert_eq!(received, expected);
+}
+
+/// Searches count what they visit: nothing in an empty chain, the one receive of another.
+#[test]
+fn messages_visit_what_stands_in_their_chain() {
+    const BINS: u32 = 4;
+    let mut nic = plain_nic(BINS);
+    let source = Rank::new(0).unwrap();
+    let tag = |number| Tag::new(number).unwrap();
+    let bin = |number| crate::hash::reduce(Hashes::of(source, tag(number)).both, BINS);
+    nic.host.post(CommId(0), Selector::new(source, tag(0)), alloc::vec![0; 8], 0).unwrap();
+    let others = 1..31;
+    for number in others.clone() {
+        let envelope = Envelope { comm: CommId(0), source, tag: tag(number) };
+        nic.sender.try_send(envelope, &[1; 8], 0).unwrap();
+    }
+    while nic.leader.round(1) == Round::Worked {}
+    let handlers = nic.leader.monitor().counts().handlers;
+    let visits = others.clone().filter(|&number| bin(number) == bin(0)).count() as u64;
+    assert!(visits > 0 && visits < 30);
+    assert_eq!((handlers.walked_exact, handlers.no_candidate), (visits, 30));
+    assert_eq!((handlers.unexpected, handlers.messages), (30, 30));
 }
