@@ -41,20 +41,81 @@ impl HostAddress {
     pub(crate) unsafe fn put(self, capacity: u32, bytes: &[u8]) {
         let length = bytes.len().min(capacity as usize);
         if length == 8 {
-            // SAFETY: both sides hold at least 8 bytes, see below, and begin at multiples of 8
-            // where that is asked for. The commonest small size needs no call.
-            unsafe {
-                let (from, to) = (bytes.as_ptr().cast::<u64>(), self.0.cast::<u64>());
-                if UNALIGNED_IS_ONE_ACCESS || !from.is_aligned() || !to.is_aligned() {
-                    to.write_unaligned(from.read_unaligned());
-                } else {
-                    to.write(from.read());
-                }
-            };
+            // SAFETY: both sides hold at least 8 bytes.
+            unsafe { self.put_word(bytes.as_ptr()) };
         } else {
             // SAFETY: the source is a slice of at least `length` bytes; the caller vouches for the
             // target; a user buffer never overlaps NIC memory or another request's buffer.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0, length) };
+        }
+    }
+
+    /// The same for the payload of an entry, of which `length` bytes are the message's, without a
+    /// call: a loop keeps its registers. `DATA`: see [`data`].
+    ///
+    /// # Safety
+    /// As [`put`](Self::put).
+    #[inline(always)]
+    pub(crate) unsafe fn put_inline<const DATA: u8>(
+        self,
+        capacity: u32,
+        payload: &[u64; 3],
+        length: u32,
+    ) {
+        let count = length.min(capacity).min(INLINE_BYTES as u32) as usize;
+        let from = payload.as_ptr().cast::<u8>();
+        if DATA == data::WORD {
+            debug_assert_eq!(count, 8);
+            // SAFETY: both sides hold at least 8 bytes.
+            return unsafe { self.put_word(from) };
+        }
+        let mut at = 0;
+        // SAFETY: as in `put`; the source has 24 bytes, and all parts together are `count`.
+        unsafe {
+            // The parts of a binary number, the largest first.
+            if count & 16 != 0 {
+                self.put_part::<16>(from, &mut at);
+            }
+            if count & 8 != 0 {
+                self.put_part::<8>(from, &mut at);
+            }
+            if count & 4 != 0 {
+                self.put_part::<4>(from, &mut at);
+            }
+            if count & 2 != 0 {
+                self.put_part::<2>(from, &mut at);
+            }
+            if count & 1 != 0 {
+                self.put_part::<1>(from, &mut at);
+            }
+        }
+    }
+
+    /// The next so many bytes, from `at` on.
+    ///
+    /// # Safety
+    /// Both sides hold them, and do not overlap.
+    #[inline(always)]
+    unsafe fn put_part<const BYTES: usize>(self, from: *const u8, at: &mut usize) {
+        // SAFETY: the caller's promise.
+        unsafe { core::ptr::copy_nonoverlapping(from.add(*at), self.0.add(*at), BYTES) };
+        *at += BYTES;
+    }
+
+    /// Eight bytes, the commonest size.
+    ///
+    /// # Safety
+    /// Both sides hold as many, and do not overlap.
+    #[inline(always)]
+    unsafe fn put_word(self, from: *const u8) {
+        // SAFETY: the caller's promise; both begin at multiples of 8 where that is asked for.
+        unsafe {
+            let (from, to) = (from.cast::<u64>(), self.0.cast::<u64>());
+            if UNALIGNED_IS_ONE_ACCESS || !from.is_aligned() || !to.is_aligned() {
+                to.write_unaligned(from.read_unaligned());
+            } else {
+                to.write(from.read());
+            }
         }
     }
 }
@@ -106,20 +167,62 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
     &bytes[..(length as usize).min(INLINE_BYTES)]
 }
 
-/// Packs up to [`INLINE_BYTES`] bytes into words.
+/// What a loop over messages knows of their data.
+pub(crate) mod data {
+    /// Nothing.
+    pub(crate) const ANY: u8 = 0;
+    /// It lies in the entry.
+    pub(crate) const INLINE: u8 = 1;
+    /// So it does, and eight bytes of it fit: by far the commonest.
+    pub(crate) const WORD: u8 = 2;
+}
+
+/// Whether data of this length is such, for a buffer of that capacity.
+#[inline(always)]
+pub(crate) fn is_such<const DATA: u8>(protocol: Protocol, length: u32, capacity: u32) -> bool {
+    match DATA {
+        data::ANY => true,
+        data::INLINE => protocol == Protocol::Inline,
+        _ => protocol == Protocol::Inline && length.min(capacity) == 8,
+    }
+}
+
+/// Packs up to [`INLINE_BYTES`] bytes into words, without a way through memory: a sender's loop
+/// stores nothing but its entries.
 #[inline(always)]
 pub(crate) fn inline_words(bytes: &[u8]) -> [u64; 3] {
-    if let Ok(word) = <[u8; 8]>::try_from(bytes) {
-        return [u64::from_ne_bytes(word), 0, 0];
-    }
-    let mut padded = [0u8; INLINE_BYTES];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    let word = |i: usize| {
-        let mut word = [0u8; 8];
-        word.copy_from_slice(&padded[i * 8..i * 8 + 8]);
-        u64::from_ne_bytes(word)
+    let word = |from: usize| match bytes[from..].first_chunk::<8>() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => unreachable!("as the length says"),
     };
-    [word(0), word(1), word(2)]
+    let count = bytes.len();
+    // The last eight bytes, without those that the words before have.
+    let end = |words: usize| word(count - 8) >> (8 * (8 * words - count) as u32);
+    let words = match count {
+        0 => [0; 3],
+        1..8 => [few(bytes), 0, 0],
+        8 => [word(0), 0, 0],
+        9..=16 => [word(0), end(2), 0],
+        _ => [word(0), word(8), end(3)],
+    };
+    words.map(u64::to_le)
+}
+
+/// Fewer than eight bytes, at least one, as a word.
+#[inline(always)]
+fn few(bytes: &[u8]) -> u64 {
+    let count = bytes.len();
+    if count >= 4 {
+        let half = |from: usize| match bytes[from..].first_chunk::<4>() {
+            Some(bytes) => u64::from(u32::from_le_bytes(*bytes)),
+            None => unreachable!("as the length says"),
+        };
+        // Both halves have the bytes in the middle.
+        half(0) | half(count - 4) << (8 * (count - 4))
+    } else {
+        let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+        byte(0) | byte(count / 2) | byte(count - 1)
+    }
 }
 
 /// A receive's selector taken apart by the host, with the hash of its class: the NIC only places

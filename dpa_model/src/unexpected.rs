@@ -18,8 +18,7 @@ use alloc::boxed::Box;
 use crate::buffers::Buffers;
 use crate::hash::Hashes;
 use crate::index::CommView;
-use crate::matching::is_usual;
-use crate::message::{Entry, Message, Protocol, Target};
+use crate::message::{Entry, Message, Protocol, Target, is_such};
 use crate::number::{BinId, BufferId, StoredId};
 use crate::ring::Stretch;
 use crate::{ClassSet, CommId, Envelope, Hints, WildcardClass};
@@ -464,9 +463,9 @@ pub(crate) struct InRow<'a> {
 
 impl InRow<'_> {
     /// The first message of a chain, by far most often the one that is looked for, if the target
-    /// accepts it and its data is usual for a buffer of that capacity.
+    /// accepts it and its data is such.
     #[inline(always)]
-    pub(crate) fn first<const CLASS: usize>(
+    pub(crate) fn first<const CLASS: usize, const DATA: u8>(
         &mut self,
         bin: BinId,
         target: &Target,
@@ -479,7 +478,7 @@ impl InRow<'_> {
         let Unexpected { message, protocol, .. } = known_mut(self.entries, first);
         let Envelope { source, tag, .. } = message.envelope;
         let accepted = target.accepts(WildcardClass::ALL[CLASS], source, tag);
-        (accepted && is_usual(*protocol, message.length, capacity)).then_some(first)
+        (accepted && is_such::<DATA>(*protocol, message.length, capacity)).then_some(first)
     }
 
     /// As [`UnexpectedStore::unlink`], for the first message of the chain of `bin`.

@@ -9,8 +9,8 @@ use crate::communicator::{Communicator, Home, Labels};
 use crate::config::{BINS_MAX, Order};
 use crate::descriptor::{self, Posted, state};
 use crate::index::CommView;
-use crate::matching::{deliver_stored, put_usual};
-use crate::message::{Command, Completion, HostAddress, Message, Post, Protocol, Target};
+use crate::matching::deliver_stored;
+use crate::message::{Command, Completion, HostAddress, Message, Post, Protocol, Target, data};
 use crate::nic::Shared;
 use crate::number::{BinId, ReceiveId, StoredId};
 use crate::region::RegionKey;
@@ -212,7 +212,11 @@ impl Boundary {
             let commands = due.commands.stretch(place, places.end);
             let row = PostRow { due, comm, view, commands, place };
             if stored > 0 && linked == LINKED_ALWAYS {
-                let late = row.receive::<CLASS>(stored, unexpected, results_tail);
+                let mut late =
+                    row.receive::<CLASS, { data::WORD }>(stored, unexpected, results_tail);
+                if late == 0 {
+                    late = row.receive::<CLASS, { data::INLINE }>(stored, unexpected, results_tail);
+                }
                 place += late as usize;
                 stored -= late;
             } else if stored == 0 && on_nic && !log_order {
@@ -557,7 +561,7 @@ impl PostRow<'_> {
     /// Receives for as many as are due the first message of their chains, of `stored` that wait in
     /// the chains that every message has. Returns how many. As above.
     #[inline(never)]
-    fn receive<const CLASS: usize>(
+    fn receive<const CLASS: usize, const DATA: u8>(
         &self,
         stored: u32,
         store: &mut UnexpectedStore,
@@ -575,7 +579,9 @@ impl PostRow<'_> {
             && let Some(Command::Post(post)) = row.look::<CLASS>(late).as_deref()
         {
             let bin = row.view.bin(class, post.target.hash);
-            let Some(found) = store.first::<CLASS>(bin, &post.target, post.capacity) else { break };
+            let Some(found) = store.first::<CLASS, DATA>(bin, &post.target, post.capacity) else {
+                break;
+            };
             row.begin(late);
             step!(UnexpectedVisited { entry: found.0 });
             step!(TakenLate { entry: found.0 });
@@ -584,7 +590,8 @@ impl PostRow<'_> {
             // SAFETY: the buffer as in `move_data`; of the results as many are free as commands are
             // due, and nobody else fills them.
             unsafe {
-                put_usual(&entry.payload, post.buffer);
+                let length = entry.message.length;
+                post.buffer.put_inline::<DATA>(post.capacity, &entry.payload, length);
                 results.fill(late, |slot| {
                     // Word by word: as a whole it would pass through the stack.
                     let Message { arrival, envelope, length } = entry.message;

@@ -18,7 +18,7 @@ mod take;
 mod tests;
 
 pub(crate) use crew::{Alone, Crew, Single, Slice};
-pub(crate) use protocol::{deliver_stored, is_usual, put_usual};
+pub(crate) use protocol::deliver_stored;
 pub(crate) use scratch::Scratch;
 pub(crate) use search::find;
 

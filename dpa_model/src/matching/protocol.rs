@@ -3,31 +3,12 @@
 use crate::Envelope;
 use crate::block::BlockInfo;
 use crate::descriptor::Posted;
-use crate::message::{Completion, Entry, HostAddress, Message, Protocol, inline_bytes};
+use crate::message::{Completion, Entry, HostAddress, Message, Protocol, data, inline_bytes};
 use crate::nic::Shared;
 use crate::number::StoredId;
 use crate::region::RegionKey;
 use crate::ring::Stretch;
 use crate::unexpected::UnexpectedStore;
-
-/// The commonest size by far, whose copy is a load and a store.
-const USUAL_BYTES: u32 = 8;
-
-/// Whether so many bytes are to be copied, and lie in the entry itself.
-#[inline(always)]
-pub(crate) fn is_usual(protocol: Protocol, length: u32, capacity: u32) -> bool {
-    protocol == Protocol::Inline && length.min(capacity) == USUAL_BYTES
-}
-
-/// Copies them.
-///
-/// # Safety
-/// As [`HostAddress::put`], with room for so many.
-#[inline(always)]
-pub(crate) unsafe fn put_usual(payload: &[u64; 3], target: HostAddress) {
-    // SAFETY: the caller's promise.
-    unsafe { target.put(USUAL_BYTES, inline_bytes(payload, USUAL_BYTES)) }
-}
 
 /// Moves the data of a matched handler and reports the receive. Unmatched messages are the
 /// boundary's business.
@@ -35,9 +16,9 @@ pub(crate) unsafe fn put_usual(payload: &[u64; 3], target: HostAddress) {
 /// # Safety
 /// The caller runs handler `handler` of this block, whose first entry and first result these runs
 /// begin with; the handler has taken the receive `posted` for the message of this number, and its
-/// result was not reported yet. `USUAL`: [`is_usual`] has said so.
+/// result was not reported yet. `DATA`: see [`data`].
 #[inline(always)]
-pub(super) unsafe fn deliver<const USUAL: bool>(
+pub(super) unsafe fn deliver<const DATA: u8>(
     nic: &Shared,
     block: &BlockInfo,
     arrival: u64,
@@ -49,11 +30,12 @@ pub(super) unsafe fn deliver<const USUAL: bool>(
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
     step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
-    if USUAL {
-        // SAFETY: as in `move_data`; the buffer holds as many bytes.
-        unsafe { put_usual(&entry.payload, posted.buffer) };
-    } else {
+    if DATA == data::ANY {
         move_data(nic, block, handler, &entry, posted);
+    } else {
+        let (buffer, capacity) = (posted.buffer, posted.capacity);
+        // SAFETY: as in `move_data`.
+        unsafe { buffer.put_inline::<DATA>(capacity, &entry.payload, entry.length) };
     }
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.

@@ -5,18 +5,21 @@ use core::ops::Range;
 
 use super::BlockRun;
 use super::crew::{Crew, Tables, Taken};
-use super::protocol::{deliver, is_usual};
+use super::protocol::deliver;
 use super::resolve::SlowPath;
 use super::scratch::Scratch;
 use crate::bin::Bin;
 use crate::descriptor::{Descriptor, Posted, known, state};
 use crate::index::{Key, Oldest};
-use crate::message::Completion;
+use crate::message::{Completion, data, is_such};
 use crate::nic::Shared;
 use crate::number::ReceiveId;
 use crate::ring::Stretch;
 use crate::sync::Relaxed;
 use crate::{HandlerCounters, Path};
+
+/// Where a message is not usual, most often so many in a row are not.
+const UNUSUAL: usize = 8;
 
 /// A block of at least so many messages is a sign that more come.
 const STREAMING: usize = 8;
@@ -63,15 +66,16 @@ impl<'a, C: Crew> Taking<'a, C> {
             let mut next = end;
             if C::IN_ROWS {
                 let first = handler;
-                handler = match path {
-                    Path::Clean => take_usual::<C, false>(&self, scratch, first, end),
-                    Path::Fast => take_usual::<C, true>(&self, scratch, first, end),
-                    Path::Slow | Path::Overtaking => first,
-                };
+                handler = self.take_usual::<{ data::WORD }>(scratch, first, end, path);
+                handler = self.take_usual::<{ data::INLINE }>(scratch, handler, end, path);
                 matched += handler - first;
                 let without = self.leave_row(scratch, handler..end, path);
                 handler += without;
-                next = if without > 0 { handler } else { end.min(handler + 1) };
+                next = match handler - first {
+                    0 => end.min(handler + UNUSUAL),
+                    _ if without > 0 => handler,
+                    _ => end.min(handler + 1),
+                };
             }
             let rest = handler..next;
             matched += match path {
@@ -82,6 +86,25 @@ impl<'a, C: Crew> Taking<'a, C> {
             handler = next;
         }
         matched
+    }
+
+    /// As many handlers from `first` on as the loop for what is usual can take; returns the next.
+    #[inline(always)]
+    fn take_usual<const DATA: u8>(
+        &self,
+        scratch: &Scratch,
+        first: usize,
+        end: usize,
+        path: Path,
+    ) -> usize {
+        if first == end {
+            return end;
+        }
+        match path {
+            Path::Clean => take_usual::<C, false, DATA>(self, scratch, first, end),
+            Path::Fast => take_usual::<C, true, DATA>(self, scratch, first, end),
+            Path::Slow | Path::Overtaking => first,
+        }
     }
 
     /// As `take`, on the slow path: a handler searches when all lower ones have taken theirs.
@@ -102,7 +125,16 @@ impl<'a, C: Crew> Taking<'a, C> {
                 });
             handler = next;
             if C::IN_ROWS && handler < end {
-                let usual = take_slowly_usual(&self, scratch, slow, handler..end);
+                let mut usual =
+                    take_slowly_usual::<C, { data::WORD }>(&self, scratch, slow, handler..end);
+                if usual == 0 {
+                    usual = take_slowly_usual::<C, { data::INLINE }>(
+                        &self,
+                        scratch,
+                        slow,
+                        handler..end,
+                    );
+                }
                 matched += usual;
                 handler += usual;
             }
@@ -150,16 +182,18 @@ impl<'a, C: Crew> Taking<'a, C> {
             // SAFETY: a search found it; inside a block (D1).
             let posted = unsafe { known(tables.receives, receive).posted.peek() };
             let taken = Taken { receive, posted: &posted, before };
-            self.end::<false>(handler, &posted, counters, path, || crew.unlink(tables, taken));
+            self.end::<{ data::ANY }>(handler, &posted, counters, path, || {
+                crew.unlink(tables, taken)
+            });
             matched += 1;
         }
         matched
     }
 
     /// What is left to be done for a handler whose receive is marked: `unlink` takes it out of its
-    /// chain. `USUAL`: see [`take_usual`].
+    /// chain. `DATA`: see [`data`].
     #[inline(always)]
-    fn end<const USUAL: bool>(
+    fn end<const DATA: u8>(
         self,
         handler: usize,
         posted: &Posted,
@@ -183,15 +217,15 @@ impl<'a, C: Crew> Taking<'a, C> {
             let arrival = self.first_arrival + handler as u64;
             // SAFETY: this worker runs the handler, and the leader claimed its result.
             unsafe {
-                deliver::<USUAL>(nic, info, arrival, entries, self.results, handler, posted);
+                deliver::<DATA>(nic, info, arrival, entries, self.results, handler, posted);
             }
             entries.prefetch(handler + self.ahead);
         }
     }
 
-    /// All of it, for the oldest receive of this chain and the usual amount of data.
+    /// All of it, for the oldest receive of this chain and data in the entry.
     #[inline(always)]
-    fn take_oldest(
+    fn take_oldest<const DATA: u8>(
         self,
         handler: usize,
         (receive, descriptor, bin): (ReceiveId, &Descriptor, &Bin),
@@ -202,7 +236,7 @@ impl<'a, C: Crew> Taking<'a, C> {
         self.block.crew.mark(self.tables(), receive, path);
         // SAFETY: the caller found it in the chain; inside a block (D1).
         let posted = unsafe { descriptor.posted.peek() };
-        self.end::<true>(handler, &posted, counters, path, || {
+        self.end::<DATA>(handler, &posted, counters, path, || {
             step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
             bin.unlink_oldest(descriptor, receive);
             true
@@ -258,18 +292,26 @@ impl<'a, C: Crew> Taking<'a, C> {
                 let arrival = info.arrival + handler as u64;
                 // SAFETY: as in `take`.
                 unsafe {
-                    deliver::<false>(nic, info, arrival, entries, self.results, handler, &posted);
+                    deliver::<{ data::ANY }>(
+                        nic,
+                        info,
+                        arrival,
+                        entries,
+                        self.results,
+                        handler,
+                        &posted,
+                    );
                 }
             }
         }
     }
 }
 
-/// Handlers in a row that have a receive, the oldest of its chain, for the usual amount of data;
+/// Handlers in a row that have a receive, the oldest of its chain, and their data in the entry;
 /// returns the first of which that is not so. A loop without calls, short enough for its values to
 /// stay in registers. By reference, because they would be copied.
 #[inline(never)]
-fn take_usual<C: Crew, const FAST: bool>(
+fn take_usual<C: Crew, const FAST: bool, const DATA: u8>(
     taking: &Taking<'_, C>,
     scratch: &Scratch,
     first: usize,
@@ -291,7 +333,7 @@ fn take_usual<C: Crew, const FAST: bool>(
         let posted = unsafe { descriptor.posted.peek() };
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { entries.peek(handler) };
-        if !is_usual(entry.protocol, entry.length, posted.capacity) {
+        if !is_such::<DATA>(entry.protocol, entry.length, posted.capacity) {
             return handler;
         }
         // SAFETY: the receive was posted, in this bin.
@@ -299,7 +341,7 @@ fn take_usual<C: Crew, const FAST: bool>(
         if bin.head() != receive {
             return handler;
         }
-        taking.take_oldest(handler, (receive, descriptor, bin), &counters[handler], path);
+        taking.take_oldest::<DATA>(handler, (receive, descriptor, bin), &counters[handler], path);
     }
     end
 }
@@ -307,7 +349,7 @@ fn take_usual<C: Crew, const FAST: bool>(
 /// The same on the slow path, for handlers whose candidate is gone and that find the oldest of a
 /// chain instead; returns how many there are from the first on. Those before are done.
 #[inline(never)]
-fn take_slowly_usual<C: Crew>(
+fn take_slowly_usual<C: Crew, const DATA: u8>(
     taking: &Taking<'_, C>,
     scratch: &mut Scratch,
     slow: &SlowPath<'_, C>,
@@ -339,7 +381,7 @@ fn take_slowly_usual<C: Crew>(
         let descriptor = unsafe { known(tables.receives, receive) };
         // SAFETY: inside a block (D1).
         let posted = unsafe { descriptor.posted.peek() };
-        if !is_usual(entry.protocol, entry.length, posted.capacity) {
+        if !is_such::<DATA>(entry.protocol, entry.length, posted.capacity) {
             next = handler;
             break;
         }
@@ -352,7 +394,12 @@ fn take_slowly_usual<C: Crew>(
         places[handler] = receive;
         // SAFETY: a communicator with receives has tables.
         let bin = unsafe { crate::bin::known(tables.bins, bin) };
-        taking.take_oldest(handler, (receive, descriptor, bin), &counters[handler], Path::Slow);
+        taking.take_oldest::<DATA>(
+            handler,
+            (receive, descriptor, bin),
+            &counters[handler],
+            Path::Slow,
+        );
     }
     let taken = next - first;
     nic.handler_counters[first].walked_exact.add(taken as u64);
