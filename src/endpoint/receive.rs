@@ -24,7 +24,8 @@ impl Endpoint {
     /// # Complexity
     /// O(1) here, and no allocation once there were as many receives at a time before; on the NIC a
     /// search of one unexpected chain.
-    #[inline]
+    // Always: as a call it would take the buffer, and give the handle, in memory.
+    #[inline(always)]
     pub fn post_recv(
         &mut self,
         comm: &Communicator,

@@ -247,7 +247,7 @@ fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
     received.sort_by_key(|&(_, number)| number);
     let expected: Vec<_> = ids.into_iter().zip(0..).collect();
     assert_eq!(received, expected);
-    // A wrong candidate would have been found out on the slow path: the fourth message kept its own.
+    // A wrong candidate would be found out on the slow path: the fourth message kept its own.
     let handlers = nic.leader.monitor().counts().handlers;
     assert_eq!((handlers.fast, handlers.slow, handlers.forced), (2, 2, 1));
 }
