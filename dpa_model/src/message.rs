@@ -177,14 +177,10 @@ pub(crate) mod data {
     pub(crate) const WORD: u8 = 2;
 }
 
-/// Whether data of this length is such, for a buffer of that capacity.
+/// Whether data lies in its entry, and is such for a buffer of that capacity.
 #[inline(always)]
-pub(crate) fn is_such<const DATA: u8>(protocol: Protocol, length: u32, capacity: u32) -> bool {
-    match DATA {
-        data::ANY => true,
-        data::INLINE => protocol == Protocol::Inline,
-        _ => protocol == Protocol::Inline && length.min(capacity) == 8,
-    }
+pub(crate) fn is_inline<const DATA: u8>(protocol: Protocol, length: u32, capacity: u32) -> bool {
+    protocol == Protocol::Inline && (DATA != data::WORD || length.min(capacity) == 8)
 }
 
 /// Packs up to [`INLINE_BYTES`] bytes into words, without a way through memory: a sender's loop

@@ -18,7 +18,7 @@ use alloc::boxed::Box;
 use crate::buffers::Buffers;
 use crate::hash::Hashes;
 use crate::index::CommView;
-use crate::message::{Entry, Message, Protocol, Target, is_such};
+use crate::message::{Entry, Message, Protocol, Target, is_inline};
 use crate::number::{BinId, BufferId, StoredId};
 use crate::ring::Stretch;
 use crate::{ClassSet, CommId, Envelope, Hints, WildcardClass};
@@ -96,7 +96,14 @@ fn append<const CLASS: usize>(
     let tail = core::mem::replace(&mut chain.tail, message);
     if tail == StoredId::NIL {
         chain.head = message;
-    } else {
+    }
+    link_behind::<CLASS>(entries, tail, message);
+}
+
+/// Makes an entry the last of its chain, behind what was the last, if there was one.
+#[inline(always)]
+fn link_behind<const CLASS: usize>(entries: &mut [Unexpected], tail: StoredId, message: StoredId) {
+    if tail != StoredId::NIL {
         known_mut(entries, tail).links[PLACE[CLASS]].next = message;
     }
     let links = Neighbours { next: StoredId::NIL, before: tail };
@@ -335,11 +342,8 @@ impl UnexpectedStore {
             append::<0>(entries, chains, &view, message, hashes);
             if tail == StoredId::NIL {
                 chains[all].head = message;
-            } else {
-                known_mut(entries, tail).links[PLACE[3]].next = message;
             }
-            known_mut(entries, message).links[PLACE[3]] =
-                Neighbours { next: StoredId::NIL, before: tail };
+            link_behind::<3>(entries, tail, message);
             tail = message;
             count = place + 1;
             step!(BoundaryEnds);
@@ -478,7 +482,7 @@ impl InRow<'_> {
         let Unexpected { message, protocol, .. } = known_mut(self.entries, first);
         let Envelope { source, tag, .. } = message.envelope;
         let accepted = target.accepts(WildcardClass::ALL[CLASS], source, tag);
-        (accepted && is_such::<DATA>(*protocol, message.length, capacity)).then_some(first)
+        (accepted && is_inline::<DATA>(*protocol, message.length, capacity)).then_some(first)
     }
 
     /// As [`UnexpectedStore::unlink`], for the first message of the chain of `bin`.

@@ -138,9 +138,7 @@ impl<C: Crew> InRow<'_, C> {
     fn key(&self, handler: usize) -> Option<Key> {
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { self.block.entries.peek(handler) };
-        let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
-        let ours = entry.envelope.comm == self.comm && entry.has_hashes;
-        ours.then_some(Key { source, tag, hashes: entry.hashes })
+        usual_key(&entry, self.comm)
     }
 
     /// Counts the descriptors that handlers from `first` on visited.
@@ -156,11 +154,9 @@ impl<C: Crew> InRow<'_, C> {
         &self,
         places: &mut [ReceiveId],
         handler: usize,
-        (_bin, receive): (BinId, ReceiveId),
+        (bin, receive): (BinId, ReceiveId),
     ) -> u64 {
-        step!(EntryRead { position: self.block.entries.position(handler) });
-        step!(SearchBegins);
-        step!(BinRead { bin: _bin.0 });
+        self.tell(handler, bin);
         step!(Visited { receive: receive.0 });
         step!(Searched { handler, found: Some(receive.0) });
         let lower = self.block.crew.book(self.indexes.bookings, receive, handler);
@@ -170,12 +166,18 @@ impl<C: Crew> InRow<'_, C> {
         lower
     }
 
-    /// The chain in which a receive could be is empty.
+    /// The steps of a search up to its bin.
     #[inline(always)]
-    fn find_nothing(&self, places: &mut [ReceiveId], handler: usize, _bin: BinId) {
-        step!(EntryRead { position: self.block.entries.position(handler) });
+    fn tell(&self, _handler: usize, _bin: BinId) {
+        step!(EntryRead { position: self.block.entries.position(_handler) });
         step!(SearchBegins);
         step!(BinRead { bin: _bin.0 });
+    }
+
+    /// The chain in which a receive could be is empty.
+    #[inline(always)]
+    fn find_nothing(&self, places: &mut [ReceiveId], handler: usize, bin: BinId) {
+        self.tell(handler, bin);
         step!(Searched { handler, found: None });
         places[handler] = ReceiveId::NIL;
         self.block.crew.publish(handler, ReceiveId::NIL);
@@ -334,6 +336,14 @@ pub(crate) fn find(
     let key = key(entry, nic.options.inline_hashes, counters);
     let found = nic.indexes(view).search(&key, skip_below, counters);
     found.map_or(ReceiveId::NIL, |found| found.receive)
+}
+
+/// The key of a message that is of this communicator and has hashes.
+#[inline(always)]
+pub(super) fn usual_key(entry: &Entry, comm: CommId) -> Option<Key> {
+    let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
+    let usual = entry.envelope.comm == comm && entry.has_hashes;
+    usual.then_some(Key { source, tag, hashes: entry.hashes })
 }
 
 /// The key of a message, with the hashes that the options ask for (S29).

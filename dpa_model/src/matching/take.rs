@@ -8,14 +8,14 @@ use super::crew::{Crew, Tables, Taken};
 use super::protocol::deliver;
 use super::resolve::SlowPath;
 use super::scratch::Scratch;
+use super::search::usual_key;
 use crate::bin::Bin;
-use crate::descriptor::{Descriptor, Posted, known, state};
-use crate::index::{Key, Oldest};
-use crate::message::{Completion, data, is_such};
+use crate::descriptor::{Descriptor, Posted, known};
+use crate::index::Oldest;
+use crate::message::{Completion, data, is_inline};
 use crate::nic::Shared;
 use crate::number::ReceiveId;
 use crate::ring::Stretch;
-use crate::sync::Relaxed;
 use crate::{HandlerCounters, Path};
 
 /// Where a message is not usual, most often so many in a row are not.
@@ -248,8 +248,8 @@ impl<'a, C: Crew> Taking<'a, C> {
         Tables { receives: &self.block.nic.receives, bins: &self.block.nic.bins }
     }
 
-    /// How many of these handlers in a row, from the first on, have found no receive, as all their
-    /// path.
+    /// Handlers in a row, from the first on, that found no receive in the optimistic search; returns
+    /// how many. On another path each is counted by itself.
     #[inline(always)]
     fn leave_row(self, scratch: &Scratch, handlers: Range<usize>, path: Path) -> usize {
         let first = handlers.start;
@@ -333,7 +333,7 @@ fn take_usual<C: Crew, const FAST: bool, const DATA: u8>(
         let posted = unsafe { descriptor.posted.peek() };
         // SAFETY: the leader saw the block's entries ready, and releases them after the block.
         let entry = unsafe { entries.peek(handler) };
-        if !is_such::<DATA>(entry.protocol, entry.length, posted.capacity) {
+        if !is_inline::<DATA>(entry.protocol, entry.length, posted.capacity) {
             return handler;
         }
         // SAFETY: the receive was posted, in this bin.
@@ -367,12 +367,11 @@ fn take_slowly_usual<C: Crew, const DATA: u8>(
         let entry = unsafe { entries.peek(handler) };
         let own = places[handler];
         // SAFETY: a search found it.
-        let own_state = &unsafe { known(tables.receives, own) }.state;
-        let is_gone = own_state.load(Relaxed) != state::POSTED;
-        let ours = entry.envelope.comm == comm && entry.has_hashes;
-        let (source, tag) = (entry.envelope.source.get(), entry.envelope.tag.get());
-        let key = Key { source, tag, hashes: entry.hashes };
-        let oldest = if ours && is_gone { indexes.oldest::<0>(&key) } else { Oldest::Other };
+        let is_gone = !unsafe { known(tables.receives, own) }.is_posted();
+        let oldest = match usual_key(&entry, comm) {
+            Some(key) if is_gone => indexes.oldest::<0>(&key),
+            _ => Oldest::Other,
+        };
         let Oldest::Fits { bin, receive } = oldest else {
             next = handler;
             break;
@@ -381,7 +380,7 @@ fn take_slowly_usual<C: Crew, const DATA: u8>(
         let descriptor = unsafe { known(tables.receives, receive) };
         // SAFETY: inside a block (D1).
         let posted = unsafe { descriptor.posted.peek() };
-        if !is_such::<DATA>(entry.protocol, entry.length, posted.capacity) {
+        if !is_inline::<DATA>(entry.protocol, entry.length, posted.capacity) {
             next = handler;
             break;
         }
