@@ -398,11 +398,11 @@ impl UnexpectedStore {
         None
     }
 
-    /// For a loop over usual messages; what it took is counted at its [`end`](InRow::end).
+    /// For a loop over usual messages.
     #[inline(always)]
     pub(crate) fn in_row(&mut self) -> InRow<'_> {
-        let Self { entries, chains, free: FreeList { free, count }, bytes, .. } = self;
-        InRow { entries, chains, free, counts: (*count, *bytes), store: (count, bytes) }
+        let Self { entries, chains, free, bytes, .. } = self;
+        InRow { entries, chains, free, bytes }
     }
 
     /// Takes a message, found in the chain of `bin`, out of all chains that it is linked in; it
@@ -459,10 +459,8 @@ impl UnexpectedStore {
 pub(crate) struct InRow<'a> {
     entries: &'a mut [Unexpected],
     chains: &'a mut [Chain],
-    free: &'a mut [StoredId],
-    /// Free entries and payload bytes, and where the store has them.
-    counts: (usize, u64),
-    store: (&'a mut usize, &'a mut u64),
+    free: &'a mut FreeList<StoredId>,
+    bytes: &'a mut u64,
 }
 
 impl InRow<'_> {
@@ -512,17 +510,9 @@ impl InRow<'_> {
     /// Gives the memory of an unlinked message back, which is still as it was.
     #[inline(always)]
     pub(crate) fn give(&mut self, message: StoredId) -> &Unexpected {
-        let (count, bytes) = &mut self.counts;
         let entry = known_mut(self.entries, message);
-        *bytes -= u64::from(entry.message.length);
-        self.free[*count] = message;
-        *count += 1;
+        *self.bytes -= u64::from(entry.message.length);
+        self.free.give(message);
         entry
-    }
-
-    /// The store counts what was given back.
-    #[inline(always)]
-    pub(crate) fn end(self) {
-        (*self.store.0, *self.store.1) = self.counts;
     }
 }

@@ -605,7 +605,6 @@ impl PostRow<'_> {
             step!(BoundaryEnds);
         }
         *results_tail = first + late as u64;
-        store.end();
         late as u32
     }
 }
