@@ -2,22 +2,21 @@
 
 use core::ops::Range;
 
+use super::post_row::{PostRow, Tables, enter, is_post};
 use super::{Boundary, report};
-use crate::bin::{self, Bin};
-use crate::booking::Bookings;
-use crate::communicator::{Communicator, Home, Labels};
+use crate::communicator::{Communicator, Home};
 use crate::config::{BINS_MAX, Order};
-use crate::descriptor::{self, Posted, state};
+use crate::descriptor::{Posted, state};
 use crate::index::CommView;
 use crate::matching::deliver_stored;
-use crate::message::{Command, Completion, HostAddress, Message, Post, Protocol, Target, data};
+use crate::message::{Command, Completion, HostAddress, Post, Protocol, Target, data};
 use crate::nic::Shared;
-use crate::number::{BinId, ReceiveId, StoredId};
+use crate::number::{ReceiveId, StoredId};
 use crate::region::RegionKey;
-use crate::ring::{Run, Stretch};
+use crate::ring::Run;
 use crate::sync::{Peek, Relaxed};
-use crate::unexpected::{FreeList, LINKED_ALWAYS, UnexpectedStore, classes_allowed};
-use crate::{CommId, Envelope, Hints, WildcardClass};
+use crate::unexpected::{LINKED_ALWAYS, UnexpectedStore, classes_allowed};
+use crate::{CommId, Hints, WildcardClass};
 
 /// What became of the commands that were due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,11 +29,11 @@ pub(super) struct Admitted {
 
 /// The commands that are due, in their order.
 #[derive(Clone, Copy, Debug)]
-struct Due<'a> {
-    nic: &'a Shared,
+pub(super) struct Due<'a> {
+    pub(super) nic: &'a Shared,
     commands: Run<'a, Command>,
     /// Commands that come before later arrivals have a higher stamp.
-    until: u64,
+    pub(super) until: u64,
 }
 
 impl<'a> Due<'a> {
@@ -53,7 +52,7 @@ impl<'a> Due<'a> {
 
     /// The same; now it is executed.
     #[inline(always)]
-    fn begin(&self, place: usize) -> Peek<'a, Command> {
+    pub(super) fn begin(&self, place: usize) -> Peek<'a, Command> {
         if fault!(CommandReleasedEarly) {
             self.nic.commands.release(self.commands.position(place) + 1);
         }
@@ -493,176 +492,6 @@ impl Boundary {
         self.free_receives.give(receive);
         self.count_left(nic, comm, class, 1);
     }
-}
-
-/// Whether a command posts a receive of this class in this communicator.
-#[inline(always)]
-fn is_post<const CLASS: usize>(command: &Command, comm: CommId) -> bool {
-    matches!(command, Command::Post(post)
-        if post.comm == comm && post.target.class == WildcardClass::ALL[CLASS])
-}
-
-/// Posts in a row of one communicator and class; the first is under way.
-struct PostRow<'a> {
-    due: Due<'a>,
-    comm: CommId,
-    view: CommView,
-    /// The commands from `place` on.
-    commands: Stretch<'a, Command>,
-    place: usize,
-}
-
-impl PostRow<'_> {
-    /// The post at a place of the row, if it is due and alike.
-    #[inline(always)]
-    fn look<const CLASS: usize>(&self, place: usize) -> Option<Peek<'_, Command>> {
-        let stamp = self.commands.stamp_if_ready(place)?;
-        // SAFETY: seen ready, and released only at the end of `admit`.
-        let command = unsafe { self.commands.peek(place) };
-        (stamp <= self.due.until && is_post::<CLASS>(&command, self.comm)).then_some(command)
-    }
-
-    /// Such a post is executed now.
-    #[inline(always)]
-    fn begin(&self, place: usize) {
-        if place > 0 {
-            self.due.begin(self.place + place);
-        }
-    }
-
-    /// Puts as many as are due in the posted queue, as long as descriptors are free: no message
-    /// waits for a receive. Returns how many, and how many of their chains held something. A
-    /// function of its own, short enough for its values to stay in registers.
-    #[inline(never)]
-    fn enter<const CLASS: usize>(
-        &self,
-        labels: &mut Labels,
-        free: &mut FreeList<ReceiveId>,
-    ) -> (usize, usize) {
-        let row = Self { ..*self };
-        let tables = Tables::of(row.due.nic);
-        let class = WildcardClass::ALL[CLASS];
-        let mut own = *labels;
-        let (mut entered, mut collisions) = (0, 0);
-        for receive in free.next() {
-            let command = row.look::<CLASS>(entered);
-            let Some(Command::Post(post)) = command.as_deref() else { break };
-            row.begin(entered);
-            let bin = row.view.bin(class, post.target.hash);
-            collisions += usize::from(enter(tables, post, class, bin, receive, &mut own));
-            entered += 1;
-            step!(BoundaryEnds);
-        }
-        free.take_all(entered);
-        *labels = own;
-        (entered, collisions)
-    }
-
-    /// Receives for as many as are due the first message of their chains, of `stored` that wait in
-    /// the chains that every message has. Returns how many. As above.
-    #[inline(never)]
-    fn receive<const CLASS: usize, const DATA: u8>(
-        &self,
-        stored: u32,
-        store: &mut UnexpectedStore,
-        results_tail: &mut u64,
-    ) -> u32 {
-        let row = Self { ..*self };
-        let class = WildcardClass::ALL[CLASS];
-        let completions = &row.due.nic.completions;
-        let first = *results_tail;
-        let results = completions.stretch(first, completions.until_end(first));
-        let most = results.places().len().min(stored as usize);
-        let mut store = store.in_row();
-        let mut late = 0;
-        while late < most
-            && let Some(Command::Post(post)) = row.look::<CLASS>(late).as_deref()
-        {
-            let bin = row.view.bin(class, post.target.hash);
-            let Some(found) = store.first::<CLASS, DATA>(bin, &post.target, post.capacity) else {
-                break;
-            };
-            row.begin(late);
-            step!(UnexpectedVisited { entry: found.0 });
-            step!(TakenLate { entry: found.0 });
-            store.unlink_first::<CLASS>(&row.view, found, bin);
-            let entry = store.give(found);
-            // SAFETY: the buffer as in `move_data`; of the results as many are free as commands are
-            // due, and nobody else fills them.
-            unsafe {
-                let length = entry.message.length;
-                post.buffer.put_inline::<DATA>(post.capacity, &entry.payload, length);
-                results.fill(late, |slot| {
-                    // Word by word: as a whole it would pass through the stack.
-                    let Message { arrival, envelope, length } = entry.message;
-                    let Envelope { comm, source, tag } = envelope;
-                    let envelope = Envelope { comm, source, tag };
-                    let message = Message { arrival, envelope, length };
-                    *slot = Completion::Received { request: post.request, message, late: true };
-                });
-            }
-            late += 1;
-            step!(BoundaryEnds);
-        }
-        *results_tail = first + late as u64;
-        late as u32
-    }
-}
-
-/// The tables that a post changes, kept at hand by a loop.
-#[derive(Clone, Copy)]
-struct Tables<'a> {
-    bookings: Bookings<'a>,
-    bins: &'a [Bin],
-}
-
-impl<'a> Tables<'a> {
-    #[inline(always)]
-    fn of(nic: &'a Shared) -> Self {
-        Self { bookings: nic.bookings(), bins: &nic.bins }
-    }
-}
-
-/// Puts a receive of this class, whose bin this is, at the end of the posted queue. Returns whether
-/// its chain held one already.
-#[inline(always)]
-fn enter(
-    tables: Tables<'_>,
-    post: &Post,
-    class: WildcardClass,
-    bin: BinId,
-    receive: ReceiveId,
-    labels: &mut Labels,
-) -> bool {
-    let Tables { bookings: Bookings { receives, far }, bins } = tables;
-    let (label, place) = labels.next(class, &post.target);
-    // SAFETY: it comes from the free list.
-    let descriptor = unsafe { descriptor::known(receives, receive) };
-    debug_assert_eq!(descriptor.state.load(Relaxed), state::FREE, "the descriptor is in use");
-    // The bookings of its last life: its handlers are long done.
-    descriptor.booking.store(0, Relaxed);
-    // SAFETY: the descriptor was free and no block is running (D1).
-    unsafe {
-        descriptor.posted.write(|slot| {
-            // Word by word: each is needed in a register no longer than that.
-            slot.label = label;
-            slot.buffer = post.buffer;
-            slot.request = post.request;
-            slot.place = place;
-            slot.source = post.target.source.get();
-            slot.tag = post.target.tag.get();
-            slot.bin = bin;
-            slot.capacity = post.capacity;
-            slot.class = class;
-        });
-    }
-    if let Some(far) = far.get(receive.index()) {
-        far.clear();
-    }
-    step!(Posted { request: post.request, bin: bin.0, receive: receive.0 });
-    descriptor.state.store(state::POSTED, Relaxed);
-    // SAFETY: the communicator's tables have this bin.
-    unsafe { bin::known(bins, bin) }.append(receives, receive)
 }
 
 /// Delivers a message that is in no chain any more, and gives its memory back. `receive`: request,

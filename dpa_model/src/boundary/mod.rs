@@ -6,6 +6,7 @@ mod admit;
 mod cut;
 mod finish;
 mod leader;
+mod post_row;
 #[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests;
 
