@@ -1,5 +1,5 @@
-//! Posts in a row of one communicator and class: each row is a loop without calls. What is not usual
-//! in it is left to the loop over single posts (`admit.rs`).
+//! Posts in a row of one communicator and class: each row is a loop without calls. What is not
+//! usual in it is left to the loop over single posts (`admit.rs`).
 
 use super::admit::Due;
 use crate::bin::{self, Bin};

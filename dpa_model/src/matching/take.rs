@@ -248,8 +248,8 @@ impl<'a, C: Crew> Taking<'a, C> {
         Tables { receives: &self.block.nic.receives, bins: &self.block.nic.bins }
     }
 
-    /// Handlers in a row, from the first on, that found no receive in the optimistic search; returns
-    /// how many. On another path each is counted by itself.
+    /// Handlers in a row, from the first on, that found no receive in the optimistic search;
+    /// returns how many. On another path each is counted by itself.
     #[inline(always)]
     fn leave_row(self, scratch: &Scratch, handlers: Range<usize>, path: Path) -> usize {
         let first = handlers.start;
