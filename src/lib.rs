@@ -14,7 +14,7 @@
 //!
 //! The feature `random` adds what those need who write an engine: `stream::Generator` draws random
 //! streams, and `conformance` compares any engine with the specification.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(feature = "random")]
 pub mod conformance;

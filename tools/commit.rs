@@ -43,8 +43,7 @@ pub(crate) fn of_git(package: &Path, mut watch: impl FnMut(PathBuf)) -> Option<C
         Some(package.join(file)).filter(|file| file.exists()).map(&mut watch);
     }
     let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
-    for part in ["Cargo.lock", "dpa_model/src", "explore", "predict", "src", "tools", "vocabulary"]
-    {
+    for part in ["Cargo.lock", "dpa_model", "src", "tools"] {
         Some(top.join(part)).filter(|part| part.exists()).map(&mut watch);
     }
     let name = git(&["rev-parse", &format!("--short={DIGITS}"), "HEAD"])?;

@@ -1,4 +1,4 @@
-//! Traces that the project's own recorder wrote (`recorder/`, docs/record.md), under both MPI
+//! Traces that the project's own recorder wrote (`mpi/recorder/`, docs/record.md), under both MPI
 //! libraries.
 
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! `cargo xtask mpi`: MPI programs under MPICH and Open MPI with the provider, as one table.
 //!
-//! The libraries are Python wheels that `provider/mpi/install.sh` installs, together with the
+//! The libraries are Python wheels that `mpi/provider/mpi/install.sh` installs, together with the
 //! sources of two test suites that others wrote. Without them the task says what it skips. Every
 //! row ends with the replay of all order logs of its run through the oracle.
 
@@ -167,7 +167,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             let there = library.program("mpiexec").exists();
             if !there {
                 println!(
-                    "skipped: {} is not in {}; provider/mpi/install.sh installs it",
+                    "skipped: {} is not in {}; mpi/provider/mpi/install.sh installs it",
                     library.name,
                     venvs.display()
                 );
@@ -301,7 +301,7 @@ fn two_hosts() -> Option<String> {
     let mut trial = Command::new("unshare");
     trial.args(["--net", "ip", "link", "add", "here", "type", "veth"]);
     let works = trial.output().is_ok_and(|output| output.status.success());
-    let script = crate::root().join("provider/mpi/two-hosts.sh");
+    let script = crate::root().join("mpi/provider/mpi/two-hosts.sh");
     works.then(|| script.to_string_lossy().into_owned())
 }
 

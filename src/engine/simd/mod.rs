@@ -12,10 +12,12 @@
 //! Where Open MPI links blocks, these lie in one array, which the processor fetches ahead; entries
 //! removed leave holes that are packed before they are more than the entries.
 
+#[allow(unsafe_code)]
+mod lanes;
 mod packed;
 
-use dpamatch_lanes::Comparer;
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
+use lanes::Comparer;
 use packed::{Masks, PackedQueue, key, mask};
 
 use super::comms::Comms;

@@ -1,8 +1,7 @@
 //! A queue as arrays: sixteen packed keys to a block, blocks in one piece of memory.
 
-use dpamatch_lanes::{Comparer, LANES, Lanes};
-
 use super::super::chain::vec_bound;
+use super::lanes::{Comparer, LANES, Lanes};
 
 /// In every mask and in no key: a lane with this key answers nothing.
 const DEAD: u32 = 1 << 31;

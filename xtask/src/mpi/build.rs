@@ -52,7 +52,7 @@ impl Tools {
         command
     }
 
-    /// Compiles a program of `provider/mpi` with the library's compiler.
+    /// Compiles a program of `mpi/provider/mpi` with the library's compiler.
     ///
     /// # Errors
     /// [`Failure::Task`] when the compiler fails.
@@ -61,7 +61,7 @@ impl Tools {
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::Task(format!("{}: {error}", folder.display())))?;
         let program = folder.join(name);
-        let source = root().join("provider/mpi").join(format!("{name}.c"));
+        let source = root().join("mpi/provider/mpi").join(format!("{name}.c"));
         compile(library, &["-O1".as_ref(), source.as_ref()], &program).map_err(Failure::Task)?;
         Ok(program)
     }

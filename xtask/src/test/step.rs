@@ -133,7 +133,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "packages",
         for_either_row: true,
-        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch_lanes -p dpamatch",
+        args: "package --no-verify --allow-dirty -p dpamatch_vocabulary -p dpa_model -p dpamatch",
         ..PLAIN
     },
     Step {

@@ -1,0 +1,502 @@
+#ifndef DPAMATCH_H
+#define DPAMATCH_H
+
+/* Made by cbindgen from mpi/capi/src; `cargo test -p dpamatch_capi` says how to make it anew. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+
+/*
+ All went well.
+ */
+#define DPAMATCH_OK 0
+
+/*
+ Not now: the receiver is not ready (try_send), or the communicator is in use (comm_free).
+ */
+#define DPAMATCH_AGAIN 1
+
+/*
+ An argument makes no sense: a null pointer, a handle of another endpoint, a rank or tag that is
+ none.
+ */
+#define DPAMATCH_ERR_ARGUMENT 2
+
+/*
+ An option is not known or has a bad value, or no NIC can be built from all of them.
+ */
+#define DPAMATCH_ERR_OPTION 3
+
+/*
+ The system gave no thread.
+ */
+#define DPAMATCH_ERR_SYSTEM 4
+
+/*
+ Another thread is inside a call with this endpoint.
+ */
+#define DPAMATCH_ERR_BUSY 5
+
+/*
+ The communicator's hints exclude the wildcard.
+ */
+#define DPAMATCH_ERR_WILDCARD 6
+
+/*
+ The message is longer than the buffer, which holds its beginning. The receive is over.
+ */
+#define DPAMATCH_ERR_TRUNCATED 7
+
+/*
+ The receive was cancelled. It is over.
+ */
+#define DPAMATCH_ERR_CANCELLED 8
+
+/*
+ The message is too long to be sent.
+ */
+#define DPAMATCH_ERR_TOO_LONG 9
+
+/*
+ The thread would wait for itself: it is the one that runs the receiver.
+ */
+#define DPAMATCH_ERR_OWN_THREAD 10
+
+/*
+ The receiver gave the message up, so that nobody receives it.
+ */
+#define DPAMATCH_ERR_NOT_RECEIVED 11
+
+/*
+ The emulated NIC has stopped, or its endpoint is gone.
+ */
+#define DPAMATCH_ERR_STOPPED 12
+
+/*
+ A fault of this library.
+ */
+#define DPAMATCH_ERR_INTERNAL 13
+
+/*
+ The version of this interface. It grows when a program that was built with an older header would
+ no longer work.
+ */
+#define DPAMATCH_ABI_VERSION 1
+
+/*
+ In place of a source: any.
+ */
+#define DPAMATCH_ANY_SOURCE -1
+
+/*
+ In place of a tag: any.
+ */
+#define DPAMATCH_ANY_TAG -1
+
+/*
+ Receives use no wildcard for the source (mpi_assert_no_any_source).
+ */
+#define DPAMATCH_HINT_NO_ANY_SOURCE 1
+
+/*
+ Receives use no wildcard for the tag (mpi_assert_no_any_tag).
+ */
+#define DPAMATCH_HINT_NO_ANY_TAG 2
+
+/*
+ Messages may overtake each other (mpi_assert_allow_overtaking).
+ */
+#define DPAMATCH_HINT_ALLOW_OVERTAKING 4
+
+/*
+ A communicator of an endpoint.
+ */
+typedef struct dpamatch_comm dpamatch_comm;
+
+/*
+ A process's receiving side with an emulated NIC of its own. One thread at a time is inside a
+ call with it; a second one gets DPAMATCH_ERR_BUSY.
+ */
+typedef struct dpamatch_endpoint dpamatch_endpoint;
+
+/*
+ A message that a probe took out of matching.
+ */
+typedef struct dpamatch_message dpamatch_message;
+
+/*
+ A receive that was posted and has not been seen to end.
+ */
+typedef struct dpamatch_request dpamatch_request;
+
+/*
+ A message on its way.
+ */
+typedef struct dpamatch_send_request dpamatch_send_request;
+
+/*
+ A process that sends to an endpoint: its rank in one communicator. A sender is used by one
+ thread at a time; each thread may have one of its own (dpamatch_sender_clone). The messages of
+ one sender arrive in the order sent.
+ */
+typedef struct dpamatch_sender dpamatch_sender;
+
+/*
+ What is known of a message that was received or probed.
+ */
+typedef struct dpamatch_status {
+    /*
+     Rank of its sender.
+     */
+    uint32_t source;
+    /*
+     Its tag.
+     */
+    uint32_t tag;
+    /*
+     Bytes that the buffer got; of a probe, bytes that were sent.
+     */
+    uint64_t bytes;
+    /*
+     Bytes that were sent.
+     */
+    uint64_t sent;
+    /*
+     How many messages arrived at the endpoint before it.
+     */
+    uint64_t arrival;
+} dpamatch_status;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/*
+ The version of the interface that the library speaks: DPAMATCH_ABI_VERSION of its header.
+ */
+int32_t dpamatch_abi_version(void);
+
+/*
+ What a code means, in a few words. Never null; the text lives as long as the program.
+ */
+const char *dpamatch_error_text(int32_t code);
+
+/*
+ What went wrong in the calling thread's last call that went wrong, with names and numbers. Never
+ null; the text lives until the thread's next call.
+ */
+const char *dpamatch_last_error(void);
+
+/*
+ Creates an endpoint.
+
+ `options`: names and values of the command line's options for the NIC, `"handlers=8
+ workers=2"`, separated by spaces or commas; null or empty: all as usual. The names are handlers,
+ workers, slice-min, receives, bins, communicators, unexpected, unexpected-buffers, eager-limit,
+ fast-path, early-check, removal, repost, hashes, fallback. With workers=0, which is usual, the
+ NIC runs inside the calls with this endpoint and not otherwise; else it has so many threads of
+ its own.
+
+ Errors: ARGUMENT, OPTION, SYSTEM.
+
+ # Safety
+ `options` is null or text that ends with a zero; `endpoint` can be written.
+ */
+int32_t dpamatch_endpoint_create(const char *options, struct dpamatch_endpoint **endpoint);
+
+/*
+ Ends an endpoint and its threads. Receives that are still posted end without a message; their
+ memory may be used again, and their requests be freed. Senders get DPAMATCH_ERR_STOPPED.
+
+ `endpoint` is set to null. If another thread is inside a call with it, nothing happens, and the
+ code is BUSY.
+
+ # Safety
+ `endpoint` is null, points to null, or points to an endpoint that nobody destroyed.
+ */
+int32_t dpamatch_endpoint_destroy(struct dpamatch_endpoint **endpoint);
+
+/*
+ Lets things go on without waiting. `worked`, unless null, is told whether anything happened.
+
+ Errors: ARGUMENT, BUSY.
+
+ # Safety
+ The endpoint is alive; `worked` is null or can be written.
+ */
+int32_t dpamatch_progress(struct dpamatch_endpoint *endpoint, bool *worked);
+
+/*
+ Reads a counter by its name: messages, clean, fast, slow, unexpected, blocks and others, as
+ `dpamatch match --stats` prints them.
+
+ Errors: ARGUMENT, also for a name that no counter has; BUSY.
+
+ # Safety
+ The endpoint is alive, the name ends with a zero, `value` can be written.
+ */
+int32_t dpamatch_counter(struct dpamatch_endpoint *endpoint, const char *name, uint64_t *value);
+
+/*
+ Creates a communicator. `hints`: a sum of DPAMATCH_HINT_..., or 0. If the NIC has no room for
+ its tables, software matches it.
+
+ Errors: ARGUMENT, BUSY, STOPPED.
+
+ # Safety
+ The endpoint is alive; `comm` can be written.
+ */
+int32_t dpamatch_comm_create(struct dpamatch_endpoint *endpoint,
+                             uint32_t hints,
+                             struct dpamatch_comm **comm);
+
+/*
+ Frees a communicator and sets `comm` to null. While senders, receives or messages of it are
+ left, nothing happens, and the code is DPAMATCH_AGAIN. With a null endpoint, after the endpoint
+ was destroyed, only the handle is freed.
+
+ Errors: ARGUMENT, BUSY, STOPPED.
+
+ # Safety
+ The endpoint is alive or null; `comm` points to null or to a communicator that nobody freed.
+ */
+int32_t dpamatch_comm_free(struct dpamatch_endpoint *endpoint, struct dpamatch_comm **comm);
+
+/*
+ Posts a receive for messages of `source` with `tag` (or DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG).
+ The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over;
+ the buffer is written in that call only.
+
+ Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
+
+ # Safety
+ Endpoint and communicator are alive; `request` can be written; `buffer` can be written until the
+ receive is over.
+ */
+int32_t dpamatch_post(struct dpamatch_endpoint *endpoint,
+                      const struct dpamatch_comm *comm,
+                      int64_t source,
+                      int64_t tag,
+                      void *buffer,
+                      size_t length,
+                      struct dpamatch_request **request);
+
+/*
+ Looks whether a receive is over. If so, `done` is set, `status` is filled (unless null), the
+ message is in the buffer, and the request is freed and set to null. A null request is over.
+
+ Errors: TRUNCATED and CANCELLED, with `done` set and the request freed; STOPPED, likewise;
+ ARGUMENT, BUSY, with the request as it was.
+
+ # Safety
+ The endpoint is alive; `request` points to null or to a request; `done` can be written; `status`
+ is null or can be written.
+ */
+int32_t dpamatch_test(struct dpamatch_endpoint *endpoint,
+                      struct dpamatch_request **request,
+                      bool *done,
+                      struct dpamatch_status *status);
+
+/*
+ Waits for the end of a receive; otherwise as dpamatch_test.
+
+ # Safety
+ As for dpamatch_test.
+ */
+int32_t dpamatch_wait(struct dpamatch_endpoint *endpoint,
+                      struct dpamatch_request **request,
+                      struct dpamatch_status *status);
+
+/*
+ Asks for a receive to be cancelled. It still has to be tested or waited for, which tells whether
+ it was cancelled (DPAMATCH_ERR_CANCELLED) or a message had come first.
+
+ Errors: ARGUMENT, BUSY, STOPPED.
+
+ # Safety
+ Endpoint and request are alive.
+ */
+int32_t dpamatch_cancel(struct dpamatch_endpoint *endpoint, struct dpamatch_request *request);
+
+/*
+ Gives a request up and sets it to null. Its receive stays posted and takes a message, which is
+ then lost; the program's memory is not written. With a null endpoint, after the endpoint was
+ destroyed, only the handle is freed.
+
+ Errors: ARGUMENT, BUSY.
+
+ # Safety
+ The endpoint is alive or null; `request` points to null or to a request.
+ */
+int32_t dpamatch_request_free(struct dpamatch_endpoint *endpoint,
+                              struct dpamatch_request **request);
+
+/*
+ Looks for the oldest unexpected message that a receive with this source and tag would take. The
+ message stays. `found` is told whether there is one; `status`, unless null, is filled if so.
+
+ Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
+
+ # Safety
+ Endpoint and communicator are alive; `found` can be written; `status` is null or can be written.
+ */
+int32_t dpamatch_iprobe(struct dpamatch_endpoint *endpoint,
+                        const struct dpamatch_comm *comm,
+                        int64_t source,
+                        int64_t tag,
+                        bool *found,
+                        struct dpamatch_status *status);
+
+/*
+ As dpamatch_iprobe, but takes the message out of matching: `message` is set to it, or to null if
+ there is none. It is to be received by dpamatch_imrecv, or given up by dpamatch_message_free.
+
+ Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
+
+ # Safety
+ Endpoint and communicator are alive; `message` can be written; `status` is null or can be
+ written.
+ */
+int32_t dpamatch_improbe(struct dpamatch_endpoint *endpoint,
+                         const struct dpamatch_comm *comm,
+                         int64_t source,
+                         int64_t tag,
+                         struct dpamatch_message **message,
+                         struct dpamatch_status *status);
+
+/*
+ Receives a message that dpamatch_improbe took: `message` is set to null, and `request` to a
+ receive as dpamatch_post gives one.
+
+ Errors: ARGUMENT, BUSY; STOPPED, with the message lost.
+
+ # Safety
+ As for dpamatch_post; `message` points to a message that was not received.
+ */
+int32_t dpamatch_imrecv(struct dpamatch_endpoint *endpoint,
+                        struct dpamatch_message **message,
+                        void *buffer,
+                        size_t length,
+                        struct dpamatch_request **request);
+
+/*
+ Gives a message up that dpamatch_improbe took, and sets it to null: nobody receives it, and a
+ sender that waits for it is told so.
+
+ # Safety
+ `message` is null, points to null, or points to a message that was not received.
+ */
+int32_t dpamatch_message_free(struct dpamatch_message **message);
+
+/*
+ Creates a sender of rank `rank` in a communicator. It outlives the endpoint, and then gets
+ DPAMATCH_ERR_STOPPED.
+
+ Errors: ARGUMENT, BUSY.
+
+ # Safety
+ Endpoint and communicator are alive; `sender` can be written.
+ */
+int32_t dpamatch_sender_create(struct dpamatch_endpoint *endpoint,
+                               const struct dpamatch_comm *comm,
+                               uint32_t rank,
+                               struct dpamatch_sender **sender);
+
+/*
+ Makes another sender of the same rank, for another thread.
+
+ Errors: ARGUMENT.
+
+ # Safety
+ `sender` is alive; `copy` can be written.
+ */
+int32_t dpamatch_sender_clone(const struct dpamatch_sender *sender, struct dpamatch_sender **copy);
+
+/*
+ Ends a sender and sets it to null. What it sent is still delivered.
+
+ # Safety
+ `sender` is null, points to null, or points to a sender that nobody uses.
+ */
+int32_t dpamatch_sender_destroy(struct dpamatch_sender **sender);
+
+/*
+ Sends if the receiver is ready; else the code is DPAMATCH_AGAIN. The bytes may be used again at
+ once: a message above the eager limit is copied and goes by rendezvous.
+
+ Errors: ARGUMENT, TOO_LONG, STOPPED.
+
+ # Safety
+ The sender is alive and no other thread uses it; `bytes` begins `length` bytes.
+ */
+int32_t dpamatch_try_send(struct dpamatch_sender *sender,
+                          uint32_t tag,
+                          const void *bytes,
+                          size_t length);
+
+/*
+ Sends, and waits while the receiver is not ready; never for a receive. The thread that uses the
+ endpoint gives it, so that it makes progress meanwhile; other threads give null.
+
+ Errors: ARGUMENT, BUSY, TOO_LONG, OWN_THREAD, STOPPED.
+
+ # Safety
+ As for dpamatch_try_send; the endpoint is alive or null.
+ */
+int32_t dpamatch_send(struct dpamatch_endpoint *endpoint,
+                      struct dpamatch_sender *sender,
+                      uint32_t tag,
+                      const void *bytes,
+                      size_t length);
+
+/*
+ Sends a copy of the bytes by rendezvous, whatever their length, if the receiver is ready; else
+ the code is DPAMATCH_AGAIN. `request` is over when a receive has taken the message.
+
+ Errors: ARGUMENT, TOO_LONG, STOPPED.
+
+ # Safety
+ As for dpamatch_try_send; `request` can be written.
+ */
+int32_t dpamatch_try_issend(struct dpamatch_sender *sender,
+                            uint32_t tag,
+                            const void *bytes,
+                            size_t length,
+                            struct dpamatch_send_request **request);
+
+/*
+ Looks whether a message was taken. If so, `done` is set, and the request freed and set to null.
+ A null request is over.
+
+ Errors: STOPPED and NOT_RECEIVED, with `done` set and the request freed; ARGUMENT.
+
+ # Safety
+ `request` points to null or to a request that no other thread uses; `done` can be written.
+ */
+int32_t dpamatch_send_test(struct dpamatch_send_request **request, bool *done);
+
+/*
+ Waits until a message was taken, and frees the request; otherwise as dpamatch_send_test. The
+ thread that uses the endpoint gives it; other threads give null.
+
+ # Safety
+ As for dpamatch_send_test; the endpoint is alive or null.
+ */
+int32_t dpamatch_send_wait(struct dpamatch_endpoint *endpoint,
+                           struct dpamatch_send_request **request);
+
+/*
+ Gives a request up and sets it to null; the message is still delivered.
+
+ # Safety
+ `request` is null, points to null, or points to a request that no other thread uses.
+ */
+int32_t dpamatch_send_free(struct dpamatch_send_request **request);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* DPAMATCH_H */

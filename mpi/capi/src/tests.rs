@@ -1,0 +1,294 @@
+//! The interface as C sees it, called from here: what each function tells, and what it leaves as it
+//! was.
+
+use std::ffi::{CString, c_void};
+use std::ptr::{null, null_mut};
+use std::thread;
+
+use crate::*;
+
+#[path = "../../../tests/watchdog/mod.rs"]
+mod watchdog;
+
+/// An endpoint with one communicator, freed at the end.
+struct World {
+    endpoint: *mut Endpoint,
+    comm: *mut Comm,
+    _dog: watchdog::Watchdog,
+}
+
+/// Calls a function of the interface: all handles of these tests are alive or null, and every
+/// place is a local variable.
+macro_rules! call {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: as said above.
+        unsafe { $function($($argument),*) }
+    };
+}
+
+impl World {
+    fn with_hints(hints: u32) -> Self {
+        let (mut endpoint, mut comm) = (null_mut(), null_mut());
+        assert_eq!(call!(dpamatch_endpoint_create(null(), &raw mut endpoint)), DPAMATCH_OK);
+        assert_eq!(call!(dpamatch_comm_create(endpoint, hints, &raw mut comm)), DPAMATCH_OK);
+        Self { endpoint, comm, _dog: watchdog::on("a call of the C interface to return") }
+    }
+
+    fn new() -> Self {
+        Self::with_hints(0)
+    }
+
+    fn sender(&self, rank: u32) -> *mut Sender {
+        let mut sender = null_mut();
+        let place = &raw mut sender;
+        let code = call!(dpamatch_sender_create(self.endpoint, self.comm, rank, place));
+        assert_eq!((code, sender.is_null()), (DPAMATCH_OK, false));
+        sender
+    }
+
+    /// Posts a receive into the buffer.
+    fn post(&self, source: i64, tag: i64, buffer: &mut [u8]) -> (i32, *mut Request) {
+        let mut request = null_mut();
+        let (to, length) = (buffer.as_mut_ptr().cast(), buffer.len());
+        let place = &raw mut request;
+        let code = call!(dpamatch_post(self.endpoint, self.comm, source, tag, to, length, place));
+        (code, request)
+    }
+
+    fn wait(&self, mut request: *mut Request) -> (i32, Status) {
+        let mut status = Status::default();
+        let code = call!(dpamatch_wait(self.endpoint, &raw mut request, &raw mut status));
+        assert!(request.is_null(), "it is over");
+        (code, status)
+    }
+
+    /// Takes the message that a sender has for whoever comes first.
+    fn take(&self) -> (*mut Message, Status) {
+        let (mut message, mut status) = (null_mut::<Message>(), Status::default());
+        let (place, told) = (&raw mut message, &raw mut status);
+        while message.is_null() {
+            let code = call!(dpamatch_improbe(self.endpoint, self.comm, -1, -1, place, told));
+            assert_eq!(code, DPAMATCH_OK);
+        }
+        (message, status)
+    }
+
+    fn counter(&self, name: &str) -> Result<u64, i32> {
+        let (name, mut value) = (CString::new(name).expect("no zero"), 0);
+        match call!(dpamatch_counter(self.endpoint, name.as_ptr(), &raw mut value)) {
+            DPAMATCH_OK => Ok(value),
+            code => Err(code),
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        call!(dpamatch_endpoint_destroy(&raw mut self.endpoint));
+        call!(dpamatch_comm_free(null_mut(), &raw mut self.comm));
+        assert!(self.endpoint.is_null() && self.comm.is_null());
+    }
+}
+
+fn send(sender: *mut Sender, tag: u32, bytes: &[u8]) -> i32 {
+    call!(dpamatch_try_send(sender, tag, bytes.as_ptr().cast(), bytes.len()))
+}
+
+fn issend(sender: *mut Sender, tag: u32, bytes: &[u8]) -> *mut SendRequest {
+    let mut sent = null_mut();
+    let (from, place) = (bytes.as_ptr().cast(), &raw mut sent);
+    assert_eq!(call!(dpamatch_try_issend(sender, tag, from, bytes.len(), place)), DPAMATCH_OK);
+    sent
+}
+
+fn free(mut sender: *mut Sender) {
+    assert_eq!(call!(dpamatch_sender_destroy(&raw mut sender)), DPAMATCH_OK);
+    assert!(sender.is_null());
+}
+
+#[test]
+fn a_status_has_every_number() {
+    let world = World::new();
+    let (first, mut second) = (world.sender(5), null_mut());
+    assert_eq!(call!(dpamatch_sender_clone(first, &raw mut second)), DPAMATCH_OK);
+    let (mut one, mut two) = ([0; 8], [0; 8]);
+    let (code, earlier) = world.post(5, 3, &mut one);
+    assert_eq!(code, DPAMATCH_OK);
+    let (_, later) = world.post(DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG, &mut two);
+    let expected =
+        |tag, bytes, arrival| (DPAMATCH_OK, Status { source: 5, tag, bytes, sent: bytes, arrival });
+    assert_eq!(send(first, 3, b"abc"), DPAMATCH_OK);
+    assert_eq!(world.wait(earlier), expected(3, 3, 0));
+    assert_eq!(send(second, 4, b"defg"), DPAMATCH_OK);
+    assert_eq!(world.wait(later), expected(4, 4, 1));
+    assert_eq!((&one, &two), (b"abc\0\0\0\0\0", b"defg\0\0\0\0"));
+    assert_eq!((world.counter("messages"), world.counter("blocks")), (Ok(2), Ok(2)));
+    assert_eq!(world.counter("message"), Err(DPAMATCH_ERR_ARGUMENT));
+    free(first);
+    free(second);
+}
+
+#[test]
+fn a_test_says_whether_a_receive_is_over() {
+    let world = World::new();
+    let sender = world.sender(0);
+    let mut buffer = [0; 2];
+    let (_, mut request) = world.post(0, 0, &mut buffer);
+    let mut done = true;
+    let mut test = |request: *mut *mut Request| {
+        let code = call!(dpamatch_test(world.endpoint, request, &raw mut done, null_mut()));
+        (code, done)
+    };
+    assert_eq!((test(&raw mut request), request.is_null()), ((DPAMATCH_OK, false), false));
+    assert_eq!(send(sender, 0, b"abc"), DPAMATCH_OK);
+    let (mut worked, mut answer) = (false, (DPAMATCH_OK, false));
+    assert_eq!(call!(dpamatch_progress(world.endpoint, &raw mut worked)), DPAMATCH_OK);
+    assert!(worked, "the message came");
+    while !answer.1 {
+        answer = test(&raw mut request);
+    }
+    assert_eq!((answer.0, request.is_null(), &buffer), (DPAMATCH_ERR_TRUNCATED, true, b"ab"));
+    assert_eq!(test(&raw mut request), (DPAMATCH_OK, true), "none is over");
+    assert_eq!(call!(dpamatch_progress(world.endpoint, &raw mut worked)), DPAMATCH_OK);
+    assert!(!worked, "nothing is left to do");
+    free(sender);
+}
+
+#[test]
+fn numbers_that_are_no_rank_and_no_tag_are_refused() {
+    let world = World::new();
+    let most = i64::from(i32::MAX);
+    let mut buffer = [0; 4];
+    for (source, tag, expected) in [
+        (most, most, DPAMATCH_OK),
+        (most + 1, 0, DPAMATCH_ERR_ARGUMENT),
+        (0, most + 1, DPAMATCH_ERR_ARGUMENT),
+        (1 << 32, 0, DPAMATCH_ERR_ARGUMENT),
+        (0, 1 << 32, DPAMATCH_ERR_ARGUMENT),
+        (-2, 0, DPAMATCH_ERR_ARGUMENT),
+        (0, -2, DPAMATCH_ERR_ARGUMENT),
+    ] {
+        let (code, mut request) = world.post(source, tag, &mut buffer);
+        assert_eq!(
+            (code, request.is_null()),
+            (expected, expected != DPAMATCH_OK),
+            "{source} {tag}"
+        );
+        call!(dpamatch_request_free(world.endpoint, &raw mut request));
+    }
+    let sender = world.sender(0);
+    assert_eq!(send(sender, i32::MAX as u32 + 1, b""), DPAMATCH_ERR_ARGUMENT);
+    let (endpoint, comm, mut none) = (world.endpoint, world.comm, null_mut());
+    let code = call!(dpamatch_sender_create(endpoint, comm, i32::MAX as u32 + 1, &raw mut none));
+    assert_eq!((code, none.is_null()), (DPAMATCH_ERR_ARGUMENT, true));
+    // Without bytes there need be no memory.
+    assert_eq!(call!(dpamatch_try_send(sender, 0, null(), 0)), DPAMATCH_OK);
+    assert_eq!(call!(dpamatch_try_send(sender, 0, null(), 1)), DPAMATCH_ERR_ARGUMENT);
+    let mut none = null_mut();
+    let code = call!(dpamatch_post(endpoint, comm, 0, 0, null_mut(), 1, &raw mut none));
+    assert_eq!((code, none.is_null()), (DPAMATCH_ERR_ARGUMENT, true));
+    free(sender);
+}
+
+#[test]
+fn hints_exclude_the_wildcard_that_they_name() {
+    let mut buffer = [0; 4];
+    for (hints, source, tag) in [
+        (0, DPAMATCH_OK, DPAMATCH_OK),
+        (DPAMATCH_HINT_NO_ANY_SOURCE, DPAMATCH_ERR_WILDCARD, DPAMATCH_OK),
+        (DPAMATCH_HINT_NO_ANY_TAG, DPAMATCH_OK, DPAMATCH_ERR_WILDCARD),
+        (7, DPAMATCH_ERR_WILDCARD, DPAMATCH_ERR_WILDCARD),
+        (DPAMATCH_HINT_ALLOW_OVERTAKING, DPAMATCH_OK, DPAMATCH_OK),
+    ] {
+        let world = World::with_hints(hints);
+        for (wild, expected) in [((DPAMATCH_ANY_SOURCE, 0), source), ((0, DPAMATCH_ANY_TAG), tag)] {
+            let (code, mut request) = world.post(wild.0, wild.1, &mut buffer);
+            assert_eq!(code, expected, "hints {hints}, {wild:?}");
+            call!(dpamatch_request_free(world.endpoint, &raw mut request));
+        }
+    }
+    let world = World::new();
+    let mut none = null_mut();
+    let code = call!(dpamatch_comm_create(world.endpoint, 8, &raw mut none));
+    assert_eq!((code, none.is_null()), (DPAMATCH_ERR_ARGUMENT, true));
+}
+
+#[test]
+fn what_is_given_up_ends_as_it_says() {
+    let world = World::new();
+    let sender = world.sender(1);
+    // A message that a probe took: its sender is told.
+    let mut sent = issend(sender, 6, b"one");
+    let (mut message, status) = world.take();
+    assert_eq!((status.source, status.tag, status.bytes, status.sent), (1, 6, 3, 3));
+    assert_eq!(call!(dpamatch_message_free(&raw mut message)), DPAMATCH_OK);
+    assert!(message.is_null());
+    let code = call!(dpamatch_send_wait(world.endpoint, &raw mut sent));
+    assert_eq!((code, sent.is_null()), (DPAMATCH_ERR_NOT_RECEIVED, true));
+    // A request to send: the message comes anyhow. A receive: it takes the message, unseen.
+    let mut buffers = [[b'-'; 3]; 2];
+    let [first, second] = &mut buffers;
+    let (_, mut lost) = world.post(1, 7, first);
+    let (_, kept) = world.post(1, 7, second);
+    assert_eq!(call!(dpamatch_request_free(world.endpoint, &raw mut lost)), DPAMATCH_OK);
+    assert!(lost.is_null());
+    for bytes in [b"two", b"six"] {
+        let mut sent = issend(sender, 7, bytes);
+        assert_eq!(call!(dpamatch_send_free(&raw mut sent)), DPAMATCH_OK);
+        assert!(sent.is_null());
+    }
+    assert_eq!(world.wait(kept).0, DPAMATCH_OK);
+    assert_eq!(buffers, [*b"---", *b"six"]);
+    free(sender);
+}
+
+#[test]
+fn a_message_is_received_on_its_own_endpoint() {
+    let (world, other) = (World::new(), World::new());
+    let sender = world.sender(1);
+    let mut sent = issend(sender, 0, b"abc");
+    let (mut message, _) = world.take();
+    let (mut buffer, mut request) = ([0; 3], null_mut());
+    let to: *mut c_void = buffer.as_mut_ptr().cast();
+    let (place, answer) = (&raw mut message, &raw mut request);
+    let receive = |endpoint| call!(dpamatch_imrecv(endpoint, place, to, 3, answer));
+    assert_eq!(receive(other.endpoint), DPAMATCH_ERR_ARGUMENT);
+    let mut done = true;
+    assert_eq!(call!(dpamatch_send_test(&raw mut sent, &raw mut done)), DPAMATCH_OK);
+    assert!(!done && !sent.is_null(), "nobody has it yet");
+    assert_eq!(receive(world.endpoint), DPAMATCH_OK);
+    assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"abc"));
+    while !done {
+        assert_eq!(call!(dpamatch_send_test(&raw mut sent, &raw mut done)), DPAMATCH_OK);
+    }
+    assert!(sent.is_null());
+    free(sender);
+}
+
+#[test]
+fn a_second_thread_is_told_that_the_endpoint_is_busy() {
+    let mut world = World::new();
+    let place = world.endpoint as usize;
+    // SAFETY: the endpoint lives until the end of the world.
+    let inside = unsafe { &*world.endpoint };
+    inside.while_locked(|| {
+        let busy = thread::spawn(move || {
+            let mut endpoint = place as *mut Endpoint;
+            let progress = call!(dpamatch_progress(endpoint, null_mut()));
+            (progress, call!(dpamatch_endpoint_destroy(&raw mut endpoint)), endpoint as usize)
+        });
+        let told = busy.join().expect("no panic gets out");
+        assert_eq!(told, (DPAMATCH_ERR_BUSY, DPAMATCH_ERR_BUSY, place), "it is as it was");
+    });
+    assert_eq!(call!(dpamatch_progress(world.endpoint, null_mut())), DPAMATCH_OK);
+    // After a panic inside, all calls say so; only the end is still possible.
+    let place = world.endpoint as usize;
+    let panicked = thread::spawn(move || {
+        let endpoint = place as *const Endpoint;
+        // SAFETY: the endpoint lives until the end of the world.
+        unsafe { &*endpoint }.while_locked(|| panic!("for the test"));
+    });
+    assert!(panicked.join().is_err());
+    assert_eq!(call!(dpamatch_progress(world.endpoint, null_mut())), DPAMATCH_ERR_INTERNAL);
+    assert_eq!(call!(dpamatch_endpoint_destroy(&raw mut world.endpoint)), DPAMATCH_OK);
+}

@@ -1,0 +1,221 @@
+//! `steps`: what lies between one step of the card and the next, for the predictor.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use dpa_model::step::NAMES;
+use dpamatch::stream::Profile;
+use dpamatch_rv64::{CacheSetup, Image, Segment, Setup};
+
+use crate::check::interpret;
+use crate::job::{Ends, Job, Workload};
+use crate::phases::marks;
+use crate::report::NotCounted;
+
+/// First-level caches of 1 KiB each.
+const CACHES: CacheSetup = CacheSetup { data: 16, code: 16 };
+/// Harts, each with one handler of a block.
+const HARTS: [usize; 3] = [2, 8, 32];
+/// Options that the predictor runs with, and what else it asks about.
+const OPTIONS: [&str; 6] = [
+    "fast=literal removal=deferred barrier=bitmap",
+    "fast=sequence removal=lazy barrier=bitmap",
+    "fast=sequence removal=lazy barrier=lanes",
+    "fast=prefix removal=eager barrier=bitmap",
+    "fast=off removal=deferred barrier=bitmap early=1",
+    "fast=off removal=lazy barrier=bitmap",
+];
+/// The same with handlers that give back what a block used.
+const REPOSTING: [&str; 2] = [
+    "fast=literal removal=deferred barrier=bitmap repost=handlers",
+    "fast=sequence removal=lazy barrier=bitmap repost=handlers",
+];
+/// Where such a handler's own part of a block's end leads to.
+const REPOSTS: [&str; 3] = ["Reposted", "SliceCounted", "EntriesReleased"];
+/// Where the leader's part begins.
+const BOUNDARY: &str = "BoundaryBegins";
+/// Changes with the handler's place in the block below this many instructions are none.
+const LEAST_SLOPE: f64 = 0.5;
+
+/// After these the card looks for work, or the host's end runs on the same hart.
+const BETWEEN_WORK: [&str; 3] = ["EntriesSeen", "BoundaryEnds", "SliceEnds"];
+
+/// From one step to the next: means of all times that it happened.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Row {
+    /// How often it was seen.
+    pub times: u64,
+    /// Instructions of handler 0, and what each further handler takes more.
+    pub instructions: [f64; 2],
+    /// Loads of its own lines that missed a first level of 1 KiB: likewise.
+    pub lines: [f64; 2],
+    /// The same for lines that one hart writes and another uses: the predictor names them.
+    pub shared: f64,
+    /// Lines of code that missed a first level of 1 KiB.
+    pub code: f64,
+}
+
+/// Names of two steps.
+pub type Pair = (&'static str, &'static str);
+
+/// Workloads with these options.
+fn workloads(options: &[&str]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for options in options {
+        for harts in HARTS {
+            let options = format!("receives=512 queue=512 bins=512 {options}");
+            let job = |workload| {
+                Job::workload(workload, (harts, harts), Ends::Leader, (4, 128), &options)
+            };
+            jobs.extend([Workload::NoConflict, Workload::FastPath].map(job));
+        }
+    }
+    jobs
+}
+
+/// Streams with these options.
+fn streams(options: &str) -> [Job; 4] {
+    let profiles = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
+    profiles.map(|profile| Job::stream((profile, 1, 2000), (8, 8), Ends::Leader, options))
+}
+
+/// Sums of one pair, for a straight line through all harts.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    all: Segment,
+    /// Of the harts' numbers, times, and squares and products with what was counted.
+    x: f64,
+    xx: f64,
+    xy: [f64; 2],
+}
+
+impl Sums {
+    fn add(&mut self, hart: usize, segment: &Segment) {
+        let (x, times) = (hart as f64, segment.times as f64);
+        self.all.add(segment);
+        self.x += x * times;
+        self.xx += x * x * times;
+        for (sum, y) in self.xy.iter_mut().zip([segment.instructions, segment.own]) {
+            *sum += x * y as f64;
+        }
+    }
+
+    fn row(&self) -> Row {
+        let n = self.all.times.max(1) as f64;
+        let spread = self.xx - self.x * self.x / n;
+        let line = |y: u64, xy: f64, least: f64| {
+            let y = y as f64;
+            let slope = if spread > n { (xy - self.x * y / n) / spread } else { 0.0 };
+            let slope = if slope < least { 0.0 } else { slope };
+            [((y - slope * self.x) / n).max(0.0), slope]
+        };
+        Row {
+            times: self.all.times,
+            instructions: line(self.all.instructions, self.xy[0], LEAST_SLOPE),
+            lines: line(self.all.own, self.xy[1], LEAST_SLOPE / 10.0),
+            shared: self.all.shared as f64 / n,
+            code: self.all.code as f64 / n,
+        }
+    }
+}
+
+/// Every pair of steps that follow each other on a hart. What handlers that give back what they
+/// used do besides comes from runs of its own, so that all else is of the code without them.
+///
+/// # Errors
+/// When a run does not give the oracle's outcomes.
+pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
+    let usual = |(from, _): Pair| !BETWEEN_WORK.contains(&from);
+    let jobs = workloads(&OPTIONS).into_iter().chain(streams(OPTIONS[1]));
+    let mut rows = rows(marked, jobs, usual)?;
+    let besides = |(from, to): Pair| REPOSTS.contains(&to) || from == BOUNDARY;
+    let jobs = workloads(&REPOSTING).into_iter().chain(streams(REPOSTING[1]));
+    for (pair, row) in self::rows(marked, jobs, besides)? {
+        rows.entry(pair).or_insert(row);
+    }
+    Ok(rows)
+}
+
+/// The pairs that are wanted, in these runs.
+fn rows(
+    marked: &Image,
+    jobs: impl Iterator<Item = Job>,
+    wanted: impl Fn(Pair) -> bool,
+) -> Result<BTreeMap<Pair, Row>, NotCounted> {
+    let mut sums: BTreeMap<Pair, [Sums; 2]> = BTreeMap::new();
+    for job in jobs {
+        let setup = Setup { caches: Some(CACHES), marks: marks(), ..Setup::default() };
+        let (difference, outcome) = interpret(marked, &job, setup);
+        if let Some(difference) = difference {
+            return Err(NotCounted(job.arguments.clone(), difference));
+        }
+        for (hart, segments) in outcome.segments.iter().enumerate() {
+            for (&(from, to), segment) in segments {
+                let name = |mark: u16| NAMES.get(usize::from(mark)).copied();
+                if let (Some(from), Some(to)) = (name(from), name(to))
+                    && wanted((from, to))
+                {
+                    let place = usize::from(hart > 0);
+                    sums.entry((from, to)).or_default()[place].add(hart, segment);
+                }
+            }
+        }
+    }
+    // Hart 0 is host and wire as well: what others do, too, is theirs.
+    let row = |sums: [Sums; 2]| sums[usize::from(sums[1].all.times > 0)].row();
+    Ok(sums.into_iter().map(|(pair, sums)| (pair, row(sums))).collect())
+}
+
+/// Where the predictor reads the table, below the repository's root.
+pub const FILE: &str = "tools/predict/profiles/rv64imac.txt";
+
+const HEAD: &str = "\
+# What dpa_model's code does between one step and the next, as RV64IMAC firmware; written by
+# `cargo xtask rv64 steps --write`.
+#
+# instructions: of handler 0, and what each further handler of a block takes more
+# own lines:    loads that miss a first level of 1 KiB, of lines that only one hart uses or nobody
+#               writes (stack, scratch, counters, views): likewise
+# code:         lines of code that miss a first level of 1 KiB
+# shared:       loads that miss of lines that one hart writes and another uses; for comparison, the
+#               predictor charges them by name
+# times:        how often it was seen
+#
+# from            to                instructions      own lines     code  shared   times
+";
+
+/// How many instructions a table that was written says too many or too few for what was seen now: a
+/// part of all of them.
+pub fn drift(steps: &BTreeMap<Pair, Row>, written: &str) -> f64 {
+    let mut table = BTreeMap::new();
+    for line in written.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let names = (words.next(), words.next());
+        if let ((Some(from), Some(to)), Some(Ok(instructions))) =
+            (names, words.next().map(str::parse::<f64>))
+        {
+            table.insert((from, to), instructions);
+        }
+    }
+    let (mut now, mut off) = (0.0, 0.0);
+    for (pair, row) in steps {
+        let (measured, times) = (row.instructions[0], row.times as f64);
+        now += measured * times;
+        off += (table.get(pair).copied().unwrap_or(0.0) - measured).abs() * times;
+    }
+    off / now.max(1.0)
+}
+
+/// The table as text.
+pub fn text(steps: &BTreeMap<Pair, Row>) -> String {
+    let mut text = HEAD.to_owned();
+    for ((from, to), row) in steps {
+        let Row { times, instructions, lines, shared, code } = row;
+        let _ = writeln!(
+            text,
+            "{from:<18}{to:<18}{:>7.1}{:>7.2}{:>8.2}{:>7.3}{code:>8.2}{shared:>8.2}{times:>8}",
+            instructions[0], instructions[1], lines[0], lines[1]
+        );
+    }
+    text
+}

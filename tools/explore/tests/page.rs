@@ -1,0 +1,82 @@
+//! The page: one file that fetches nothing, with the data of both schedules in it.
+//!
+//! It is left in cargo's folder for tests as `page.html`, so that `tools/explore/story/browser.mjs` can
+//! open it in a browser.
+
+use dpamatch_explore::{
+    Ending, FastPath, Page, Setup, arrive, break_rule, every, explore, keep_rules, post, replay,
+    shorten, tell, test_text,
+};
+
+/// A rule is taken out for the whole process, so this file has one test.
+#[test]
+fn a_broken_rule_beside_the_kept_one() {
+    let setup = Setup {
+        operations: vec![
+            post(0, 0, 0, 7),
+            post(1, 0, None, 7),
+            arrive(0, 0, 0, 7),
+            arrive(1, 0, 0, 7),
+            arrive(2, 0, 1, 7),
+        ],
+        handlers: 4,
+        bins: 4,
+        fast_path: FastPath::Sequence,
+        early_check: false,
+        eager_removal: false,
+    };
+    let expected = Ending { matches: vec![(0, 0), (1, 1)], posted: vec![], unexpected: vec![2] };
+    assert!(break_rule("forcing-ignored"));
+    let found = explore(&setup, &expected, 1, 5000, true).violation.expect("X5 needs the rule");
+    let short = shorten(&setup, &expected, &found);
+    assert!(short.run.turns.len() < 8, "{} turns: {}", short.run.turns.len(), short.run.turns);
+    // The fewest preemptions that break it: none is not enough, since handler 2 must overtake.
+    let small = Setup { handlers: 3, ..setup.clone() };
+    let least = every(&small, &expected, 3, 100_000);
+    let turns = least.violation.expect("within three preemptions").run.turns;
+    let again = replay(&small, &turns);
+    assert_ne!(again.result, Ok(expected.clone()), "{turns}");
+    assert!(least.bounds.len() < 3, "{:?}", least.bounds);
+
+    let broken = short.run.story(&setup).titled("Without".to_owned(), short.what.clone(), true);
+    keep_rules();
+    let kept = replay(&setup, &short.run.turns);
+    assert_eq!(kept.result, Ok(expected.clone()));
+    let mut kept = kept.story(&setup).titled("With".to_owned(), "</script><b>&".to_owned(), false);
+    kept.test = test_text(&setup, &expected, &short.run.turns, Some("forcing-ignored"));
+    assert!(kept.test.contains("assert!(break_rule(\"forcing-ignored\"));"), "{}", kept.test);
+    let told = [tell(&broken), tell(&kept)];
+    let source = "tools/explore/tests/page.rs".to_owned();
+    let page = Page { title: "X5".to_owned(), source, stories: vec![broken, kept] }.html();
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("page.html");
+    std::fs::write(&path, &page).expect("a scratch file");
+
+    // Nothing is fetched, and the data cannot end its element.
+    for word in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert_eq!(page.matches("</script>").count(), 2);
+    let data = page.split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let data: serde_json::Value = serde_json::from_str(data.expect("data")).expect("JSON");
+    assert_eq!(data["stories"][1]["verdict"], "</script><b>&");
+    for (story, told) in data["stories"].as_array().expect("stories").iter().zip(told) {
+        let moments = story["moments"].as_array().expect("moments");
+        let scenes = story["scenes"].as_array().expect("scenes");
+        assert_eq!((moments.len(), told.lines().count()), (scenes.len(), moments.len()));
+        assert!(moments.len() > 10);
+        for (moment, line) in moments.iter().zip(told.lines()) {
+            assert!(line.ends_with(moment["text"].as_str().expect("a text")), "{line}");
+        }
+        // What the page draws: lanes and bits of the handlers, chains of the bins.
+        let lanes = scenes[scenes.len() - 1]["lanes"].as_array().expect("lanes");
+        assert_eq!(lanes.len(), 3);
+        assert!(lanes.iter().all(|lane| lane["phase"] == "done"), "{lanes:?}");
+        let booked = |scene: &serde_json::Value| {
+            let bins = scene["bins"].as_array().expect("bins");
+            let links = bins.iter().flat_map(|bin| bin["links"].as_array().expect("links"));
+            links.filter(|link| !link["booked_by"].as_array().expect("bits").is_empty()).count()
+        };
+        assert_eq!(booked(&scenes[0]), 0);
+        assert!(scenes.iter().any(|scene| booked(scene) > 0));
+    }
+}
