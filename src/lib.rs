@@ -26,10 +26,10 @@ pub mod processors;
 pub mod registry;
 pub mod stream;
 
-/// The README's example, compiled and run as a doc test.
+/// The library page's example, compiled and run as a doc test.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-mod readme {}
+#[doc = include_str!("../docs/library.md")]
+mod library {}
 
 /// The guide's worked example, compiled and run as a doc test.
 #[cfg(all(doctest, feature = "random"))]

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 25] = [
+const PAGES: [&str; 27] = [
     "README.md",
     "PERFORMANCE.md",
     "ARCHITECTURE.md",
@@ -30,6 +30,7 @@ const PAGES: [&str; 25] = [
     "docs/change-the-algorithm.md",
     "docs/engines.md",
     "docs/explore.md",
+    "docs/library.md",
     "docs/mpi.md",
     "docs/mutants.md",
     "docs/port.md",
@@ -37,12 +38,13 @@ const PAGES: [&str; 25] = [
     "docs/predict.md",
     "docs/record.md",
     "docs/results.md",
+    "docs/scope.md",
     "docs/traces.md",
     "docs/verdict.md",
 ];
 
 /// Pages whose Rust blocks are compiled and run as documentation tests of `dpamatch`.
-const RUST: [&str; 2] = ["README.md", "docs/add-an-engine.md"];
+const RUST: [&str; 2] = ["docs/add-an-engine.md", "docs/library.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
