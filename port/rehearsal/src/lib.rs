@@ -1,5 +1,6 @@
-//! A port to a RISC-V card, rehearsed: the firmware in the folder `port/firmware/` is built, run in an
-//! interpreter or in QEMU, compared with the oracle, and measured instruction by instruction.
+//! A port to a RISC-V card, rehearsed: the firmware in the folder `port/firmware/` is built,
+//! run in an interpreter or in QEMU, compared with the oracle, and measured instruction by
+//! instruction.
 #![forbid(unsafe_code)]
 
 pub mod build;

@@ -1,7 +1,7 @@
 //! The page: one file that fetches nothing, with the data of both schedules in it.
 //!
-//! It is left in cargo's folder for tests as `page.html`, so that `tools/explore/story/browser.mjs` can
-//! open it in a browser.
+//! It is left in cargo's folder for tests as `page.html`, so that
+//! `tools/explore/story/browser.mjs` can open it in a browser.
 
 use dpamatch_explore::{
     Ending, FastPath, Page, Setup, arrive, break_rule, every, explore, keep_rules, post, replay,
