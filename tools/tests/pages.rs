@@ -13,41 +13,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGES: [&str; 27] = [
-    "README.md",
-    "PERFORMANCE.md",
-    "ARCHITECTURE.md",
-    "CHANGELOG.md",
-    ".github/CONTRIBUTING.md",
-    ".github/SECURITY.md",
-    "docs/add-an-engine.md",
-    "docs/analyze.md",
-    "docs/channels.md",
-    "docs/conformance.md",
-    "docs/correctness.md",
-    "docs/cost.md",
-    "docs/decisions.md",
-    "docs/change-the-algorithm.md",
-    "docs/engines.md",
-    "docs/explore.md",
-    "docs/library.md",
-    "docs/mpi.md",
-    "docs/mutants.md",
-    "docs/port.md",
-    "docs/offload.md",
-    "docs/predict.md",
-    "docs/record.md",
-    "docs/results.md",
-    "docs/scope.md",
-    "docs/traces.md",
-    "docs/verdict.md",
-];
-
 /// Pages whose Rust blocks are compiled and run as documentation tests of `dpamatch`.
 const RUST: [&str; 2] = ["docs/add-an-engine.md", "docs/library.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The pages of the repository: Markdown files that git knows or does not ignore.
+fn pages() -> Vec<String> {
+    let arguments = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
+    let output = Command::new("git").args(arguments).current_dir(root()).output().expect("git");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed = String::from_utf8(output.stdout).expect("names in UTF-8");
+    let there = |page: &&str| root().join(page).is_file();
+    let pages: Vec<String> = listed.lines().filter(there).map(str::to_owned).collect();
+    assert!(pages.iter().any(|page| page == "README.md"), "the wrong folder: {pages:?}");
+    pages
 }
 
 /// A fenced block, with the comment before it.
@@ -205,8 +187,9 @@ fn run(page: &str) {
 #[test]
 fn commands_print_what_the_pages_show() {
     let _dog = watchdog::on("the commands of the pages to end");
+    let names = pages();
     std::thread::scope(|scope| {
-        let pages: Vec<_> = PAGES.iter().map(|page| scope.spawn(|| run(page))).collect();
+        let pages: Vec<_> = names.iter().map(|page| scope.spawn(|| run(page))).collect();
         // Each one says by itself what is wrong.
         let wrong = pages.into_iter().map(|page| page.join().is_err()).filter(|wrong| *wrong);
         assert_eq!(wrong.count(), 0, "pages show something else than what is printed");
@@ -215,17 +198,8 @@ fn commands_print_what_the_pages_show() {
 
 #[test]
 fn every_block_is_run_or_says_why_not() {
-    let mut known: Vec<String> = PAGES.iter().map(|page| (*page).to_owned()).collect();
-    let docs = fs::read_dir(root().join("docs")).expect("the pages");
-    let docs = docs.map(|page| page.expect("a page").file_name().into_string().expect("text"));
-    let mut there: Vec<String> =
-        docs.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
-    there.extend(PAGES.iter().filter(|page| !page.contains('/')).map(|page| (*page).to_owned()));
-    known.sort_unstable();
-    there.sort_unstable();
-    assert_eq!(known, there, "the pages that are run, and those that are there");
-    for page in PAGES {
-        let text = fs::read_to_string(root().join(page)).expect("a page");
+    for page in pages() {
+        let text = fs::read_to_string(root().join(&page)).expect("a page");
         for block in blocks(&text) {
             let at = format!("{page}:{}", block.line);
             let comment = &block.comment;
@@ -236,7 +210,10 @@ fn every_block_is_run_or_says_why_not() {
             let commands = block.commands();
             assert!(!commands.is_empty() || block.said("varies").is_none(), "{at}: no command");
             assert!(!commands.is_empty() || block.language != "console", "{at}: no command");
-            assert!(block.language != "rust" || RUST.contains(&page), "{at}: Rust is not compiled");
+            assert!(
+                block.language != "rust" || RUST.contains(&page.as_str()),
+                "{at}: Rust is not compiled"
+            );
         }
     }
 }
