@@ -440,6 +440,28 @@ impl UnexpectedStore {
         }
     }
 
+    /// The messages of each chain, by arrival.
+    #[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
+    pub(crate) fn chains(
+        &self,
+        class_of: impl Fn(usize) -> WildcardClass,
+    ) -> alloc::vec::Vec<alloc::vec::Vec<u64>> {
+        let arrivals = |(bin, chain): (usize, &Chain)| {
+            let place = PLACE[class_of(bin) as usize];
+            let (mut arrivals, mut before) = (alloc::vec::Vec::new(), StoredId::NIL);
+            let mut current = chain.head;
+            while current != StoredId::NIL {
+                let entry = self.entry(current);
+                arrivals.push(entry.message.arrival);
+                assert_eq!(entry.links[place].before, before, "both directions agree");
+                (before, current) = (current, entry.links[place].next);
+            }
+            assert_eq!(chain.tail, before, "the chain ends with its tail");
+            arrivals
+        };
+        self.chains.iter().enumerate().map(arrivals).collect()
+    }
+
     /// Gives the memory of an unlinked message back.
     #[inline(always)]
     pub(crate) fn free(&mut self, message: StoredId) {

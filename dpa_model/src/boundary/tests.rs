@@ -1,5 +1,7 @@
 //! What the boundary counts, and that data moves whole.
 
+mod rows;
+
 use alloc::vec::Vec;
 
 use crate::{

@@ -15,7 +15,7 @@ mod scratch;
 mod search;
 mod take;
 #[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use crew::{Alone, Crew, Single, Slice};
 pub(crate) use protocol::deliver_stored;

@@ -13,17 +13,22 @@ use crate::{
 };
 
 /// Numbers from a seed (xorshift).
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    /// The numbers of seed 1, 2, ...
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % bound
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }
 }
@@ -70,7 +75,7 @@ fn agreed(mut counts: Counts) -> Counts {
 }
 
 /// An event without the name of its NIC.
-fn told(event: &Event) -> alloc::string::String {
+pub(crate) fn told(event: &Event) -> alloc::string::String {
     match event {
         Event::PostForwarded { request } => alloc::format!("forwarded {:?}", request.id()),
         other => alloc::format!("{other:?}"),
@@ -78,7 +83,7 @@ fn told(event: &Event) -> alloc::string::String {
 }
 
 /// The chains of all bins, by label, and how many descriptors are free.
-fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
+pub(crate) fn tables(nic: &Nic) -> (Vec<Vec<u64>>, usize) {
     let shared = &nic.leader.shared;
     let chain = |bin: &crate::bin::Bin| {
         let mut labels = Vec::new();
@@ -105,7 +110,7 @@ fn alone_and_shared_blocks_agree() {
     // Under Miri only a few: every access is checked there, not every path.
     let (seeds, rounds): (u64, _) = if cfg!(miri) { (3, 3) } else { (600, 12) };
     for seed in 1..=seeds {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random = Random::new(seed);
         let options = Options {
             fast_path: random.pick(&[
                 FastPath::Off,
