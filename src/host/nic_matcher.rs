@@ -1,6 +1,7 @@
 //! Runs an event stream through an emulated NIC in exactly the stream's order, fallback included.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use dpa_model::{BinUse, Counts, Hints, NicConfig, Operation, Order, Selector, UnexpectedFull};
 use dpamatch_vocabulary::CommId;
@@ -70,14 +71,15 @@ impl NicMatcher {
         self.inline_hashes = on;
     }
 
-    /// The events, then what is left.
+    /// Feeds the events and waits until all of them are answered. `comms` maps the stream's
+    /// communicators to the NIC's.
     fn feed(
         &self,
         run: &mut NicRun,
+        comms: &mut HashMap<CommId, CommId>,
         events: &mut dyn Iterator<Item = Event>,
         mut sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), NicRunError> {
-        let mut comms = HashMap::new();
         for event in events {
             let mut operation = event.operation(BUFFER_BYTES, 0);
             if let Operation::Post { bytes, .. } | Operation::Arrive { bytes, .. } = &mut operation
@@ -96,8 +98,29 @@ impl NicMatcher {
             }
             run.issue(&operation, &mut sink)?;
         }
-        run.settle(&mut sink)?;
-        drain(run, sink)
+        run.settle(&mut sink)
+    }
+
+    /// Runs `work` on a new NIC, and keeps what was counted. `checked`: payloads are written and
+    /// compared.
+    fn on_new_nic<R>(
+        &mut self,
+        checked: bool,
+        work: impl FnOnce(&Self, &mut NicRun) -> Result<R, NicRunError>,
+    ) -> Result<R, RunError> {
+        let mut run = NicRun::start(&self.config, self.threads, self.inline_hashes, self.fallback)
+            .map_err(boxed)?;
+        if !checked {
+            run = run.without_checks();
+        }
+        let result = work(self, &mut run);
+        self.counts = Some((run.monitor().counts(), run.software.stats()));
+        let searched = run.software.engine().stats();
+        self.software_steps =
+            [searched.prq, searched.umq].iter().map(|queue| queue.attempts + queue.hops).sum();
+        self.bins = run.monitor().bin_use();
+        run.stop();
+        result.map_err(boxed)
     }
 
     /// The NIC's and the fallback's counters after a run.
@@ -112,16 +135,20 @@ impl StreamMatcher for NicMatcher {
         events: &mut dyn Iterator<Item = Event>,
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
-        let mut run = NicRun::start(&self.config, self.threads, self.inline_hashes, self.fallback)
-            .map_err(boxed)?;
-        let result = self.feed(&mut run, events, sink);
-        self.counts = Some((run.monitor().counts(), run.software.stats()));
-        let searched = run.software.engine().stats();
-        self.software_steps =
-            [searched.prq, searched.umq].iter().map(|queue| queue.attempts + queue.hops).sum();
-        self.bins = run.monitor().bin_use();
-        run.stop();
-        result.map_err(boxed)
+        self.on_new_nic(true, |matcher, run| {
+            matcher.feed(run, &mut HashMap::new(), events, sink)?;
+            drain(run, sink)
+        })
+    }
+
+    fn time(&mut self, fill: &[Event], timed: &[Event]) -> Result<Duration, RunError> {
+        self.on_new_nic(false, |matcher, run| {
+            let mut comms = HashMap::new();
+            matcher.feed(run, &mut comms, &mut fill.iter().copied(), &mut |_| ())?;
+            let begin = Instant::now();
+            matcher.feed(run, &mut comms, &mut timed.iter().copied(), &mut |_| ())?;
+            Ok(begin.elapsed())
+        })
     }
 
     fn counters(&self) -> Vec<Counter> {

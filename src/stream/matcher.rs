@@ -1,6 +1,7 @@
 //! Running a stream through something that matches.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use super::{Event, Outcome};
 use crate::engine::{Counter, Engine};
@@ -50,6 +51,13 @@ pub trait StreamMatcher: Send {
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError>;
 
+    /// Takes the events of `fill`, then those of `timed`, and returns how long the latter took.
+    /// Setting up, filling, and asking what is left stand outside the clock.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    fn time(&mut self, fill: &[Event], timed: &[Event]) -> Result<Duration, RunError>;
+
     /// What it counted so far, in a fixed order.
     fn counters(&self) -> Vec<Counter>;
 }
@@ -71,6 +79,17 @@ impl<E: Engine + ?Sized> StreamMatcher for E {
         Ok(())
     }
 
+    fn time(&mut self, fill: &[Event], timed: &[Event]) -> Result<Duration, RunError> {
+        for &event in fill {
+            apply(self, event);
+        }
+        let begin = Instant::now();
+        for &event in timed {
+            std::hint::black_box(apply(self, event));
+        }
+        Ok(begin.elapsed())
+    }
+
     fn counters(&self) -> Vec<Counter> {
         [self.stats().counters(), self.own_counters()].concat()
     }
@@ -84,6 +103,10 @@ impl StreamMatcher for Box<dyn Engine> {
         sink: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
         self.as_mut().run(events, sink)
+    }
+
+    fn time(&mut self, fill: &[Event], timed: &[Event]) -> Result<Duration, RunError> {
+        self.as_mut().time(fill, timed)
     }
 
     fn counters(&self) -> Vec<Counter> {

@@ -24,12 +24,39 @@ const TIMED_EVENTS: u64 = 4 << 20;
 pub struct Candidate {
     /// Its name in tables.
     pub name: String,
-    make: Box<dyn Fn() -> Result<Made, BuildError>>,
+    make: Box<dyn Fn(Room) -> Result<Made, BuildError>>,
 }
 
 enum Made {
     Engine(Box<dyn Engine>),
     Stream(Box<dyn StreamMatcher>),
+}
+
+/// Entries that a case keeps at most: tables of fixed size are built for them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Room {
+    receives: usize,
+    messages: usize,
+    communicators: usize,
+}
+
+impl Room {
+    /// Entries for which the tables of an emulated NIC are enlarged at most.
+    const MOST: usize = 1 << 17;
+
+    /// The options with tables that hold the case, if tables may be that large. Consumed receives
+    /// keep their entries until the end of their block.
+    fn enlarge(self, options: &EngineOptions) -> EngineOptions {
+        let mut options = options.clone();
+        let nic = &mut options.nic;
+        let receives = self.receives + 2 * nic.handlers;
+        if receives.max(self.messages) <= Self::MOST {
+            nic.receives = nic.receives.max(receives);
+            nic.unexpected = nic.unexpected.max(self.messages);
+            nic.communicators = nic.communicators.max(self.communicators);
+        }
+        options
+    }
 }
 
 impl fmt::Debug for Candidate {
@@ -42,21 +69,21 @@ impl Candidate {
     /// An engine of the registry.
     pub fn registered(entry: &'static EngineEntry, options: &EngineOptions) -> Self {
         let options = options.clone();
-        let make = move || match entry.engine(&options) {
+        let make = move |room: Room| match entry.engine(&options) {
             Some(engine) => Ok(Made::Engine(engine)),
-            None => entry.build(&options).map(Made::Stream),
+            None => entry.build(&room.enlarge(&options)).map(Made::Stream),
         };
         Self { name: entry.name.to_owned(), make: Box::new(make) }
     }
 
     /// An engine that is in no registry.
     pub fn new(name: impl Into<String>, make: impl Fn() -> Box<dyn Engine> + 'static) -> Self {
-        Self { name: name.into(), make: Box::new(move || Ok(Made::Engine(make()))) }
+        Self { name: name.into(), make: Box::new(move |_| Ok(Made::Engine(make()))) }
     }
 
-    /// A new one for this workload: it knows the sizes of the communicators.
-    fn build(&self, workload: &Workload) -> Result<Made, BuildError> {
-        let mut made = (self.make)()?;
+    /// A new one for this workload: it knows the sizes of the communicators, and has `room`.
+    fn build(&self, workload: &Workload, room: Room) -> Result<Made, BuildError> {
+        let mut made = (self.make)(room)?;
         if let Made::Engine(engine) = &mut made {
             workload.comm_sizes().for_each(|(comm, size)| engine.set_comm_size(comm, size));
         }
@@ -170,12 +197,21 @@ pub fn measure(
             .map(|events| events.take(limit.map_or(usize::MAX, |limit| limit as usize)))
     };
     let mut all: Vec<Measurement> = Vec::new();
+    let mut room = Room::default();
     for candidate in candidates {
-        let measurement = count(candidate, workload, &mut events()?)?;
+        let measurement = count(candidate, workload, room, &mut events()?)?;
         if let Some(baseline) = all.first().filter(|baseline| baseline.digest != measurement.digest)
         {
             let (engine, baseline) = (measurement.engine, baseline.engine.clone());
             return Err(CompareError::Differs { engine, baseline, case: case.to_owned() });
+        }
+        if all.is_empty() {
+            let most = |name| measurement.counter(name).unwrap_or(0) as usize;
+            room = Room {
+                receives: most("prq_length_max"),
+                messages: most("umq_length_max"),
+                communicators: workload.comm_sizes().count(),
+            };
         }
         all.push(measurement);
     }
@@ -197,7 +233,7 @@ pub fn measure(
                 continue;
             }
             let begin = Instant::now();
-            let time = time(candidate, workload, fill, rest)?;
+            let time = time(candidate, workload, room, fill, rest)?;
             spent[i] += begin.elapsed();
             let matches = all[i].matches.max(1) as f64;
             all[i].ns.push(time.as_nanos() as f64 / matches);
@@ -209,6 +245,7 @@ pub fn measure(
 fn count(
     candidate: &Candidate,
     workload: &Workload,
+    room: Room,
     events: &mut dyn Iterator<Item = Event>,
 ) -> Result<Measurement, CompareError> {
     let (mut digest, mut matches) = (0xcbf2_9ce4_8422_2325_u64, 0);
@@ -226,7 +263,7 @@ fn count(
         }
     };
     let mut filling = Vec::new();
-    let counters = match candidate.build(workload)? {
+    let counters = match candidate.build(workload, room)? {
         Made::Engine(mut engine) => {
             for event in events.take(workload.filling() as usize) {
                 apply(engine.as_mut(), event).into_iter().for_each(&mut sink);
@@ -250,31 +287,19 @@ fn count(
     })
 }
 
-/// The time of the searching part alone. The emulated NIC runs whole streams only.
+/// The time of the events behind those that fill the queues.
 fn time(
     candidate: &Candidate,
     workload: &Workload,
+    room: Room,
     fill: &[Event],
     rest: &[Event],
 ) -> Result<Duration, CompareError> {
-    match candidate.build(workload)? {
-        Made::Engine(mut engine) => {
-            for &event in fill {
-                apply(engine.as_mut(), event);
-            }
-            let begin = Instant::now();
-            for &event in rest {
-                std::hint::black_box(apply(engine.as_mut(), event));
-            }
-            Ok(begin.elapsed())
-        }
-        Made::Stream(mut matcher) => {
-            let begin = Instant::now();
-            let mut events = fill.iter().chain(rest).copied();
-            matcher.run(&mut events, &mut |_| ()).map_err(candidate.failed())?;
-            Ok(begin.elapsed())
-        }
-    }
+    let time = match candidate.build(workload, room)? {
+        Made::Engine(mut engine) => engine.time(fill, rest),
+        Made::Stream(mut matcher) => matcher.time(fill, rest),
+    };
+    time.map_err(candidate.failed())
 }
 
 #[cfg(test)]

@@ -191,9 +191,9 @@ pub(super) fn rate(plan: &Plan, progress: Progress<'_>) -> Result<Report, Compar
     let mut summary = vec![sheet.pivot("rate-steps", title.clone() + "steps per message", STEPS)];
     if sheet.timed() {
         let times = sheet.pivot("rate-times", title + "nanoseconds per message", NANOSECONDS);
-        summary.push(
-            times.note("The queue is filled before the clock starts, but for the emulated NIC."),
-        );
+        summary.push(times.note(
+            "The queue is filled before the clock starts. The emulated NIC also sends and delivers.",
+        ));
     }
     Ok(Report { summary, data: vec![sheet.data("rate", "One depth")], figures: Vec::new() })
 }
