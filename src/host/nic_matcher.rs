@@ -212,6 +212,27 @@ mod tests {
 
     use super::*;
 
+    /// What fills the queue is matched by what is timed, on one NIC with one numbering.
+    #[test]
+    fn timed_events_find_what_the_fill_left() {
+        let config = NicConfig::default();
+        let mut nic = NicMatcher::new(config, false, Hints::default(), Fallback::Bins)
+            .expect("a NIC can be built");
+        let comm = CommId(9);
+        let (source, tag) = (Rank::default(), Tag::new(3).expect("a small tag"));
+        let selector = Selector { source: SourceSel::Any, tag: tag.into() };
+        let post =
+            |recv| Event::Post { recv: RecvId(recv), comm, selector, size: None, coll: None };
+        let envelope = Envelope { comm, source, tag };
+        let arrive = |msg| Event::Arrive { msg: MsgId(msg), envelope, bytes: None, coll: None };
+        nic.time(&[post(0), post(1), post(2)], &[arrive(0), arrive(1)]).expect("the NIC runs");
+        let count = |name: &str| {
+            nic.counters().iter().find(|counter| counter.name == name).map(|counter| counter.value)
+        };
+        assert_eq!((count("posts_admitted"), count("messages")), (Some(3), Some(2)));
+        assert_eq!((count("unexpected"), count("cancelled")), (Some(0), Some(0)));
+    }
+
     /// One receive fits on the NIC; what software does for the others is counted.
     #[test]
     fn steps_of_software_are_counted() {

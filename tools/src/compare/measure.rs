@@ -329,6 +329,40 @@ mod tests {
         assert_eq!(all[0].faster_than(&all[0]), Some(1.0));
     }
 
+    /// Bounds of the tables: at the most that is built for, and one entry beyond.
+    #[test]
+    fn tables_are_as_large_as_the_case_up_to_a_bound() {
+        let options = EngineOptions::default();
+        let nic = options.nic;
+        let most = Room::MOST - 2 * nic.handlers;
+        let built = |receives, messages| {
+            let room = Room { receives, messages, communicators: nic.communicators + 3 };
+            let nic = room.enlarge(&options).nic;
+            (nic.receives, nic.unexpected, nic.communicators)
+        };
+        let usual = (nic.receives, nic.unexpected, nic.communicators);
+        assert_eq!(built(most - 1, 7).0, Room::MOST - 1);
+        assert_eq!(built(most, 7), (Room::MOST, nic.unexpected, nic.communicators + 3));
+        assert_eq!(built(most + 1, 7), usual);
+        assert_eq!(built(5, Room::MOST), (nic.receives, Room::MOST, nic.communicators + 3));
+        assert_eq!(built(5, Room::MOST + 1), usual);
+    }
+
+    /// More receives than the NIC's usual table holds: all of them are matched on the NIC.
+    #[test]
+    fn a_long_queue_stays_on_the_nic() {
+        let list = registry::find("list").expect("a known name");
+        let entry = registry::find("optimistic").expect("a known name");
+        let options = EngineOptions { threads: false, ..EngineOptions::default() };
+        let pending = options.nic.receives as u32 + 100;
+        let workload = Workload { pending, ..depth() };
+        let candidates = [list, entry].map(|entry| Candidate::registered(entry, &options));
+        let all = measure(&candidates, &workload, None, 1, "depth").expect("a measurement");
+        assert_eq!(all[0].steps(), Some(5 * (u64::from(pending) + 1)));
+        assert_eq!(all[1].counter("fallback_receives"), Some(0));
+        assert!(all[1].steps() >= Some(5) && all[1].ns_per_match() > Some(0.0));
+    }
+
     /// An engine with a receive that the others do not have.
     #[test]
     fn other_results_end_the_comparison() {
