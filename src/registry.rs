@@ -20,11 +20,11 @@ pub struct EngineOptions {
     /// The hash-bin engine starts with the usual number of bins instead and doubles them when it
     /// holds half as many entries.
     pub grow_bins: bool,
-    /// k of each half of the engines with dedicated queues (C9).
+    /// k of each half of the engines with dedicated queues.
     pub k: u32,
-    /// Length of a shared queue at which they look for partners (C11).
+    /// Length of a shared queue at which they look for partners.
     pub theta: u32,
-    /// When the four-dimensional engine's lists become grids (F7).
+    /// When the four-dimensional engine's lists become grids.
     pub grid: GridThreshold,
     /// The emulated NIC.
     pub nic: NicConfig,

@@ -1,5 +1,5 @@
-//! The engines with dedicated queues give the oracle's result while their queues are being made
-//! (V10): small thresholds and caps, so that profiles end, levels are added and partners extracted
+//! The engines with dedicated queues give the oracle's result while their queues are being made:
+//! small thresholds and caps, so that profiles end, levels are added and partners extracted
 //! all the time.
 //!
 //! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run,
@@ -115,7 +115,7 @@ fn check(seed: u64, seen: &mut BTreeMap<String, u64>) {
     for side in ["prq", "umq"] {
         let queues =
             count(&format!("{side}_collective_queues")) + count(&format!("{side}_partner_queues"));
-        assert!(queues <= count(&format!("{side}_queue_cap")), "seed {seed}: {queues} queues (C9)");
+        assert!(queues <= count(&format!("{side}_queue_cap")), "seed {seed}: {queues} queues");
     }
     for counter in engine.counters() {
         *seen.entry(counter.name.into_owned()).or_default() += counter.value;

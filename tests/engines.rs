@@ -1,4 +1,4 @@
-//! Conformance: every engine of the registry gives the results of the oracle (G4, V8), call by
+//! Conformance: every engine of the registry gives the results of the oracle, call by
 //! call, whatever its structure. An engine is tested by being registered.
 //!
 //! Each seed fixes a stream and the engines' options. `DPAMATCH_STREAMS` sets how many seeds are
@@ -146,7 +146,7 @@ fn other_forms_of_engines() {
     }
 }
 
-/// Bins divide the work: the compares of an arrival fall as their number rises (V13).
+/// Bins divide the work: the compares of an arrival fall as their number rises.
 #[test]
 fn more_bins_mean_shorter_searches() {
     let depth = |number| {
@@ -179,7 +179,7 @@ fn freed_communicators_start_anew() {
     }
 }
 
-/// V7 (M5): with equal keys no structure helps a search, and none may make it worse: whatever the
+/// With equal keys no structure helps a search, and none may make it worse: whatever the
 /// engine, n messages in posting order cost n compares.
 #[test]
 fn equal_keys_in_order_cost_one_compare_each() {

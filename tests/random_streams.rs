@@ -1,5 +1,5 @@
 //! The emulated NIC gives the oracle's result on random streams, whatever its size, threads and
-//! options (V8).
+//! options.
 //!
 //! Each seed fixes a stream and a configuration. `DPAMATCH_STREAMS` sets how many seeds are run,
 //! `DPAMATCH_SEED` the first one.

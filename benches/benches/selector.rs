@@ -1,4 +1,4 @@
-//! How fast does one posted receive judge arriving messages? `Selector::accepts` (G2) per wildcard
+//! How fast does one posted receive judge arriving messages? `Selector::accepts` per wildcard
 //! class (O5).
 //!
 //! Ids: `selector/accepts/<none|source|tag|both>`. One iteration judges [`MESSAGES`] envelopes, so

@@ -5,7 +5,7 @@
 //! `length`: receives linked. `tail` and `length` are only touched by the boundary and by the
 //! lock's holder.
 //!
-//! **Invariants.** B1: the chain is in posting order (G3a inside an index). B2: following `next`
+//! **Invariants.** B1: the chain is in posting order. B2: following `next`
 //! from any descriptor of the chain, also one unlinked in this block, visits every later receive
 //! that is still posted (S17). B3: while a receive is `CONSUMED` it is in its chain.
 //!

@@ -133,7 +133,7 @@ faults! {
     FallbackForgotten,
     /// A fallback ends although more was sent on to the host since it asked (S20).
     HandBackUnchecked,
-    /// A matched probe leaves the message for others (G5).
+    /// A matched probe leaves the message for others.
     ProbeKeepsTaken,
     /// A message is matched although nothing can take it (S21).
     BackPressureIgnored,

@@ -1,5 +1,5 @@
 //! The sequential rule that every schedule must equal: one list of posted receives, one list of
-//! unexpected messages, each searched from its oldest entry (G1, G3).
+//! unexpected messages, each searched from its oldest entry.
 
 use dpa_model::{CommId, Envelope, Selector};
 
@@ -37,7 +37,7 @@ impl Oracle {
         None
     }
 
-    /// Looks for the oldest unexpected message that fits; with `take`, takes it out (G5).
+    /// Looks for the oldest unexpected message that fits; with `take`, takes it out.
     pub fn probe(&mut self, comm: CommId, selector: Selector, take: bool) -> Option<u64> {
         let fits = |&(_, e): &(u64, Envelope)| e.comm == comm && selector.accepts(e.source, e.tag);
         let place = self.unexpected.iter().position(fits)?;

@@ -259,11 +259,7 @@ impl Replay<'_> {
                 let &(_, selector, take) = probe.expect("a probe of this model");
                 paths.note(if found.is_some() { "probe found" } else { "probe missed" });
                 let oldest = self.oracle.probe(dpa_model::CommId(0), selector, take);
-                assert_eq!(
-                    found.map(|message| message.arrival),
-                    oldest,
-                    "not the oldest message (G5)"
-                );
+                assert_eq!(found.map(|message| message.arrival), oldest, "not the oldest message");
             }
             Event::Declined { receives, .. } => assert!(receives.is_empty()),
             Event::Resumed { .. } => {

@@ -206,7 +206,7 @@ impl Stream {
                 "a message was lost or matched twice (S24)"
             );
         } else {
-            assert_eq!(fates, expected, "receives matched otherwise than in order (G3)");
+            assert_eq!(fates, expected, "receives matched otherwise than in order");
         }
         self.drain(&mut leader, &mut feeder, expected.len(), oracle);
         let (counts, arrivals) = (leader.monitor().counts(), feeder.arrivals());

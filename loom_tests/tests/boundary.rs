@@ -271,7 +271,7 @@ fn a_fallback_ends_while_messages_arrive() {
 #[test]
 fn probes_meet_arrivals() {
     // A matched probe, then a receive, against two messages: whatever the probe takes, the receive
-    // must not get, and the order of the rest stands (G5).
+    // must not get, and the order of the rest stands.
     let expected = ["probe found", "probe missed", "posts_late", "clean", "stored"];
     model("boundary/probes against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(2));

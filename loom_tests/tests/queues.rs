@@ -45,7 +45,7 @@ fn send(sender: ManuallyDrop<Sender>, source: u32, count: u64, length: usize) ->
     })
 }
 
-/// Each source's messages came complete and in the order sent (G3b).
+/// Each source's messages came complete and in the order sent.
 fn in_order(events: &[Event], sources: usize, each: u64) {
     let mut next = vec![0; sources];
     for event in events {

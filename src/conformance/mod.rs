@@ -1,4 +1,4 @@
-//! The conformance suite: does an engine give the oracle's result (G4, V8), whatever it is asked?
+//! The conformance suite: does an engine give the oracle's result, whatever it is asked?
 //!
 //! - [`Pair`]: an engine and the oracle side by side, call by call; a [`Difference`] says where
 //!   they part.

@@ -10,8 +10,8 @@ use super::error::{PostError, RecvError, Stopped};
 use super::request::RecvRequest;
 use super::status::{Received, Status};
 
-/// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start
-/// (G5). Dropped while it is active, it leaves its receive posted, as a dropped [`RecvRequest`]
+/// A persistent receive: `MPI_Recv_init` (MPI 4.1, section 3.9). It matches anew at each start.
+/// Dropped while it is active, it leaves its receive posted, as a dropped [`RecvRequest`]
 /// does; dropped while inactive, it is simply gone (`MPI_Request_free`).
 #[derive(Debug)]
 pub struct PersistentRecv {

@@ -12,8 +12,8 @@ use super::error::Stopped;
 
 /// A process that sends to an endpoint: its rank in one communicator, and the wire to the NIC.
 ///
-/// Every clone may send from its own thread; the messages of one clone arrive in the order sent
-/// (G3b), while those of different clones may overtake each other. Messages up to
+/// Every clone may send from its own thread; the messages of one clone arrive in the order sent,
+/// while those of different clones may overtake each other. Messages up to
 /// [`eager_limit`](Self::eager_limit) bytes are sent eagerly: copied into the NIC. Longer ones go
 /// by rendezvous: the NIC reads the sender's buffer once a receive matches (O21).
 ///

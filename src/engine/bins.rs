@@ -201,7 +201,7 @@ mod tests {
         assert!("0".parse::<BinCount>().is_err() && "many".parse::<BinCount>().is_err());
     }
 
-    /// G3a across the four classes: whichever order they are posted in, labels decide.
+    /// Across the four classes labels decide, whichever order they are posted in.
     #[test]
     fn smallest_label_wins_across_classes() {
         let selectors = [

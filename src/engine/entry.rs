@@ -15,7 +15,7 @@ pub(super) struct PostedReceive {
 }
 
 impl PostedReceive {
-    /// One full envelope compare (G2).
+    /// One full envelope compare.
     #[inline]
     pub(super) fn accepts(&self, envelope: &Envelope) -> bool {
         self.comm == envelope.comm && self.selector.accepts(envelope.source, envelope.tag)
@@ -46,7 +46,7 @@ pub(super) struct UnexpectedMessage {
 }
 
 impl UnexpectedMessage {
-    /// One full envelope compare (G2), from the message's side.
+    /// One full envelope compare, from the message's side.
     #[inline]
     pub(super) fn fits(&self, comm: CommId, selector: Selector) -> bool {
         self.envelope.comm == comm && selector.accepts(self.envelope.source, self.envelope.tag)

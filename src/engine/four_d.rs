@@ -1,15 +1,14 @@
-//! The four-dimensional engine (F3): a communicator's queues are a list while they are short, and
+//! The four-dimensional engine: a communicator's queues are a list while they are short, and
 //! above a threshold a structure that is searched by the sender's rank.
 //!
-//! The rank is cut into four slices of equal width (F5). From the top: the *plane*, in an ordered
+//! The rank is cut into four slices of equal width. From the top: the *plane*, in an ordered
 //! list; *x*, an array in the plane; *y*, an ordered list of *segments*; and the last slice, whose
-//! ranks share a segment with one PRQ and one UMQ list (F8). Planes and segments come and go with
+//! ranks share a segment with one PRQ and one UMQ list. Planes and segments come and go with
 //! their entries. So a search costs two walks of at most span steps, one array access, and the
-//! entries of the at most span ranks of a segment (F14).
+//! entries of the at most span ranks of a segment.
 //!
 //! Receives from any source stand in one list of the communicator; labels decide between it and the
-//! segment (F13). A search of the UMQ from any source visits every segment and takes the oldest
-//! (F12).
+//! segment. A search of the UMQ from any source visits every segment and takes the oldest.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 
@@ -20,8 +19,7 @@ use grid::{Grid, Place};
 
 mod grid;
 
-/// Span of the dimensions for a communicator of this size: 2^b, b = max(2, ceil(log2(size) / 4))
-/// (F6).
+/// Span of the dimensions for a communicator of this size: 2^b, b = max(2, ceil(log2(size) / 4)).
 ///
 /// # Examples
 /// ```
@@ -43,7 +41,7 @@ const fn slice_bits(size: u32) -> u32 {
 /// When a list becomes a grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GridThreshold {
-    /// Above 6 span + 2 entries in one queue: 26, 50, 98, 194 (F7).
+    /// Above 6 span + 2 entries in one queue: 26, 50, 98, 194.
     #[default]
     Span,
     /// Above so many; 0 is never a list.
@@ -77,7 +75,7 @@ pub struct Lead {
     any: Chain,
     /// The other form.
     grid: Option<Grid>,
-    /// Where the last search ended, for the insertion that may follow (F11).
+    /// Where the last search ended, for the insertion that may follow.
     place: Option<Place>,
 }
 
@@ -126,7 +124,7 @@ impl FourDEngine {
 }
 
 impl FourD {
-    /// Bytes over a linked list that the structure takes now by the paper's accounting (F15): 48
+    /// Bytes over a linked list that the structure takes now by the paper's accounting: 48
     /// for a lead, 16 + 8 span for a plane, 48 for a segment.
     pub fn paper_overhead(&self) -> u64 {
         LEAD_BYTES * u64::from(self.leads) + self.pools.paper_bytes()
@@ -145,7 +143,7 @@ impl FourD {
         }
     }
 
-    /// The list becomes a grid; its entries enter in their order (F7).
+    /// The list becomes a grid; its entries enter in their order.
     #[cold]
     fn convert(&mut self, entries: &mut Entries<1, 1>, lead: &mut Lead, bits: u32) {
         let mut grid = Grid::new(bits);
@@ -184,7 +182,7 @@ impl FourD {
     }
 }
 
-/// Sizes in the paper's accounting (F16).
+/// Sizes in the paper's accounting.
 const LEAD_BYTES: u64 = 48;
 const RANK_HEAD_BYTES: u64 = 24;
 const SEGMENT_BYTES: u64 = 48;
@@ -194,7 +192,7 @@ const fn plane_bytes(span: u64) -> u64 {
     16 + 8 * span
 }
 
-/// Bytes over a linked list of the array-based engine, by the paper's accounting (F15, F16).
+/// Bytes over a linked list of the array-based engine, by the paper's accounting.
 ///
 /// # Examples
 /// ```
@@ -206,13 +204,13 @@ pub const fn paper_overhead_array(size: u32) -> u64 {
 }
 
 /// Bytes over a linked list of the four-dimensional engine with one request of each of the ranks
-/// `0..requests` of a communicator, by the paper's accounting (F15, F16), which knows no threshold.
+/// `0..requests` of a communicator, by the paper's accounting, which knows no threshold.
 ///
 /// # Examples
 /// ```
 /// use dpamatch::engine::paper_overhead_four_d;
 /// assert_eq!(paper_overhead_four_d(1_048_576, 1_000), 1_856);
-/// // Printed as 26.67 KB, which no sizes of the objects allow: a misprint (F16).
+/// // Printed as 26.67 KB, which no sizes of the objects allow: a misprint.
 /// assert_eq!(paper_overhead_four_d(4_096, 4_096), 25_264);
 /// ```
 pub const fn paper_overhead_four_d(size: u32, requests: u32) -> u64 {

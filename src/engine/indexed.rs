@@ -14,7 +14,7 @@ use super::{Counter, Engine, Load, MsgId, RecvId, Stats};
 pub struct Posted {
     /// Names it.
     pub recv: RecvId,
-    /// Place in the posting order of all communicators (O8, F13).
+    /// Place in the posting order of all communicators (O8).
     pub label: u64,
     /// Its communicator.
     pub comm: CommId,
@@ -25,7 +25,7 @@ pub struct Posted {
 }
 
 impl Posted {
-    /// One full envelope compare (G2).
+    /// One full envelope compare.
     #[inline]
     pub fn accepts(&self, envelope: &Envelope) -> bool {
         self.comm == envelope.comm && self.selector.accepts(envelope.source, envelope.tag)
@@ -46,7 +46,7 @@ pub struct Unexpected {
 }
 
 impl Unexpected {
-    /// One full envelope compare (G2), from the message's side.
+    /// One full envelope compare, from the message's side.
     #[inline]
     pub fn fits(&self, comm: CommId, selector: Selector) -> bool {
         self.envelope.comm == comm && selector.accepts(self.envelope.source, self.envelope.tag)
@@ -156,7 +156,7 @@ pub trait Index<const P: usize, const U: usize>: Send {
     /// freed.
     fn ends_when_empty(&self) -> bool;
 
-    /// The earliest posted receive that accepts the message (G3a). `comm` is `None` if the
+    /// The earliest posted receive that accepts the message. `comm` is `None` if the
     /// communicator is not in use.
     fn earliest(
         &mut self,

@@ -1,5 +1,5 @@
 //! The traditional engine: one PRQ and one UMQ for all communicators, each a linked list searched
-//! from the front, as MPICH does it (F1). Entries are recycled nodes; a cancel finds its node
+//! from the front, as MPICH does it. Entries are recycled nodes; a cancel finds its node
 //! through a table and unlinks it in O(1).
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
@@ -190,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    /// V7 (M5): n messages in reverse order need n(n+1)/2 compares, in the same order n.
+    /// A run of n messages in reverse order need n(n+1)/2 compares, in the same order n.
     #[test]
     fn search_steps_of_reverse_and_same_order() {
         let n = 100;

@@ -1,10 +1,10 @@
 //! Software matching engines: one trait, one type of statistics, and the engines.
 //!
-//! Every engine keeps two queues (G1): the *posted receive queue* (PRQ) of receives without a
+//! Every engine keeps two queues: the *posted receive queue* (PRQ) of receives without a
 //! message, and the *unexpected message queue* (UMQ) of messages without a receive. What an engine
 //! may choose is the structure of the queues, never the result: [`Oracle`] is the specification,
 //! and all others must give the same matches and leave the same queues for the same sequence of
-//! calls (G4).
+//! calls.
 
 mod adaptive;
 mod bins;
@@ -73,10 +73,10 @@ pub trait Engine: Send {
     fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId>;
 
     /// A message arrives: takes the earliest posted receive that accepts it out of the PRQ and
-    /// returns it (G3a), or else puts the message at the end of the UMQ.
+    /// returns it, or else puts the message at the end of the UMQ.
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId>;
 
-    /// As [`post`](Self::post), for a receive of a collective operation (C1). The mark never
+    /// As [`post`](Self::post), for a receive of a collective operation. The mark never
     /// decides a match; an engine that keeps no queues for collectives posts it like any other.
     fn post_collective(
         &mut self,
@@ -88,7 +88,7 @@ pub trait Engine: Send {
         self.post(recv, comm, selector)
     }
 
-    /// As [`arrive`](Self::arrive), for a message of a collective operation (C1). The mark never
+    /// As [`arrive`](Self::arrive), for a message of a collective operation. The mark never
     /// decides a match.
     fn arrive_collective(
         &mut self,
@@ -102,10 +102,10 @@ pub trait Engine: Send {
     /// Takes a receive out of the PRQ; `false` if it is not there, because it matched or never was.
     fn cancel(&mut self, recv: RecvId) -> bool;
 
-    /// The oldest unexpected message that a receive with this selector would take; it stays (G5).
+    /// The oldest unexpected message that a receive with this selector would take; it stays.
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId>;
 
-    /// As [`probe`](Self::probe), but takes the message out of the UMQ (G5).
+    /// As [`probe`](Self::probe), but takes the message out of the UMQ.
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId>;
 
     /// Tells the number of processes in a communicator: sources will be below it. An engine whose

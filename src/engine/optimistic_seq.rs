@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Equal keys keep their order through all growth (G3a), in each index.
+    /// Equal keys keep their order through all growth, in each index.
     #[test]
     fn growth_keeps_the_order_of_equal_keys() {
         let any = (SourceSel::Any, TagSel::Any);

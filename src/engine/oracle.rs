@@ -1,4 +1,4 @@
-//! The specification: one linear PRQ and one linear UMQ for all communicators (G1 to G5), with
+//! The specification: one linear PRQ and one linear UMQ for all communicators, with
 //! nothing clever.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector};

@@ -1,11 +1,11 @@
-//! The array-based engine (F2; ob1 of Open MPI): for each communicator an array with one head of
+//! The array-based engine (ob1 of Open MPI): for each communicator an array with one head of
 //! lists for each source, in which only the tag varies, and one list of ANY_SOURCE receives.
 //!
 //! All receives of a communicator carry labels, so that an arrival takes the older of two
-//! candidates: the one in its source's list and the one in the ANY_SOURCE list (F13). An ANY_SOURCE
-//! search of the UMQ has to look at every head and takes the oldest of what it finds (F12).
+//! candidates: the one in its source's list and the one in the ANY_SOURCE list. An ANY_SOURCE
+//! search of the UMQ has to look at every head and takes the oldest of what it finds.
 //!
-//! A search costs the older entries of the same source (F14); the price is the array (F15). Its
+//! A search costs the older entries of the same source; the price is the array. Its
 //! length is the communicator's size if that was told, else it grows with the sources seen. Sources
 //! at or above its limit share one more list: still right, but searched like a list.
 
@@ -27,7 +27,7 @@ pub enum ArrayLife {
     /// Until the communicator is freed, as Open MPI does.
     #[default]
     Communicator,
-    /// Until both queues are empty, as F2 has it: less memory, but a new array for the next entry.
+    /// Until both queues are empty, as in the paper: less memory, but a new array for the next entry.
     Entries,
 }
 
@@ -259,7 +259,7 @@ mod tests {
         engine.arrive(MsgId(number), envelope)
     }
 
-    /// F14: a PRQ search costs the head and the older entries of its source, the ANY_SOURCE list
+    /// A PRQ search costs the head and the older entries of its source, the ANY_SOURCE list
     /// adds a.
     #[test]
     fn steps_are_those_of_the_formula() {
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(engine.stats().prq.attempts - before, 1 + u64::from(per_rank + any));
     }
 
-    /// F12: ANY_SOURCE takes the oldest message of all sources, and looks at every head for it.
+    /// ANY_SOURCE takes the oldest message of all sources, and looks at every head for it.
     #[test]
     fn any_source_takes_the_oldest_of_all() {
         let mut engine = RankArrayEngine::new(ArrayLife::default(), Some(16));
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(engine.post(RecvId(1), COMM, any), Some(MsgId(1)));
     }
 
-    /// F2: with the paper's life the array goes when the queues are empty and comes again; with
+    /// With the paper's life the array goes when the queues are empty and comes again; with
     /// Open MPI's it stays until the communicator is freed.
     #[test]
     fn life_of_an_array() {

@@ -29,7 +29,7 @@ pub struct QueueStats {
     /// searches twice for one message.
     pub attempts: u64,
     /// Sum of the search depths: compares until the hit, or all that a miss needed. Divided by the
-    /// searches this is the average search length (ASL, F23).
+    /// searches this is the average search length (ASL).
     pub depth_sum: u64,
     /// Greatest search depth.
     pub depth_max: u64,
@@ -43,10 +43,10 @@ pub struct QueueStats {
     pub collisions: u64,
     /// Entries now.
     pub length: u64,
-    /// Most entries ever (high-water mark; MQL, F23).
+    /// Most entries ever (high-water mark; MQL).
     pub length_max: u64,
     /// Sum over all searches of the entries in the queue at that moment: divided by the searches
-    /// this is the average queue length (AQL, F23).
+    /// this is the average queue length (AQL).
     pub length_sum: u64,
 }
 

@@ -1,10 +1,10 @@
-//! The engine of UCX's tag matching (U1): one hash table of 1,021 buckets for full keys, one queue
+//! The engine of UCX's tag matching: one hash table of 1,021 buckets for full keys, one queue
 //! for receives with a wildcard, and a posting sequence number by which an arrival decides between
 //! the two. Unexpected messages stand in the bucket of their key and in one list of all: a full key
 //! searches the bucket, a wildcard the list.
 //!
 //! The number of buckets is prime, so that keys at regular distances spread; the hash is the 64-bit
-//! tag folded to 32 bits, without mixing, so keys can be found that share a bucket (U2). While no
+//! tag folded to 32 bits, without mixing, so keys can be found that share a bucket. While no
 //! receive with a wildcard is posted an arrival looks at one bucket only.
 
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
@@ -205,8 +205,7 @@ mod tests {
         assert!(counts.iter().all(|&count| count <= 20), "sources");
     }
 
-    /// U2: tags that are multiples of 1,021 share a bucket, which is then searched like a list
-    /// (M5).
+    /// Tags that are multiples of 1,021 share a bucket, which is then searched like a list.
     #[test]
     fn chosen_keys_share_a_bucket() {
         let n = 64;

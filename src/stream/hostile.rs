@@ -22,7 +22,7 @@ static ONE_BIN: LazyLock<Vec<u32>> = LazyLock::new(|| {
 });
 
 /// Number of the communicator, source and tag with these indices. Communicator 0: all keys in one
-/// bin of the multiplying hash. 1: those of one source in one of 1,021 buckets (U2). Others:
+/// bin of the multiplying hash. 1: those of one source in one of 1,021 buckets. Others:
 /// different in high bits only.
 pub(super) fn key(comm: u32, source: u32, tag: u32) -> (u32, u32, u32) {
     match comm {

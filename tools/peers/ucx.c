@@ -214,7 +214,7 @@ static void receive_windows(void)
             continue;
         }
         for (long slot = 0; slot < window; slot++) {
-            /* C1, C2: by the order of sending if all receives are alike, else each its own. */
+            /* By the order of sending if all receives are alike, else each its own. */
             long message = same_tag || any_tag ? slot : order[slot];
             if (!holds(buffers + slot * spacing(), message)) {
                 fprintf(stderr, "ucx: receive %ld did not get message %ld\n", slot, message);

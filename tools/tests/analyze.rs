@@ -305,7 +305,7 @@ fn predicted_paths_are_those_of_the_nic() {
     assert!(fast > 0, "some trace has conflicts");
 }
 
-/// Depths fall as bins rise (V13), and the queue does not depend on them.
+/// Depths fall as bins rise, and the queue does not depend on them.
 #[test]
 fn more_bins_are_never_deeper() {
     for name in TRACES {

@@ -231,7 +231,7 @@ fn figures_are_written_and_are_the_same_again() {
     let calls =
         std::fs::read_to_string(folder.path().join("first/figure-calls.csv")).expect("numbers");
     assert!(calls.contains("Communication calls,point-to-point,lulesh-27,97.65"), "{calls}");
-    // Nothing is matched: 26 receives of one rank wait at once, whatever the order (P1).
+    // Nothing is matched: 26 receives of one rank wait at once, whatever the order.
     assert!(bins.contains("Mean depth if nothing is matched,1 bin,lulesh-27,25"), "{bins}");
     // In conflict some of the slow end without a receive; nobody is counted twice.
     let paths = std::fs::read_to_string(folder.path().join("first/minife-16/figure-paths.csv"))

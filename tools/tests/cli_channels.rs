@@ -162,7 +162,7 @@ fn our_policy_is_never_far_behind_the_best_published_one() {
     }
 }
 
-/// Published (CH4): static ratio 50 leaves the network unharmed, 1000 does not. Ours: so it is
+/// Published: static ratio 50 leaves the network unharmed, 1000 does not. Ours: so it is
 /// between processes that are alone on their nodes.
 #[test]
 fn a_process_alone_on_its_node_is_not_harmed_by_a_ratio_of_50() {

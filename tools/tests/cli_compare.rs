@@ -35,8 +35,8 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().unwrap_or_else(|| panic!("{name} of {row}"))
 }
 
-/// F20 and V12: in reverse order the gain over the list grows with the job and with what is
-/// pending; forward it is about 1 in compares. V7: what the list itself makes.
+/// In reverse order the gain over the list grows with the job and with what is
+/// pending; forward it is about 1 in compares. And what the list itself makes.
 #[test]
 fn gain_of_search_by_rank_grows_with_the_job() {
     let rows = rows("search --ranks 16,64,256 --pending 1,10 --engine rank-array,4d,bins");
@@ -70,7 +70,7 @@ fn gain_of_search_by_rank_grows_with_the_job() {
     }
 }
 
-/// F20: a growing share of ANY_SOURCE takes the gain away.
+/// A growing share of ANY_SOURCE takes the gain away.
 #[test]
 fn receives_from_any_source_take_the_gain_away() {
     let rows = rows("any --pending 2 --engine rank-array");
@@ -86,7 +86,7 @@ fn receives_from_any_source_take_the_gain_away() {
     }
 }
 
-/// F16 and V3: the table to the byte, and the target of 1,856 bytes for a million ranks and 1,000
+/// The table to the byte, and the target of 1,856 bytes for a million ranks and 1,000
 /// requests.
 #[test]
 fn memory_by_the_papers_accounting() {
@@ -101,7 +101,7 @@ fn memory_by_the_papers_accounting() {
     assert_eq!(array, [[98_352; 4], [1_572_912; 4], [25_165_872; 4]].concat());
 }
 
-/// C9 and V4: every printed count is the cap, and a gather at the root fills it where it needs that
+/// Every printed count is the cap, and a gather at the root fills it where it needs that
 /// many.
 #[test]
 fn dedicated_queues_against_the_cap() {
@@ -121,7 +121,7 @@ fn dedicated_queues_against_the_cap() {
     }
 }
 
-/// V2.
+/// Spans, thresholds and the example are the printed ones.
 #[test]
 fn spans_and_thresholds_are_the_printed_ones() {
     let rows = rows("spans");
@@ -134,7 +134,7 @@ fn spans_and_thresholds_are_the_printed_ones() {
     }
 }
 
-/// F14, V7 and O3: where a formula is exact, so are we; where it is an average over hash values, we
+/// Where a formula is exact, so are we; where it is an average over hash values, we
 /// are near.
 #[test]
 fn steps_follow_the_formulas() {
@@ -183,7 +183,7 @@ fn without_times_the_output_is_the_same_again() {
     assert_eq!(lines.count(), 2 * 2 * 2 - 1);
 }
 
-/// C9, C11 and F7: k, theta and the threshold of 4D's list are those asked for.
+/// The parameters k, theta and the threshold of 4D's list are those asked for.
 #[test]
 fn engines_can_be_told_their_parameters() {
     for row in rows("queues --ranks 64 --k 3,5") {

@@ -52,7 +52,7 @@ fn a_list_in_the_worst_order_costs_what_the_paper_says() {
         let value = value.as_f64().expect("a number");
         assert!((value / expected - 1.0).abs() < 1e-4, "{value} is not {expected}");
     };
-    // M11: T_q(1,000) = 8.4e-3 s; M5: 500,500 steps; M11: network, short, 8 bytes: 2.3062e-6 s
+    // T_q(1,000) = 8.4e-3 s; 500,500 steps; network, short, 8 bytes: 2.3062e-6 s
     // each.
     close(&phase["bound_us"], 8400.0);
     close(&phase["third_us"], 2800.0);
@@ -107,13 +107,13 @@ fn the_middle_of_a_line_carries_everything() {
     let report = json("contention --sizes 1048576 --senders 1,16", "");
     let rows = report["line"].as_array().expect("rows");
     let of = |row: usize, name: &str| rows[row][name].as_f64().expect("a number");
-    // M9 and M11: 64 messages over one link; moving alone 3.6458e-4 s and 2.5450e-3 s.
+    // 64 messages over one link; moving alone 3.6458e-4 s and 2.5450e-3 s.
     assert_eq!((of(0, "busiest_link_bytes"), of(1, "busiest_link_bytes")), (4194304.0, 67108864.0));
     assert!(
         (of(0, "moving_us") - 364.58).abs() < 0.01 && (of(1, "moving_us") - 2545.0).abs() < 0.1
     );
     assert!((of(1, "contention_us") - 6710.8864).abs() < 1e-6);
-    // M6 on the same: 2 h^3 b ppn with h = 2.
+    // By the formula 2 h^3 b ppn with h = 2.
     assert_eq!(of(1, "cube_link_bytes"), 16.0 * 16.0 * 1048576.0);
 }
 

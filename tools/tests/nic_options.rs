@@ -1,5 +1,5 @@
 //! The NIC's options in free-running order: whatever it chose, the order log replayed through the
-//! oracle gives the same matches (V8); and what each option promises besides.
+//! oracle gives the same matches; and what each option promises besides.
 
 #[path = "../../tests/watchdog/mod.rs"]
 mod watchdog;

@@ -52,7 +52,7 @@ impl fmt::Display for SendError {
 impl core::error::Error for SendError {}
 
 /// A sender; every clone may send from its own thread. Messages of one sender arrive in the order
-/// sent (G3b); those of a clone may overtake them.
+/// sent; those of a clone may overtake them.
 #[derive(Debug)]
 pub struct Sender {
     shared: Arc<Shared>,

@@ -1,5 +1,5 @@
 //! What a message carries and what a receive asks for: communicator, source, tag, wildcards
-//! (papers: G2, O5). What matching is asked to do, and what became of it.
+//! (O5). What matching is asked to do, and what became of it.
 //!
 //! The card, the software engines and the readers of traces all use these types.
 //!
@@ -144,7 +144,7 @@ impl Selector {
         Self { source: source.into(), tag: tag.into() }
     }
 
-    /// Whether a message from `source` with `tag` is accepted (G2); the communicator is compared
+    /// Whether a message from `source` with `tag` is accepted; the communicator is compared
     /// elsewhere.
     #[inline]
     pub fn accepts(&self, source: Rank, tag: Tag) -> bool {

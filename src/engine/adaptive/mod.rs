@@ -2,16 +2,16 @@
 //! *Adaptive and Dynamic Design for MPI Tag Matching*, CLUSTER 2016; O3: "traditional, then bin or
 //! rank"). What follows is our own making of that idea.
 //!
-//! Every communicator starts as a list and is looked at after each window of searches (A1 to A4):
+//! Every communicator starts as a list. After each window of searches four rules apply:
 //!
-//! - **A1** A list whose searches were long on average becomes a table: lists by source (*ranks*)
-//!   if the job is no larger than the table would be and the entries spread over the sources, else
-//!   hash *bins* by source and tag.
-//! - **A2** Ranks whose searches are long, since one source has many entries, become bins.
-//! - **A3** A table becomes a list when its queues were short for several windows and are short
-//!   now.
-//! - **A4** Nothing flaps: what is short enough for A3 is far below what is long for A1, and a way
-//!   there and back takes at least [`AdaptiveConfig::calm`] windows and one.
+//! 1. A list whose searches were long on average becomes a table: lists by source (*ranks*)
+//!    if the job is no larger than the table would be and the entries spread over the sources, else
+//!    hash *bins* by source and tag.
+//! 2. Ranks whose searches are long, since one source has many entries, become bins.
+//! 3. A table becomes a list when its queues were short for several windows and are short
+//!    now.
+//! 4. Nothing flaps: short enough for rule 3 is far below long for rule 1, and a change and its
+//!    reversal take at least [`AdaptiveConfig::calm`] windows and one.
 //!
 //! Every entry stands in the list of all entries of its queue, in posting or arrival order,
 //! whatever the structure; a conversion walks that list and links each entry a second time, in its
@@ -179,7 +179,7 @@ impl Adaptive {
         }
     }
 
-    /// A1 to A3. The window begins anew.
+    /// Rules 1 to 3. The window begins anew.
     fn decide(&mut self, entries: &Entries<2, 2>, comm: &mut Adapted) -> Option<Shape> {
         let length_now = comm.posted + comm.messages;
         let window = &mut comm.window;
@@ -195,7 +195,7 @@ impl Adaptive {
     }
 
     /// Whether lists by source take no more memory than bins and are short: the length of the list
-    /// that an entry stands in, averaged over the entries (A1).
+    /// that an entry stands in, averaged over the entries.
     fn ranks_suffice(&self, entries: &Entries<2, 2>, comm: &Adapted) -> bool {
         let ranks = comm.ranks();
         if ranks > self.config.bins.get() {

@@ -49,7 +49,7 @@ fn conversions(engine: &AdaptiveEngine) -> [u64; 3] {
     conversions
 }
 
-/// A1: entries of many sources of a small job go to ranks, of one source or of a large job to bins;
+/// Rule 1: entries of many sources of a small job go to ranks, of one source or of a large job to bins;
 /// from then on the search is short.
 #[test]
 fn long_searches_make_a_table() {
@@ -80,7 +80,7 @@ fn collisions_are_those_of_a_chain() {
     }
 }
 
-/// A2: ranks give way to bins when one source has many entries.
+/// Rule 2: ranks give way to bins when one source has many entries.
 #[test]
 fn ranks_become_bins() {
     let mut engine = engine();
@@ -90,7 +90,7 @@ fn ranks_become_bins() {
     assert_eq!(conversions(&engine), [0, 1, 1]);
 }
 
-/// A3: with short queues the table goes, and its memory.
+/// Rule 3: with short queues the table goes, and its memory.
 #[test]
 fn short_queues_make_a_list_again() {
     let mut engine = engine();
@@ -107,7 +107,7 @@ fn short_queues_make_a_list_again() {
     assert_eq!((engine.index().bytes(), conversions(&engine)), (0, [1, 1, 0]));
 }
 
-/// A4: loads between short and long change nothing, and loads that swing cannot make it flap.
+/// Rule 4: loads between short and long change nothing, and loads that swing cannot make it flap.
 #[test]
 fn it_does_not_flap() {
     let mut engine = engine();

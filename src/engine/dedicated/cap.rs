@@ -1,11 +1,11 @@
-//! The cap on dedicated queues (C9), a compromise between one queue for all (MPICH) and one for
+//! The cap on dedicated queues, a compromise between one queue for all (MPICH) and one for
 //! each source (Open MPI).
 
 /// Largest job whose size is believed when it was only seen in ranks and never told: that of the
 /// papers' largest tables. It bounds the memory that one message from a great rank can bring about.
 pub(super) const SEEN_PROCESSES_MAX: u32 = 1 << 20;
 
-/// `k * floor(sqrt(processes))`: of the readings of C9 the one that gives all printed counts.
+/// `k * floor(sqrt(processes))`: the reading of the paper's rule that gives all printed counts.
 ///
 /// # Examples
 /// ```
@@ -15,7 +15,7 @@ pub fn dedicated_queue_cap(k: u32, processes: u32) -> u32 {
     k.saturating_mul(processes.isqrt())
 }
 
-/// The dedicated queues of one side (PRQ or UMQ, C1) and how many it may have.
+/// The dedicated queues of one side (PRQ or UMQ) and how many it may have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     k: u32,
@@ -49,7 +49,7 @@ impl Budget {
 mod tests {
     use super::*;
 
-    /// V4: the counts that the paper prints.
+    /// The counts that the paper prints.
     #[test]
     fn printed_counts() {
         let cases = [

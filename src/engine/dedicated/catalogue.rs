@@ -12,7 +12,7 @@ pub(super) const COLLECTIVES_MAX: usize = 64;
 /// operation has.
 pub(super) const PROFILES_MAX: usize = 4096;
 
-/// The parameters p that an allocation goes by (C2): operation, message size, communicator size.
+/// The parameters p that an allocation goes by: operation, message size, communicator size.
 /// Sizes that nobody told are `None`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Parameters {
@@ -21,7 +21,7 @@ struct Parameters {
     comm_size: Option<u32>,
 }
 
-/// What an element belongs to (C1).
+/// What an element belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Kind {
     /// [`Kind::POINT_TO_POINT`], or the number of the collective operation.
@@ -98,7 +98,7 @@ mod tests {
         Collective { name: CollName::new(name).expect("a good name"), bytes: Some(bytes) }
     }
 
-    /// C2: each of the three parameters makes another set; the operation alone makes the class.
+    /// Each of the three parameters makes another set; the operation alone makes the class.
     #[test]
     fn parameters_are_told_apart() {
         let mut catalogue = Catalogue::default();

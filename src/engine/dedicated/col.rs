@@ -1,4 +1,4 @@
-//! COL: queues for collective operations, as many as their profile asks for (C3 to C10).
+//! COL: queues for collective operations, as many as their profile asks for.
 
 use super::cap::Budget;
 use super::catalogue::{COLLECTIVES_MAX, Kind, PROFILES_MAX};
@@ -12,7 +12,7 @@ pub(super) const PROFILE_SEARCHES_MIN: u64 = 32;
 /// among 65,536 processes.
 pub(super) const PROFILE_SEARCHES_MAX: u64 = 65_536;
 
-/// The profile P_p of one parameter set (C3).
+/// The profile P_p of one parameter set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Profile {
     /// Searches while elements of this set were on the profiling queue, and the entries they
@@ -32,13 +32,13 @@ impl Profile {
     }
 
     /// Queues needed for an ideal search length of one: the average traversal, rounded up, at least
-    /// one (C3).
+    /// one.
     fn queues(&self) -> u32 {
         u32::try_from(self.traversed.div_ceil(self.searches.max(1))).unwrap_or(u32::MAX).max(1)
     }
 }
 
-/// The queues of one level: consecutive numbers, chosen by rank (C5).
+/// The queues of one level: consecutive numbers, chosen by rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
     pub(super) first: u32,
@@ -46,7 +46,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// The queue of a rank in this level (C5).
+    /// The queue of a rank in this level.
     #[inline]
     pub(super) fn queue(self, rank: u32) -> u32 {
         self.first + rank % self.count
@@ -72,7 +72,7 @@ pub(super) enum Place {
 }
 
 impl Collectives {
-    /// The levels of a class, oldest first (C6).
+    /// The levels of a class, oldest first.
     #[inline]
     pub(super) fn levels(&self, class: u32) -> &[Level] {
         self.levels.get(class as usize).map_or(&[], Vec::as_slice)
@@ -112,7 +112,7 @@ impl Collectives {
         }
     }
 
-    /// Algorithm 1 (C7): where the element goes. New queues are numbered from `next_queue` on; the
+    /// Algorithm 1: where the element goes. New queues are numbered from `next_queue` on; the
     /// second number is how many have to be made.
     pub(super) fn place(
         &mut self,
@@ -130,8 +130,7 @@ impl Collectives {
             }
             if !profile.decided {
                 profile.decided = true;
-                // As many as the cap leaves room for (C10), and only if the last level has fewer
-                // (C4).
+                // As many as the cap leaves room for, and only if the last level has fewer.
                 let wanted = profile.queues().min(budget.left());
                 let last = self.levels(kind.class).last().map_or(0, |level| level.count);
                 if wanted > last {
@@ -141,7 +140,7 @@ impl Collectives {
                 }
             }
         }
-        // Insertions go to the last level (C6). Without any, the cap is reached: pq it is.
+        // Insertions go to the last level. Without any, the cap is reached: pq it is.
         match self.levels(kind.class).last() {
             Some(level) => (Place::Queue(level.queue(rank)), made),
             None => {
@@ -198,7 +197,7 @@ mod tests {
             assert_eq!(
                 col.place(kind, rank, budget, 3),
                 (Place::Profiling, 0),
-                "C3: the first call is profiled"
+                "the first call is profiled"
             );
         }
         for _ in 0..elements {
@@ -207,7 +206,7 @@ mod tests {
         }
     }
 
-    /// C3, C5: after the first call there are as many queues as the average traversal, chosen by
+    /// After the first call there are as many queues as the average traversal, chosen by
     /// rank.
     #[test]
     fn queues_are_the_average_traversal() {
@@ -218,13 +217,13 @@ mod tests {
         assert_eq!(budget.used, 7);
     }
 
-    /// C4: other parameters of the same operation add a level only if they need more queues than
+    /// Other parameters of the same operation add a level only if they need more queues than
     /// the last.
     #[test]
     fn levels_grow() {
         let (mut col, mut budget) = (Collectives::default(), budget(8, 1024));
         // Rank 4 stands in queue 4 of five, later in queue 4 of nine: insertions go to the last
-        // level (C6).
+        // level.
         for (number, depth, made, queue) in [(0, 5, 5, 3 + 4), (1, 4, 0, 3 + 4), (2, 9, 9, 8 + 4)] {
             let kind = Kind { profile: Some(number), ..KIND };
             call(&mut col, kind, 40, depth, &mut budget);
@@ -235,7 +234,7 @@ mod tests {
         assert_eq!(col.levels(KIND.class + 1).len(), 0);
     }
 
-    /// C10: what is left of the cap is used up; after that elements stay on the profiling queue.
+    /// What is left of the cap is used up; after that elements stay on the profiling queue.
     #[test]
     fn the_cap_cuts_a_level_short() {
         let (mut col, mut budget) = (Collectives::default(), budget(1, 1024));

@@ -1,12 +1,12 @@
 //! Engines with dedicated queues for collective and point-to-point elements, made while the program
-//! runs (Ghazimirsaeed, Grant, Afsahi; C1 to C20).
+//! runs (Ghazimirsaeed, Grant, Afsahi).
 //!
 //! PRQ and UMQ are two [`Side`](side::Side)s of the same make, each with its own profiles, partners
 //! and cap. On a side, collective elements go to COL: the first call of a parameter set runs on one
 //! profiling queue and its average search length says how many queues the set gets, chosen by rank;
 //! a set that needs more than its operation has adds a level. Point-to-point elements go to PNP:
 //! one queue until it is theta long, then queues for the ranks that use it most. Either half can be
-//! a plain list instead (C20):
+//! a plain list instead:
 //!
 //! | form | collective | point-to-point |
 //! |---|---|---|
@@ -14,8 +14,8 @@
 //! | COL+LL | COL | list |
 //! | LL+PNP | list | PNP |
 //!
-//! The paper's search takes the first hit along its route. That is wrong in two cases (C17, C18)
-//! and rests on the two kinds never meeting in one context (C16), which a stream of events need not
+//! The paper's search takes the first hit along its route. That is wrong in two cases
+//! and rests on the two kinds never meeting in one context, which a stream of events need not
 //! keep to. So every element has a number: a search takes the smallest along the route and looks
 //! into the other kind's queues if the communicator has elements of both. In the traffic of an MPI
 //! library it never does.
@@ -43,17 +43,17 @@ pub struct DedicatedConfig {
     pub k_collective: Option<u32>,
     /// k_P: point-to-point elements have them, and this is their part of k; `None` for a list.
     pub k_partner: Option<u32>,
-    /// Length of a shared queue at which partners are extracted (C11).
+    /// Length of a shared queue at which partners are extracted.
     pub theta: u32,
-    /// Processes of the job, if known beforehand (C9).
+    /// Processes of the job, if known beforehand.
     pub processes: Option<u32>,
-    /// Measure the time of searches and of everything else that the design adds (C28), at two clock
+    /// Measure the time of searches and of everything else that the design adds, at two clock
     /// readings each; otherwise both times are 0.
     pub timed: bool,
 }
 
 impl DedicatedConfig {
-    /// COL+PNP with the paper's numbers: k_C = k_P = 8, theta = 100 (C21).
+    /// COL+PNP with the paper's numbers: k_C = k_P = 8, theta = 100.
     pub const COL_PNP: Self = Self {
         k_collective: Some(8),
         k_partner: Some(8),
@@ -66,8 +66,7 @@ impl DedicatedConfig {
     /// LL+PNP with the paper's numbers.
     pub const LL_PNP: Self = Self { k_collective: None, ..Self::COL_PNP };
 
-    /// k of the cap: the sum of the parts in use (C9); either half may use what the other leaves
-    /// (C29).
+    /// k of the cap: the sum of the parts in use; either half may use what the other leaves.
     pub fn k(&self) -> u32 {
         self.k_collective.unwrap_or(0).saturating_add(self.k_partner.unwrap_or(0))
     }
@@ -249,8 +248,8 @@ impl Engine for DedicatedEngine {
         self.oldest(None, comm, selector).map(|at| self.take(at))
     }
 
-    /// A size is one of the parameters of a collective (C2), and the largest that was told counts
-    /// as the number of processes in the cap (C9).
+    /// A size is one of the parameters of a collective, and the largest that was told counts
+    /// as the number of processes in the cap.
     fn set_comm_size(&mut self, comm: CommId, size: u32) {
         self.sizes.set(u64::from(comm.0), size.min(u32::MAX - 1));
         self.prq.saw_processes(size);

@@ -1,4 +1,4 @@
-//! PNP: queues for the ranks that send or are posted most, the *partners* (C11 to C14).
+//! PNP: queues for the ranks that send or are posted most, the *partners*.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use super::cap::Budget;
 /// Ranks whose elements are counted; ranks beyond the bound can be no partners.
 const COUNTED_RANKS_MAX: u32 = 65_536;
 
-/// A rank with a queue of its own (C12).
+/// A rank with a queue of its own.
 #[derive(Clone, Copy, Debug)]
 struct Partner {
     queue: u32,
@@ -21,19 +21,19 @@ struct Partner {
 /// Queues of point-to-point elements on one side.
 #[derive(Clone, Debug)]
 pub(super) struct Partners {
-    /// Length of the youngest shared queue at which partners are extracted (C11); none is a plain
+    /// Length of the youngest shared queue at which partners are extracted; none is a plain
     /// list.
     theta: Option<u32>,
     /// The base queue, then the non-partner queue of each level, oldest first.
     shared: Vec<u32>,
     /// Entries in the youngest shared queue.
     shared_length: u32,
-    /// Extraction found nothing; it is tried again once the length fell below half of theta (C14).
+    /// Extraction found nothing; it is tried again once the length fell below half of theta.
     disarmed: bool,
     partners: Vec<Partner>,
     /// From rank to place in `partners`.
     places: IdTable,
-    /// Elements put in the queues so far, by rank (C14).
+    /// Elements put in the queues so far, by rank.
     counts: IdTable,
     counted_ranks: u32,
     counted: u64,
@@ -103,7 +103,7 @@ impl Partners {
         }
     }
 
-    /// Whether the youngest shared queue is long enough for partners to be extracted (C11).
+    /// Whether the youngest shared queue is long enough for partners to be extracted.
     #[inline]
     pub(super) fn is_due(&self) -> bool {
         !self.disarmed && self.theta.is_some_and(|theta| self.shared_length >= theta)
@@ -140,7 +140,7 @@ impl Partners {
         (made + 1, examined)
     }
 
-    /// The queues where elements of a rank may be, oldest elements first (C13, C19): a partner's
+    /// The queues where elements of a rank may be, oldest elements first: a partner's
     /// are in the shared queues that were older than its partnership, and in its own.
     pub(super) fn route(&self, rank: u32, route: &mut Vec<u32>) {
         match self.partner(rank) {
@@ -204,7 +204,7 @@ mod tests {
         route
     }
 
-    /// C11 to C13: at theta the ranks above the average get queues, the others share a new one;
+    /// At theta the ranks above the average get queues, the others share a new one;
     /// older elements are looked for first.
     #[test]
     fn partners_are_extracted_level_by_level() {
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!((budget.used, pnp.partner_count(), pnp.level_count()), (2, 2, 2));
     }
 
-    /// C14: with nobody above the average nothing is made, and that is not tried at each element.
+    /// With nobody above the average nothing is made, and that is not tried at each element.
     #[test]
     fn extraction_in_vain_is_repeated_only_after_the_queue_was_short() {
         let mut pnp = Partners::new(Some(4), 0);
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(pnp.extract(&mut budget, 1).0, 2);
     }
 
-    /// C9: of more candidates than the cap allows the busiest are taken.
+    /// Of more candidates than the cap allows the busiest are taken.
     #[test]
     fn the_cap_chooses_the_busiest() {
         let mut pnp = Partners::new(Some(4), 0);

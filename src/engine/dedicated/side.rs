@@ -1,4 +1,4 @@
-//! One side, PRQ or UMQ: all its queues, and the two algorithms over them (C1, C7, C8).
+//! One side, PRQ or UMQ: all its queues, and the two algorithms over them.
 
 use std::time::Instant;
 
@@ -15,11 +15,11 @@ use super::catalogue::Kind;
 use super::col::{Collectives, Place};
 use super::partners::Partners;
 
-/// The profiling queue, which all collectives share (C3); without COL their only one.
+/// The profiling queue, which all collectives share; without COL their only one.
 const PROFILING: u32 = 0;
-/// Receives from any source (C18); empty in the UMQ.
+/// Receives from any source; empty in the UMQ.
 const ANY_SOURCE: u32 = 1;
-/// The base queue of point-to-point elements (C11); without PNP their only one.
+/// The base queue of point-to-point elements; without PNP their only one.
 const BASE: u32 = 2;
 /// Queues that are always there.
 const FIXED_QUEUES: u32 = 3;
@@ -29,7 +29,7 @@ pub(super) struct Element<T> {
     pub(super) item: T,
     comm: CommId,
     /// Place in the order of insertions in this side. It settles what the order of the queues
-    /// cannot: pq against levels (C17), any source against ranks (C18), contexts that mix both
+    /// cannot: pq against levels, any source against ranks, contexts that mix both
     /// kinds.
     sequence: u64,
     queue: u32,
@@ -46,13 +46,13 @@ pub(super) struct Wanted {
     pub(super) source: Option<u32>,
 }
 
-/// Searches and work besides them (C24, C28).
+/// Searches and work besides them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     /// By kind: point-to-point, collective; probes count as point-to-point.
     searches: [u64; 2],
     attempts: [u64; 2],
-    /// Searches in a context where elements of another kind were, too, so that C16 did not hold.
+    /// Searches in a context that held elements of both kinds, which the paper excludes.
     mixed: u64,
     /// Searches profiled, queues made, ranks looked at by extractions.
     overhead_steps: u64,
@@ -127,7 +127,7 @@ impl<T: Copy> Side<T> {
         self.timed.then(Instant::now)
     }
 
-    /// Algorithm 2 (C8): the oldest element that fits, by its node. Every queue on the route is
+    /// Algorithm 2: the oldest element that fits, by its node. Every queue on the route is
     /// walked until its first fit or until it is younger than the best so far.
     pub(super) fn search(
         &mut self,
@@ -148,7 +148,7 @@ impl<T: Copy> Side<T> {
                 if fits(&element.item) {
                     debug_assert!(
                         best.is_none() || !in_order || queue == ANY_SOURCE,
-                        "C19: along base, levels and dedicated queue the first hit is the oldest"
+                        "along base, levels and dedicated queue the first hit is the oldest"
                     );
                     best = Some((element.sequence, at));
                     break;
@@ -212,7 +212,7 @@ impl<T: Copy> Side<T> {
         point_to_point && !collective && source.is_some()
     }
 
-    /// Algorithm 1 (C7): puts an element at the end of its queue; returns its node.
+    /// Algorithm 1: puts an element at the end of its queue; returns its node.
     pub(super) fn insert(
         &mut self,
         item: T,

@@ -44,8 +44,8 @@ fn gather(engine: &mut dyn Engine, processes: u32, bytes: u64, first: u64) {
     }
 }
 
-/// C3, C9, V4: the second gather runs on as many queues as the cap allows, and its search is
-/// shorter by that factor (C23 measures the latency that follows).
+/// The second gather runs on as many queues as the cap allows, and its search is
+/// shorter by that factor.
 #[test]
 fn gather_at_the_root_reaches_the_cap() {
     for (k, processes, queues) in
@@ -72,7 +72,7 @@ fn gather_at_the_root_reaches_the_cap() {
     }
 }
 
-/// C2: the size of the communicator is a parameter of a collective, so a call in one of another
+/// The size of the communicator is a parameter of a collective, so a call in one of another
 /// size is the first of its kind.
 #[test]
 fn calls_in_communicators_of_other_sizes_are_others() {
@@ -88,7 +88,7 @@ fn calls_in_communicators_of_other_sizes_are_others() {
     assert!(queues[2] > 1, "the third is: {queues:?}");
 }
 
-/// C28: what the design adds is small against the search, and both are counted.
+/// What the design adds is small against the search, and both are counted.
 #[test]
 fn overhead_is_a_small_part_of_the_search() {
     let mut engine =
@@ -104,7 +104,7 @@ fn overhead_is_a_small_part_of_the_search() {
     assert_eq!(counter(&engine, "prq_mixed_searches"), 0);
 }
 
-/// C17: an element of a later parameter set, in its first call, stands in the profiling queue,
+/// An element of a later parameter set, in its first call, stands in the profiling queue,
 /// which the paper's search looks into before the levels; the older element in a level must win.
 #[test]
 fn profiling_queue_does_not_overtake_a_level() {
@@ -142,7 +142,7 @@ fn with_partner(theta: u32) -> DedicatedEngine {
     engine
 }
 
-/// C13, C19: older elements of a partner are in the base queue and are found first.
+/// Older elements of a partner are in the base queue and are found first.
 #[test]
 fn elements_from_before_the_partnership_come_first() {
     let mut engine = with_partner(10);
@@ -152,7 +152,7 @@ fn elements_from_before_the_partnership_come_first() {
     }
 }
 
-/// C18: a receive from any source competes by age with those in dedicated queues, and a search for
+/// A receive from any source competes by age with those in dedicated queues, and a search for
 /// any source finds the oldest message wherever it is.
 #[test]
 fn any_source_keeps_the_order() {
@@ -178,7 +178,7 @@ fn any_source_keeps_the_order() {
     }
 }
 
-/// C20: a list takes the place of the half that is left out.
+/// A list takes the place of the half that is left out.
 #[test]
 fn forms_leave_out_one_half() {
     let mut no_partners = DedicatedEngine::new(DedicatedConfig::COL_LL);
@@ -197,7 +197,7 @@ fn forms_leave_out_one_half() {
     assert_eq!(counter(&no_levels, "prq_collective_queues"), 0);
 }
 
-/// C16 need not hold in a stream: a context with both kinds is matched like any other.
+/// A stream may mix both kinds in one context, which is matched like any other.
 #[test]
 fn kinds_may_meet_in_one_context() {
     let mut engine = DedicatedEngine::new(DedicatedConfig::COL_PNP);

@@ -116,7 +116,7 @@ impl Pools {
             + vec_bound(entries, size_of::<u32>())
     }
 
-    /// Bytes of the objects in use in the paper's accounting (F15).
+    /// Bytes of the objects in use in the paper's accounting.
     pub(super) fn paper_bytes(&self) -> u64 {
         let in_use = |all: usize, free: usize| (all - free) as u64;
         let planes = self.planes.iter().enumerate().map(|(bits, pool)| {
@@ -126,7 +126,7 @@ impl Pools {
     }
 }
 
-/// Where a source's entries are, or would be (F11).
+/// Where a source's entries are, or would be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     source: u32,
@@ -142,7 +142,7 @@ impl Place {
     }
 }
 
-/// A communicator's structure: it hangs on the lowest plane (F4).
+/// A communicator's structure: it hangs on the lowest plane.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     bits: u32,
@@ -155,7 +155,7 @@ impl Grid {
         Self { bits, lowest: NIL }
     }
 
-    /// Plane, x and y of a source (F8). The plane may be beyond the span: its list has no end.
+    /// Plane, x and y of a source. The plane may be beyond the span: its list has no end.
     pub(super) fn coordinates(&self, source: u32) -> [u32; 3] {
         let segment = source >> self.bits;
         let mask = (1 << self.bits) - 1;

@@ -24,7 +24,7 @@ fn grid(size: u32) -> FourDEngine {
     FourDEngine::new(GridThreshold::Entries(0), Some(size))
 }
 
-/// V2: F6 at the ends of the intervals; with floor instead of ceil most would be wrong.
+/// Spans at the ends of the intervals; with floor instead of ceil most would be wrong.
 #[test]
 fn spans_at_the_ends_of_the_intervals() {
     for (sizes, span) in [
@@ -40,14 +40,14 @@ fn spans_at_the_ends_of_the_intervals() {
     assert_eq!(dimension_span(0), 4);
 }
 
-/// V2: F7.
+/// Thresholds as published.
 #[test]
 fn thresholds_are_six_spans_and_two() {
     let thresholds = [2, 3, 4, 5].map(|bits| GridThreshold::Span.entries(bits));
     assert_eq!(thresholds, [26, 50, 98, 194]);
 }
 
-/// V2: the decomposition of F10, and the items that it skips in a full communicator.
+/// The decomposition of the paper's example, and the items that it skips in a full communicator.
 #[test]
 fn decomposition_of_the_example() {
     let coordinates = Grid::new(slice_bits(1_048_576)).coordinates(80_000);
@@ -56,7 +56,7 @@ fn decomposition_of_the_example() {
     assert_eq!((span - 1) * (span.pow(3) + span.pow(2) + span), 1_048_544);
 }
 
-/// V3: F16, cell by cell, in a real engine with one request of each rank from 0 on.
+/// The paper's table of memory, cell by cell, in a real engine with one request of each rank from 0 on.
 #[test]
 fn memory_table_by_the_paper() {
     let table: [(u32, [u64; 4], u64); 3] = [
@@ -85,7 +85,7 @@ fn memory_table_by_the_paper() {
             }
         }
     }
-    // F16: 24.67 KB where 26.67 is printed; the ratio to the array is then 3.89 instead of 3.6.
+    // 24.67 KB where 26.67 is printed; the ratio to the array is then 3.89 instead of 3.6.
     assert_eq!(format!("{:.2}", 25_264.0 / 1024.0), "24.67");
     assert_eq!(format!("{:.2}", 98_352.0 / 25_264.0), "3.89");
 }
@@ -109,7 +109,7 @@ fn structure_goes_with_its_entries() {
     assert!(engine.free_comm(COMM) && engine.stats().memory_bytes == 0);
 }
 
-/// F14: two walks of at most span steps and one array access, and the entries of one segment.
+/// Two walks of at most span steps and one array access, and the entries of one segment.
 #[test]
 fn steps_are_those_of_the_formula() {
     let (size, per_rank) = (4096, 2);
@@ -143,7 +143,7 @@ fn steps_are_those_of_the_formula() {
     }
 }
 
-/// F7: a list up to the threshold, a grid above it until the queues are empty; the order stays.
+/// A list up to the threshold, a grid above it until the queues are empty; the order stays.
 #[test]
 fn converts_above_the_threshold_and_back_when_empty() {
     let mut engine = FourDEngine::new(GridThreshold::default(), Some(4096));
@@ -185,7 +185,7 @@ fn wrong_and_missing_sizes_match_right() {
     }
 }
 
-/// F20's reason: with 10 pending messages of each of 512 senders, reverse search costs a list a
+/// Why the list is slow in reverse order: with 10 pending messages of each of 512 senders, reverse search costs a list a
 /// thousand times more compares; the grid stays within its formula.
 #[test]
 fn reverse_search_is_short() {

@@ -3,7 +3,7 @@
 //! *Fuzzy Matching*, CCGRID 2019).
 //!
 //! It is a list in everything but its form: one PRQ and one UMQ for all communicators, searched
-//! from the front (F1). An entry has a key of 32 bits, packed from source, tag and communicator,
+//! from the front. An entry has a key of 32 bits, packed from source, tag and communicator,
 //! and in the PRQ a mask that is 0 where the receive is wild. A search compares whole blocks of
 //! keys and then, in full, only the entries whose key answered; in the statistics those are the
 //! attempts, and the blocks are the hops. Keys are folded, so unequal envelopes may share one: then
@@ -246,7 +246,7 @@ mod tests {
         Tag::new(number).expect("a small tag")
     }
 
-    /// V7, in blocks: n receives searched in reverse order cost one block for each sixteen before
+    /// Counted in blocks: n receives searched in reverse order cost one block for each sixteen before
     /// the hit, and one full compare each.
     #[test]
     fn a_reverse_search_costs_blocks() {

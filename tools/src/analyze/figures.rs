@@ -11,7 +11,7 @@ const HEAT_ROWS: usize = 64;
 
 /// Figures of applications side by side: file name without ending, and figure. Call shares (Figure
 /// 6; O33, O34), depth for each number of bins (Figure 7; O34, O36) as replayed and as the
-/// published analyzer counts (P1), and what the tables and searches look like.
+/// published analyzer counts, and what the tables and searches look like.
 pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
     vec![
         ("figure-calls", calls(reports)),

@@ -1,8 +1,8 @@
 //! Whether a matching obeys MPI, given the order: independent of any engine.
 //!
 //! Checked in one walk: a receive got a message that it accepts and that was there when they met;
-//! when they met, no earlier posted receive that accepts the message was waiting (G3a), no
-//! earlier message that the receive accepts was waiting (G3b, here for all senders: G4), and
+//! when they met, no earlier posted receive that accepts the message was waiting, no
+//! earlier message that the receive accepts was waiting (here for all senders), and
 //! neither waits on beside a partner.
 
 use std::collections::VecDeque;

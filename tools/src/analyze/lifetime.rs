@@ -1,8 +1,8 @@
 //! The published analyzer's view, for comparison: nothing is matched, a receive waits from its
-//! posting to the call that completes it (P1 to P3).
+//! posting to the call that completes it.
 //!
 //! So its depth is an upper estimate, and there is no unexpected queue. Test families,
-//! `MPI_PROC_NULL` and receives with both wildcards are followed like all others (P4). Bins come
+//! `MPI_PROC_NULL` and receives with both wildcards are followed like all others. Bins come
 //! from the hash of the engine `bins`, not from the published one of 8 bits.
 
 use dpamatch_vocabulary::WildcardClass;
@@ -13,7 +13,7 @@ use super::replay::RankView;
 use super::stats::{OccupancyStats, Tables, hash_of};
 use dpamatch::engine::BinCount;
 
-/// Operations without a wait after which a data point is made all the same (P3).
+/// Operations without a wait after which a data point is made all the same.
 const OPERATIONS_MAX: u32 = 4000;
 
 /// One number of bins, over all ranks.
@@ -22,7 +22,7 @@ pub struct Lifetime {
     /// Bins of each table.
     pub bins: u32,
     /// Depth of the table without wildcards: greatest, over the data points, of the mean over the
-    /// ranks (P2).
+    /// ranks.
     pub depth_average: f64,
     /// Greatest of all.
     pub depth_max: u32,
@@ -151,7 +151,7 @@ mod tests {
         lifetime(&views, &[BinCount::new(bins).expect("a number")]).remove(0)
     }
 
-    /// Three receives wait for one call, whether their messages are there or not (P1); in the
+    /// Three receives wait for one call, whether their messages are there or not; in the
     /// replay in which all messages come first, none waits at all.
     #[test]
     fn nothing_is_matched() {
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(early.lifetime[0], life, "one view whatever the order");
     }
 
-    /// What the published analyzer stops at (P4): tests, receives with both wildcards,
+    /// What the published analyzer stops at: tests, receives with both wildcards,
     /// `MPI_PROC_NULL`.
     #[test]
     fn every_trace_is_followed() {
@@ -209,7 +209,7 @@ mod tests {
             [0, 1, 1],
             "nobody is no wildcard"
         );
-        assert_eq!(life.depth_max, 0, "only the table without wildcards counts (P2)");
+        assert_eq!(life.depth_max, 0, "only the table without wildcards counts");
     }
 
     /// Two data points of rank 1, of depths 2 and 0, and one of rank 0, of depth 1.
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((life.depth_max, life.depth_average, life.depth_mean), (2, 1.5, 1.0));
     }
 
-    /// Without a wait a data point is made after 4,000 operations (P3), and the average is that
+    /// Without a wait a data point is made after 4,000 operations, and the average is that
     /// over the ranks.
     #[test]
     fn data_points_are_made_without_waits() {

@@ -3,7 +3,7 @@
 //! A status names source and tag of the message that a receive got. On one communicator the k-th
 //! receive of a rank, in posting order, whose message was (s, t) got the k-th message (s, t) that s
 //! sent it: all those receives accept (s, t), and messages of one sender with one tag do not
-//! overtake each other (G3b). So the very message is known, wildcards or not, and the bytes
+//! overtake each other. So the very message is known, wildcards or not, and the bytes
 //! that the status tells prove it.
 //!
 //! Of some receives the status is not known: it was ignored, and something was wild or a cancel was

@@ -117,7 +117,7 @@ fn calls_and_messages_are_counted() {
     );
 }
 
-/// Searches, hits, steps, most steps, ASL, MASL, MQL, AQL (F23), collisions.
+/// Searches, hits, steps, most steps, ASL, MASL, MQL, AQL, collisions.
 #[test]
 fn searches_are_counted() {
     let report = report();

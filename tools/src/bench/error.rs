@@ -32,7 +32,7 @@ pub enum BenchError {
         "a message has at most {SIZE_MAX} bytes, all messages of a window together at most {WINDOW_BYTES_MAX}"
     )]
     MessageSize,
-    /// A receive got another message than the order demands (G3a, G3b), or wrong bytes.
+    /// A receive got another message than the order demands, or wrong bytes.
     #[error(
         "receive {receive} did not get message {message} of the window: wrong order or wrong bytes"
     )]

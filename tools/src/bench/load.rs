@@ -31,7 +31,7 @@ pub(super) struct Window {
     pub(super) messages: Vec<Envelope>,
     /// Sending threads: message i is sent by number i modulo this.
     pub(super) senders: usize,
-    /// Which message each receive must get (G3a, G3b).
+    /// Which message each receive must get.
     pub(super) expected: Vec<usize>,
     /// Follows the messages of a window with late receives.
     pub(super) done: Envelope,

@@ -1,4 +1,4 @@
-//! What polling and moving cost, in nanoseconds of virtual time (CH2, CH8).
+//! What polling and moving cost, in nanoseconds of virtual time.
 
 use super::policy::Channel;
 
@@ -6,34 +6,34 @@ use super::policy::Channel;
 /// virtual time is exact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PollCosts {
-    /// Processes on a node (CH11: dual processors).
+    /// Processes on a node (dual processors on the testbed).
     pub processes_per_node: u64,
-    /// Nodes (CH11).
+    /// Nodes.
     pub nodes: u64,
-    /// Looking at the flag of one RDMA connection (CH2).
+    /// Looking at the flag of one RDMA connection.
     pub rdma_ns: u64,
-    /// Looking at the completion queue, whatever the connections (CH2).
+    /// Looking at the completion queue, whatever the connections.
     pub completion_queue_ns: u64,
-    /// Looking at the counter of one peer in shared memory (CH1, CH2: with `turn_ns` the published
-    /// 60 ns for the one peer of CH11; that it grows in proportion is ours).
+    /// Looking at the counter of one peer in shared memory (with `turn_ns` the published
+    /// 60 ns for the one peer of the testbed; that it grows in proportion is ours).
     pub shared_per_peer_ns: u64,
     /// A turn of the loop over the peers that finds nobody to look at: what is left of a poll of
     /// shared memory for a process alone on its node (ours: a dozen cycles).
     pub turn_ns: u64,
-    /// Asking the kernel module (CH2).
+    /// Asking the kernel module.
     pub kernel_ns: u64,
-    /// From send to receive without polling: shared memory (CH8).
+    /// From send to receive without polling: shared memory.
     pub shared_start_ns: u64,
-    /// The same: network, two transfers by DMA of "several microseconds" (CH8); 5 is ours.
+    /// The same: network, two transfers by DMA of "several microseconds"; 5 is ours.
     pub network_start_ns: u64,
-    /// The same: kernel module, trap and lock (CH8).
+    /// The same: kernel module, trap and lock.
     pub kernel_start_ns: u64,
-    /// Mapping a page for the kernel module's copy (CH8).
+    /// Mapping a page for the kernel module's copy.
     pub page_map_ns: u64,
     /// Processor's time to give the NIC a message (ours).
     pub network_post_ns: u64,
     /// Copying by the processor, bytes per microsecond (ours; chosen so that kernel module and
-    /// shared memory break even near the published 4 KiB, CH9).
+    /// shared memory break even near the published 4 KiB).
     pub copy_bytes_per_us: u64,
     /// Moving by the NIC, bytes per microsecond (ours: the testbed's bus).
     pub network_bytes_per_us: u64,
@@ -65,7 +65,7 @@ impl Default for PollCosts {
 
 impl PollCosts {
     /// An empty poll of everything that belongs to the channel: network connections grow with the
-    /// processes of all other nodes, shared memory with the others of this one (CH2).
+    /// processes of all other nodes, shared memory with the others of this one.
     pub fn poll_ns(&self, channel: Channel) -> u64 {
         let Self { processes_per_node, nodes, .. } = *self;
         match channel {
@@ -88,7 +88,7 @@ impl PollCosts {
         }
     }
 
-    /// The same for the kernel module: one copy, and every page of the message is mapped (CH8).
+    /// The same for the kernel module: one copy, and every page of the message is mapped.
     pub fn kernel_moving_ns(&self, bytes: u64) -> u64 {
         self.kernel_start_ns + bytes.div_ceil(PAGE_BYTES) * self.page_map_ns + self.copy_ns(bytes)
     }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn polls_cost_what_was_published() {
-        // CH2 on the testbed of CH11: 14 connections to other nodes, one peer on this one.
+        // On the published testbed: 14 connections to other nodes, one peer on this one.
         let costs = PollCosts::default();
         assert_eq!(costs.poll_ns(Channel::Network), 300 + 14 * 30);
         assert_eq!(costs.poll_ns(Channel::SharedMemory), 60);
@@ -123,7 +123,6 @@ mod tests {
 
     #[test]
     fn moving_starts_as_published() {
-        // CH8.
         let costs = PollCosts::default();
         assert_eq!(costs.moving_ns(Channel::SharedMemory, 0), 1200);
         assert_eq!(costs.kernel_moving_ns(8193), 3000 + 3 * 700 + costs.copy_ns(8193));

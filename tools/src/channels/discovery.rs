@@ -1,4 +1,4 @@
-//! The message-discovery benchmark in virtual time (CH7): one peer on the node, one on another
+//! The message-discovery benchmark in virtual time: one peer on the node, one on another
 //! node, bursts from each in turn, and the time until the root has found each message.
 
 use std::collections::VecDeque;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_dynamic_scheme_gains_what_was_published() {
-        // CH7: up to -45 % at a burst of 200; ours -35 %, since the first h messages of a burst
+        // Up to -45 % at a burst of 200; ours -35 %, since the first h messages of a burst
         // from the network are still looked for at the ratio of the burst before.
         let gain = 1.0
             - mean_ns(PolicySpec::Dynamic(10), &bursts(200))
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_burst_as_long_as_the_history_is_the_bad_case() {
-        // CH6: the prediction is always wrong.
+        // The prediction is always wrong.
         for history in [8, 10, 20] {
             let at = |burst| {
                 mean_ns(PolicySpec::Dynamic(history), &bursts(burst))

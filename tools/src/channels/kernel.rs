@@ -1,7 +1,7 @@
 //! The kernel-module-like channel: the sender exposes its buffer, and the receiver copies it once.
 //!
 //! Asking the module costs a trap and a lock, whether it has something or not; that is why the main
-//! loop leaves it alone (CH3). Here the trap is a time that the poll spends, and the copy is the
+//! loop leaves it alone. Here the trap is a time that the poll spends, and the copy is the
 //! one from the sender's buffer into the receive's.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Latency against the polling ratio (Figure 2 of the paper, CH4), in virtual time.
+//! Latency against the polling ratio (Figure 2 of the paper), in virtual time.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -9,8 +9,7 @@ use super::policy::{Channel, PollingPolicy};
 /// Ratios of the figure.
 pub const RATIOS: [u32; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/// Change of latency within a node that was published for ratio, bytes: relative to taking turns
-/// (CH4).
+/// Change of latency within a node that was published for ratio, bytes: relative to taking turns.
 pub const PUBLISHED: [(u32, u64, f64); 3] = [(50, 4, -0.12), (50, 2048, -0.09), (1000, 4, -0.37)];
 
 /// Mean time from send to discovery of single messages that arrive by this channel while nothing
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn shared_memory_gains_with_the_ratio_and_the_network_pays() {
-        // CH4: the sign of every published change.
+        // The sign of every published change.
         let change = |ratio, channel, bytes| {
             latency(PolicySpec::Static(ratio), channel, bytes)
                 / latency(PolicySpec::RoundRobin, channel, bytes)

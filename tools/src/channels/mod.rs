@@ -1,9 +1,9 @@
 //! Several channels, one matcher: which channel does a progress engine poll next?
 //!
 //! Messages reach a process through the NIC's completion queue, through shared memory from
-//! processes of its own node, and through a kernel module that copies large messages once (CH1).
+//! processes of its own node, and through a kernel module that copies large messages once.
 //! Polling each of them costs differently, and time spent on an empty channel delays what waits in
-//! another. Facts and published policies are CH1 to CH12 in `docs/decisions.md`; [`RunLength`] is
+//! another. `docs/channels.md` has the published facts and policies; [`RunLength`] is
 //! this project's own policy.
 //!
 //! - [`PollingPolicy`] and the policies; [`PolicySpec`] names them on the command line.

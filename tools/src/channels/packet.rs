@@ -9,7 +9,7 @@ use super::shared_memory::{FifoFull, FifoSender};
 /// A message as a channel delivers it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// How many messages its sender sent before it, on whatever channel (CH12).
+    /// How many messages its sender sent before it, on whatever channel.
     pub sequence: u64,
     /// Communicator, source, tag.
     pub envelope: Envelope,
@@ -18,7 +18,7 @@ pub struct Packet {
 }
 
 /// A process of the receiver's node: short messages go through shared memory, longer ones through
-/// the kernel module (CH9).
+/// the kernel module.
 #[derive(Debug)]
 pub struct LocalPeer {
     rank: Rank,

@@ -1,4 +1,4 @@
-//! Polling policies: the interface and the published ones (CH4, CH5).
+//! Polling policies: the interface and the published ones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::costs::PollCosts;
 use super::run_length::RunLength;
 
-/// What the main loop polls. The kernel module is not among them (CH3).
+/// What the main loop polls. The kernel module is not among them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Channel {
     /// RDMA flags and completion queue.
@@ -47,7 +47,7 @@ impl PollingPolicy for RoundRobin {
     fn polled(&mut self, _: Channel, _: bool) {}
 }
 
-/// Shared memory r times for each poll of the network (CH4).
+/// Shared memory r times for each poll of the network.
 #[derive(Clone, Debug)]
 pub struct StaticRatio {
     ratio: u32,
@@ -69,7 +69,7 @@ impl PollingPolicy for StaticRatio {
     fn polled(&mut self, _: Channel, _: bool) {}
 }
 
-/// The ratio follows the last h messages (CH5): of m from shared memory and n from the network it
+/// The ratio follows the last h messages: of m from shared memory and n from the network it
 /// becomes m / max(n, 1) + 1, rounded down.
 #[derive(Clone, Debug)]
 pub struct Dynamic {
@@ -154,7 +154,7 @@ pub enum PolicySpec {
 const RATIO_MAX: u32 = 1000;
 
 impl PolicySpec {
-    /// The published policies with their best parameters (CH4, CH6), and ours.
+    /// The published policies with their best parameters, and ours.
     pub const USUAL: [Self; 4] =
         [Self::RoundRobin, Self::Static(50), Self::Dynamic(10), Self::RunLength];
 
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_dynamic_ratio_is_that_of_the_formula() {
-        // CH5: m of h messages from shared memory; m / n + 1, without a division by 0.
+        // With m of h messages from shared memory: m / n + 1, without a division by 0.
         let ratio = |history: u32, shared: u32, ratio_max| {
             let mut policy = Dynamic::new(history, ratio_max);
             (0..shared).for_each(|_| policy.polled(SharedMemory, true));

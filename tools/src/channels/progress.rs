@@ -1,7 +1,7 @@
 //! The real progress engine: three channels, one matcher, one polling policy.
 //!
 //! `progress` polls what the policy says. The kernel module is polled outside that loop, and only
-//! when a message may be expected from it (CH3): when a receive is posted that a process of the
+//! when a message may be expected from it: when a receive is posted that a process of the
 //! node could send to, or when a message of such a process waits for one before it. Until then what
 //! lies in the module stays there.
 
@@ -22,7 +22,7 @@ use dpamatch::engine::{Engine, MsgId, RecvId};
 pub struct Completed {
     /// The receive.
     pub recv: RecvId,
-    /// Its message; the payload is cut to the buffer's length (G5).
+    /// Its message; the payload is cut to the buffer's length.
     pub packet: Packet,
 }
 
@@ -198,7 +198,7 @@ impl<'a> ProgressEngine<'a> {
         true
     }
 
-    /// Whether a message may be expected from the kernel module (CH3).
+    /// Whether a message may be expected from the kernel module.
     pub fn expects_kernel(&self) -> bool {
         self.matcher.from_node > 0 || self.reorder.held() > 0
     }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     /// Four threads send by three channels, with every policy: each message is received once,
-    /// whole, and those of a sender in the order sent (G3b), although a third of them took another
+    /// whole, and those of a sender in the order sent, although a third of them took another
     /// channel.
     #[test]
     fn one_matcher_gets_everything_in_order_per_sender() {
@@ -329,14 +329,13 @@ mod tests {
 
     #[test]
     fn the_kernel_module_is_left_alone_until_a_message_is_expected_from_it() {
-        // CH3.
         let mut engine = engine(PolicySpec::RoundRobin, Box::new(ListEngine::new()));
         let mut peer = local(&mut engine, 1);
         peer.send(tag(0), vec![7; THRESHOLD]);
         engine.post(COMM, Selector::new(rank(9), tag(0)), 8);
         assert!((0..100).all(|_| !engine.progress()));
         assert_eq!((engine.counts().kernel, engine.kernel.waiting()), (0, 1));
-        // A receive that a process of the node can send to; too short, so the message is cut (G5).
+        // A receive that a process of the node can send to; too short, so the message is cut.
         let recv = engine.post(COMM, Selector::new(rank(1), TagSel::Any), 8);
         while !engine.progress() {}
         let completed = engine.completed().expect("a message");

@@ -1,4 +1,4 @@
-//! Puts the messages of each sender back into the order sent (CH12, G3b): they may have taken
+//! Puts the messages of each sender back into the order sent: they may have taken
 //! different channels.
 
 use std::collections::{BTreeMap, HashMap};

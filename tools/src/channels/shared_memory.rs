@@ -1,4 +1,4 @@
-//! The shared-memory channel: for each process of the node a FIFO and a counter (CH1).
+//! The shared-memory channel: for each process of the node a FIFO and a counter.
 //!
 //! The counter says how many messages were ever put in. An empty poll reads it and nothing else,
 //! which is what makes this channel cheap to poll; the FIFO's lock is taken only when there is

@@ -1,5 +1,5 @@
-//! From which length on a message takes another channel: by micro-benchmark (CH9) and by the
-//! overlap metric (CH10), in virtual time.
+//! From which length on a message takes another channel: by micro-benchmark and by the
+//! overlap metric, in virtual time.
 
 use super::costs::PollCosts;
 use super::policy::Channel;
@@ -47,17 +47,17 @@ impl Way {
 }
 
 /// The smallest power of two in `sizes` from which on `second` is at least as fast for all larger
-/// ones; `None` if it never is (CH9).
+/// ones; `None` if it never is.
 pub fn threshold(costs: &PollCosts, first: Way, second: Way, sizes: &[u64]) -> Option<u64> {
     let faster = |bytes: &u64| second.moving_ns(costs, *bytes) <= first.moving_ns(costs, *bytes);
     let last_slower = sizes.iter().rposition(|bytes| !faster(bytes));
     sizes.get(last_slower.map_or(0, |place| place + 1)).copied()
 }
 
-/// Time between two looks at the messages during the computation (CH10: Iprobe every 100 us).
+/// Time between two looks at the messages during the computation (published: Iprobe every 100 us).
 pub const PROBE_NS: u64 = 100_000;
 
-/// The overlap metric (CH10): total time over time of computation, 1 at best. Two processes of a
+/// The overlap metric: total time over time of computation, 1 at best. Two processes of a
 /// node send to each other (Isend, Irecv), compute for `compute_ns` with a look at the messages
 /// every [`PROBE_NS`], and wait (Waitall).
 ///
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_kernel_module_takes_over_at_the_published_length() {
-        // CH9: 4 KiB, and it stays best above.
+        // The kernel module is best from 4 KiB on.
         let costs = PollCosts::default();
         assert_eq!(threshold(&costs, Way::SharedMemory, Way::Kernel, &powers()), Some(4096));
         // A dearer trap moves it up, one without end to never.
@@ -103,7 +103,6 @@ mod tests {
 
     #[test]
     fn small_messages_by_shared_memory_large_ones_overlap_on_the_network() {
-        // CH10.
         let costs = PollCosts::default();
         let at = |way, bytes| overlap(&costs, way, bytes, 8192, 1_000_000);
         let [shared, kernel, network] = Way::ALL.map(|way| at(way, 4));

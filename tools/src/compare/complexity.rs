@@ -83,7 +83,7 @@ impl Growth {
         let n = f64::from(entries);
         let by_key = self.any == 0;
         let reverse = self.order == Order::Reverse;
-        // In reverse order a queue of m entries costs (m + 1) / 2 a message, forward 1 (V7).
+        // In reverse order a queue of m entries costs (m + 1) / 2 a message, forward 1.
         let queue = |m: f64| if reverse { (m + 1.0) / 2.0 } else { 1.0 };
         let doubling = {
             let bins = f64::from((2 * entries).next_power_of_two());
@@ -118,7 +118,7 @@ impl Growth {
             // The wildcard queue of receives, the global list of messages.
             "ucx" if reverse => Some((queue(n), "all (wildcard queue, global list)")),
             // One queue for receives from any source; all heads or segments, older entries, for
-            // messages (F14).
+            // messages.
             "rank-array" | "4d" if reverse && self.early == 0 => {
                 Some((queue(n), "receives from any source"))
             }

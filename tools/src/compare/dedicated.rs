@@ -1,5 +1,4 @@
-//! Dedicated queues of collectives: how many there are, what they bring, what they cost (C9, C23,
-//! C28).
+//! Dedicated queues of collectives: how many there are, what they bring, what they cost.
 
 use super::experiment::{Plan, Progress, Report};
 use super::{Candidate, CompareError, Measurement, measure};
@@ -15,14 +14,14 @@ const RANKS: [u32; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
 /// takes many.
 const CALLS: u64 = 4;
 const ALLREDUCE_CALLS: u64 = 128;
-/// Queue counts that the paper prints: k, processes, queues (C9).
+/// Queue counts that the paper prints: k, processes, queues.
 const PRINTED: [(u32, u32, u64); 6] =
     [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256), (8, 2048, 360)];
-/// Printed speed-ups of MPI_Gather at k = 1 (C23).
+/// Printed speed-ups of MPI_Gather at k = 1.
 const PRINTED_GATHER: [(u32, f64); 3] = [(1024, 1.5), (2048, 2.4), (4096, 5.4)];
 
-/// Overhead to search time that the paper prints for an application at three job sizes (C28), and
-/// the pattern it is known by (C22, C27).
+/// Overhead to search time that the paper prints for an application at three job sizes, and
+/// the pattern it is known by.
 struct Overhead {
     application: &'static str,
     pattern: Pattern,
@@ -144,7 +143,7 @@ fn both(measurement: &Measurement, name: &str) -> u64 {
         .sum()
 }
 
-/// What profiling, extraction and choosing queues cost, beside the searches (C28).
+/// What profiling, extraction and choosing queues cost, beside the searches.
 pub(super) fn overhead(plan: &Plan, progress: Progress<'_>) -> Result<Report, CompareError> {
     let EngineOptions { k, theta, .. } = plan.options;
     let (k_collective, k_partner) = (Some(k), Some(k));

@@ -13,18 +13,17 @@ use dpamatch::registry::{EngineEntry, EngineOptions};
 /// An experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Experiment {
-    /// 4D's micro-benchmark: forward and reverse search, few and many messages of each sender (F19,
-    /// F20).
+    /// 4D's micro-benchmark: forward and reverse search, few and many messages of each sender.
     Search,
     /// The same with a growing share of ANY_SOURCE.
     Any,
-    /// 4D's table of memory, and what the engines really take (F15, F16).
+    /// 4D's table of memory, and what the engines really take.
     Memory,
-    /// 4D's spans, thresholds and example (V2).
+    /// 4D's spans, thresholds and example.
     Spans,
-    /// Dedicated queues of collectives against the cap (C9, V4).
+    /// Dedicated queues of collectives against the cap.
     Queues,
-    /// Overhead of dedicated queues to their search time (C28).
+    /// Overhead of dedicated queues to their search time.
     Overhead,
     /// Search behind entries that stay, one to 65,536 of them.
     Depth,
@@ -55,7 +54,7 @@ pub struct Plan {
     pub pending: Vec<u32>,
     /// Entries that stay in the queue.
     pub depths: Vec<u32>,
-    /// Parts of the cap on dedicated queues in the experiment `queues` (C9).
+    /// Parts of the cap on dedicated queues in the experiment `queues`.
     pub k: Vec<u32>,
     /// Timed rounds; 0: steps only, and the report is the same every time.
     pub rounds: usize,

@@ -315,7 +315,7 @@ mod tests {
         Workload { pending: 100, rounds: 5, ..Pattern::Depth.usual() }
     }
 
-    /// V7: filling the queue is no part of it.
+    /// Filling the queue is no part of it.
     #[test]
     fn steps_are_those_of_the_searches() {
         let entry = registry::find("list").expect("a known name");

@@ -1,4 +1,4 @@
-//! 4D's table of memory (F15, F16), spans and thresholds (F5 to F7, F10).
+//! 4D's table of memory, spans and thresholds.
 
 use dpamatch_vocabulary::{CommId, Rank, Selector, Tag};
 
@@ -12,7 +12,7 @@ use dpamatch::engine::{
 };
 
 /// Printed cells of the table: size of the communicator; array; 4D with 1, 100, 1,000 requests and
-/// with one of every rank (F16).
+/// with one of every rank.
 const PRINTED: [(u32, [&str; 5]); 3] = [
     (4_096, ["96.05KB", "176B", "752B", "6.06KB", "26.67KB"]),
     (65_536, ["1.5MB", "240B", "528B", "3.14KB", "194.3KB"]),

@@ -8,16 +8,16 @@
 //!
 //! | experiment | source |
 //! |---|---|
-//! | [`search`](Experiment::Search) | 4D's micro-benchmark (F19, F20) |
+//! | [`search`](Experiment::Search) | 4D's micro-benchmark |
 //! | [`any`](Experiment::Any) | its growing share of ANY_SOURCE |
-//! | [`memory`](Experiment::Memory) | 4D's table of memory (F15, F16), and real bytes |
-//! | [`spans`](Experiment::Spans) | 4D's spans, thresholds and example (F5 to F7, F10; V2) |
-//! | [`queues`](Experiment::Queues) | dedicated queues against the cap (C9, V4), and what they bring (C23) |
-//! | [`overhead`](Experiment::Overhead) | their overhead to search time (C28) |
+//! | [`memory`](Experiment::Memory) | 4D's table of memory, and real bytes |
+//! | [`spans`](Experiment::Spans) | 4D's spans, thresholds and example |
+//! | [`queues`](Experiment::Queues) | dedicated queues against the cap, and what they bring |
+//! | [`overhead`](Experiment::Overhead) | their overhead to search time |
 //! | [`depth`](Experiment::Depth) | search behind entries that stay |
 //! | [`rate`](Experiment::Rate) | time per message at one depth, forward and reverse |
 //! | [`patterns`](Experiment::Patterns) | what applications do ([`workload`](crate::workload)) |
-//! | [`complexity`](Experiment::Complexity) | counted steps against the papers' formulas (F14, V7, O3) |
+//! | [`complexity`](Experiment::Complexity) | counted steps against the papers' formulas (O3) |
 
 mod case;
 mod complexity;

@@ -1,4 +1,4 @@
-//! 4D's micro-benchmark (F19, F20).
+//! 4D's micro-benchmark.
 
 use super::case::{FASTER, FEWER_STEPS, Metric, NANOSECONDS, STEPS};
 use super::experiment::{Plan, Progress, Report, run_cases};
@@ -11,9 +11,9 @@ use crate::workload::{Order, Pattern, Workload};
 const QUEUES: [(&str, u32); 2] = [("PRQ", 0), ("UMQ", 100)];
 /// Usual job sizes.
 const RANKS: [u32; 5] = [16, 64, 256, PAPER_RANKS, 2048];
-/// Job size of the paper's testbed (F18).
+/// Job size of the paper's testbed.
 const PAPER_RANKS: u32 = 704;
-/// Speed-ups that the paper prints for 10 pending, reverse: array and 4D, PRQ then UMQ (F20).
+/// Speed-ups that the paper prints for 10 pending, reverse: array and 4D, PRQ then UMQ.
 const PAPER: [(&str, [f64; 2]); 2] = [("PRQ", [44.0, 32.0]), ("UMQ", [31.0, 27.0])];
 /// Ranks and messages of each of the experiment with ANY_SOURCE, and shares in percent.
 const ANY_RANKS: u32 = 256;

@@ -1,4 +1,4 @@
-//! The whole cost (M7): moving, searching, contending, per rank and per phase.
+//! The whole cost: moving, searching, contending, per rank and per phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,11 @@ use super::transfer::{max_rate_s, node_aware_s, postal_s};
 /// Which queue term is part of the total.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueTerm {
-    /// gamma n^2 (M4).
+    /// gamma n^2.
     Bound,
-    /// gamma n^2 / 3 (M5).
+    /// gamma n^2 / 3.
     Third,
-    /// Measured steps (M12).
+    /// Measured steps.
     Steps,
 }
 
@@ -30,11 +30,11 @@ pub struct RankCost {
     pub sent_bytes: u64,
     /// Messages it receives: the n of queue search.
     pub received: u64,
-    /// Moving what it sends, as if everything went between nodes without a limit of the node (M1).
+    /// Moving what it sends, as if everything went between nodes without a limit of the node.
     pub postal_s: f64,
-    /// The same with the limit of the node (M2).
+    /// The same with the limit of the node.
     pub max_rate_s: f64,
-    /// With the parameters of each place (M3); this one is part of the total.
+    /// With the parameters of each place; this one is part of the total.
     pub transfer_s: f64,
     /// gamma n^2.
     pub queue_bound_s: f64,
@@ -72,7 +72,7 @@ pub struct PhaseCost {
     pub contention_s: f64,
 }
 
-/// The parts of the cost of the rank that takes longest, in seconds (M7).
+/// The parts of the cost of the rank that takes longest, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Split {
     /// The rank; `None` without messages.
@@ -86,7 +86,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// The sum (M7).
+    /// The sum.
     pub fn total_s(&self) -> f64 {
         self.transfer_s + self.queue_s + self.contention_s
     }
@@ -103,7 +103,7 @@ impl PhaseCost {
     /// The cost of messages that `ranks` processes send at the same time.
     ///
     /// A rank pays for the messages that it sends, one after the other, and for searching among the
-    /// receives of those that it gets. ppn of M2 counts the processes of the sender's node that
+    /// receives of those that it gets. ppn counts the processes of the sender's node that
     /// send to other nodes in this phase. `hops` replaces the average over the smallest torus that
     /// holds the job. `steps`: counted steps of each receiving rank.
     ///
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn a_full_node_is_limited_and_given_hops_replace_the_torus() {
         let profile = Profile::blue_waters();
-        // M11: 16 senders of 1 MiB each take 2.5450e-3 s; l(h = 2, b = 1 MiB, ppn = 16).
+        // 16 senders of 1 MiB each take 2.5450e-3 s; l(h = 2, b = 1 MiB, ppn = 16).
         let messages: Vec<Message> =
             (0..16).map(|rank| message(rank, 16 + rank, 1 << 20)).collect();
         let cost = PhaseCost::of(&profile, 16, &messages, Some(2.0), None);

@@ -1,18 +1,18 @@
-//! Time that bytes wait for each other on the links of a 3-D torus (M6).
+//! Time that bytes wait for each other on the links of a 3-D torus.
 
 use std::collections::BTreeMap;
 
 use super::message_list::Message;
 use super::profile::Layout;
 
-/// Bytes on the busiest link if the job is a perfect cube of the torus: l = 2 h^3 b ppn (M6), where
+/// Bytes on the busiest link if the job is a perfect cube of the torus: l = 2 h^3 b ppn, where
 /// h is the average of hops per byte and b the average of bytes that a process sends to other
 /// nodes. h^3 routers lie within h hops, and each of them has the bytes of two nodes.
 pub fn link_bytes(hops: f64, bytes_per_process: f64, processes_per_node: u32) -> f64 {
     2.0 * hops.powi(3) * bytes_per_process * f64::from(processes_per_node)
 }
 
-/// T_c = delta l in seconds (M6).
+/// T_c = delta l in seconds.
 pub fn contention_s(delta_s_per_byte: f64, link_bytes: f64) -> f64 {
     delta_s_per_byte * link_bytes
 }
@@ -46,7 +46,7 @@ impl Torus {
         Self { extents: [side; 3], nodes_per_router: layout.nodes_per_router }
     }
 
-    /// A line of routers in a ring so long that no way round it is shorter (M9).
+    /// A line of routers in a ring so long that no way round it is shorter.
     pub fn line(routers: u32, layout: &Layout) -> Self {
         let extents = [routers.max(1).saturating_mul(2), 1, 1];
         Self { extents, nodes_per_router: layout.nodes_per_router }
@@ -96,7 +96,7 @@ impl Torus {
         links
     }
 
-    /// Bytes of these messages on each link that any of them passes; the most of them is l of M6
+    /// Bytes of these messages on each link that any of them passes; the most of them is l of the cube
     /// without a guess.
     ///
     /// # Complexity
@@ -113,7 +113,7 @@ impl Torus {
     }
 }
 
-/// The contention test (M9): `routers` in a line, and each process of a node in the first half
+/// The contention test: `routers` in a line, and each process of a node in the first half
 /// sends to its like half a line further. With four routers 0 sends to 2 and 1 to 3, so that the
 /// link from 1 to 2 carries everything. Of each node `senders` processes send.
 ///
@@ -141,7 +141,6 @@ mod tests {
 
     #[test]
     fn vectors_of_the_published_delta() {
-        // M11.
         let load = link_bytes(2.0, 1e6, 16);
         assert_eq!(load, 2.56e8);
         assert!((contention_s(1.0e-10, load) - 2.56e-2).abs() < 1e-15);
@@ -150,7 +149,7 @@ mod tests {
     #[test]
     fn hops_take_the_shorter_way_round() {
         let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
-        // 8,192 processes are 512 nodes on 256 routers (M10): a cube of 7.
+        // 8,192 processes are 512 nodes on 256 routers: a cube of 7.
         let torus = Torus::holding(8192, &layout);
         assert_eq!(torus.extents(), [7; 3]);
         assert_eq!(torus.hops(0, 1), 0, "one router");
@@ -179,8 +178,8 @@ mod tests {
 
     #[test]
     fn one_link_of_the_line_carries_everything() {
-        // M9: 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by
-        // delta of M6.
+        // 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by
+        // the published delta.
         let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
         let messages = line_test(4, 16, 1_000_000, &layout);
         assert_eq!(messages.len(), 64);

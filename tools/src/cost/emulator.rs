@@ -1,9 +1,9 @@
-//! Predicted against measured: HighVolumePingPong (M8) on every engine of the registry and on whole
+//! Predicted against measured: HighVolumePingPong on every engine of the registry and on whole
 //! endpoints.
 //!
 //! Per engine a set-up time, a time per message and a gamma are fitted to the runs in the best and
-//! in the worst order; the runs in random order are then predicted, unseen, from their steps (M12),
-//! by the bound gamma n^2 (M4) and by gamma n^2 / 3 (M5).
+//! in the worst order; the runs in random order are then predicted, unseen, from their steps,
+//! by the bound gamma n^2 and by gamma n^2 / 3.
 
 use dpamatch_vocabulary::Rank;
 use serde::Serialize;

@@ -7,14 +7,14 @@
 //! seconds = alpha * messages + bytes / R_b + gamma * search + delta * link_bytes while the node
 //! does not limit
 //!         = alpha * messages + ppn * bytes / R_N + gamma * search + delta * link_bytes from some
-//!         ppn on (M2)
+//!         ppn on
 //! ```
 //!
 //! which is linear in alpha, 1 / R_b, 1 / R_N, gamma and delta once it is known which runs the node
 //! limited. Those are the ones with many processes, so every ppn is tried as the first of them, and
 //! what fits best is kept. Errors of measurement grow with the time measured: each run counts with
-//! weight 1 / seconds. `search` is the number of steps (M12), or n^2 for runs in the worst order
-//! and 0 for runs in the best (M4, M8).
+//! weight 1 / seconds. `search` is the number of steps, or n^2 for runs in the worst order
+//! and 0 for runs in the best.
 
 use std::io::BufRead;
 
@@ -25,7 +25,7 @@ use super::lines::InputError;
 use super::message_list::rows;
 use super::profile::{Link, Place, Profile, Protocol};
 
-/// Order of the tags in a run (M8).
+/// Order of the tags in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -70,7 +70,7 @@ pub struct Run {
     /// Order of the tags.
     #[serde(default)]
     pub order: Option<Order>,
-    /// Bytes on the busiest link (M6, M9).
+    /// Bytes on the busiest link.
     #[serde(default)]
     pub link_bytes: Option<u64>,
 }
@@ -397,7 +397,7 @@ mod tests {
                 None => assert_eq!(link.node_rate_bytes_per_s, None, "{link:?}"),
             }
         }
-        // M2: three senders and more are limited.
+        // Three senders and more are limited.
         assert_eq!(fit.links.last().and_then(|link| link.limited_from), Some(3));
         close(fit.gamma_s, profile.queue.gamma_step_s);
         let mut other = profile.clone();
@@ -464,7 +464,7 @@ mod tests {
 
     #[test]
     fn gamma_of_the_bound_comes_from_worst_and_best_orders() {
-        // M8: worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half of that of a
+        // Worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half of that of a
         // step.
         let runs: Vec<Run> =
             synthetic(0.01, 3).into_iter().filter(|run| run.messages >= 10).collect();
@@ -475,7 +475,7 @@ mod tests {
 
     #[test]
     fn the_line_of_routers_gives_delta() {
-        // M9: ping-pongs with the link that carries everything, and the same without it; both are
+        // Ping-pongs with the link that carries everything, and the same without it; both are
         // needed, since delta and R_N act alike on a full node.
         let profile = Profile::blue_waters();
         let mut runs = Vec::new();

@@ -1,4 +1,4 @@
-//! HighVolumePingPong (M8): n messages at once to a partner, n messages back.
+//! HighVolumePingPong: n messages at once to a partner, n messages back.
 //!
 //! The published algorithm sends first and receives afterwards on one side and the other way round
 //! on the other. Here the receiver has always posted before the sender starts, so that every
@@ -21,7 +21,7 @@ use dpamatch::stream::Event;
 pub struct HighVolumePingPong {
     /// n, messages each way.
     pub messages: u32,
-    /// Bytes each way, the same for any n (M8).
+    /// Bytes each way, the same for any n.
     pub total_bytes: u64,
     /// Order of the receives' tags.
     pub posting: Posting,

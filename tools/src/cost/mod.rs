@@ -1,7 +1,7 @@
 //! What an application's communication costs, and how much of it is matching.
 //!
 //! The model is that of *Improving performance models for irregular point-to-point communication*
-//! (Bienz et al., 2018; M1 to M12 in `docs/decisions.md`): the time to move messages, plus the time
+//! (Bienz et al., 2018; see `docs/cost.md`): the time to move messages, plus the time
 //! to search the posted receives, plus contention on the links. Where the published model bounds
 //! the search by gamma n^2, any engine of the [registry](dpamatch::registry) can count its steps
 //! instead.
@@ -11,7 +11,7 @@
 //! - [`MessageList`]: who sends what, from CSV or from a recorded run ([`from_trace`]);
 //!   [`PhaseCost`]: the cost per rank and phase.
 //! - [`steps`](mod@steps): search steps by any engine; [`high_volume`]: the ping-pong that shows
-//!   them (M8).
+//!   them.
 //! - [`fit`]: parameters from measured runs, with confidence intervals.
 //! - [`emulator`]: predicted against measured, on this project's own engines.
 //! - [`sparse`], [`matrix_market`], [`multigrid`], [`spmv`]: the messages of a sparse matrix

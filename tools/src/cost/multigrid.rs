@@ -1,4 +1,4 @@
-//! A multigrid hierarchy of the 3-D Poisson problem, as a source of irregular messages (M10).
+//! A multigrid hierarchy of the 3-D Poisson problem, as a source of irregular messages.
 //!
 //! The finest matrix is the 7-point stencil on a box of cells. Cells are numbered along a Morton
 //! curve, so that any stretch of numbers is a compact lump. Each coarser level joins cells two by

@@ -1,8 +1,8 @@
-//! Machines as parameter files: the node-aware max-rate model (M3), queue search and contention.
+//! Machines as parameter files: the node-aware max-rate model, queue search and contention.
 
 use serde::{Deserialize, Serialize};
 
-/// How far apart two processes are (M3).
+/// How far apart two processes are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -14,7 +14,7 @@ pub enum Place {
     Network,
 }
 
-/// How a message of some length is sent (M1).
+/// How a message of some length is sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -46,7 +46,7 @@ impl Protocol {
     }
 }
 
-/// What moves messages of one protocol between processes of one place (M2).
+/// What moves messages of one protocol between processes of one place.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -83,7 +83,7 @@ pub struct Layout {
     pub nodes_per_router: u32,
 }
 
-/// Where one protocol ends and the next begins; not published, so parameters (M3).
+/// Where one protocol ends and the next begins; not published, so parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -93,7 +93,7 @@ pub struct Limits {
     pub eager_max_bytes: u64,
 }
 
-/// Queue search (M4, M12).
+/// Queue search.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueSearch {
@@ -103,7 +103,7 @@ pub struct QueueSearch {
     pub gamma_step_s: f64,
 }
 
-/// Contention on the torus's links (M6).
+/// Contention on the torus's links.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContentionRate {
@@ -156,7 +156,7 @@ pub enum ProfileError {
 pub const BUILT_IN: &[(&str, &str)] = &[("blue-waters", include_str!("profiles/blue-waters.toml"))];
 
 impl Profile {
-    /// The machine on which the model was published (M10).
+    /// The machine on which the model was published.
     ///
     /// # Panics
     /// Never: the text is part of the program and tested.
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn the_published_table_is_what_the_profile_holds() {
         let profile = Profile::blue_waters();
-        // M3, row by row: short, eager, rendezvous; socket, node, network.
+        // The published table, row by row: short, eager, rendezvous; socket, node, network.
         let published = [
             [(4.4e-7, 2.2e9), (8.3e-7, 4.8e8), (2.3e-6, 1.3e9)],
             [(5.3e-7, 3.2e9), (1.2e-6, 9.6e8), (7.0e-6, 7.5e8)],

@@ -1,28 +1,28 @@
-//! Time to search the posted receives (M4, M5, M12).
+//! Time to search the posted receives.
 
-/// The upper bound gamma n^2 for n messages received, in seconds (M4).
+/// The upper bound gamma n^2 for n messages received, in seconds.
 pub fn bound_s(gamma_s: f64, messages: u64) -> f64 {
     gamma_s * (messages as f64).powi(2)
 }
 
-/// gamma n^2 / 3: as many steps as were seen at most in applications (M5), in seconds.
+/// gamma n^2 / 3: as many steps as were seen at most in applications, in seconds.
 pub fn third_s(gamma_s: f64, messages: u64) -> f64 {
     bound_s(gamma_s, messages) / 3.0
 }
 
-/// Ours (M12): steps that an engine really took, each at `gamma_step_s`, in seconds.
+/// Ours: steps that an engine really took, each at `gamma_step_s`, in seconds.
 pub fn steps_s(gamma_step_s: f64, steps: u64) -> f64 {
     gamma_step_s * steps as f64
 }
 
-/// Steps of one list if receives are posted in reverse order of arrival: n (n + 1) / 2 (M5).
+/// Steps of one list if receives are posted in reverse order of arrival: n (n + 1) / 2.
 /// Saturates.
 pub fn steps_reverse(messages: u64) -> u64 {
     let n = u128::from(messages);
     u64::try_from(n * (n + 1) / 2).unwrap_or(u64::MAX)
 }
 
-/// Steps of one list if receives are posted in the order of arrival (M5).
+/// Steps of one list if receives are posted in the order of arrival.
 pub fn steps_in_order(messages: u64) -> u64 {
     messages
 }
@@ -33,7 +33,6 @@ mod tests {
 
     #[test]
     fn vectors_of_the_published_gamma() {
-        // M11.
         let close =
             |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-12, "{value}");
         close(bound_s(8.4e-9, 1_000), 8.4e-3);

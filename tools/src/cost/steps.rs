@@ -1,4 +1,4 @@
-//! Search steps, counted by any engine of the registry (M12).
+//! Search steps, counted by any engine of the registry.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use dpamatch::stream::{Event, RunError};
 /// The order in which a process posts its receives, all of them before the first message arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Posting {
-    /// That of the arrivals: n steps in a list (M5, M8's best case).
+    /// That of the arrivals: n steps in a list (the benchmark's best case).
     InOrder,
-    /// The reverse: n (n + 1) / 2 steps in a list (M5, M8's worst case).
+    /// The reverse: n (n + 1) / 2 steps in a list (the benchmark's worst case).
     Reverse,
     /// A random permutation, decided by this seed and the rank that receives.
     Random(u64),
@@ -187,7 +187,6 @@ mod tests {
 
     #[test]
     fn a_list_takes_the_steps_of_the_formulas() {
-        // M5.
         for count in [1, 2, 100, 1000] {
             let messages = from_one_sender(count);
             let count = u64::from(count);

@@ -1,4 +1,4 @@
-//! Time to move messages: postal (M1), max-rate (M2), node-aware max-rate (M3).
+//! Time to move messages: postal, max-rate, node-aware max-rate.
 //!
 //! | paper | here |
 //! |---|---|
@@ -10,12 +10,12 @@
 
 use super::profile::{Link, Place, Profile};
 
-/// Postal (M1): alpha + beta s, in seconds.
+/// Postal: alpha + beta s, in seconds.
 pub fn postal_s(link: Link, bytes: u64) -> f64 {
     link.alpha_s + bytes as f64 / link.rate_bytes_per_s
 }
 
-/// Max-rate (M2): alpha + ppn s / min(R_N, ppn R_b), in seconds. With a node rate that is not
+/// Max-rate: alpha + ppn s / min(R_N, ppn R_b), in seconds. With a node rate that is not
 /// reached it is the postal time.
 pub fn max_rate_s(link: Link, bytes: u64, senders: u32) -> f64 {
     let senders = f64::from(senders.max(1));
@@ -28,7 +28,7 @@ pub fn max_rate_s(link: Link, bytes: u64, senders: u32) -> f64 {
     }
 }
 
-/// Node-aware (M3): the max-rate time with the parameters of place and protocol; inside a node
+/// Node-aware: the max-rate time with the parameters of place and protocol; inside a node
 /// nothing is injected, so the postal time.
 pub fn node_aware_s(profile: &Profile, place: Place, bytes: u64, senders: u32) -> f64 {
     let link = profile.link(place, profile.protocol(bytes));
@@ -53,7 +53,6 @@ mod tests {
 
     #[test]
     fn vectors_of_the_published_parameters() {
-        // M11.
         let profile = Profile::blue_waters();
         let network = |protocol| profile.link(Place::Network, protocol);
         const MIB: u64 = 1 << 20;
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_node_limits_from_the_third_sender_on() {
-        // M11: ppn > 6.6 / 2.9 = 2.28; M2: postal until then.
+        // Limited from ppn > 6.6 / 2.9 = 2.28 on, postal until then.
         let link = Profile::blue_waters().link(Place::Network, Protocol::Rendezvous);
         assert!((senders_at_limit(link).expect("a limit") - 2.28).abs() < 0.005);
         assert_eq!(max_rate_s(link, 1 << 20, 2), postal_s(link, 1 << 20));

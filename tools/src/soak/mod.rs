@@ -6,8 +6,8 @@
 //! classes, cancels some, probes now and then. Checked are
 //! - *every match*: the NIC's order log, from the first event on, gives the same result in the
 //!   oracle;
-//! - *every message*: its bytes, and that it is the next one of its sender in the order of arrival
-//!   (G3b): so none is lost, none comes twice, none overtakes;
+//! - *every message*: its bytes, and that it is the next one of its sender in the order of
+//!   arrival: so none is lost, none comes twice, none overtakes;
 //! - *the breaks and the end*: all messages received, both queues empty; and memory has not grown
 //!   ([`Report::check_memory`]).
 //!

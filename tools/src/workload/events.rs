@@ -74,7 +74,7 @@ impl Events {
             Phase::Standing => self.workload.standing_key(i),
             _ => self.workload.key(self.round, i),
         };
-        // Collective operations have contexts of their own (C16).
+        // Collective operations have contexts of their own.
         (CommId(2 * comm as u32 + u32::from(key.coll.is_some())), key)
     }
 

@@ -8,18 +8,18 @@
 //! number of the element, so a stream of any length takes constant memory, and the same
 //! [`Workload`] is the same stream on every machine.
 //!
-//! | pattern | source | elements of a round |
+//! | pattern | paper | elements of a round |
 //! |---|---|---|
-//! | [`senders`](Pattern::Senders) | F19, F20 | `pending` of each other rank, tags all different |
-//! | [`depth`](Pattern::Depth) | V7 | one, behind `pending` entries that stay |
-//! | [`gather`](Pattern::Gather) | C26, F22 | `pending` of each other rank |
+//! | [`senders`](Pattern::Senders) | 4D | `pending` of each other rank, tags all different |
+//! | [`depth`](Pattern::Depth) | cost of communication | one, behind `pending` entries that stay |
+//! | [`gather`](Pattern::Gather) | dedicated queues, 4D | `pending` of each other rank |
 //! | [`halo2d`](Pattern::Halo2d), [`halo3d`](Pattern::Halo3d) | ours | `pending` of 8 or 26 neighbours |
-//! | [`ring`](Pattern::Ring) | F21 | `pending` of each other rank, nearly in order |
-//! | [`alltoall`](Pattern::Alltoall) | F21 | `pending` of each other rank, four posted at a time |
-//! | [`amr`](Pattern::Amr) | C22 | `pending` blocks of 6 to 59 neighbours, and an allreduce |
-//! | [`coll-gather`](Pattern::CollGather) | C23 | `pending` of each other rank |
-//! | [`allreduce`](Pattern::Allreduce) | C23 | `pending` of each partner of recursive doubling |
-//! | [`iallgather`](Pattern::Iallgather) | C23, C27 | `pending` of each other rank |
+//! | [`ring`](Pattern::Ring) | 4D | `pending` of each other rank, nearly in order |
+//! | [`alltoall`](Pattern::Alltoall) | 4D | `pending` of each other rank, four posted at a time |
+//! | [`amr`](Pattern::Amr) | dedicated queues | `pending` blocks of 6 to 59 neighbours, and an allreduce |
+//! | [`coll-gather`](Pattern::CollGather) | dedicated queues | `pending` of each other rank |
+//! | [`allreduce`](Pattern::Allreduce) | dedicated queues | `pending` of each partner of recursive doubling |
+//! | [`iallgather`](Pattern::Iallgather) | dedicated queues | `pending` of each other rank |
 
 mod events;
 mod order;
@@ -30,7 +30,7 @@ pub use events::Events;
 pub use order::{NEAR, Order, UnknownOrder};
 pub use pattern::{Pattern, UnknownPattern};
 
-/// Most ranks of a workload: the largest job of the papers (F16).
+/// Most ranks of a workload: the largest job of the papers.
 pub const RANKS_MAX: u32 = 1 << 20;
 
 /// A pattern and its numbers. [`Pattern::usual`] has the usual ones.
@@ -41,7 +41,7 @@ pub const RANKS_MAX: u32 = 1 << 20;
 /// use dpamatch::stream::StreamMatcher;
 /// use dpamatch_tools::workload::{Order, Pattern, Workload};
 ///
-/// // V7: n messages in reverse order cost a list n(n+1)/2 steps.
+/// // n messages in reverse order cost a list n(n+1)/2 steps.
 /// let order = Order::Reverse;
 /// let workload = Workload { ranks: 11, pending: 10, order, ..Pattern::Senders.usual() };
 /// let mut list = ListEngine::new();
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// F19 and V7: what forward and reverse search cost a list, in both queues.
+    /// What forward and reverse search cost a list, in both queues.
     #[test]
     fn steps_of_the_micro_benchmark() {
         let (n, base) = (99 * 5, Workload { pending: 5, ..small(Pattern::Senders) });
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(run(Workload { early: 100, ..depth }).1.attempts, 3 * 701);
     }
 
-    /// F21: the queues that the patterns are named after.
+    /// The queues that the patterns are named after.
     #[test]
     fn queues_are_as_long_as_the_papers() {
         let ring = Workload { ranks: 256, early: 0, ..Pattern::Ring.usual() };

@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Order {
     /// As posted: the first entry of a queue is wanted each time.
     Forward,
-    /// The last entry is wanted each time (F19).
+    /// The last entry is wanted each time.
     Reverse,
     /// Random.
     Shuffled,

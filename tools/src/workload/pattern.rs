@@ -10,7 +10,7 @@ use dpamatch::engine::{CollName, Collective};
 /// A communication pattern, as seen from one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pattern {
-    /// 4D's micro-benchmark (F19): rank 0 gets `pending` messages from each other rank, in ring
+    /// 4D's micro-benchmark: rank 0 gets `pending` messages from each other rank, in ring
     /// order, every message with a tag of its own, so that the order decides alone how deep a
     /// search goes.
     Senders,
@@ -24,20 +24,20 @@ pub enum Pattern {
     /// Halo exchange on a cubic torus: 26 neighbours.
     Halo3d,
     /// N-body: receives from all other ranks in ring order, posted at once. The PRQ has job size -
-    /// 1 entries and the UMQ comes near that (F21).
+    /// 1 entries and the UMQ comes near that.
     Ring,
     /// Radix sort: four receives are posted at a time while the messages of all ranks pile up. The
-    /// PRQ has four entries, the UMQ thousands (F21).
+    /// PRQ has four entries, the UMQ thousands.
     Alltoall,
     /// Adaptive mesh refinement: neighbours that change every four rounds, one message for each
-    /// block they share, and an allreduce in each round (C22: MiniAMR has both kinds, mostly
+    /// block they share, and an allreduce in each round (MiniAMR has both kinds, mostly
     /// collective elements).
     Amr,
-    /// A linear MPI_Gather at its root (C23).
+    /// A linear MPI_Gather at its root.
     CollGather,
-    /// A recursive-doubling MPI_Allreduce (C23).
+    /// A recursive-doubling MPI_Allreduce.
     Allreduce,
-    /// A linear MPI_Iallgather: all receives are posted at once, in ring order (C23, C27).
+    /// A linear MPI_Iallgather: all receives are posted at once, in ring order.
     Iallgather,
 }
 

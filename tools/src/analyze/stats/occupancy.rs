@@ -1,4 +1,4 @@
-//! How receives would lie in hash tables of a given number of bins (Figure 7; P2).
+//! How receives would lie in hash tables of a given number of bins (Figure 7).
 
 use dpamatch_vocabulary::{Selector, SourceSel, TagSel, WildcardClass};
 
@@ -117,7 +117,7 @@ impl Occupancy {
         }
     }
 
-    /// Receives that stand before the last one in the longest chain (P2), over all three tables.
+    /// Receives that stand before the last one in the longest chain, over all three tables.
     pub(crate) fn depth(&self) -> u32 {
         let longest = self.tables.iter().map(|table| table.longest).max();
         longest.unwrap_or(0).saturating_sub(1)
@@ -165,7 +165,7 @@ impl Occupancy {
 pub struct OccupancyStats {
     /// Looks.
     pub samples: u64,
-    /// Sum of the depths: receives before the last one in the longest chain (P2).
+    /// Sum of the depths: receives before the last one in the longest chain.
     pub depth_sum: u64,
     /// Greatest depth.
     pub depth_max: u32,

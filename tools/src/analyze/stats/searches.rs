@@ -12,14 +12,14 @@ pub struct Searches {
     pub hits: u64,
     /// Full compares (S28).
     pub steps: u64,
-    /// Most compares of one search; over ranks the most of any (F23's MASL is a maximum of means:
+    /// Most compares of one search; over ranks the most of any (the papers' MASL is a maximum of means:
     /// see [`mean_max`](Self::mean_max)).
     pub steps_max: u64,
     /// Sum over the searches of the queue's length.
     pub length_sum: u64,
-    /// Longest (MQL, F23).
+    /// Longest (MQL).
     pub length_max: u64,
-    /// Greatest of the ranks' average search lengths (MASL, F23).
+    /// Greatest of the ranks' average search lengths (MASL).
     pub mean_max: f64,
 }
 
@@ -54,12 +54,12 @@ impl Searches {
         self.mean_max = self.mean();
     }
 
-    /// Average search length (ASL, F23).
+    /// Average search length (ASL).
     pub fn mean(&self) -> f64 {
         self.steps as f64 / self.count.max(1) as f64
     }
 
-    /// Average queue length (AQL, F23), seen by its searches.
+    /// Average queue length (AQL), seen by its searches.
     pub fn length_mean(&self) -> f64 {
         self.length_sum as f64 / self.count.max(1) as f64
     }

@@ -16,7 +16,7 @@ use super::super::BadInput;
 use super::Args;
 use dpamatch_tools::table::{Cell, Table};
 
-/// Messages of this length and more take the kernel module: the published threshold (CH9).
+/// Messages of this length and more take the kernel module: the published threshold.
 const THRESHOLD: usize = 4096;
 /// Every 50th message of the process of this node is so long.
 const LARGE_EVERY: u32 = 50;

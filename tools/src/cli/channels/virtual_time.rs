@@ -12,7 +12,7 @@ use dpamatch_tools::table::{Cell, Table};
 
 /// Messages of each point of the latency figure.
 const ROUNDS: u32 = 2000;
-/// Message lengths of the published latencies (CH4).
+/// Message lengths of the published latencies.
 const BYTES: [u64; 2] = [4, 2048];
 
 /// Steps of progress.
@@ -126,7 +126,7 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     results.figures.push(("latency-ratio", figure));
 }
 
-/// Update rates of the figure, and its burst lengths (CH6, CH7).
+/// Update rates of the figure, and its burst lengths.
 const HISTORIES: [u32; 14] = [1, 2, 4, 6, 8, 10, 15, 20, 30, 50, 100, 150, 200, 300];
 const HISTORY_BURSTS: [u32; 3] = [10, 100, 200];
 

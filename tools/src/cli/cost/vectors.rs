@@ -15,7 +15,7 @@ pub(super) fn run(profile: &Profile) -> Vec<Table> {
     let ppn = profile.layout.processes_per_node;
     let columns =
         ["bytes", "protocol", "socket_us", "node_us", "network_us", "network_full_node_us"];
-    let title = format!("One message on {}, {ppn} processes a node (M1-M3).", profile.name);
+    let title = format!("One message on {}, {ppn} processes a node.", profile.name);
     let mut one = Table::new("one_message", title, columns).keyed(2);
     for bytes in LENGTHS {
         let protocol = profile.protocol(bytes);

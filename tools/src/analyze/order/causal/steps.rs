@@ -188,7 +188,7 @@ impl Causal<'_> {
         let jitter =
             if jitter_ns == 0 { 0 } else { self.ranks[rank as usize].dice.below(jitter_ns) };
         let arrives = now + latency_ns + bytes * 1000 / bytes_per_us.max(1) + jitter;
-        // One sender's messages do not overtake each other (G3b).
+        // One sender's messages do not overtake each other.
         let last =
             self.last_arrival.entry(u64::from(rank) << 32 | u64::from(receiver)).or_default();
         *last = arrives.max(*last);
