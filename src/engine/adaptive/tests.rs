@@ -49,8 +49,8 @@ fn conversions(engine: &AdaptiveEngine) -> [u64; 3] {
     conversions
 }
 
-/// Rule 1: entries of many sources of a small job go to ranks, of one source or of a large job to bins;
-/// from then on the search is short.
+/// Rule 1: entries of many sources of a small job go to ranks, others to bins; from then on the
+/// search is short.
 #[test]
 fn long_searches_make_a_table() {
     let cases: [(Key, [u64; 3]); 3] = [
