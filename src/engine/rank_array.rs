@@ -27,7 +27,7 @@ pub enum ArrayLife {
     /// Until the communicator is freed, as Open MPI does.
     #[default]
     Communicator,
-    /// Until both queues are empty, as in the paper: less memory, but a new array for the next entry.
+    /// Until both queues are empty, as in the paper: less memory, a new array for the next entry.
     Entries,
 }
 

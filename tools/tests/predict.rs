@@ -53,7 +53,7 @@ fn recorded(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "..", "tests", "data", "traces", name, &file].iter().collect()
 }
 
-/// In the order that the recorded pairs ask for, the handlers in virtual time give just these pairs.
+/// In the order that the recorded pairs ask for, the handlers in virtual time give these pairs.
 #[test]
 fn recorded_programs_match_as_recorded() {
     for (name, handlers) in

@@ -1,6 +1,6 @@
-//! How prose looks. No line of it is wider than 100 columns: what rustfmt does not wrap is looked
-//! at, that is comments, and the text of pages outside of tables and console blocks. And pages name
-//! no IDs of facts, which are for the code.
+//! How prose looks: comments, and the text of pages outside of tables, headings and code blocks.
+//! No line is wider than 100 columns, no sentence of a page is longer than [`LONGEST`] words, and
+//! the only IDs are those that docs/decisions.md explains.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,44 +71,145 @@ fn no_line_of_prose_is_too_wide() {
     assert!(wide.is_empty(), "wider than {WIDEST} columns:\n{}", wide.join("\n"));
 }
 
-/// Pages that may name IDs: that which explains them, and those that point to it.
-const ABOUT_IDS: [&str; 4] =
-    ["docs/decisions.md", "README.md", "ARCHITECTURE.md", "dpa_model/src/matching/README.md"];
+/// Most words of a sentence on a page.
+const LONGEST: usize = 35;
 
-/// Whether it is the ID of a fact or decision, such as O16 or G3b.
-fn is_id(word: &str) -> bool {
-    let mut letters = word.chars();
-    let first = letters.next().is_some_and(|letter| "CFGHMOPSUV".contains(letter));
-    let digits = letters.as_str().trim_end_matches(|end: char| end.is_ascii_lowercase());
-    let number = digits.len() <= 2 && digits.parse::<u8>().is_ok();
-    first && number && letters.as_str().len() <= digits.len() + 1
+/// The sentences of a page, each with its line. A list item, a block and a heading end one.
+fn sentences(text: &str) -> Vec<(usize, String)> {
+    let (mut found, mut open, mut fenced) = (Vec::new(), (0, String::new()), false);
+    let mut close = |open: &mut (usize, String)| {
+        let (line, sentence) = std::mem::take(open);
+        if !sentence.is_empty() {
+            found.push((line, sentence));
+        }
+    };
+    for (at, line) in text.lines().enumerate() {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        let words = line.trim_start();
+        let numbered = words.split_once(". ").is_some_and(|(at, _)| at.parse::<u8>().is_ok());
+        let code = fenced || fence || (line.starts_with("    ") && open.1.is_empty());
+        if code || words.is_empty() || words.starts_with(['|', '#', '<', '!']) {
+            close(&mut open);
+            continue;
+        }
+        if numbered || words.starts_with("- ") || words.starts_with("* ") {
+            close(&mut open);
+        }
+        // Code in a line is one word.
+        let spans = words.trim_start_matches(['-', '*', ' ']).split('`').enumerate();
+        let words: Vec<&str> =
+            spans.map(|(at, span)| if at % 2 == 1 { "code" } else { span }).collect();
+        for word in words.concat().split_whitespace() {
+            if open.1.is_empty() {
+                open.0 = at + 1;
+            }
+            open.1 += word;
+            open.1.push(' ');
+            let bare = word.trim_end_matches([')', '*', '"', '`']);
+            if bare.ends_with(['.', '!', '?', ':']) && bare.len() > 1 {
+                close(&mut open);
+            }
+        }
+    }
+    close(&mut open);
+    found
 }
 
-/// The IDs in parentheses on a page: elsewhere such words may be names.
+#[test]
+fn no_sentence_of_a_page_is_too_long() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
+    let mut pages = Vec::new();
+    files(root, "md", &mut pages);
+    let mut long = Vec::new();
+    for page in pages {
+        let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
+        for (line, sentence) in sentences(&fs::read_to_string(&page).expect("a text")) {
+            let words = sentence.split_whitespace().count();
+            if words > LONGEST {
+                long.push(format!("{shown}:{line}: {words} words: {sentence}"));
+            }
+        }
+    }
+    assert!(long.is_empty(), "more than {LONGEST} words:\n{}", long.join("\n"));
+}
+
+/// Where files state invariants of their own by letter and number, and this test.
+const OWN_NUMBERS: [&str; 3] = ["dpa_model/src/", "port/rv64/", "xtask/tests/prose.rs"];
+
+/// Whether it looks like the ID of a fact or decision, such as O16 or S8c.
+fn is_id(word: &str) -> bool {
+    let digits = word.trim_start_matches(|letter: char| letter.is_ascii_uppercase());
+    let letters = word.len() - digits.len();
+    let digits = digits.trim_end_matches(|end: char| end.is_ascii_lowercase());
+    let known = (1..=2).contains(&letters) && !word.starts_with(['I', 'X', 'T', 'N', 'L']);
+    let number = (1..=2).contains(&digits.len()) && digits.parse::<u8>().is_ok();
+    known && number && word.len() <= letters + digits.len() + 1
+}
+
+/// The IDs in parentheses in a text: elsewhere such words may be names.
 fn ids(text: &str) -> Vec<&str> {
     let inside = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
     let words = inside.flat_map(|(inside, _)| inside.split([' ', ',', '-', ';', '\n']));
     words.filter(|word| is_id(word)).collect()
 }
 
+/// The comments of a source file, as one text.
+fn comments_of(text: &str) -> String {
+    let comments = text.lines().filter_map(|line| line.split_once("//"));
+    comments.map(|(_, comment)| comment.trim_start_matches(['/', '!']).to_owned() + "\n").collect()
+}
+
+/// What docs/decisions.md explains: the first cells of its tables.
+fn explained(page: &str) -> Vec<&str> {
+    let cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
+    let words = cells.flat_map(|(cell, _)| cell.split([',', ' ']));
+    words.filter(|word| is_id(word)).collect()
+}
+
 #[test]
-fn pages_name_no_ids() {
+fn ids_are_explained_and_only_code_names_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
-    let mut pages = Vec::new();
-    files(root, "md", &mut pages);
+    let page = fs::read_to_string(root.join("docs/decisions.md")).expect("the page on IDs");
+    let explained = explained(&page);
+    assert!(explained.contains(&"O16") && explained.contains(&"S8"), "{explained:?}");
+    let known = |id: &str| {
+        let id = id.trim_end_matches(|end: char| end.is_ascii_lowercase());
+        // O38 to O40 is a row.
+        explained.contains(&id) || id == "O39"
+    };
     let mut named = Vec::new();
-    for page in pages {
-        let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
-        if !ABOUT_IDS.contains(&shown.as_str()) {
-            let text = fs::read_to_string(&page).expect("a text");
-            named.extend(ids(&text).into_iter().map(|id| format!("{shown}: {id}")));
+    for (ending, is_page) in [("md", true), ("rs", false)] {
+        let mut found = Vec::new();
+        files(root, ending, &mut found);
+        for path in found {
+            let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            let own = OWN_NUMBERS.iter().any(|folder| shown.starts_with(folder));
+            if own || shown == "docs/decisions.md" {
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("a text");
+            let read = if is_page { text } else { comments_of(&text) };
+            let wrong = ids(&read).into_iter().filter(|id| is_page || !known(id));
+            named.extend(wrong.map(|id| format!("{shown}: {id}")));
         }
     }
-    assert!(named.is_empty(), "IDs are for code and docs/decisions.md:\n{}", named.join("\n"));
+    assert!(named.is_empty(), "IDs without an explanation, or on pages:\n{}", named.join("\n"));
     assert_eq!(
-        ids("a (O16), (one, S3 to S5) (B2) (G3b) S7 (C ABI) (128)"),
-        ["O16", "S3", "S5", "G3b"]
+        ids("a (O16), (one, S3 to S5) (B2) (G3b) S7 (CI) (128)"),
+        ["O16", "S3", "S5", "B2", "G3b"]
     );
+}
+
+#[test]
+fn sentences_end_where_they_end() {
+    let page =
+        "# A b\n\nOne two.\nThree (four.) Five\nsix:\n- seven\n- eight\n  nine.\n\n    code x\n";
+    let found: Vec<(usize, String)> = sentences(page);
+    let shown: Vec<(usize, &str)> = found.iter().map(|(at, text)| (*at, text.trim())).collect();
+    let expected =
+        [(3, "One two."), (4, "Three (four.)"), (4, "Five six:"), (6, "seven"), (7, "eight nine.")];
+    assert_eq!(shown, expected);
 }
 
 #[test]

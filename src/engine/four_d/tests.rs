@@ -56,7 +56,8 @@ fn decomposition_of_the_example() {
     assert_eq!((span - 1) * (span.pow(3) + span.pow(2) + span), 1_048_544);
 }
 
-/// The paper's table of memory, cell by cell, in a real engine with one request of each rank from 0 on.
+/// The paper's table of memory, cell by cell, in a real engine with one request of each rank from
+/// 0 on.
 #[test]
 fn memory_table_by_the_paper() {
     let table: [(u32, [u64; 4], u64); 3] = [
@@ -185,8 +186,8 @@ fn wrong_and_missing_sizes_match_right() {
     }
 }
 
-/// Why the list is slow in reverse order: with 10 pending messages of each of 512 senders, reverse search costs a list a
-/// thousand times more compares; the grid stays within its formula.
+/// With 10 pending messages of each of 512 senders, reverse search costs a list a thousand times
+/// more compares; the grid stays within its formula.
 #[test]
 fn reverse_search_is_short() {
     let (size, pending) = (512_u32, 10);

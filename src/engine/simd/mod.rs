@@ -246,8 +246,8 @@ mod tests {
         Tag::new(number).expect("a small tag")
     }
 
-    /// Counted in blocks: n receives searched in reverse order cost one block for each sixteen before
-    /// the hit, and one full compare each.
+    /// In reverse order each search of n receives costs one block for each sixteen before the hit,
+    /// and one full compare.
     #[test]
     fn a_reverse_search_costs_blocks() {
         let mut engine = SimdEngine::new();

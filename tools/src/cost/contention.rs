@@ -96,8 +96,8 @@ impl Torus {
         links
     }
 
-    /// Bytes of these messages on each link that any of them passes; the most of them is l of the cube
-    /// without a guess.
+    /// Bytes of these messages on each link that any of them passes; the most of them is l, without
+    /// a guess.
     ///
     /// # Complexity
     /// O(messages * hops * log links).

@@ -12,8 +12,8 @@ pub struct Searches {
     pub hits: u64,
     /// Full compares (S28).
     pub steps: u64,
-    /// Most compares of one search; over ranks the most of any (the papers' MASL is a maximum of means:
-    /// see [`mean_max`](Self::mean_max)).
+    /// Most compares of one search; over ranks the most of any. (The papers' MASL is a maximum of
+    /// means: see [`mean_max`](Self::mean_max).)
     pub steps_max: u64,
     /// Sum over the searches of the queue's length.
     pub length_sum: u64,
