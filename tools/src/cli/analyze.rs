@@ -32,18 +32,16 @@ use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
 const EXAMPLES: &str = "\
 A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii), packed or
-not. The statistics come from one walk along an order of posts and arrivals, which a trace does not
-hold; so it is made:
+not. A trace does not record arrivals, so --order makes an order of posts and arrivals:
   causal          the ranks run, each until it blocks; messages are under way for as long as a
                   simple network takes them
   time            by the recorded clocks: right if all ranks ran on one node
   posts-first     by what was really matched (the recorded statuses), all receives first
   arrivals-first  by what was really matched, every message as early as possible
   random          by what was really matched, mixed at random
-The last three give the recorded matching with every engine. With --engine the order is run through
-engines as well, the emulated NIC among them, with the largest number of --bins.
-A folder with order logs of MPI programs on the emulated NIC (DPAMATCH_LOG) has its order, and
---order does not count.
+The last three give the recorded matching with every engine. --engine also runs the order through
+engines, the emulated NIC among them, with the largest number of --bins. A folder of order logs
+(DPAMATCH_LOG) has the real order, so --order has no effect.
 
 Examples:
   dpamatch analyze traces/lulesh-27
@@ -68,16 +66,16 @@ pub(super) struct Args {
     /// Numbers of bins, 1 to 65536 each, all in one pass
     #[arg(long, value_name = "B,..", value_delimiter = ',', default_value = "1,32,128")]
     bins: Vec<BinCount>,
-    /// In which order posts and arrivals come
+    /// Order of posts and arrivals
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal)]
     order: Order,
     /// Seed of the random order and of the network's jitter
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Engines to run the order through as well, or all
+    /// Engines that also run the order, or all
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&["all"]))]
     engine: Vec<String>,
-    /// Numbers of handlers for which the paths of optimistic matching are worked out, 1 to 256 each
+    /// Numbers of handlers for the paths of optimistic matching, 1 to 256 each
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,2,4,8,16,32,64",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     sweep: Vec<u32>,
@@ -88,7 +86,7 @@ pub(super) struct Args {
     /// JSON
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Another run of the same application, or the same with another MPI library: show what differs
+    /// Show what differs from another run of the application
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["pairs", "out"])]
     against: Option<PathBuf>,
     /// Form of the report
@@ -98,17 +96,16 @@ pub(super) struct Args {
     save: Save,
     #[command(flatten)]
     wide: Wide,
-    /// Check all pairs against MPI's rules, and those of all engines against each other; exit code
-    /// 3 if one is wrong
+    /// Check all pairs against MPI's rules and between engines; exit code 3 if one is wrong
     #[arg(long)]
     check: bool,
-    /// Use what can be read of broken files
+    /// Read the intact part of broken files
     #[arg(long)]
     salvage: bool,
-    /// Keep what unpacking gave in this folder, so that it is there at once the next time
+    /// Keep unpacked traces in this folder for the next time
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// The rank that a single file is of, if its name does not say
+    /// The rank of a single file, if its name does not give it
     #[arg(long, visible_alias = "as-rank", value_name = "R")]
     rank: Option<u32>,
     #[command(flatten)]
@@ -121,16 +118,16 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Network of the causal order")]
 struct NetworkArgs {
-    /// Nanoseconds that every message is under way
+    /// Latency of a message in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = Network::default().latency_ns)]
     latency: u64,
     /// Megabytes per second
     #[arg(long, value_name = "MBPS", default_value_t = Network::default().bytes_per_us)]
     bandwidth: u64,
-    /// Up to so many nanoseconds more, at random
+    /// Largest random addition to the latency, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = Network::default().jitter_ns)]
     jitter: u64,
-    /// Recorded time between calls counts so many times
+    /// Factor on the recorded time between calls
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     compute: f64,
 }
@@ -142,7 +139,7 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-/// In which order posts and arrivals come; see [`EXAMPLES`].
+/// Order of posts and arrivals; see [`EXAMPLES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Order {
     Causal,

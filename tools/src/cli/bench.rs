@@ -34,20 +34,19 @@ use super::table::{Format, Wide};
 use super::{BadInput, command_line, output};
 
 const EXAMPLES: &str = "\
-A repetition: the receiver posts a window of receives and says so; the sender starts the clock,
-sends the messages and waits for the acknowledgement that follows the last completion. The rate of a
-window is messages / time; the calibrated rate (window 'cal') is 127 / (time of window 128 - time of
-window 1). Each number is the median of the rounds, each round the median of its repetitions.
-Payloads and matching order are checked in the warm-up windows.
+In a repetition the receiver posts a window of receives and signals the sender. The sender starts
+the clock, sends the messages and waits for the acknowledgement after the last completion. The rate
+of a window is messages / time; the calibrated rate (window 'cal') is 127 / (time of window 128 -
+time of window 1). Each number is the median of the rounds, each round the median of its
+repetitions. Payloads and matching order are checked in the warm-up windows.
 
-On a virtual machine the two processors move by themselves: siblings (threads of one core), near or
-far. Before and after each measurement it is looked where they are. Rates and ratios are of one
-placement; what was measured while it changed stands apart. Column n is the number of rounds behind
-a row; a row with fewer than 3 says little. Of windows of one message the time of each message is
-kept, and percentiles are told.
+A virtual machine may move the two CPUs: siblings (threads of one core), near or far. bench checks
+their placement before and after each measurement. Rates and ratios belong to one placement;
+measurements during which it changed are listed separately. Column n is the number of rounds of a
+row; a row with fewer than 3 is weak evidence. Single messages have percentiles.
 
 Scenarios:
-  NC, WC                 receives with distinct tags in arrival order, or all with the same tag
+  NC, WC                 receives with distinct tags in arrival order, or all with one tag
   WC-FP, WC-SP           WC with the fast path on, or off
   NC-REV, NC-RND         posted in reverse or random order of arrival
   NC-REV-S1021           NC-REV with tags 1021 apart; any distance up to 16000
@@ -57,9 +56,8 @@ Scenarios:
   MANY-<s>               s sending threads, each with its rank and one tag: WC for each of them
   HOT-<p>                p percent of the messages have one key, the others distinct ones; in random
                          order
-  MIX                    shares as --wild, --conflicts and --late say; MIX-<w>-<c>-<l> is the same
-                         by name
-  all                    all of these, depths 0 to 8192
+  MIX                    shares by --wild, --conflicts and --late; or by name: MIX-<w>-<c>-<l>
+  all                    all scenarios, depths 0 to 8192
 
 Without --scenario and --sweep: NC, WC-FP and WC-SP over 1 to 64 handlers as the paper's figure 8,
 then an overview.
@@ -77,42 +75,41 @@ Examples:
   dpamatch bench --scenario NC --sizes 8,1024,65536 --windows 100 --format json
   dpamatch bench --peers --scenario NC,WC-FP,UNEXP       ratios to UCX, measured in the same run";
 
-/// Measure message rates of the emulated NIC, beside the same wire without matching and with
-/// sequential engines.
+/// Measure message rates of the emulated NIC, of sequential engines, and without matching.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {
     /// Scenarios, by name
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     scenario: Vec<String>,
-    /// Messages in a window; without it what is usual for the scenario
+    /// Messages in a window [default: depends on the scenario]
     #[arg(long, value_name = "K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=WINDOW_MAX as i64))]
     windows: Vec<u32>,
     /// Bytes of a message; above the eager limit by rendezvous
     #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "8")]
     sizes: Vec<usize>,
-    /// Repetitions of a window in each round [default: 500; 20000 of a window of one message]
+    /// Repetitions of a window in each round [default: 500, or 20000 for windows of one message]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     reps: Option<u32>,
     /// Rounds over all windows
     #[arg(long, value_name = "ROUNDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Time for the repetitions of a window in milliseconds; ten are made in any case
+    /// Milliseconds for the repetitions of a window; at least ten are made
     #[arg(long, value_name = "MS", default_value_t = 50)]
     budget: u64,
-    /// Numbers of handlers to go through, in place of --handlers
+    /// Numbers of handlers to measure, in place of --handlers
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     sweep: Vec<usize>,
-    /// Of scenario MIX, percent of the receives that accept any source or any tag
+    /// Percent of MIX's receives that accept any source or any tag
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     wild: Option<u32>,
-    /// Of scenario MIX, percent of the messages that have one key
+    /// Percent of MIX's messages that share one key
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     conflicts: Option<u32>,
-    /// Of scenario MIX, percent of the receives that are posted when all messages have arrived
+    /// Percent of MIX's receives that are posted after all messages have arrived
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100))]
     late: Option<u32>,
-    /// What else is measured on the same wire
+    /// Baselines to measure on the same wire
     #[arg(long, value_enum, value_name = "NAME,..", value_delimiter = ',', default_values_t = [Baseline::NoMatching, Baseline::Bins])]
     baseline: Vec<Baseline>,
     /// Measure UCX's tag matching in the same rounds, if it is installed
@@ -121,13 +118,13 @@ pub(super) struct Args {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Processors to use: the lowest receives, the next one sends, workers get the others
+    /// CPUs to use: the lowest receives, the next one sends, workers get the others
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     cpus: Vec<usize>,
-    /// Put the rates of all placements together: right only where processors cannot move
+    /// Pool all placements; valid only on pinned CPUs (bare metal)
     #[arg(long)]
     any_placement: bool,
-    /// Write the results and figures (SVG, with their numbers as CSV) into this folder as well
+    /// Also write results and figures (SVG, with their numbers as CSV) into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Form of the results
@@ -140,15 +137,13 @@ pub(super) struct Args {
     /// Measure shards in place of scenarios: a NIC for each processor, on 2, 4, 8 and so on
     #[arg(long, conflicts_with_all = ["scenario", "sweep", "sizes", "out", "wild", "conflicts", "late", "baseline", "peers", "trace", "budget", "any_placement"])]
     scaling: bool,
-    /// Measure how fast the recorded sequence of a rank of this trace is matched, in place of
-    /// scenarios
+    /// Measure the matching rate of a rank's recorded sequence, in place of scenarios
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["scenario", "windows", "sweep", "out", "wild", "conflicts", "late"])]
     trace: Option<PathBuf>,
-    /// The rank; without it the one with the most messages
+    /// The rank [default: the one with the most messages]
     #[arg(long, value_name = "R", requires = "trace")]
     rank: Option<u32>,
-    /// Bins of each hash table, 1 to 65536 [default: 2048, or as many as receives are posted at a
-    /// time]
+    /// Bins of each hash table, 1 to 65536 [default: 2048, or the receives posted at a time]
     #[arg(long, value_name = "B")]
     bins: Option<BinCount>,
     #[command(flatten)]
@@ -161,9 +156,9 @@ enum Baseline {
     None,
     /// The same NIC through the public interface
     Endpoint,
-    /// Messages go to buffers as they come
+    /// Messages go to buffers in arrival order
     NoMatching,
-    /// The bytes are copied by one thread that does nothing else
+    /// One thread copies the bytes and does nothing else
     Memcpy,
     /// The sequential hash-bin engine
     Bins,

@@ -19,21 +19,21 @@ use super::{BadInput, engines, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-Network, shared memory and a kernel module feed one matcher; a policy says which channel is polled
+Network, shared memory and a kernel module feed one matcher; a policy chooses the channel to poll
 next.
 
   latency      latency of single messages against the polling ratio, 1 to 1000
   discovery    bursts from two peers in turn: time until each message is found, over burst lengths
                and update rates
-  never-worse  the same over all kinds of lengths and several gaps: how far each policy is behind
-               the best of the published ones
+  never-worse  all distributions of lengths and several gaps: each policy's distance to the best
+               published one
   thresholds   from which length on a message takes another channel, by latency and by overlap with
                computation
   real         the policies in the real progress engine, with threads (not part of the default: its
                numbers vary)
 
-All but the last run in virtual time with published costs of polling; the same arguments give the
-same bytes.
+All but the last run in virtual time with published costs of polling; equal arguments give equal
+bytes.
 
 Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the
 ratio follows the last H messages), run-length (our own: learns how runs of messages go on).
@@ -66,10 +66,10 @@ pub(super) struct Args {
     /// --gap is the mean of a random time
     #[arg(long)]
     random_gap: bool,
-    /// How the lengths of bursts are drawn
+    /// Distribution of burst lengths
     #[arg(long, value_enum, value_name = "KIND,..", value_delimiter = ',', default_values_t = [Kind::Constant, Kind::Uniform])]
     kind: Vec<Kind>,
-    /// What the receiver does with each message, in nanoseconds
+    /// Nanoseconds that the receiver handles each message
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     handle: u64,
     /// Pairs of bursts
@@ -84,10 +84,10 @@ pub(super) struct Args {
     /// Software engine behind the real progress engine
     #[arg(long, value_name = "NAME", default_value = "bins", value_parser = engines::software())]
     engine: String,
-    /// Another value for one of the costs; may be given several times
+    /// Sets one of the costs; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Form of the results
@@ -95,7 +95,7 @@ pub(super) struct Args {
     format: Format,
     #[command(flatten)]
     wide: Wide,
-    /// Write tables (CSV) and figures (SVG) into this folder as well
+    /// Also write tables (CSV) and figures (SVG) into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -112,11 +112,11 @@ enum What {
 /// See [`Bursts`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Kind {
-    /// All as long
+    /// All equal
     Constant,
     /// From 1 to twice the length less 1
     Uniform,
-    /// After each message the burst goes on with the same probability
+    /// After each message the burst continues with a fixed probability
     Geometric,
     /// n messages or more with probability 1 / n, up to the length
     HeavyTailed,

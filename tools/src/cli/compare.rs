@@ -21,7 +21,7 @@ use super::{BadInput, engines, output};
 const EXAMPLES: &str = "\
 Experiments:
   search      4D's micro-benchmark: forward and reverse search over the job size
-  any         the same with a growing share of receives from any source
+  any         4D's micro-benchmark with a growing share of receives from any source
   memory      4D's table of memory to the byte, and the real bytes of every engine
   spans       4D's spans, thresholds and example
   queues      dedicated queues of collectives against the cap
@@ -31,9 +31,9 @@ Experiments:
   patterns    gather, halo exchange, n-body, radix, adaptive mesh, collectives
   complexity  counted steps against the papers' formulas
 
-All engines run the same streams, and one whose results differ from the list's ends the comparison
-(exit code 1). Steps are counted: with --rounds 0 the output is the same on every machine. Times are
-medians of the rounds, as are ratios, each of them to the list in the same round.
+All engines run equal streams. An engine with other results than the list's ends the comparison
+(exit code 1). Steps are counted: with --rounds 0 the output is equal on every machine. Times are
+medians of the rounds; ratios are medians of each round's ratio to the list.
 
 --out writes report.txt, a CSV file for each table, and figures as SVG with their numbers as CSV.
 
@@ -42,7 +42,7 @@ Examples:
   dpamatch compare search --ranks 64,704 --pending 10 --rounds 5
   dpamatch compare depth --engine list,bins,simd --depths 1,1024,65536 --format csv
   dpamatch compare complexity --rounds 0 --format json
-  dpamatch compare rate --save before.json       to be compared later: see dpamatch diff";
+  dpamatch compare rate --save before.json       compare later with dpamatch diff";
 
 /// Run the papers' experiments on the engines side by side: steps, memory and times.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ pub(super) struct Args {
     /// All experiments
     #[arg(long, conflicts_with = "experiments")]
     all: bool,
-    /// Engines, all but the oracle if none is named; the list is always there, to compare with
+    /// Engines [default: all but the oracle]; the list is always included
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = engines::any(&[]))]
     engine: Vec<String>,
     /// Job sizes of 'search', 'queues', 'overhead' and 'patterns', 2 to 65536
@@ -87,7 +87,7 @@ pub(super) struct Args {
     /// Seed of random orders
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Write tables and figures into this folder as well
+    /// Also write tables and figures into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Form of the results

@@ -13,7 +13,7 @@ Examples:
   dpamatch completions fish > ~/.config/fish/completions/dpamatch.fish
   dpamatch completions zsh > _dpamatch           into a folder of $fpath";
 
-/// Print what lets a shell complete commands, options and their values
+/// Print a shell's completions of commands, options and values
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

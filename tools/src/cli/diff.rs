@@ -12,14 +12,13 @@ use super::table::{Format, Wide, text};
 use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
-Rows are compared if they are of the same engine, scenario, size and so on, and rates only if they
-are of the same placement. A figure that was measured in rounds has an interval: the ratios that a
-rank-sum test of both files' rounds does not reject. It takes four rounds on both sides at 95 %;
-with fewer a figure may be 'unclear'. A figure without rounds was counted or computed, and any
-difference is one.
+Rows are compared if engine, scenario, size and all other keys are equal, and rates only within one
+placement. A figure measured in rounds has an interval: the ratios that a rank-sum test of both
+files' rounds does not reject. At 95 % it needs four rounds on both sides; with fewer a figure may
+be 'unclear'. Figures without rounds are counted or computed, so any difference is real.
 
 Exit code: 0 if nothing is worse by more than the threshold, 1 if a figure is worse by more than
-that wherever in its interval it is, 2 if a file cannot be used.
+that over its whole interval, 2 if a file cannot be used.
 
 Examples:
   dpamatch bench --scenario NC --rounds 9 --save before.json
@@ -30,23 +29,23 @@ Examples:
   dpamatch predict --removal eager --format json > eager.json
   dpamatch diff lazy.json eager.json --all";
 
-/// Say what moved between two results of bench, analyze, predict or compare.
+/// Show what changed between two results of bench, analyze, predict or compare.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Results before: what --save or --format json wrote
+    /// Results before, from --save or --format json
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
     /// Results after
     #[arg(value_name = "AFTER")]
     after: PathBuf,
-    /// Per cent that a figure may be worse without an exit code of 1
+    /// Per cent by which a figure may be worse before the exit code is 1
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent::<0>)]
     threshold: f64,
     /// Confidence of the intervals in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = 95.0, value_parser = percent::<50>)]
     confidence: f64,
-    /// Show the figures that did not change as well
+    /// Also show the figures that did not change
     #[arg(long)]
     all: bool,
     /// Form of the results; other forms than the table have all figures

@@ -37,8 +37,7 @@ pub(super) enum Form {
 /// `--save`.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Save {
-    /// Write the results into this file as well, as --format json prints them; `dpamatch diff`
-    /// compares two
+    /// Also write the results into this file, as --format json prints them, for `dpamatch diff`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 }

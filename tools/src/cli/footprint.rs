@@ -19,7 +19,7 @@ Examples:
   dpamatch footprint --bins 128 --receives 8192  the paper's example: about 520 KiB
   dpamatch footprint --format json";
 
-/// Print how much memory an emulated NIC takes, table by table.
+/// Print the memory of an emulated NIC, table by table.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

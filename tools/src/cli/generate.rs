@@ -22,8 +22,7 @@ Profiles:
   comms  thousands of communicators, each used for a while
   keys   keys chosen against hash tables: all in one bin, or different in high bits only
 
-Patterns: what one receiver of a job sees. Options that are not given have the pattern's usual
-values.
+Patterns: the events at one receiver of a job. Omitted options have the pattern's defaults.
   senders      4D's micro-benchmark: messages of all ranks, each with its own tag
   depth        entries that never match, and one receive and message behind them in each round
   gather       all ranks send to one, which takes them in the order of ranks
@@ -44,8 +43,8 @@ Examples:
   dpamatch gen --pattern senders --ranks 64 --pending 10 --order reverse
   dpamatch gen --pattern ring --ranks 1048576 --rounds 1 | head";
 
-/// Print a random stream of events, or that of a communication pattern; the same arguments give the
-/// same stream on every machine.
+/// Print a random stream of events, or the stream of a communication pattern; equal arguments give
+/// equal streams on every machine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -55,10 +54,10 @@ pub(super) struct Args {
     /// Seed of the random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Number of events of a random stream
+    /// Events of a random stream
     #[arg(long, value_name = "E", default_value_t = 2000)]
     events: u64,
-    /// What a random stream is like
+    /// Kind of random stream
     #[arg(long, value_name = "P", default_value_t = Profile::Mixed, hide_possible_values = true,
           value_parser = one_of::<Profile>(Profile::ALL.map(Profile::name)))]
     profile: Profile,
@@ -92,10 +91,10 @@ struct Numbers {
     /// Messages of a sender in a round
     #[arg(long, value_name = "P", requires = "pattern")]
     pending: Option<u32>,
-    /// Communicators that do the same at the same time
+    /// Communicators that run the pattern at once
     #[arg(long, value_name = "K", requires = "pattern")]
     comms: Option<u32>,
-    /// Percentage of receives that take any source
+    /// Percentage of receives from any source
     #[arg(long, value_name = "PERCENT", requires = "pattern")]
     any: Option<u32>,
     /// Percentage of messages that arrive before their round's receives are posted

@@ -14,7 +14,7 @@ Examples:
   dpamatch man | man -l -                        the page of dpamatch itself
   dpamatch man --out ~/.local/share/man/man1     a page for each command: man dpamatch-bench";
 
-/// Print the manual page, or write those of all commands
+/// Print the manual page, or write the pages of all commands
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

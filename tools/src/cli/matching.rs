@@ -19,10 +19,10 @@ Input, one event a line; '#' starts a comment:
   post,RECV,COMM,SOURCE|*,TAG|*[,key=value...]   a receive is posted
   arrive,MSG,COMM,SOURCE,TAG[,key=value...]      a message arrives
   cancel,RECV                                    a receive is cancelled
-  probe,ID,COMM,SOURCE|*,TAG|*                   look for the oldest unexpected message
-  mprobe,ID,COMM,SOURCE|*,TAG|*                  the same, and take it out of matching
+  probe,ID,COMM,SOURCE|*,TAG|*                   search for the oldest unexpected message
+  mprobe,ID,COMM,SOURCE|*,TAG|*                  search for it and remove it from matching
 
-Output, one result a line, the same for every engine:
+Output, one result a line, equal for every engine:
   matched,RECV,MSG   probed,ID,MSG|none   mprobed,ID,MSG|none   cancelled,RECV   too-late,RECV
   and at the end     posted,RECV          unexpected,MSG
 
@@ -49,12 +49,12 @@ pub(super) struct Args {
     /// grows from there]
     #[arg(long, value_name = "B")]
     bins: Option<BinCount>,
-    /// Processes in each communicator, if known: rank-array and 4d size their structures by it
+    /// Processes in each communicator, if known; sizes the structures of rank-array and 4d
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     comm_size: Option<u32>,
     #[command(flatten)]
     nic: NicArgs,
-    /// Print the engine's counters to standard error at the end; before them, how the NIC was built
+    /// Print the NIC's options and the engine's counters to standard error at the end
     #[arg(long)]
     stats: bool,
     /// Form of the results
@@ -67,11 +67,11 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
-    /// Lines as above
+    /// Lines as described below
     Text,
     /// An object a line
     Jsonl,
-    /// One document: the results, how the NIC was built and what the engine counted
+    /// One document: results, the NIC's options and the engine's counters
     Json,
 }
 

@@ -50,20 +50,19 @@ Examples:
   dpamatch match events.txt                      match a stream of events
   dpamatch gen --seed 7 | dpamatch match         match a random stream
   dpamatch cost
-                                                 what communication costs, and how much of it is
-                                                 matching
-  dpamatch analyze traces/lulesh-27              what the matching of a recorded program looks like
+                                                 the cost of communication, and matching's share
+  dpamatch analyze traces/lulesh-27              a recorded program's matching
   dpamatch offload traces/lulesh-27              does it pay to let a card match?
   dpamatch channels                              policies for polling several channels
   dpamatch engines                               list the engines
   dpamatch compare --all --out DIR               the papers' experiments on all engines
-  dpamatch diff before.json after.json           what moved between two results
+  dpamatch diff before.json after.json           what changed between two results
   dpamatch footprint --bins 128                  memory of the emulated NIC
   dpamatch predict                               what a real DPA would do, in virtual time
   dpamatch run -- mpiexec -n 4 ./app             run an MPI program with its matching on the NIC
-  dpamatch trace info run.tar.xz                 what is in a trace of MPI calls
+  dpamatch trace info run.tar.xz                 contents of a trace of MPI calls
 
-dpamatch COMMAND --help shows more of each command.";
+dpamatch COMMAND --help describes a command in full.";
 
 /// Columns of a line, if no terminal says another number.
 const WIDTH: usize = 100;

@@ -25,8 +25,8 @@ pub(super) struct NicSize {
     /// Unexpected messages that fit on the NIC
     #[arg(long, value_name = "U", default_value_t = 4096)]
     unexpected: usize,
-    /// Of these, with a payload that needs a buffer of the eager limit; 1024 or as many as fit if
-    /// not given
+    /// Unexpected messages with a payload in a buffer of the eager limit [default: 1024, or
+    /// --unexpected if fewer]
     #[arg(long, value_name = "B")]
     unexpected_buffers: Option<usize>,
     /// Largest eager message in bytes; longer ones use rendezvous
@@ -40,7 +40,7 @@ pub(super) struct NicSize {
 pub(super) struct NicArgs {
     #[command(flatten)]
     size: NicSize,
-    /// Handlers that a worker runs at least; 0: blocks are shared only while that is faster
+    /// Minimum handlers per worker; 0: share a block only while that is faster
     #[arg(long, value_name = "S", default_value_t = 0)]
     slice_min: usize,
     /// Entry rule of the fast path
@@ -52,13 +52,13 @@ pub(super) struct NicArgs {
     /// When consumed receives leave their chain
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Lazy)]
     removal: RemovalArg,
-    /// Who gives back receives and queue entries of blocks that several workers share
+    /// Which thread recycles receives and queue entries of shared blocks
     #[arg(long, value_enum, value_name = "WHO", default_value_t = RepostArg::Leader)]
     repost: RepostArg,
     /// Use of the hashes in the message header
     #[arg(long, value_enum, value_name = "USE", default_value_t = HashesArg::Trust)]
     hashes: HashesArg,
-    /// Hint of every communicator; may be given several times
+    /// Hint of every communicator; repeatable
     #[arg(long = "hint", value_enum, value_name = "HINT")]
     hints: Vec<HintArg>,
     /// Software engine behind the NIC
@@ -70,9 +70,9 @@ pub(super) struct NicArgs {
 enum FastPathArg {
     /// Never
     Off,
-    /// All N handlers booked the same receive (the paper's words)
+    /// All N handlers booked one receive (the paper's words)
     Literal,
-    /// This and all lower handlers chose the same receive
+    /// This and all lower handlers chose one receive
     Prefix,
     /// This and all lower handlers chose receives of one sequence
     Sequence,
@@ -92,7 +92,7 @@ enum RemovalArg {
 enum RepostArg {
     /// The leader, at the block's end
     Leader,
-    /// The handlers; the one that ends last gives the entries back
+    /// The handlers; the last one recycles the entries
     Handlers,
 }
 
@@ -114,7 +114,7 @@ enum HintArg {
     NoAnySource,
     /// mpi_assert_no_any_tag
     NoAnyTag,
-    /// mpi_assert_allow_overtaking: with several workers any legal result, not the oracle's
+    /// mpi_assert_allow_overtaking: several workers may give any legal result, not the oracle's
     AllowOvertaking,
 }
 

@@ -56,19 +56,19 @@ pub(super) struct Args {
     /// A row for every communicator, as if it alone were offloaded
     #[arg(long)]
     communicators: bool,
-    /// Engine that matches on the host now
+    /// Engine that matches on the host today
     #[arg(long, value_name = "NAME", default_value = "list", value_parser = engines::software())]
     engine: String,
-    /// What the host's work costs: a built-in host (commodity) or a TOML file
+    /// Costs of the host: a built-in host (commodity) or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "commodity")]
     host: String,
-    /// Print the host's costs and their sources, and end
+    /// Print the host's costs with their sources and exit
     #[arg(long)]
     print_host: bool,
     /// Card: a built-in profile (bluefield3, generic) or a TOML file
     #[arg(long, value_name = "NAME|FILE", default_value = "bluefield3")]
     profile: String,
-    /// Another value for one parameter of the card; may be given several times
+    /// Sets a parameter of the card; repeatable
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     overrides: Vec<String>,
     /// Handlers on the card, each on an execution unit of its own
@@ -79,10 +79,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "R", default_value_t = 8192,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: u64,
-    /// Difference that counts, in per cent of the run's time
+    /// Smallest difference that counts, in per cent of the run
     #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
     worth: f64,
-    /// Use what can be read of broken files
+    /// Read the intact part of broken files
     #[arg(long)]
     salvage: bool,
     /// Form of the results

@@ -19,10 +19,10 @@ use super::table::{Format, Wide, write};
 use super::{BadInput, Cli, document, guard, output};
 
 const EXAMPLES: &str = "\
-The program runs with the MPI library that it was linked with, if that sends through libfabric: MPICH
-built with ch4:ofi, Open MPI with the MTL ofi. Its matching is done by the provider, which
-`cargo build --release -p dpamatch_provider` builds beside this command. Options of the NIC and other
-engines are environment variables, DPAMATCH_ENGINE and others.
+The program's MPI library must send through libfabric: MPICH built with ch4:ofi, or Open MPI with
+the MTL ofi. The provider does the matching; `cargo build --release -p dpamatch_provider` builds it
+beside this command. Environment variables choose the engine (DPAMATCH_ENGINE) and the NIC's
+options.
 
 Examples:
   dpamatch run -- mpiexec -n 4 ./app
@@ -37,16 +37,16 @@ pub(super) struct Args {
     /// The launcher, the program and their arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
     command: Vec<String>,
-    /// Folder for the statistics of every rank, and what else is asked for; older ones in it go
+    /// Folder for every rank's statistics and logs; replaces older ones
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Log the order of every rank's matching, and analyze it
+    /// Log the order of every rank's matching and analyze it
     #[arg(long)]
     log: bool,
-    /// Folder of the provider's library [default: that of this command]
+    /// Folder of the provider's library [default: this command's folder]
     #[arg(long, value_name = "DIR")]
     provider: Option<PathBuf>,
-    /// End the program after so long
+    /// End the program after this time
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
     /// Form of the report

@@ -22,7 +22,7 @@ pub(super) enum Format {
 /// How wide tables may be.
 #[derive(Clone, Copy, Default, Debug, clap::Args)]
 pub(super) struct Wide {
-    /// Show all columns of tables, however long the lines get
+    /// Show all columns of tables, at any width
     #[arg(long, global = true)]
     wide: bool,
 }

@@ -32,7 +32,7 @@ Examples:
   dpamatch trace dump  rank-0000.txt --format jsonl  one JSON object a line
   dpamatch trace check --salvage cut.bin --as-rank 1";
 
-/// Look into traces of MPI calls.
+/// Inspect traces of MPI calls.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -53,13 +53,13 @@ struct TraceArgs {
     /// Folder, archive, .meta file or rank file
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// Save what can be saved of files that are cut off or damaged
+    /// Read the intact part of broken files
     #[arg(long)]
     salvage: bool,
-    /// Keep what unpacking gave in this folder, so that it is there at once the next time
+    /// Keep unpacked traces in this folder for the next time
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// The rank that a single file is of, if its name does not say so
+    /// The rank of a single file, if its name does not give it
     #[arg(long, value_name = "R")]
     as_rank: Option<u32>,
 }

@@ -20,7 +20,7 @@ Examples:
   dpamatch cost hierarchy --out figures
   dpamatch cost hierarchy --edge 96 --processes 8192 --product vector --engine list,bins";
 
-/// The cost of products on the levels of a multigrid hierarchy of the 3-D Poisson problem.
+/// Cost of products on the levels of a multigrid hierarchy of the 3-D Poisson problem.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -44,7 +44,7 @@ Examples:
   dpamatch cost messages - --queue bound < list.csv
   dpamatch cost messages --trace run.tar.xz";
 
-/// The cost of a list of messages, per phase and rank.
+/// Cost of a list of messages, per phase and rank.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -58,17 +58,16 @@ pub(super) struct Args {
     /// Engine that counts the steps
     #[arg(long, value_name = "NAME", default_value = "list")]
     engine: String,
-    /// Order in which a rank posts its receives; without it random, or given for a trace
+    /// Order in which a rank posts its receives [default: random, or given for a trace]
     #[arg(long, value_enum, value_name = "ORDER")]
     posting: Option<PostingArg>,
     /// Term of queue search that is part of the total
     #[arg(long, value_enum, value_name = "TERM", default_value_t = TermArg::Steps)]
     queue: TermArg,
-    /// Links that a byte passes on average; without it computed for the smallest torus that holds
-    /// the job
+    /// Mean links on a byte's path [default: computed for the smallest torus that holds the job]
     #[arg(long, value_name = "H")]
     hops: Option<f64>,
-    /// A table of all ranks as well
+    /// Adds a table of all ranks
     #[arg(long)]
     per_rank: bool,
     /// Seed of random orders

@@ -59,8 +59,7 @@ enum What {
     Spmv(product::Args),
     Hierarchy(hierarchy::Args),
     Contention(contention::Args),
-    /// Print the machine's parameters as a file; the name of a built-in profile or a file with
-    /// --profile
+    /// Print the parameters of the machine (--profile) as TOML
     Profile,
 }
 
@@ -70,7 +69,7 @@ struct Common {
     /// Machine: the name of a built-in profile (blue-waters) or a TOML file
     #[arg(long, global = true, value_name = "NAME|FILE", default_value = "blue-waters")]
     profile: String,
-    /// Another value for one parameter of the machine; may be given several times
+    /// Sets a parameter of the machine; repeatable
     #[arg(long = "set", global = true, value_name = "TABLE.KEY=VALUE")]
     overrides: Vec<String>,
     /// Form of the results
@@ -78,7 +77,7 @@ struct Common {
     format: Format,
     #[command(flatten)]
     wide: Wide,
-    /// Write tables (CSV) and figures (SVG) into this folder as well
+    /// Also write tables (CSV) and figures (SVG) into this folder
     #[arg(long, global = true, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -86,13 +85,13 @@ struct Common {
 /// The order in which receives are posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum PostingArg {
-    /// That of the arrivals
+    /// In the order of arrival
     Best,
     /// In reverse
     Worst,
     /// A random one
     Random,
-    /// As the input says it: the column post, or as recorded; best if it does not
+    /// As in the input: by the column post, or as recorded; else best
     Given,
 }
 

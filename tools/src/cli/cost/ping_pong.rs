@@ -28,7 +28,7 @@ Examples:
   dpamatch cost ping-pong --engine list --sizes 64,256,1024,4096,10000
   dpamatch cost ping-pong --engine list --runs | dpamatch cost fit - --search square";
 
-/// Measure HighVolumePingPong on the engines, and compare with what the model predicts.
+/// Measure HighVolumePingPong on the engines and compare with the model.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, mut_arg("workers", |workers| workers.default_value("0")))]
 pub(super) struct Args {

@@ -25,7 +25,7 @@ Examples:
   dpamatch cost spmv matrix.mtx --processes 1024 --product matrix --engine list,bins,optimistic
   gunzip < matrix.mtx.gz | dpamatch cost spmv - --processes 64 --format json";
 
-/// The cost of a product with a sparse matrix from a Matrix Market file.
+/// Cost of a product with a sparse matrix from a Matrix Market file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -33,17 +33,17 @@ pub(super) struct InputArgs {
     /// A trace of MPI calls in place of a stream: one block of one rank
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["file", "example"])]
     trace: Option<PathBuf>,
-    /// The rank [default: the one that gets most messages]
+    /// The rank [default: the one with the most messages]
     #[arg(long, value_name = "R", requires = "trace")]
     rank: Option<u32>,
-    /// Which of its blocks, counted from 0; a block is up to N messages with no post between them
-    /// [default: the first of the widest]
+    /// The block, counted from 0: up to N messages with no post between them [default: the first of
+    /// the widest]
     #[arg(long, value_name = "B", requires = "trace")]
     block: Option<usize>,
-    /// In which order posts and arrivals come, as for `dpamatch analyze`
+    /// Order of posts and arrivals, as for `dpamatch analyze`
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal, requires = "trace")]
     order: Order,
-    /// Use what can be read of broken files
+    /// Read the intact part of broken files
     #[arg(long, requires = "trace")]
     salvage: bool,
 }
@@ -63,7 +63,7 @@ pub(super) struct Input {
 enum Example {
     /// Four equal messages, four equal receives
     X1,
-    /// The same with a wildcard receive among them
+    /// Like x1, with a wildcard receive among them
     X2,
     /// Four equal messages, two receives
     X3,

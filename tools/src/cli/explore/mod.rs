@@ -21,23 +21,23 @@ use super::{BadInput, document, output};
 use input::{Input, InputArgs};
 
 const EXAMPLES: &str = "\
-The handlers are the NIC's real ones, each on a worker of its own; a scheduler decides at every
-access to shared state who moves next. Each schedule's result is compared with the oracle's. Seed S
-is schedule S: it can be shown again, and so can the turns of any schedule: `1x12` lets worker 1 be
-chosen 12 times in a row.
+The NIC's real handlers run, each on its own worker. A scheduler chooses the next worker at every
+access to shared state. Each schedule's result is compared with the oracle's. Seed S repeats
+schedule S; --turns repeats any schedule: `1x12` runs worker 1 for 12 turns.
 
-A path is what each handler did: clean (took its first choice), fast (its number further in the
-sequence), slow (waited and searched again), -none (its message is unexpected).
+A handler's path is clean (took its first choice), fast (took the receive at its own place in the
+sequence), slow (waited and searched again), or -none (its message is unexpected).
 
-Rules taken out with --fault break a result here if they are about search, barrier, conflicts, fast
-or slow path and the stream lets them matter: try x1 to x5. Memory orderings (names that end in
--relaxed) never do, since here all accesses have one order; rules of queues and fallback seldom do,
-since the stream's order is fixed. Those are for the models, see loom_tests/README.md.
+A rule removed with --fault can break a result here if it concerns search, barrier, conflicts, fast
+or slow path and the stream depends on it: try x1 to x5. Memory orderings (names that end in
+-relaxed) never do, since all accesses have one order here. Rules of queues and fallback rarely do,
+since the stream's order is fixed. The loom models check both, see loom_tests/README.md.
 
-A schedule that breaks a rule is shortened: turns are left out as long as it still breaks one. With
---exhaustive it has the fewest preemptions that any such schedule has.
+A failing schedule is minimised: removing any further turn makes the failure disappear. With
+--exhaustive it has the fewest preemptions of all failing schedules.
 
-Exit code: 0 if every schedule gave the oracle's result, 3 if one did not, 2 if the input is wrong.
+Exit code: 0 if every schedule gives the oracle's result, 3 if one does not, 2 if the input is
+wrong.
 
 Examples:
   dpamatch explore --example x5              many schedules of the example x5: which paths occur
@@ -59,7 +59,7 @@ Examples:
                                              is a wildcard), arrive,ID,COMM,SOURCE,TAG and cancel,ID
   printf 'post,0,0,*,7\\narrive,0,0,3,7\\n' | dpamatch explore";
 
-/// Run schedules of the real handlers on a stream, and show what they did.
+/// Run schedules of the real handlers on a stream and show their steps.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -69,20 +69,19 @@ pub(super) struct Args {
     /// First seed
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Tell the schedule of this seed step by step
+    /// Show the schedule of this seed step by step
     #[arg(long, value_name = "S", conflicts_with_all = ["schedules", "turns", "exhaustive"])]
     story: Option<u64>,
-    /// Tell the schedule of these turns step by step
+    /// Show the schedule of these turns step by step
     #[arg(long, value_name = "TURNS", conflicts_with_all = ["schedules", "exhaustive"])]
     turns: Option<String>,
     /// Run every schedule with at most --bound preemptions; for 2 to 4 handlers
     #[arg(long)]
     exhaustive: bool,
-    /// Preemptions: how often a handler that could go on is interrupted inside a block
+    /// Most preemptions: interruptions of a handler that could continue, inside a block
     #[arg(long, value_name = "K", default_value_t = 2, requires = "exhaustive")]
     bound: usize,
-    /// Write the last schedule, or the one that broke a rule, into this file as a page for a
-    /// browser
+    /// Write the last schedule, or the failing one, into this file as a page for a browser
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print that schedule as a Rust test
@@ -103,8 +102,8 @@ pub(super) struct Args {
     /// Remove consumed receives at once, waiting for the bin's lock
     #[arg(long)]
     eager_removal: bool,
-    /// Take a rule out of the handlers first; stops at the first schedule that breaks the order of
-    /// matching. `list` names the rules and what each is about
+    /// Remove a rule from the handlers and stop at the first failing schedule; `list` describes the
+    /// rules
     #[arg(long, value_name = "RULE")]
     fault: Option<String>,
     /// Form of the report
@@ -124,9 +123,9 @@ enum Output {
 enum Form {
     /// Never
     Off,
-    /// All N handlers booked the same receive
+    /// All N handlers booked one receive
     Literal,
-    /// This and all lower handlers chose the same receive
+    /// This and all lower handlers chose one receive
     Prefix,
     /// This and all lower handlers chose receives of one sequence
     Sequence,

@@ -25,9 +25,9 @@ use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-The NIC's own handlers run in virtual time: each on an execution unit (EU) with a clock that moves
-by what its accesses and its instructions cost on the card that the profile describes. Nothing is
-measured on this machine, and the same arguments give the same bytes.
+The NIC's own handlers run in virtual time, each on an execution unit (EU). Its clock advances by
+the cost of its accesses and instructions on the card of the profile. Nothing is measured on this
+machine, and equal arguments give equal bytes.
 
 Examples:
   dpamatch predict                           rates by number of handlers, and what limits them
@@ -37,14 +37,14 @@ Examples:
   dpamatch predict accuracy --out figures    against the paper's measured Figure 8
   dpamatch predict handlers --chrome trace.json
                                              one run, handler by handler, and a trace for Perfetto
-  dpamatch predict sensitivity               which number of the profile matters how much
-  dpamatch predict what-if                   what nobody has measured
+  dpamatch predict sensitivity               the effect of each number of the profile
+  dpamatch predict what-if                   unmeasured variants
   dpamatch predict --trace traces/lulesh-27
                                              a recorded program: the rank that gets most messages
   dpamatch predict handlers --trace traces/amg-8 --rank 3 --times recorded
                                              at the recorded times: can the card keep up?
   dpamatch predict stream events.txt         a stream of posts and arrivals
-  dpamatch predict --save before.json        to be compared later: see dpamatch diff
+  dpamatch predict --save before.json        compare later with dpamatch diff
   dpamatch predict profile > mine.toml       the numbers behind it, to be edited";
 
 /// Predict message rates on a DPA, in virtual time.
@@ -63,13 +63,13 @@ pub(super) struct Args {
 enum Study {
     /// Compare with the paper's measured Figure 8
     Accuracy,
-    /// One run in detail: a row per handler, where time went, a trace for Perfetto
+    /// One run in detail: a row per handler, its time by phase, a trace for Perfetto
     Handlers(handlers::HandlersArgs),
-    /// Halve and double each number of the profile: which moves the accuracy how much
+    /// Halve and double each number of the profile: its effect on the accuracy
     Sensitivity(sensitivity::SensitivityArgs),
     /// A stream of events from a file
     Stream(stream::StreamArgs),
-    /// Variants that nobody has measured, each on and off
+    /// Unmeasured variants, each on and off
     WhatIf(what_if::WhatIfArgs),
     /// Print the profile, with all overrides of --set
     Profile,
@@ -81,14 +81,14 @@ pub(super) struct Common {
     /// Card: a built-in profile (bluefield3, bluefield3-instructions, generic) or a TOML file
     #[arg(long, global = true, value_name = "NAME|FILE", default_value = "bluefield3")]
     profile: String,
-    /// Another value for one parameter of the card; may be given several times
+    /// Sets a parameter of the card; repeatable
     #[arg(long = "set", global = true, value_name = "TABLE.KEY=VALUE")]
     overrides: Vec<String>,
     /// Bins of each hash table
     #[arg(long, global = true, value_name = "B", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
-    /// Where the options below have their defaults from [default: nic; prototype for accuracy,
-    /// what-if, sensitivity and calibrate]
+    /// Source of the defaults below [default: nic; prototype for accuracy, what-if, sensitivity and
+    /// calibrate]
     #[arg(long, global = true, value_enum, value_name = "WHOM")]
     like: Option<Like>,
     /// Entry rule of the fast path [default: sequence; literal as in the prototype]
@@ -97,7 +97,7 @@ pub(super) struct Common {
     /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     removal: Option<RemovalArg>,
-    /// Who gives back receives and queue entries
+    /// Which thread recycles receives and queue entries
     #[arg(long, global = true, value_enum, value_name = "WHO", default_value_t = RepostArg::Leader)]
     repost: RepostArg,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
@@ -119,13 +119,12 @@ pub(super) struct Common {
     /// Form of the results
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
     format: Format,
-    /// Write the results into this file as well, as --format json prints them; `dpamatch diff`
-    /// compares two
+    /// Also write the results into this file, as --format json prints them, for `dpamatch diff`
     #[arg(long, global = true, value_name = "FILE")]
     save: Option<PathBuf>,
     #[command(flatten)]
     wide: Wide,
-    /// Write tables (CSV) and figures (SVG) into this folder as well
+    /// Also write tables (CSV) and figures (SVG) into this folder
     #[arg(long, global = true, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -143,9 +142,9 @@ pub(super) enum Like {
 enum FastPathArg {
     /// Never
     Off,
-    /// All N handlers booked the same receive (the paper's words)
+    /// All N handlers booked one receive (the paper's words)
     Literal,
-    /// This and all lower handlers chose the same receive
+    /// This and all lower handlers chose one receive
     Prefix,
     /// This and all lower handlers chose receives of one sequence
     Sequence,
@@ -164,7 +163,7 @@ impl From<FastPathArg> for FastPath {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum RemovalArg {
-    /// At once, if nobody else holds the bin's lock
+    /// At once if the bin's lock is free
     Lazy,
     /// At once, waiting for the lock
     Eager,
@@ -186,7 +185,7 @@ impl From<RemovalArg> for Removal {
 enum RepostArg {
     /// The leader, at the block's end
     Leader,
-    /// The handlers; the one that ends last gives the entries back
+    /// The handlers; the last one recycles the entries
     Handlers,
 }
 

@@ -11,7 +11,7 @@ use dpamatch_tools::table::{Cell, Table};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RatesArgs {
-    /// Numbers of handlers, each on an EU of its own; N-M for all from N to M
+    /// Numbers of handlers, one per execution unit; N-M for all from N to M
     #[arg(
         long,
         value_name = "N,N-M..",
@@ -20,7 +20,7 @@ pub(super) struct RatesArgs {
     )]
     threads: Vec<Threads>,
     /// Workloads: nc (no conflicts), wc-fp, wc-sp (all receives equal; fast and slow path), mixed:P
-    /// (P per cent of the receives equal)
+    /// (P per cent equal)
     #[arg(
         long,
         value_name = "NAME,NAME..",
@@ -32,7 +32,7 @@ pub(super) struct RatesArgs {
     /// Messages of a window [default: the profile's driver.window]
     #[arg(long, value_name = "K", conflicts_with = "trace", value_parser = clap::value_parser!(u64).range(1..=65536))]
     window: Option<u64>,
-    /// An endless stream in place of windows
+    /// A continuous stream in place of windows
     #[arg(long, conflicts_with_all = ["window", "trace"])]
     stream: bool,
     /// Length of each message in bytes

@@ -23,16 +23,16 @@ pub(super) struct RecordedArgs {
     /// A trace of MPI calls: folder, archive or file; or a folder with order logs
     #[arg(long, value_name = "TRACE")]
     trace: Option<PathBuf>,
-    /// The rank whose posts and arrivals are offered [default: the one that gets most messages]
+    /// The rank to run [default: the one with the most messages]
     #[arg(long, value_name = "R", requires = "trace")]
     rank: Option<u32>,
-    /// In which order posts and arrivals come, as for `dpamatch analyze`
+    /// Order of posts and arrivals, as for `dpamatch analyze`
     #[arg(long, value_enum, value_name = "ORDER", default_value_t = Order::Causal, requires = "trace")]
     order: Order,
-    /// Use what can be read of broken files
+    /// Read the intact part of broken files
     #[arg(long, requires = "trace")]
     salvage: bool,
-    /// When they come
+    /// Arrival times
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Times::Fast, requires = "trace")]
     times: Times,
     #[command(flatten)]
@@ -42,17 +42,16 @@ pub(super) struct RecordedArgs {
 /// What a sequence costs besides its messages.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct PostArgs {
-    /// Posts, probes and cancels of a recorded sequence take no time
+    /// Posts, probes and cancels of a recording take no time
     #[arg(long)]
     free_posts: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Times {
-    /// As fast as the wire of the profile brings them
+    /// As fast as the profile's wire
     Fast,
-    /// Not before the time that the order gives: of the recorded clocks, or of the simulated
-    /// network
+    /// No earlier than the order's times, from the recorded clocks or the simulated network
     Recorded,
 }
 

@@ -11,7 +11,7 @@ use super::super::document::{self, Form};
 use super::super::table::Wide;
 use super::{BadInput, TraceArgs, bad_input, output};
 
-/// Read every call of every rank, and compare their numbers with what each file's footer says
+/// Read every call of every rank and compare the counts with each file's footer
 ///
 /// Exit code 2 if a file is damaged or says something else; with --salvage only if it says
 /// something else about calls that are there.

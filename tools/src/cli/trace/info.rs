@@ -11,7 +11,7 @@ use serde_json::json;
 use super::super::document::{self, Form};
 use super::{TraceArgs, bad_input, output};
 
-/// Say what a trace is: ranks, formats and versions, calls by class and function
+/// Show ranks, formats and versions, calls by class and function
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
