@@ -22,6 +22,7 @@ mod tables;
 mod usage;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slab::Slab;
@@ -49,7 +50,7 @@ const LINGER: Duration = Duration::from_secs(2);
 pub(crate) struct Vector {
     pub(crate) rows: Vec<Option<PeerId>>,
     /// Where insertions are told.
-    pub(crate) events: Option<std::sync::Arc<crate::objects::Events>>,
+    pub(crate) events: Option<Arc<crate::objects::Events>>,
     /// The first entry of each peer, by its number.
     of_peer: Vec<u64>,
 }
@@ -92,7 +93,7 @@ pub(crate) struct Common {
     pub(crate) queues: Slab<Queue>,
     pub(crate) counters: Slab<Counter>,
     pub(crate) vectors: Slab<Vector>,
-    pub(crate) regions: HashMap<u64, Region>,
+    pub(crate) regions: HashMap<u64, Arc<Region>>,
     pub(crate) next_key: u64,
     /// How the program names registered memory: `FI_MR_...`.
     pub(crate) mr_mode: i32,

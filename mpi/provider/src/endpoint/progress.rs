@@ -114,7 +114,7 @@ impl Endpoint {
             }
         }
         if !self.pushes.is_empty() {
-            self.push(common);
+            self.push();
         }
         self.rest(common, any);
     }
@@ -307,24 +307,20 @@ impl Endpoint {
         }
         let got = transfer.got;
         transfer.got += bytes.length;
-        let region;
+        let memory;
         let (iov, skip) = match transfer.target {
             Target::Receive { recv, at, .. } => (self.posts[recv].buffers.as_slice(), at + got),
             Target::Read { sending } => (self.sendings.get(sending)?.buffers.as_slice(), got),
-            Target::Region { key: region_key, address, .. } => {
-                if !common.regions.contains_key(&region_key) {
-                    // The program closed it in the middle.
-                    let cookie = self.transfers.remove(key).cookie;
-                    self.answer(connection, cookie, FI_EACCES);
-                    return Some(());
-                }
-                region = [IoVec { iov_base: address as *mut _, iov_len: transfer.wanted }];
-                (&region[..], got)
+            // The program closed the region in the middle: the pieces come and go nowhere.
+            Target::Region { ref region, .. } if region.strong_count() == 0 => (&[][..], 0),
+            Target::Region { address, .. } => {
+                memory = [IoVec { iov_base: address as *mut _, iov_len: transfer.wanted }];
+                (&memory[..], got)
             }
         };
         // SAFETY: the target holds what was asked for: a receive reserved it, a read has its
         // buffers, and a region's range was checked when the transfer began and is still
-        // registered.
+        // registered. An empty list takes nothing.
         unsafe { scatter(iov, skip, bytes.start, bytes.length) };
         if transfer.got < transfer.wanted {
             return Some(());
@@ -336,22 +332,22 @@ impl Endpoint {
 
     /// Sends data that peers asked for, as far as the links have room.
     #[inline(never)]
-    fn push(&mut self, common: &Common) {
+    fn push(&mut self) {
         for _ in 0..self.pushes.len() {
             let Some(mut push) = self.pushes.pop_front() else { return };
-            let region;
+            let memory;
             let iov = match push.source {
                 Source::Sending { sending } => match self.sendings.get(sending) {
                     Some(sending) => sending.buffers.as_slice(),
                     None => continue,
                 },
-                Source::Region { key, cookie, address } => {
-                    if !common.regions.contains_key(&key) {
+                Source::Region { ref region, cookie, address } => {
+                    if region.strong_count() == 0 {
                         self.answer(push.connection, cookie, FI_EACCES);
                         continue;
                     }
-                    region = [IoVec { iov_base: address as *mut _, iov_len: push.length }];
-                    &region[..]
+                    memory = [IoVec { iov_base: address as *mut _, iov_len: push.length }];
+                    &memory[..]
                 }
             };
             let connection = &mut self.connections[push.connection];
@@ -362,7 +358,7 @@ impl Endpoint {
                 let record =
                     Record { bytes: bytes as u32, cookie: push.token, ..Record::new(Kind::Data) };
                 // SAFETY: the send's buffers are the program's until it completes; a region's range
-                // was checked.
+                // was checked, and the region is still registered.
                 match unsafe { link.put(record, iov, push.sent) } {
                     Ok(true) => push.sent += bytes,
                     Ok(false) => break,

@@ -2,6 +2,7 @@
 //! progress, after it has checked key, range and rights.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use super::tables::{Buffers, Sending, Source, Target, Transfer};
 use super::{Common, Completion, Endpoint};
@@ -14,8 +15,9 @@ use crate::wire::{
     Bytes, EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, gather, scatter,
 };
 
-/// Registered memory.
-#[derive(Debug, Clone, Copy)]
+/// Registered memory. Data in motion refer to the registration itself, which ends when the program
+/// closes it; its key may name other memory by then.
+#[derive(Debug)]
 pub(crate) struct Region {
     /// Its first byte.
     pub(crate) start: u64,
@@ -165,12 +167,13 @@ impl Endpoint {
         };
         let region = common.regions.get(&record.data);
         let start = region.and_then(|region| region.range(record.tag, length, access));
-        let (Some(start), Ok(length)) = (start, usize::try_from(length)) else {
+        let (Some(region), Some(start), Ok(length)) = (region, start, usize::try_from(length))
+        else {
             self.answer(connection, record.cookie, FI_EACCES);
             return Some(());
         };
         let iov = [IoVec { iov_base: start as *mut c_void, iov_len: length }];
-        let (key, cookie) = (record.data, record.cookie);
+        let cookie = record.cookie;
         match record.kind {
             Kind::Write => {
                 // SAFETY: the range was checked against a region that the program registered for
@@ -191,7 +194,8 @@ impl Endpoint {
                     self.written(common, connection, &record, length);
                     self.answer(connection, cookie, 0);
                 } else {
-                    let target = Target::Region { key, address: start, record };
+                    let region = Arc::downgrade(region);
+                    let target = Target::Region { region, address: start, record };
                     self.pull(Transfer { connection, cookie, wanted: length, got: 0, target });
                 }
             }
@@ -209,7 +213,8 @@ impl Endpoint {
                     self.answer(connection, cookie, 0);
                     return Some(());
                 }
-                let source = Source::Region { key, address: start, cookie };
+                let region = Arc::downgrade(region);
+                let source = Source::Region { region, address: start, cookie };
                 let token = record.body[1];
                 self.pushes.push_back(Push { connection, token, source, sent: 0, length });
             }
@@ -250,6 +255,9 @@ impl Endpoint {
                 self.posts[recv].transfers -= 1;
                 self.complete(common, recv, at, wanted, receipt);
                 self.answer(connection, cookie, 0);
+            }
+            Target::Region { region, .. } if region.strong_count() == 0 => {
+                self.answer(connection, cookie, FI_EACCES);
             }
             Target::Region { record, .. } => {
                 self.written(common, connection, &record, wanted);

@@ -1,7 +1,9 @@
 //! What an endpoint keeps of receives, messages and sends until they end.
 
 use std::ffi::c_void;
+use std::sync::Weak;
 
+use super::Region;
 use crate::bindings::IoVec;
 use crate::matcher::{Asked, Carried};
 use crate::wire::{Bytes, PeerId, Record, scatter};
@@ -168,8 +170,8 @@ pub(super) struct Transfer {
 pub(super) enum Target {
     /// Into a receive, from this offset on.
     Receive { recv: usize, at: usize, receipt: Receipt },
-    /// Into memory that a peer writes.
-    Region { key: u64, address: u64, record: Record },
+    /// Into memory that a peer writes, as long as the program keeps it registered.
+    Region { region: Weak<Region>, address: u64, record: Record },
     /// Into the buffers of a read of this side.
     Read { sending: usize },
 }
@@ -200,6 +202,6 @@ pub(super) struct Push {
 pub(super) enum Source {
     /// The buffers of a send of this side.
     Sending { sending: usize },
-    /// Registered memory that a peer reads.
-    Region { key: u64, address: u64, cookie: u64 },
+    /// Memory that a peer reads, as long as the program keeps it registered.
+    Region { region: Weak<Region>, address: u64, cookie: u64 },
 }

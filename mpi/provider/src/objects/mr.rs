@@ -1,6 +1,7 @@
 //! Memory regions.
 
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 
 use super::{Object, common_ops, fid};
 use crate::bindings::*;
@@ -44,7 +45,8 @@ unsafe fn register(domain: *mut Fid, wanted: &Wanted, out: *mut *mut FidMr) -> c
             if common.regions.contains_key(&key) {
                 return None;
             }
-            common.regions.insert(key, Region { start, base, length, access });
+            let region = Region { start, base, length, access };
+            common.regions.insert(key, Arc::new(region));
             Some(key)
         });
         let Some(key) = key else { return -FI_ENOKEY };

@@ -7,12 +7,18 @@ use crate::bindings::*;
 
 /// Registers a buffer; gives the region and its key.
 fn register(side: &Side, buffer: &mut [u8], access: u64) -> (*mut FidMr, u64) {
+    register_as(side, buffer, access, 0)
+}
+
+/// Registers a buffer under a key of the program's choice, if the domain lets it choose.
+fn register_as(side: &Side, buffer: &mut [u8], access: u64, key: u64) -> (*mut FidMr, u64) {
     let mut region = null_mut();
     // SAFETY: the tests keep the buffer as long as the region.
     unsafe {
         let reg = (*(*side.domain).mr).reg.expect("reg");
         let (start, length) = (buffer.as_ptr().cast(), buffer.len());
-        let got = reg(side.domain.cast(), start, length, access, 0, 0, 0, &mut region, null_mut());
+        let got =
+            reg(side.domain.cast(), start, length, access, 0, key, 0, &mut region, null_mut());
         assert_eq!(got, 0);
         (region, (*region).key)
     }
@@ -82,4 +88,36 @@ fn what_was_not_registered_for_it_is_refused() {
     refused(false, &mut bytes[..8], start, key);
     assert!(memory.iter().all(|&byte| byte == 7));
     assert!(bytes.iter().all(|&byte| byte == 1));
+}
+
+/// A program closes a region while its data move in pieces, and registers other memory under the
+/// same key: neither memory is touched from then on, and the peer hears of it.
+#[test]
+fn a_key_that_is_used_again_does_not_open_the_old_memory() {
+    const KEY: u64 = 7;
+    const LENGTH: usize = 1 << 20;
+    for write in [true, false] {
+        let (a, b, to_b, _) = pair(|options| options.read_peers = false);
+        // SAFETY: a domain of this side.
+        unsafe {
+            crate::objects::in_domain(b.domain, |state| state.common.mr_mode = FI_MR_VIRT_ADDR);
+        }
+        let access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+        let (mut old, mut new, mut local) = (vec![1; LENGTH], vec![2; LENGTH], vec![3; LENGTH]);
+        let (region, key) = register_as(&b, &mut old, access, KEY);
+        transfer(&a, write, &mut local, to_b, old.as_ptr() as u64, key);
+        let has_begun = |old: &[u8], local: &[u8]| if write { old[0] == 3 } else { local[0] == 1 };
+        while !has_begun(&old, &local) {
+            b.progress();
+            assert!(a.read().is_none(), "one round moves less than all");
+        }
+        close(region);
+        let (again, _) = register_as(&b, &mut new, access, KEY);
+        old.fill(4);
+        assert_eq!(a.wait(&[&b]).err, FI_EACCES, "write: {write}");
+        assert!(old.iter().all(|&byte| byte == 4), "the old memory was written");
+        assert!(new.iter().all(|&byte| byte == 2), "the new memory was written");
+        assert!(!local.contains(&4), "the old memory was read");
+        close(again);
+    }
 }
