@@ -5,7 +5,7 @@ use super::{Common, Completion, Endpoint};
 use crate::bindings::{
     CqTaggedEntry, FI_ETRUNC, FI_MSG, FI_MULTI_RECV, FI_RECV, FI_REMOTE_CQ_DATA, FI_TAGGED,
 };
-use crate::wire::{Kind, PeerMemory, Record, copy_from_peer};
+use crate::wire::{Kind, Link, PeerMemory, Record, copy_from_peer};
 
 impl Endpoint {
     /// Moves the data of a message that is in no queue any more into a receive, or begins to.
@@ -92,8 +92,8 @@ impl Endpoint {
         cookie: u64,
         address: u64,
     ) {
-        let link = self.connections[connection].link.as_ref();
-        let pid = link.and_then(|link| link.pid()).filter(|_| common.options.read_peers);
+        let link = self.connections.get(connection).map(|connection| &connection.link);
+        let pid = link.and_then(Link::pid).filter(|_| common.options.read_peers);
         let post = &mut self.posts[recv];
         let read = match pid {
             _ if length == 0 => Ok(()),
@@ -121,7 +121,7 @@ impl Endpoint {
             got: 0,
             target: Target::Receive { recv, at, receipt },
         });
-        if self.connections[connection].link.is_none() {
+        if self.connections.get(connection).is_none() {
             self.lose_transfers(common, connection);
         }
     }

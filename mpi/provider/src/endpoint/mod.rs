@@ -9,7 +9,9 @@
 //!
 //! So one round matches many messages at a time, as the NIC's blocks want it.
 
+mod callers;
 mod completion;
+mod connections;
 mod deliver;
 mod log;
 mod progress;
@@ -36,7 +38,11 @@ use crate::bindings::FI_ADDR_UNSPEC;
 use crate::matcher::{Generic, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
 use crate::signal;
-use crate::wire::{Address, Link, Listener, Newcomer, PeerId, Peers, Record};
+use crate::wire::{Address, Listener, PeerId, Peers};
+use callers::Callers;
+use connections::Connections;
+#[cfg(test)]
+pub(crate) use connections::OUTSTANDING_MAX;
 use log::{Legend, Log};
 use table::Table;
 use tables::{Arrived, Post, Push, Sending, Transfer};
@@ -132,16 +138,6 @@ impl State {
     }
 }
 
-/// A connection; its place in the list is its name for the endpoint's life.
-#[derive(Debug)]
-struct Connection {
-    peer: PeerId,
-    /// `None`: over.
-    link: Option<Link>,
-    /// Records that found no room.
-    outbox: VecDeque<Record>,
-}
-
 /// One side of an endpoint's completions.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Side {
@@ -168,8 +164,10 @@ pub(crate) struct Totals {
     pub(crate) pulled: u64,
     pub(crate) posted_high: u64,
     pub(crate) unexpected_high: u64,
-    pub(crate) refused_peers: u64,
-    pub(crate) lost_peers: u64,
+    /// Peers that were let in or called on, refused, and lost.
+    pub(crate) connected: u64,
+    pub(crate) refused: u64,
+    pub(crate) lost: u64,
     pub(crate) rebuilds: u64,
     pub(crate) generic: u64,
 }
@@ -180,8 +178,8 @@ pub(crate) struct Endpoint {
     pub(crate) address: Address,
     listener: Option<Listener>,
     epoll: std::os::fd::OwnedFd,
-    newcomers: Slab<Newcomer>,
-    connections: Vec<Connection>,
+    callers: Callers,
+    connections: Connections,
     /// The connection to send over, by peer.
     routes: Vec<Option<usize>>,
     pub(crate) vector: Option<usize>,
@@ -244,8 +242,8 @@ impl Endpoint {
             address,
             listener: None,
             epoll,
-            newcomers: Slab::new(),
-            connections: Vec::new(),
+            callers: Callers::default(),
+            connections: Connections::default(),
             routes: Vec::new(),
             vector: None,
             tx: Side::default(),
@@ -292,11 +290,11 @@ impl Endpoint {
 
     fn flush(&mut self) -> bool {
         let mut all = true;
-        for index in 0..self.connections.len() {
+        for at in 0..self.connections.live().len() {
+            let index = self.connections.live()[at];
             self.flush_outbox(index);
             let connection = &mut self.connections[index];
-            let flushed = connection.link.as_mut().is_none_or(crate::wire::Link::flush);
-            all &= flushed && connection.outbox.is_empty();
+            all &= connection.link.flush() && connection.outbox.is_empty();
         }
         all
     }
@@ -305,9 +303,7 @@ impl Endpoint {
     /// something is there already.
     pub(crate) fn fall_asleep(&mut self) -> bool {
         let mut quiet = true;
-        for link in self.connections.iter_mut().filter_map(|connection| connection.link.as_mut()) {
-            quiet &= link.fall_asleep();
-        }
+        self.connections.each_link(|link| quiet &= link.fall_asleep());
         self.asleep = true;
         quiet && self.pushes.is_empty() && !self.asked
     }

@@ -3,14 +3,19 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::epoll;
+use rustix::io::Errno;
 
+use super::connections::{Connection, GONE, OUTSTANDING_MAX};
 use super::receive::only_bits;
 use super::tables::{Arrived, Body, Push, Source, Target};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{FI_EACCES, FI_ECONNRESET, FI_EIO, FI_READ, IoVec};
 use crate::matcher::MsgKey;
 use crate::signal;
-use crate::wire::{Bytes, EAGER_MAX, INLINE, Kind, LinkError, Listener, Record, flag, scatter};
+use crate::wire::{
+    Bytes, EAGER_MAX, Hello, INLINE, Kind, Link, LinkError, Listener, Newcomer, Record, flag,
+    scatter,
+};
 
 /// Polls between two looks at the sockets: a look is a system call.
 const LOOK_EVERY: u32 = 64;
@@ -19,15 +24,14 @@ const LOOK_AT_STREAMS_EVERY: u32 = 4;
 /// Records read from one link in one round.
 const RECORDS_MAX: usize = 64;
 
-/// Callers that have not said yet who they are. More have to wait, so that strangers cannot take
-/// all descriptors of the process.
-const NEWCOMERS_MAX: usize = 256;
+/// Callers accepted in one look.
+const ACCEPTS_MAX: usize = 64;
 
 /// What an event of the kernel is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Watched {
     Listener,
-    Newcomer(usize),
+    Caller(usize),
     Connection(usize),
 }
 
@@ -35,7 +39,7 @@ impl Watched {
     fn to_data(self) -> epoll::EventData {
         epoll::EventData::new_u64(match self {
             Self::Listener => 0,
-            Self::Newcomer(index) => 1 << 62 | index as u64,
+            Self::Caller(index) => 1 << 62 | index as u64,
             Self::Connection(index) => 2 << 62 | index as u64,
         })
     }
@@ -45,7 +49,7 @@ impl Watched {
         let index = (number & !(3 << 62)) as usize;
         match number >> 62 {
             0 => Self::Listener,
-            1 => Self::Newcomer(index),
+            1 => Self::Caller(index),
             _ => Self::Connection(index),
         }
     }
@@ -98,8 +102,11 @@ impl Endpoint {
             self.write_if_asked(common);
         }
         let mut any = false;
-        for index in 0..self.connections.len() {
+        let mut at = 0;
+        while let Some(&index) = self.connections.live().get(at) {
             any |= self.read(common, index);
+            // One that is over has left the list.
+            at += usize::from(self.connections.live().get(at) == Some(&index));
         }
         any |= self.asked;
         self.settle(common);
@@ -107,11 +114,7 @@ impl Endpoint {
             if !self.batch.is_empty() {
                 self.hold_batch();
             }
-            for connection in &mut self.connections {
-                if let Some(link) = &mut connection.link {
-                    link.release();
-                }
-            }
+            self.connections.each_link(Link::release);
         }
         if !self.pushes.is_empty() {
             self.push();
@@ -122,11 +125,7 @@ impl Endpoint {
     #[inline(never)]
     fn wake_up(&mut self) {
         if std::mem::take(&mut self.asleep) {
-            for connection in &mut self.connections {
-                if let Some(link) = &mut connection.link {
-                    link.wake();
-                }
-            }
+            self.connections.each_link(Link::wake);
         }
     }
 
@@ -148,8 +147,7 @@ impl Endpoint {
     fn read(&mut self, common: &mut Common, index: usize) -> bool {
         let mut any = false;
         for _ in 0..RECORDS_MAX {
-            let connection = &mut self.connections[index];
-            let Some(link) = &mut connection.link else { return any };
+            let link = &mut self.connections[index].link;
             if let Some(record) = link.next_short() {
                 any = true;
                 let outside = Bytes { start: std::ptr::null(), length: 0 };
@@ -176,6 +174,9 @@ impl Endpoint {
         }
         if !self.connections[index].outbox.is_empty() {
             self.flush_outbox(index);
+            if self.connections[index].outbox.len() > OUTSTANDING_MAX {
+                self.lose(common, index, LinkError::Broken);
+            }
         }
         any
     }
@@ -194,8 +195,9 @@ impl Endpoint {
             Kind::Fin => self.finished(common, connection, &record)?,
             Kind::Pull => {
                 let sending = usize::try_from(record.cookie).ok()?;
-                let known = self.sendings.get(sending)?;
-                if known.connection != connection {
+                let known = self.sendings.get_mut(sending)?;
+                let is_its = known.connection == connection && known.flags & FI_READ == 0;
+                if !is_its || std::mem::replace(&mut known.pulled, true) {
                     return None;
                 }
                 let [token, wanted, _] = record.body;
@@ -274,7 +276,7 @@ impl Endpoint {
         if self.sendings.get(key)?.connection != connection {
             return None;
         }
-        let sending = self.sendings.remove(key);
+        let sending = self.take_sending(key)?;
         self.pushes
             .retain(|push| !matches!(push.source, Source::Sending { sending } if sending == key));
         if sending.flags & FI_READ != 0 {
@@ -343,6 +345,7 @@ impl Endpoint {
                 },
                 Source::Region { ref region, cookie, address } => {
                     if region.strong_count() == 0 {
+                        self.connections[push.connection].moving -= 1;
                         self.answer(push.connection, cookie, FI_EACCES);
                         continue;
                     }
@@ -350,8 +353,7 @@ impl Endpoint {
                     &memory[..]
                 }
             };
-            let connection = &mut self.connections[push.connection];
-            let Some(link) = &mut connection.link else { continue };
+            let Connection { link, moving, .. } = &mut self.connections[push.connection];
             let mut over = false;
             while push.sent < push.length {
                 let bytes = (push.length - push.sent).min(EAGER_MAX);
@@ -370,6 +372,8 @@ impl Endpoint {
             }
             if !over && push.sent < push.length {
                 self.pushes.push_back(push);
+            } else if matches!(push.source, Source::Region { .. }) {
+                *moving -= 1;
             }
         }
     }
@@ -385,58 +389,77 @@ impl Endpoint {
         let Ok(count) = epoll::wait(&self.epoll, &mut events[..], Some(&now)) else { return };
         for event in &events[..count] {
             match Watched::of_data(event.data) {
-                Watched::Listener => self.accept(),
-                Watched::Newcomer(index) => self.greet(common, index),
+                Watched::Listener => self.accept(common),
+                Watched::Caller(index) => self.greet(common, index),
                 Watched::Connection(index) => {
-                    if let Some(link) =
-                        self.connections.get_mut(index).and_then(|c| c.link.as_mut())
-                    {
-                        link.on_readable();
+                    if let Some(connection) = self.connections.get_mut(index) {
+                        connection.link.on_readable();
                     }
                 }
             }
         }
-        for connection in &mut self.connections {
-            if let Some(link) = &mut connection.link {
-                link.flush();
+        self.connections.each_link(|link| {
+            link.flush();
+        });
+    }
+
+    fn accept(&mut self, common: &mut Common) {
+        for local in [true, false] {
+            for _ in 0..ACCEPTS_MAX {
+                if !self.callers.has_room(local) {
+                    break;
+                }
+                let accepted = self.listener.as_ref().and_then(|listener| listener.accept(local));
+                let Some(accepted) = accepted else { break };
+                self.meet(common, accepted);
             }
         }
     }
 
-    fn accept(&mut self) {
-        while self.newcomers.len() < NEWCOMERS_MAX
-            && let Some(newcomer) = self.listener.as_ref().and_then(Listener::accept)
-        {
-            let entry = self.newcomers.vacant_entry();
-            let index = entry.key();
-            let newcomer = entry.insert(newcomer);
-            let what = Watched::Newcomer(index);
-            let _ =
-                epoll::add(&self.epoll, newcomer.socket(), what.to_data(), epoll::EventFlags::IN);
+    /// Lets a caller in if its hello is there, else gives it a place to wait.
+    fn meet(&mut self, common: &mut Common, accepted: Result<Newcomer, Errno>) {
+        let Some(listener) = &self.listener else { return };
+        let hello = accepted.and_then(|mut caller| Ok((caller.read(listener)?, caller)));
+        match hello {
+            Ok((Some(hello), caller)) => self.let_in(common, caller, &hello),
+            Ok((None, caller)) => match self.callers.insert(caller) {
+                Ok(index) => {
+                    if let Some(caller) = self.callers.get_mut(index) {
+                        let (data, flags) =
+                            (Watched::Caller(index).to_data(), epoll::EventFlags::IN);
+                        let _ = epoll::add(&self.epoll, caller.socket(), data, flags);
+                    }
+                }
+                Err(_) => self.totals.refused += 1,
+            },
+            Err(_) => self.totals.refused += 1,
         }
     }
 
+    /// A caller that had to wait has said something, or is gone.
     fn greet(&mut self, common: &mut Common, index: usize) {
         let Some(listener) = &self.listener else { return };
-        let Some(newcomer) = self.newcomers.get_mut(index) else { return };
-        let hello = match newcomer.read(listener) {
-            Ok(None) => return,
-            Ok(Some(hello)) => hello,
-            Err(_) => {
-                self.totals.refused_peers += 1;
-                self.newcomers.remove(index);
-                return;
-            }
-        };
-        let newcomer = self.newcomers.remove(index);
+        let Some(caller) = self.callers.get_mut(index) else { return };
+        let hello = caller.read(listener);
+        if hello == Ok(None) {
+            return;
+        }
+        let caller = self.callers.remove(index);
         // The descriptor stays open in the link, under another name in the epoll set.
-        let _ = epoll::delete(&self.epoll, newcomer.socket());
-        match newcomer.enter(&hello) {
+        let _ = epoll::delete(&self.epoll, caller.socket());
+        match hello {
+            Ok(Some(hello)) => self.let_in(common, caller, &hello),
+            _ => self.totals.refused += 1,
+        }
+    }
+
+    fn let_in(&mut self, common: &mut Common, caller: Newcomer, hello: &Hello) {
+        match caller.enter(hello) {
             Ok(link) => {
                 let peer = common.peers.number(&hello.from);
                 self.add_connection(peer, link);
             }
-            Err(_) => self.totals.refused_peers += 1,
+            Err(_) => self.totals.refused += 1,
         }
     }
 
@@ -446,22 +469,23 @@ impl Endpoint {
         // Payload that lies in the link's memory would go with it.
         self.settle(common);
         self.hold_batch();
-        let connection = &mut self.connections[index];
-        connection.link = None;
-        connection.outbox.clear();
-        let peer = connection.peer;
-        self.totals.lost_peers += 1;
+        let peer = self.connections.remove(index).peer;
+        // Its number may be another's soon.
+        self.routes.iter_mut().filter(|route| **route == Some(index)).for_each(|route| {
+            *route = Some(GONE);
+        });
+        self.messages.iter_mut().filter(|message| message.connection == index).for_each(
+            |message| {
+                message.connection = GONE;
+            },
+        );
+        self.totals.lost += 1;
         if error == LinkError::Broken {
             crate::report(&format!("peer {} broke the rules of the wire and is cut off", peer.0));
         }
         self.pushes.retain(|push| push.connection != index);
-        let mine: Vec<_> = self
-            .sendings
-            .iter()
-            .filter(|(_, sending)| sending.connection == index)
-            .map(|(key, _)| key)
-            .collect();
-        for key in mine {
+        let mine = self.sendings.iter().filter(|(_, sending)| sending.connection == index);
+        for key in mine.map(|(key, _)| key).collect::<Vec<_>>() {
             let sending = self.sendings.remove(key);
             let completion = Completion::new(sending.context, sending.flags).failed(FI_ECONNRESET);
             self.end_sending(common, completion, sending.completes);
@@ -471,13 +495,8 @@ impl Endpoint {
 
     /// Transfers from a peer that is gone fail.
     pub(super) fn lose_transfers(&mut self, common: &mut Common, index: usize) {
-        let lost: Vec<_> = self
-            .transfers
-            .iter()
-            .filter(|(_, transfer)| transfer.connection == index)
-            .map(|(key, _)| key)
-            .collect();
-        for key in lost {
+        let lost = self.transfers.iter().filter(|(_, transfer)| transfer.connection == index);
+        for key in lost.map(|(key, _)| key).collect::<Vec<_>>() {
             let transfer = self.transfers.remove(key);
             if let Target::Receive { recv, at, receipt } = transfer.target {
                 let post = &mut self.posts[recv];

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use super::connections::OUTSTANDING_MAX;
 use super::tables::{Buffers, Sending, Source, Target, Transfer};
 use super::{Common, Completion, Endpoint};
 use crate::bindings::{
@@ -97,7 +98,7 @@ impl Endpoint {
             record.flags |= flag::DATA;
         }
         record.flags |= flag::ACK;
-        let sending = self.sendings.insert(Sending {
+        let sending = self.add_sending(Sending {
             connection,
             context: remote.context,
             flags: FI_RMA | direction,
@@ -111,7 +112,8 @@ impl Endpoint {
             },
             _copy: copy,
             length,
-        });
+            pulled: false,
+        })?;
         record.cookie = sending as u64;
         let mut token = None;
         if !remote.write {
@@ -129,7 +131,7 @@ impl Endpoint {
         // SAFETY: the list holds `length` bytes, no more than which are payload.
         let put = unsafe { self.put(connection, record, remote.iov) };
         if put.is_err() {
-            self.sendings.remove(sending);
+            self.take_sending(sending);
             token.map(|key| self.transfers.remove(key));
         }
         put
@@ -159,6 +161,9 @@ impl Endpoint {
         record: Record,
         bytes: Bytes,
     ) -> Option<()> {
+        if self.connections[connection].moving >= OUTSTANDING_MAX {
+            return None;
+        }
         let write = record.kind != Kind::Read;
         let access = if write { FI_REMOTE_WRITE } else { FI_REMOTE_READ };
         let length = match record.kind {
@@ -183,8 +188,8 @@ impl Endpoint {
                 self.answer(connection, cookie, 0);
             }
             Kind::WriteLong => {
-                let link = self.connections[connection].link.as_ref();
-                let pid = link.and_then(|link| link.pid()).filter(|_| common.options.read_peers);
+                let pid = self.connections[connection].link.pid();
+                let pid = pid.filter(|_| common.options.read_peers);
                 // SAFETY: as above.
                 let read = length == 0
                     || pid.is_some_and(|pid| unsafe {
@@ -196,12 +201,13 @@ impl Endpoint {
                 } else {
                     let region = Arc::downgrade(region);
                     let target = Target::Region { region, address: start, record };
+                    self.connections[connection].moving += 1;
                     self.pull(Transfer { connection, cookie, wanted: length, got: 0, target });
                 }
             }
             _ => {
-                let link = self.connections[connection].link.as_ref();
-                let pid = link.and_then(|link| link.pid()).filter(|_| common.options.read_peers);
+                let pid = self.connections[connection].link.pid();
+                let pid = pid.filter(|_| common.options.read_peers);
                 let target = record.body[2];
                 // SAFETY: the range was checked against a region that the program registered for
                 // remote reading.
@@ -216,6 +222,7 @@ impl Endpoint {
                 let region = Arc::downgrade(region);
                 let source = Source::Region { region, address: start, cookie };
                 let token = record.body[1];
+                self.connections[connection].moving += 1;
                 self.pushes.push_back(Push { connection, token, source, sent: 0, length });
             }
         }
@@ -256,15 +263,16 @@ impl Endpoint {
                 self.complete(common, recv, at, wanted, receipt);
                 self.answer(connection, cookie, 0);
             }
-            Target::Region { region, .. } if region.strong_count() == 0 => {
-                self.answer(connection, cookie, FI_EACCES);
-            }
-            Target::Region { record, .. } => {
-                self.written(common, connection, &record, wanted);
-                self.answer(connection, cookie, 0);
+            Target::Region { region, record, .. } => {
+                self.connections[connection].moving -= 1;
+                let open = region.strong_count() > 0;
+                if open {
+                    self.written(common, connection, &record, wanted);
+                }
+                self.answer(connection, cookie, if open { 0 } else { FI_EACCES });
             }
             Target::Read { sending } => {
-                if let Some(sending) = self.sendings.try_remove(sending) {
+                if let Some(sending) = self.take_sending(sending) {
                     let completion = Completion::new(sending.context, sending.flags);
                     self.end_sending(common, completion, sending.completes);
                 }

@@ -3,8 +3,10 @@
 
 use std::ffi::c_void;
 
+use super::connections::{Connection, OUTSTANDING_MAX};
+use super::progress::Watched;
 use super::tables::{Buffers, Sending};
-use super::{Common, Completion, Connection, Endpoint};
+use super::{Common, Completion, Endpoint};
 use crate::bindings::{
     FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EHOSTUNREACH, FI_EINVAL, FI_EMSGSIZE,
     FI_EOPBADSTATE, FI_INJECT, FI_MSG, FI_SEND, FI_TAGGED, IoVec,
@@ -129,8 +131,9 @@ impl Endpoint {
                 buffers,
                 _copy: copy,
                 length,
+                pulled: false,
             };
-            let key = self.sendings.insert(entry);
+            let key = self.add_sending(entry)?;
             sending = Some(key);
             record.flags |= flag::ACK;
             record.cookie = key as u64;
@@ -139,7 +142,7 @@ impl Endpoint {
         let put = unsafe { self.put(connection, record, send.iov) };
         if let Err(error) = put {
             if let Some(key) = sending {
-                self.sendings.remove(key);
+                self.take_sending(key);
             }
             return Err(error);
         }
@@ -150,6 +153,26 @@ impl Endpoint {
             self.sent(common, Completion::new(send.context, flags), send.completes);
         }
         Ok(())
+    }
+
+    /// Keeps an operation until the peer tells its end. The program comes again if too many wait.
+    pub(super) fn add_sending(&mut self, sending: Sending) -> Result<usize, isize> {
+        let connection = self.connections.get_mut(sending.connection);
+        let connection = connection.ok_or(-(FI_ECONNRESET as isize))?;
+        if connection.outstanding >= OUTSTANDING_MAX {
+            return Err(-(FI_EAGAIN as isize));
+        }
+        connection.outstanding += 1;
+        Ok(self.sendings.insert(sending))
+    }
+
+    /// Takes out an operation that the peer has ended.
+    pub(super) fn take_sending(&mut self, key: usize) -> Option<Sending> {
+        let sending = self.sendings.try_remove(key)?;
+        if let Some(connection) = self.connections.get_mut(sending.connection) {
+            connection.outstanding -= 1;
+        }
+        Some(sending)
     }
 
     /// Counts a send that is over, and tells it if the program wants to know.
@@ -203,14 +226,10 @@ impl Endpoint {
     }
 
     pub(super) fn add_connection(&mut self, peer: PeerId, link: Link) -> usize {
-        let index = self.connections.len();
-        self.watch(link.socket(), super::progress::Watched::Connection(index));
         self.streams |= link.pid().is_none();
-        self.connections.push(Connection {
-            peer,
-            link: Some(link),
-            outbox: std::collections::VecDeque::new(),
-        });
+        self.totals.connected += 1;
+        let index = self.connections.insert(peer, link);
+        self.watch(self.connections[index].link.socket(), Watched::Connection(index));
         if peer.index() >= self.routes.len() {
             self.routes.resize(peer.index() + 1, None);
         }
@@ -221,9 +240,7 @@ impl Endpoint {
     /// Puts a record whose payload, if any, is in its head.
     #[inline(always)]
     fn put_head(&mut self, connection: usize, record: Record) -> Result<(), isize> {
-        let Some(Connection { link: Some(link), outbox, .. }) =
-            self.connections.get_mut(connection)
-        else {
+        let Some(Connection { link, outbox, .. }) = self.connections.get_mut(connection) else {
             return Err(-(FI_ECONNRESET as isize));
         };
         if !outbox.is_empty() {
@@ -248,9 +265,7 @@ impl Endpoint {
         iov: &[IoVec],
     ) -> Result<(), isize> {
         let over = -(FI_ECONNRESET as isize);
-        let Some(Connection { link: Some(link), outbox, .. }) =
-            self.connections.get_mut(connection)
-        else {
+        let Some(Connection { link, outbox, .. }) = self.connections.get_mut(connection) else {
             return Err(over);
         };
         if !outbox.is_empty() {
@@ -265,18 +280,22 @@ impl Endpoint {
         }
     }
 
-    /// Puts a record without payload; if there is no room, later.
+    /// Puts a record without payload; if there is no room, later. What waits beyond the bound is
+    /// dropped: progress cuts such a peer off.
     pub(super) fn tell(&mut self, connection: usize, record: Record) {
         // SAFETY: no payload.
         let put = unsafe { self.put(connection, record, &[]) };
-        if put == Err(-(FI_EAGAIN as isize)) {
-            self.connections[connection].outbox.push_back(record);
+        if put == Err(-(FI_EAGAIN as isize))
+            && let Some(Connection { outbox, .. }) = self.connections.get_mut(connection)
+            && outbox.len() <= OUTSTANDING_MAX
+        {
+            outbox.push_back(record);
         }
     }
 
     pub(super) fn flush_outbox(&mut self, connection: usize) {
         let Connection { link, outbox, .. } = &mut self.connections[connection];
-        while let (Some(link), Some(&record)) = (link.as_mut(), outbox.front()) {
+        while let Some(&record) = outbox.front() {
             // SAFETY: no payload.
             match unsafe { link.put(record, &[], 0) } {
                 Ok(true) => drop(outbox.pop_front()),

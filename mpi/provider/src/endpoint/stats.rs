@@ -43,7 +43,7 @@ impl Endpoint {
     fn stats(&self, common: &Common) -> String {
         let totals = &self.totals;
         let numbers = [
-            ("peers", self.connections.len() as u64),
+            ("peers", totals.connected),
             ("sent", totals.sent),
             ("sent_bytes", totals.sent_bytes),
             ("sent_rendezvous", totals.rendezvous),
@@ -57,8 +57,8 @@ impl Endpoint {
             ("cancels", totals.cancels),
             ("posted_high", totals.posted_high),
             ("unexpected_high", totals.unexpected_high),
-            ("peers_refused", totals.refused_peers),
-            ("peers_lost", totals.lost_peers),
+            ("peers_refused", totals.refused),
+            ("peers_lost", totals.lost),
             ("rule_changes", totals.rebuilds),
             ("compares_all_bits", totals.generic),
             ("nic_memory_bytes", nic_memory(common)),

@@ -92,6 +92,13 @@ impl<T> Table<T> {
         }
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.rows.iter_mut().filter_map(|row| match row {
+            Row::Full(entry) => Some(entry),
+            Row::Free(_) => None,
+        })
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         self.rows.iter().enumerate().filter_map(|(key, row)| match row {
             Row::Full(entry) => Some((key, entry)),

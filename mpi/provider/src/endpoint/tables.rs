@@ -130,9 +130,14 @@ impl Arrived {
     /// Takes the data out of the link's memory.
     pub(super) fn hold(&mut self) {
         if let Body::InLink(bytes) = &self.body {
-            // SAFETY: the link keeps them until it is told that they were used, which is later.
-            let bytes = unsafe { std::slice::from_raw_parts(bytes.start, bytes.length) };
-            self.body = Body::Held(bytes.into());
+            let mut held = Box::new_uninit_slice(bytes.length);
+            // SAFETY: the link keeps the bytes until its `release`, which comes later. They are
+            // copied by address, since a peer that breaks the rules may write them meanwhile, and
+            // a slice over them would promise that nothing does.
+            self.body = Body::Held(unsafe {
+                held.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.start, bytes.length);
+                held.assume_init()
+            });
         }
     }
 }
@@ -149,6 +154,8 @@ pub(super) struct Sending {
     /// The data, where the program's buffers may not be used.
     pub(super) _copy: Option<Box<[u8]>>,
     pub(super) length: usize,
+    /// The peer has asked for its data in pieces.
+    pub(super) pulled: bool,
 }
 
 // SAFETY: as for `Post`.

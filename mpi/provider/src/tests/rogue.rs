@@ -1,5 +1,7 @@
 //! Peers that do not keep the rules, from the hello on: the endpoint goes on with the others.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
@@ -7,7 +9,8 @@ use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketT
 
 use super::side::{Side, pair};
 use crate::bindings::*;
-use crate::wire::{Address, Kind, Record, connect, flag};
+use crate::endpoint::{OUTSTANDING_MAX, Totals};
+use crate::wire::{Address, EAGER_MAX, Kind, Record, TcpChoice, connect, flag};
 
 fn address(side: &Side) -> Address {
     Address::from_bytes(&side.name()).expect("an address of this provider")
@@ -23,6 +26,15 @@ fn call_on(to: &Address) -> OwnedFd {
     socket
 }
 
+/// What a peer at `from` says first when it calls on `to`.
+fn hello(from: &Address, to: &Address, lines: u32) -> Vec<u8> {
+    let mut hello = from.to_bytes().to_vec();
+    hello.extend_from_slice(&to.key.to_be_bytes());
+    hello.extend_from_slice(&lines.to_be_bytes());
+    hello.extend_from_slice(&0x0102_0304_u32.to_ne_bytes());
+    hello
+}
+
 /// One message goes from one side to the other.
 fn still_works(a: &Side, b: &Side, to_b: u64) {
     let mut buffer = [0; 4];
@@ -32,21 +44,16 @@ fn still_works(a: &Side, b: &Side, to_b: u64) {
     assert_eq!(a.wait(&[b]).context(), 2);
 }
 
-fn totals(side: &Side) -> (u64, u64) {
+fn totals(side: &Side) -> Totals {
     // SAFETY: a domain of this side.
-    unsafe {
-        crate::objects::in_domain(side.domain, |state| {
-            let totals = &state.endpoints[0].totals;
-            (totals.refused_peers, totals.lost_peers)
-        })
-    }
+    unsafe { crate::objects::in_domain(side.domain, |state| state.endpoints[0].totals) }
 }
 
-/// Makes progress until so many peers were refused and lost.
-fn until(side: &Side, reached: impl Fn((u64, u64)) -> bool) {
+/// Makes progress until the endpoint has counted this.
+fn until(side: &Side, reached: impl Fn(Totals) -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !reached(totals(side)) {
-        assert!(Instant::now() < end, "refused and lost: {:?}", totals(side));
+        assert!(Instant::now() < end, "{:?}", totals(side));
         side.progress();
     }
 }
@@ -65,7 +72,7 @@ fn a_hello_that_is_none() {
     sockets.push(call_on(&to));
     drop(call_on(&to));
     still_works(&a, &b, to_b);
-    until(&b, |(refused, _)| refused == 6);
+    until(&b, |seen| seen.refused == 6);
     still_works(&a, &b, to_b);
 }
 
@@ -77,12 +84,9 @@ fn a_key_that_is_wrong_and_a_file_that_is_missing() {
     let _link = connect(&address(&a), &wrong, 1024).expect("the socket takes everybody");
     // The right hello, without the memory that belongs to it.
     let socket = call_on(&to);
-    let mut hello = a.name().to_vec();
-    hello.extend_from_slice(&to.key.to_be_bytes());
-    hello.extend_from_slice(&1024_u32.to_be_bytes());
-    hello.extend_from_slice(&0x0102_0304_u32.to_ne_bytes());
+    let hello = hello(&address(&a), &to, 1024);
     rustix::net::send(&socket, &hello, SendFlags::empty()).expect("a packet");
-    until(&b, |(refused, _)| refused == 2);
+    until(&b, |seen| seen.refused == 2);
     still_works(&a, &b, to_b);
 }
 
@@ -104,7 +108,7 @@ fn records_about_what_is_not_theirs() {
         let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
         // SAFETY: no payload.
         assert_eq!(unsafe { link.put(lie, &[], 0) }, Ok(true));
-        until(&b, |(_, lost)| lost == 1);
+        until(&b, |seen| seen.lost == 1);
         drop(link);
         still_works(&a, &b, to_b);
     }
@@ -131,4 +135,163 @@ fn an_announcement_of_memory_that_is_not_there() {
     let done = b.wait(&[]);
     assert_eq!((done.context(), done.err), (9, FI_ECONNRESET));
     still_works(&a, &b, to_b);
+}
+
+/// Callers that say nothing: more than the endpoint has places for.
+#[test]
+fn silent_callers_keep_no_peer_out() {
+    let (a, b) = (Side::open(|_| ()), Side::open(|_| ()));
+    let to = address(&b);
+    let _silent: Vec<_> = (0..300).map(|_| call_on(&to)).collect();
+    (0..1_000).for_each(|_| b.progress());
+    still_works(&a, &b, a.insert(&b.name()));
+}
+
+/// Callers of another user get no place at all. Only root can call as one.
+#[test]
+fn callers_of_another_user_are_refused_at_once() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let b = Side::open(|_| ());
+    let to = address(&b);
+    let call = move || {
+        // SAFETY: the system call itself changes the user of this thread alone.
+        let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };
+        assert_eq!(changed, 0, "root becomes another user");
+        (0..300).map(|_| call_on(&to)).collect::<Vec<_>>()
+    };
+    let _silent = std::thread::spawn(call).join().expect("calls");
+    until(&b, |seen| seen.refused == 300);
+}
+
+/// Silent callers over TCP. A caller that is slow to say hello gets in once the silent ones have had
+/// their time.
+#[test]
+fn silent_callers_from_outside_keep_no_peer_out() {
+    let here = TcpChoice::parse("127.0.0.1").expect("an address");
+    let open =
+        |host| Side::open_as(|options| options.tcp = here, |own| own.host = host, FI_WAIT_NONE);
+    let (a, b) = (open(1), open(2));
+    let to = address(&b);
+    let port = to.tcp.expect("a port");
+    let silent: Vec<_> = (0..300).map(|_| TcpStream::connect(port).expect("a port")).collect();
+    (0..1_000).for_each(|_| b.progress());
+    still_works(&a, &b, a.insert(&b.name()));
+
+    std::thread::sleep(Duration::from_millis(1_500));
+    let mut slow = TcpStream::connect(port).expect("a port");
+    (0..1_000).for_each(|_| b.progress());
+    slow.write_all(&hello(&Address::fresh().expect("an address"), &to, 0)).expect("a stream");
+    until(&b, |seen| seen.connected == 2);
+    drop(silent);
+}
+
+/// Peers that come and go leave nothing behind that each round would walk.
+#[test]
+fn gone_peers_are_forgotten() {
+    let b = Side::open(|_| ());
+    let to = address(&b);
+    for gone in 1..=200 {
+        let from = Address::fresh().expect("an address");
+        drop(connect(&from, &to, 512).expect("a link"));
+        until(&b, |seen| seen.lost == gone);
+    }
+    // SAFETY: a domain of this side.
+    let (now, places) = unsafe {
+        crate::objects::in_domain(b.domain, |state| state.endpoints[0].connections_and_places())
+    };
+    assert!(now == 0 && places <= 8, "{now} connections, {places} places");
+}
+
+/// A message of a peer that is gone waits for its receive; a newer peer on the same place in the
+/// list of connections is not asked for its data.
+#[test]
+fn a_gone_peer_is_not_taken_for_the_next_one() {
+    let b = Side::open(|_| ());
+    let to = address(&b);
+    let link = || connect(&Address::fresh().expect("an address"), &to, 1024).expect("a link");
+    let mut first = link();
+    let record = Record {
+        flags: flag::ACK | flag::TAGGED,
+        tag: 5,
+        body: [1 << 20, 8, 0],
+        ..Record::new(Kind::Rendezvous)
+    };
+    assert_eq!(first.put_head(record), Ok(true));
+    (0..200).for_each(|_| b.progress());
+    drop(first);
+    until(&b, |seen| seen.lost == 1);
+    let mut second = link();
+    until(&b, |seen| seen.connected == 2);
+    let mut buffer = vec![0; 1 << 20];
+    assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (5, 0), 9), 0);
+    assert_eq!((b.wait(&[]).err, second.next_short()), (FI_ECONNRESET, None));
+    assert_eq!(second.next().map(|next| next.is_some()), Ok(false));
+}
+
+/// A peer that asks for more and more, and reads none of the answers.
+#[test]
+fn a_peer_that_never_reads_is_cut_off() {
+    let requests = [
+        // An answer that is a refusal; a message whose end is to be told.
+        Record { flags: flag::ACK, data: 99, ..Record::new(Kind::Read) },
+        Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) },
+    ];
+    for request in requests {
+        let (a, b, to_b, _) = pair(|_| ());
+        let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
+        let mut put = 0;
+        while totals(&b).lost == 0 {
+            assert!(put < 100_000, "{put} requests without an answer read");
+            match link.put_head(request) {
+                Ok(true) => put += 1,
+                _ => b.progress(),
+            }
+            if request.kind == Kind::Eager {
+                assert_eq!(b.receive(&mut [], FI_ADDR_UNSPEC, (3, 0), 1), 0);
+                while b.read().is_some() {}
+            }
+        }
+        still_works(&a, &b, to_b);
+    }
+}
+
+/// A peer that asks twice for the data of one send.
+#[test]
+fn data_are_asked_for_once() {
+    let b = Side::open(|_| ());
+    let from = Address::fresh().expect("an address");
+    let mut link = connect(&from, &address(&b), 1024).expect("a link");
+    until(&b, |seen| seen.connected == 1);
+    let bytes = vec![1; 1 << 20];
+    assert_eq!(b.send(&bytes, b.insert(&from.to_bytes()), 5, 7), 0);
+    let (announced, _) = link.next().expect("a link").expect("an announcement");
+    let pull =
+        Record { cookie: announced.cookie, body: [0, 1 << 20, 0], ..Record::new(Kind::Pull) };
+    assert_eq!((link.put_head(pull), link.put_head(pull)), (Ok(true), Ok(true)));
+    until(&b, |seen| seen.lost == 1);
+    assert_eq!(b.wait(&[]).err, FI_ECONNRESET);
+}
+
+/// A program that starts operation after operation while its peer receives none of them.
+#[test]
+fn operations_that_wait_for_a_peer_are_limited() {
+    let (a, b, to_b, _) = pair(|_| ());
+    let bytes = vec![1; EAGER_MAX + 1];
+    let mut sent = 0;
+    let send = |context| a.send(&bytes, to_b, 3, context);
+    while sent <= OUTSTANDING_MAX {
+        match send(sent) {
+            0 => sent += 1,
+            _ if sent == OUTSTANDING_MAX => break,
+            _ => b.progress(),
+        }
+    }
+    (0..5_000).for_each(|_| b.progress());
+    assert_eq!((sent, send(sent)), (OUTSTANDING_MAX, -(FI_EAGAIN as isize)));
+    let mut buffer = vec![0; EAGER_MAX + 1];
+    assert_eq!(b.receive(&mut buffer, FI_ADDR_UNSPEC, (3, 0), 1), 0);
+    assert_eq!((b.wait(&[&a]).context(), a.wait(&[&b]).context()), (1, 0));
+    assert_eq!(send(sent), 0);
 }

@@ -88,17 +88,28 @@ impl Listener {
         Ok(Self { unix, tcp, address: *address })
     }
 
-    /// The next peer that called, over either socket.
-    pub(crate) fn accept(&self) -> Option<Newcomer> {
-        let flags = FLAGS;
-        if let Ok(socket) = rustix::net::accept_with(&self.unix, flags) {
-            let mine = rustix::process::geteuid();
-            let same_user = rustix::net::sockopt::socket_peercred(&socket)
-                .is_ok_and(|credentials| credentials.uid == mine);
-            return Some(Newcomer { socket, local: true, welcome: same_user, got: Vec::new() });
+    /// The next peer that called: over the Unix socket, if `local`, or by TCP. An error is a caller
+    /// that is not let in.
+    pub(crate) fn accept(&self, local: bool) -> Option<Result<Newcomer, Errno>> {
+        if local {
+            let socket = rustix::net::accept_with(&self.unix, FLAGS).ok()?;
+            let caller = rustix::net::sockopt::socket_peercred(&socket);
+            return Some(match caller {
+                Ok(caller) if caller.uid == rustix::process::geteuid() => {
+                    let source = Source::Process(caller.pid.as_raw_nonzero().get());
+                    Ok(Newcomer { socket, source, got: Vec::new() })
+                }
+                _ => Err(Errno::ACCESS),
+            });
         }
-        let socket = rustix::net::accept_with(self.tcp.as_ref()?, flags).ok()?;
-        Some(Newcomer { socket, local: false, welcome: true, got: Vec::new() })
+        let (socket, from) = rustix::net::acceptfrom_with(self.tcp.as_ref()?, FLAGS).ok()?;
+        let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+        Some(match from {
+            Some(from) => {
+                Ok(Newcomer { socket, source: Source::Machine(from.ip()), got: Vec::new() })
+            }
+            None => Err(Errno::CONNABORTED),
+        })
     }
 
     /// Whether the hello is one for this endpoint.
@@ -131,9 +142,23 @@ fn listen_tcp(ip: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
 #[derive(Debug)]
 pub(crate) struct Newcomer {
     socket: OwnedFd,
-    local: bool,
-    welcome: bool,
+    source: Source,
     got: Vec<u8>,
+}
+
+/// Where a peer calls from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// A process of this machine and this user.
+    Process(i32),
+    /// By TCP, from this address.
+    Machine(IpAddr),
+}
+
+impl Source {
+    pub(crate) fn is_local(self) -> bool {
+        matches!(self, Self::Process(_))
+    }
 }
 
 impl Newcomer {
@@ -141,15 +166,16 @@ impl Newcomer {
         self.socket.as_fd()
     }
 
+    pub(crate) fn source(&self) -> Source {
+        self.source
+    }
+
     /// Reads the hello. `Ok(None)`: not all of it is there.
     ///
     /// # Errors
     /// The peer is not let in, or went away.
     pub(crate) fn read(&mut self, listener: &Listener) -> Result<Option<Hello>, Errno> {
-        if !self.welcome {
-            return Err(Errno::ACCESS);
-        }
-        if self.local {
+        if self.source.is_local() {
             // One packet, looked at and left there: `enter` takes it with the descriptor.
             let mut bytes = [0; HELLO];
             return match rustix::net::recv(&self.socket, &mut bytes[..], RecvFlags::PEEK) {
@@ -184,7 +210,7 @@ impl Newcomer {
     /// # Errors
     /// When the memory file that came with it is not sound.
     pub(crate) fn enter(self, hello: &Hello) -> Result<Link, Errno> {
-        if !self.local {
+        if !self.source.is_local() {
             return Ok(Link::Tcp(TcpLink::new(self.socket, &[])));
         }
         let mut bytes = [0; HELLO];

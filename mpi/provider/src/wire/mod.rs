@@ -7,10 +7,11 @@
 //! peer is gone, and wakes a sleeper. There are no names in a file system, so nothing is left
 //! behind when a process is killed, and `/dev/shm` need not exist.
 //!
-//! **Trust.** Whoever connects through the Unix socket must have this process's user, which the
-//! kernel tells; whoever connects at all must know the key. Beyond that nothing that comes from a
-//! peer is believed: every number is checked before it is used as a length, an index or a kind. A
-//! peer that breaks a rule is cut off.
+//! **Trust.** A peer on the Unix socket must have this process's user, which the kernel tells; every
+//! peer must know the endpoint's key. Who knows the key belongs to the job, and is believed when it
+//! says who it is: each process of a job has the addresses and keys of all. Nothing else that comes
+//! from a peer is believed. Every number is checked before it is used as a length, an index or a
+//! kind, and a peer that breaks a rule is cut off.
 
 mod address;
 mod link;
@@ -23,7 +24,7 @@ mod tcp;
 
 pub(crate) use address::Address;
 pub(crate) use link::{Link, LinkError};
-pub(crate) use listener::{Listener, Newcomer, TcpChoice, connect};
+pub(crate) use listener::{Hello, Listener, Newcomer, Source, TcpChoice, connect};
 pub(crate) use memory::{PeerMemory, copy_from_peer, copy_to_peer, gather, scatter};
 pub(crate) use peers::{PeerId, Peers};
 pub(crate) use record::{Bytes, EAGER_MAX, INLINE, Kind, Record, flag};

@@ -1,0 +1,99 @@
+//! The connections of an endpoint, by number; a number is used again once its connection is over.
+
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+
+use slab::Slab;
+
+use crate::wire::{Link, PeerId, Record};
+
+/// Operations of one side of a connection that may wait for the other side. A program that starts
+/// more has to make progress first; a peer that starts more is cut off, so what it asks for takes
+/// a bounded part of this process's memory.
+pub(crate) const OUTSTANDING_MAX: usize = 1 << 16;
+
+/// What stands for a connection that is over, where its number stood.
+pub(super) const GONE: usize = usize::MAX;
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) peer: PeerId,
+    pub(super) link: Link,
+    /// Records that found no room.
+    pub(super) outbox: VecDeque<Record>,
+    /// Sends, writes and reads of this side whose end the peer has not told.
+    pub(super) outstanding: usize,
+    /// Writes and reads of the peer whose data move in pieces.
+    pub(super) moving: usize,
+}
+
+/// The connections.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    rows: Slab<Connection>,
+    /// The numbers in use, so that a round of progress walks no others.
+    live: Vec<usize>,
+}
+
+impl Connections {
+    pub(super) fn insert(&mut self, peer: PeerId, link: Link) -> usize {
+        let outbox = VecDeque::new();
+        let key = self.rows.insert(Connection { peer, link, outbox, outstanding: 0, moving: 0 });
+        self.live.push(key);
+        key
+    }
+
+    pub(super) fn remove(&mut self, key: usize) -> Connection {
+        self.live.retain(|&other| other != key);
+        self.rows.remove(key)
+    }
+
+    /// The numbers in use.
+    #[inline(always)]
+    pub(super) fn live(&self) -> &[usize] {
+        &self.live
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, key: usize) -> Option<&Connection> {
+        self.rows.get(key)
+    }
+
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, key: usize) -> Option<&mut Connection> {
+        self.rows.get_mut(key)
+    }
+
+    /// Does something with each link.
+    #[inline(always)]
+    pub(super) fn each_link(&mut self, mut what: impl FnMut(&mut Link)) {
+        for &key in &self.live {
+            what(&mut self.rows[key].link);
+        }
+    }
+}
+
+#[cfg(test)]
+impl super::Endpoint {
+    /// Connections now, and places for them.
+    pub(crate) fn connections_and_places(&self) -> (usize, usize) {
+        (self.connections.live.len(), self.connections.rows.capacity())
+    }
+}
+
+impl Index<usize> for Connections {
+    type Output = Connection;
+
+    #[inline(always)]
+    fn index(&self, key: usize) -> &Connection {
+        &self.rows[key]
+    }
+}
+
+impl IndexMut<usize> for Connections {
+    #[inline(always)]
+    fn index_mut(&mut self, key: usize) -> &mut Connection {
+        &mut self.rows[key]
+    }
+}
