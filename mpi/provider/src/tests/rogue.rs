@@ -165,8 +165,8 @@ fn callers_of_another_user_are_refused_at_once() {
     until(&b, |seen| seen.refused == 300);
 }
 
-/// Silent callers over TCP. A caller that is slow to say hello gets in once the silent ones have had
-/// their time.
+/// Silent callers over TCP. A caller that is slow to say hello gets in once the silent ones have
+/// had their time.
 #[test]
 fn silent_callers_from_outside_keep_no_peer_out() {
     let here = TcpChoice::parse("127.0.0.1").expect("an address");

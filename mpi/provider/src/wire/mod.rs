@@ -7,7 +7,7 @@
 //! peer is gone, and wakes a sleeper. There are no names in a file system, so nothing is left
 //! behind when a process is killed, and `/dev/shm` need not exist.
 //!
-//! **Trust.** A peer on the Unix socket must have this process's user, which the kernel tells; every
+//! **Trust.** A peer on the Unix socket must have this process's user, as the kernel says; every
 //! peer must know the endpoint's key. Who knows the key belongs to the job, and is believed when it
 //! says who it is: each process of a job has the addresses and keys of all. Nothing else that comes
 //! from a peer is believed. Every number is checked before it is used as a length, an index or a
