@@ -13,7 +13,7 @@ use crate::stream::{Crew, Stream};
 pub struct Extent {
     /// Bound on preemptions in the everyday set; `None` is exhaustive.
     pub usual: Option<usize>,
-    /// The same in the full set.
+    /// Bound on preemptions in the full set; `None` is exhaustive.
     pub full: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ fn explores(crew: Crew) -> bool {
 /// Explores a stream with both crews: [`shared`] and [`alone`].
 ///
 /// # Panics
-/// As those.
+/// See [`shared`] and [`alone`].
 pub fn stream(
     name: &str,
     stream: Stream,
@@ -77,11 +77,11 @@ pub fn stream(
     shared(name, stream, extent, expected, never);
 }
 
-/// As [`stream`], the leader alone in the full set only: for streams whose explorations by a leader
-/// alone are long and hardly differ from those of another one.
+/// Explores a stream like [`stream`], but runs the leader alone in the full set only. Use it where
+/// the leader alone takes long and another stream already covers its paths.
 ///
 /// # Panics
-/// As that.
+/// See [`stream`].
 pub fn alone_in_full_set(
     name: &str,
     stream: Stream,

@@ -187,7 +187,7 @@ struct Replay<'a> {
     probed: &'a [(RequestId, Selector, bool)],
     /// What the order demands.
     oracle: Oracle,
-    /// What the host does with what it was sent (S20).
+    /// Software matching on the host of forwarded posts and messages (S20).
     software: Oracle,
     /// Next receive of the host's one thread, whose posts take effect in order.
     next: usize,

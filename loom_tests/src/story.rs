@@ -62,7 +62,7 @@ fn note(step: Step) {
 /// Runs a model. When it fails and a story is wanted, writes the story of the execution under way.
 ///
 /// # Panics
-/// As the model.
+/// When the model panics.
 pub(crate) fn told<R>(name: &str, model: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(model)) {
         Ok(result) => result,

@@ -261,8 +261,7 @@ impl Stream {
         }
         let count = roles.len();
         roles.rotate_left(rotation % count);
-        // The main thread only waits: a switch away from a waiting thread costs no preemption,
-        // whoever comes next.
+        // The main thread only waits: a switch away from a waiting thread costs no preemption.
         let others: Vec<_> = roles.into_iter().map(threads::spawn).collect();
         let mut leader = None;
         for other in others {

@@ -28,7 +28,7 @@ fn bitmap(fast_path: FastPath) -> Options {
     Options { barrier: Barrier::Bitmap, removal: Removal::Deferred, ..with(fast_path) }
 }
 
-/// A scenario of workers that meet at a bitmap; a leader alone meets nobody.
+/// A scenario of workers that meet at a bitmap. A leader alone has no such barrier.
 fn meeting(
     name: &str,
     stream: Stream,
@@ -59,7 +59,7 @@ fn three(
     stream(name, of(3, options, steps), THREE_REMOVING, expected, never);
 }
 
-/// The same with four handlers.
+/// A scenario of four handlers.
 fn four(
     name: &str,
     options: Options,

@@ -19,7 +19,7 @@ fn equal_keys_over_two_blocks() {
     stream("blocks/two, equal keys", of(2, 4, &steps), TWO, &["clean", "fast"], &["slow"]);
 }
 
-/// The same workers meet at a bitmap.
+/// The stream with the bitmap barrier.
 fn on_bitmap(stream: Stream) -> Stream {
     let options = Options { barrier: Barrier::Bitmap, ..stream.config.options };
     Stream { config: NicConfig { options, ..stream.config }, ..stream }

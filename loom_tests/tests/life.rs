@@ -136,7 +136,7 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
                 }
             }
             over.store(true, Ordering::Relaxed);
-            // As the pool does: without a leader the NIC is stopped.
+            // Dropping the leader stops the NIC, as in the pool.
             drop(ManuallyDrop::into_inner(leader));
             Ends::default()
         });

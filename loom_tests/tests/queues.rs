@@ -138,7 +138,7 @@ fn each_sender_has_a_queue() {
             _ => None,
         });
         let first = first.expect("four messages");
-        assert_eq!(first.arrival, 0, "a message's number counts those of all queues");
+        assert_eq!(first.arrival, 0, "arrival numbers count the messages of all queues");
         paths.note(expected[first.envelope.source.get() as usize]);
     });
 }
@@ -186,7 +186,7 @@ fn two_senders_begin() {
     });
 }
 
-/// So many messages of each source came.
+/// Checks how many messages of each source came.
 fn received(ends: &Ends, expected: [usize; 2]) {
     let mut each = [0; 2];
     for event in &ends.events {

@@ -66,7 +66,7 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Runs the task with what follows `algorithm` on the command line: names of steps, or nothing for
+/// Runs the task. `args` are the names of steps, or nothing for
 /// all.
 ///
 /// # Errors

@@ -32,7 +32,7 @@ const ROWS: [(&str, &str, u32, u32); 16] = [
     ("no-matching", "NC", 32, 128),
 ];
 
-/// Functions whose instructions, with those of what they call, are a part.
+/// Functions that callgrind counts, their callees included.
 const SEND: &str = "*send_window*";
 const POST: &str = "*post_window*";
 const ADMIT: &str = "*Boundary*admit*";

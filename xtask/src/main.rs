@@ -27,7 +27,7 @@ struct Task {
 enum Failure {
     /// The command line makes no sense; exit code 2.
     Usage(String),
-    /// The same, and a program that the task runs has said what is wrong.
+    /// The command line makes no sense, and a program that the task runs has printed why.
     Told,
     /// The task ran and found something wrong; exit code 1.
     Task(String),

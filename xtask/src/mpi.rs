@@ -271,7 +271,7 @@ fn rows(table: &mut Table, tools: &Tools, library: &Library) -> Result<(), Failu
         let fatal = ["egmentation fault", "signal 11", "panicked", "Illegal instruction"];
         match fatal.iter().find(|words| ended.output.contains(**words)) {
             Some(_) => Err(ended.output),
-            None if ended.success => Err("nobody noticed".to_owned()),
+            None if ended.success => Err("the program did not notice".to_owned()),
             None => no_files(),
         }
     });

@@ -31,7 +31,7 @@ enum Fate {
     Cannot(String),
 }
 
-/// What the model said.
+/// The verdict of the model.
 enum Verdict {
     Killed(String),
     Survived,

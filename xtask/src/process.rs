@@ -1,4 +1,4 @@
-//! Runs a child process and keeps what it says.
+//! Runs a child process and keeps its output.
 
 use std::io::{self, Read};
 use std::process::{Command, ExitStatus, Stdio};
@@ -10,10 +10,9 @@ use std::time::Duration;
 pub(crate) struct Finished {
     /// Its exit status.
     pub(crate) status: ExitStatus,
-    /// Standard output alone: what is parsed, since lines of standard error may cut into lines of
-    /// the other stream.
+    /// Standard output alone. Parsers read it, because standard error may cut into its lines.
     pub(crate) stdout: String,
-    /// Both streams, in the order in which they were read: what a person gets to see.
+    /// Both streams, in the order in which they were read, for people.
     pub(crate) output: String,
 }
 

@@ -164,7 +164,7 @@ pub(super) fn rows(
     Ok(())
 }
 
-/// The same answer as with libfabric's own provider, and what its matching was like.
+/// Compares the answer with that of libfabric's own provider, and describes the matching.
 fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, String> {
     same_answer(&lines_of(&job.clone().stock(), answer)?, &lines_of(job, answer)?)?;
     Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
@@ -191,7 +191,7 @@ fn engines(
             let seconds = begin.elapsed().as_secs_f64();
             same_answer(stock, &ours)?;
             let replayed = job.replay()?;
-            // The NIC counts by index; of other engines, those of both queues count.
+            // The NIC counts by index, other engines by queue.
             let steps: u64 = job.total("matcher_walked_")? + job.total("q_depth_sum")?;
             let received = job.total("\"received\"")?;
             Ok(format!(
@@ -202,7 +202,7 @@ fn engines(
     Ok(())
 }
 
-/// Lines of a run with any of these words, in order.
+/// Lines of a run that contain any of the words, in order.
 fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
     let ended = job.run()?;
     if !ended.success {

@@ -37,7 +37,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const OSU_LIMIT: Duration = Duration::from_secs(4);
 const FIRST: &[&str] = &["nice", "-n", "-10"];
 
-/// Runs so many rounds and prints the table.
+/// Runs the rounds and prints the table.
 ///
 /// # Errors
 /// [`Failure::Task`] when a program cannot be built, or ran in no round with this provider.

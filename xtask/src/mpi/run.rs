@@ -56,13 +56,13 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The same, its launcher started by this command.
+    /// A run whose launcher is started by this command.
     pub(super) fn wrapped(&self, wrapper: &[&str]) -> Self {
         let wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
         Self { wrapper, ..self.clone() }
     }
 
-    /// The same with libfabric's own provider.
+    /// A run with libfabric's own provider.
     pub(super) fn stock(mut self) -> Self {
         self.provider = STOCK;
         self
@@ -121,7 +121,7 @@ impl<'a> Job<'a> {
     /// When it cannot be started, or takes longer than its limit.
     pub(super) fn run(&self) -> Result<Ended, String> {
         let logs = self.logs();
-        // Those of the run before.
+        // Files of the previous run.
         let _ = fs::remove_dir_all(&logs);
         let _ = fs::remove_dir_all(self.place());
         fs::create_dir_all(self.place()).map_err(|error| error.to_string())?;
@@ -143,7 +143,7 @@ impl<'a> Job<'a> {
         fs::read_to_string(self.output()).unwrap_or_default()
     }
 
-    /// The file with what the program said.
+    /// The file with the output of the program.
     fn output(&self) -> PathBuf {
         self.tools.folder.join(self.library.name).join("output")
     }
@@ -173,7 +173,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The sum, over all statistics of the last run, of the numbers whose names have these words.
+    /// Sums the numbers whose names contain these words over all statistics of the last run.
     ///
     /// # Errors
     /// When the statistics cannot be read.
@@ -223,7 +223,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The sum of a JSON object's whole numbers whose names, with their quotes, have these words.
+/// Sums a JSON object's whole numbers whose quoted names contain these words.
 fn total_of(json: &str, words: &str) -> u64 {
     let pairs = json.split([',', '{', '}']).filter_map(|pair| pair.split_once(':'));
     let wanted = pairs.filter(|(name, _)| name.contains(words));

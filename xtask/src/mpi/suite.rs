@@ -36,7 +36,7 @@ const NOT_MESSAGES: &[&str] = &["test_spawn", "test_io"];
 /// be another one, of its own: with NOLOCAL it counts neighbors twice with every provider, now and
 /// then or always. Tests after that wait for ever.
 const MPICH_FAULT: &[&str] = &["-x", "*testDistgraphcomm"];
-/// Rows of mpi4py's tests: those of files whose names have these words; or, without any, all that
+/// Rows of mpi4py's tests: files whose names contain these words, or without words all files that
 /// no other row has.
 const MPI4PY: &[(&str, &[&str])] = &[
     ("mpi4py, point-to-point", POINT_TO_POINT),
@@ -95,8 +95,8 @@ pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, sources:
     }
 }
 
-/// Runs tests of mpi4py, those of these files. What fails must fail with libfabric's own provider,
-/// too; with that one only the files of what failed are run, because others may hang there.
+/// Runs the tests of mpi4py in these files. A test that fails must also fail with libfabric's own
+/// provider, which runs only the files with failures, because others may hang there.
 fn run_mpi4py(job: &Job<'_>, files: &[&str]) -> Result<String, String> {
     let ours = job.clone().arguments(files);
     let ended = ours.run()?;
@@ -202,7 +202,7 @@ fn run_list(
                 _ => "FAILS, stock does not,",
             }
         };
-        // A list takes long: who waits, or ends it before its end, sees how far it came.
+        // A list takes long: print the progress.
         let seconds = begin.elapsed().as_secs_f64();
         let name = line.name;
         eprintln!("{list}, {}: {number} {name} {how} after {seconds:.0} s", library.name);
@@ -233,13 +233,13 @@ fn has_main(source: &str) -> bool {
     source.lines().any(|line| line.trim_start().starts_with("int main("))
 }
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Passes,
     Fails,
     Late,
-    /// Its libraries are not there: this says nothing of any provider.
+    /// Its libraries are missing, so the result says nothing about a provider.
     NotStarted,
 }
 
@@ -258,7 +258,7 @@ impl Outcome {
     }
 }
 
-/// The machine's memory in GiB, where the system tells it.
+/// The machine's memory in GiB, if the system reports it.
 fn memory_gib() -> Option<f64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

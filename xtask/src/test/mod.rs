@@ -20,7 +20,7 @@ use summary::Row;
 /// How much is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Extent {
-    /// `--fast`: what tells most in a minute.
+    /// `--fast`: the checks that find most faults in a minute.
     Fast,
     /// What must hold before a change is merged.
     Everyday,
@@ -28,7 +28,7 @@ enum Extent {
     Full,
 }
 
-/// Runs the task with what follows `test` on the command line.
+/// Runs the task. `args` are the arguments behind `test`.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown option, [`Failure::Task`] for a step that failed.

@@ -232,9 +232,9 @@ const SLOW: &[&str] = &[
 
 const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions");
 /// Without the doc tests: rustdoc does not know the cfg, so there would be nothing to call. One
-/// model at a time: loom maps and unmaps a stack for each thread of each execution, and with a
-/// second thread in the process each of these interrupts the other processor; two models at a time
-/// take two thirds more processor time.
+/// model at a time: loom maps and unmaps a stack for each thread of each execution, and every unmap
+/// interrupts the other core if the process has a second thread. Two models at a time take two
+/// thirds more processor time.
 const LOOM: &str = "test -p loom_tests --profile models --tests -- --nocapture --test-threads=1";
 
 /// The allocator of glibc keeps what was freed: else each thread that frees much gives it back to
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(benches.collect::<Vec<_>>(), run);
     }
 
-    /// What is run last waits for nobody's build, and nobody waits for it.
+    /// Steps that run last depend on no other build, and no step depends on them.
     #[test]
     fn what_either_row_runs_comes_after_the_tests() {
         let shared: Vec<&Step> = STEPS.iter().filter(|step| !step.is_apart()).collect();
