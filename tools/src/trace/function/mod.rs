@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_names_lead_to_the_same_function() {
+    fn numbers_and_names_lead_to_their_function() {
         for function in Function::all() {
             assert_eq!(Function::from_number(function.number()), Some(function));
             assert_eq!(
