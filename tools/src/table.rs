@@ -1,8 +1,10 @@
 //! Tables of numbers, for people, for pages and for programs.
 
 mod grid;
+mod html;
 
 pub use grid::{Grid, wrapped};
+pub use html::{escaped, printable};
 
 use serde_json::{Map, Value, json};
 
@@ -109,6 +111,9 @@ fn significant(number: f64) -> String {
     }
 }
 
+/// A column's name, and what it shows of an item.
+pub type Column<'a, T> = (&'a str, fn(&T) -> Cell);
+
 /// Rows of cells under named columns, and what must be known to read them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Table {
@@ -148,6 +153,32 @@ impl Table {
             keys: 1,
             ..Self::default()
         }
+    }
+
+    /// A row for each item; a column for each name, with what it shows of an item.
+    pub fn of<T>(
+        name: &str,
+        title: &str,
+        items: impl IntoIterator<Item = T>,
+        columns: &[Column<'_, T>],
+    ) -> Self {
+        let mut table = Self::new(name, title, columns.iter().map(|(name, _)| *name));
+        for item in items {
+            table.push(columns.iter().map(|(_, cell)| cell(&item)));
+        }
+        table
+    }
+
+    /// Without these columns.
+    pub fn without(mut self, columns: &[&str]) -> Self {
+        for name in columns {
+            if let Some(place) = self.columns.iter().position(|column| column == name) {
+                self.columns.remove(place);
+                self.rows.iter_mut().for_each(|row| drop(row.remove(place)));
+                self.keys -= usize::from(place < self.keys);
+            }
+        }
+        self
     }
 
     /// With a note.

@@ -12,7 +12,7 @@ use dpamatch::registry::{self, ENGINES, EngineOptions};
 use dpamatch_tools::analyze::order::{Interleaving, Network, Order};
 use dpamatch_tools::analyze::stats::{CommStats, Plan, Searches};
 use dpamatch_tools::analyze::{
-    OrderChoice, Question, RankView, Report, Run, UNKNOWN, csv, legality,
+    OrderChoice, Question, RankView, Report, Run, UNKNOWN, legality, pairs,
 };
 use dpamatch_tools::trace::{self, OpenOptions};
 
@@ -39,7 +39,7 @@ fn true_pairs(name: &str) -> HashSet<String> {
 
 fn written_pairs(run: &Run, receives: &[Vec<u32>]) -> HashSet<String> {
     let mut text = Vec::new();
-    csv::pairs(run, receives, &mut text).expect("memory");
+    pairs(run, receives, &mut text).expect("memory");
     String::from_utf8(text).expect("text").lines().skip(1).map(str::to_owned).collect()
 }
 

@@ -169,8 +169,8 @@ fn pairs_and_folder_are_written() {
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     for name in [
-        "bins.csv",
-        "blocks.csv",
+        "queues.csv",
+        "paths.csv",
         "calls.csv",
         "depth.csv",
         "hints.csv",

@@ -55,7 +55,7 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
     let Needs { fallback, unexpected, descriptors, unexpected_bytes, .. } =
         report.application.needs;
     let traffic = &report.application.traffic;
-    let messages = (traffic.expected + traffic.unexpected).max(1);
+    let messages = traffic.messages().max(1);
     let unexpected_share = traffic.unexpected as f64 * 100.0 / messages as f64;
     let text = match fallback {
         Some(fallback) => {
@@ -148,7 +148,7 @@ fn bins(report: &Report) -> Option<Advice> {
 /// Which of the engines that were run takes fewest steps.
 fn engines(report: &Report) -> Option<Advice> {
     let traffic = &report.application.traffic;
-    let searches = (traffic.all_receives() + traffic.expected + traffic.unexpected).max(1) as f64;
+    let searches = (traffic.all_receives() + traffic.messages()).max(1) as f64;
     let steps = |engine: &EngineReport| {
         Some((engine.posted_steps()? + engine.unexpected_steps()?) as f64 / searches)
     };

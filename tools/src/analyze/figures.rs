@@ -3,6 +3,7 @@
 use super::report::Report;
 use super::stats::{BinStats, Searches, Totals};
 use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style};
+use crate::table::printable;
 
 /// Columns of the heat map: each is the most of several columns of depth over time.
 const HEAT_COLUMNS: usize = 25;
@@ -31,14 +32,6 @@ pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
         ("figure-paths", paths(report)),
     ]);
     all
-}
-
-/// Names come from files and traces: what XML cannot hold is replaced.
-pub(super) fn printable(text: &str) -> String {
-    let allowed = |c: char| {
-        if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { '\u{fffd}' } else { c }
-    };
-    text.chars().map(allowed).collect()
 }
 
 fn names(reports: &[&Report]) -> Vec<String> {
@@ -209,9 +202,7 @@ fn ranks(report: &Report) -> Figure {
 }
 
 fn messages(report: &Report) -> Figure {
-    let share = |part: u64, totals: &Totals| {
-        percent(part, totals.traffic.expected + totals.traffic.unexpected)
-    };
+    let share = |part: u64, totals: &Totals| percent(part, totals.traffic.messages());
     let all = &report.application;
     let bars = Bars::new("All ranks", "", Axis::linear("% of messages"), [printable(&report.name)])
         .stacked()

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::csv;
-use super::figures::printable;
 use super::report::Report;
+use super::tables::{ALL, by_rank};
 use crate::figure::Figure;
+use crate::table::{Cell, Table, escaped};
 
 /// Narrow screens scroll wide tables and pictures and stack the advice; paper breaks neither a
 /// picture nor a row.
@@ -24,43 +24,10 @@ svg{max-width:100%;height:auto}
 .advice td{border:0;padding:.1rem 0}.advice tr{border-bottom:1px solid #ccc;padding:.4rem 0}.advice td:first-child{font-weight:bold}}
 @media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}.wide{overflow:visible}}";
 
-/// Files that are shown as tables: name, heading, and whether it is words rather than numbers. Of
-/// files with lines for all ranks and each rank the former are shown.
-const TABLES: [(&str, &str, bool); 13] = [
-    ("calls.csv", "Calls by class", false),
-    ("traffic.csv", "Messages and receives", false),
-    ("bins.csv", "Queue lengths and searches", false),
-    ("tables.csv", "Hash tables of posted receives", false),
-    ("lifetime.csv", "The published analyzer's view", false),
-    ("blocks.csv", "Optimistic matching by number of handlers", false),
-    ("keys.csv", "Keys and sequences", false),
-    ("needs.csv", "What the NIC has to hold", false),
-    ("communicators.csv", "Communicators", false),
-    ("hints.csv", "Hints", true),
-    ("engines.csv", "Engines", true),
-    ("sites.csv", "Call sites", true),
-    ("unmatched.csv", "Unmatched at the end", true),
-];
-
-/// Text between tags or in quotes: nothing of it is markup.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        for c in printable(line).chars() {
-            match c {
-                '&' => out += "&amp;",
-                '<' => out += "&lt;",
-                '>' => out += "&gt;",
-                '"' => out += "&quot;",
-                '\'' => out += "&#39;",
-                _ => out.push(c),
-            }
-        }
-        out += end;
-    }
-    out
-}
+/// Tables that are left to the CSV files: they have a row for each column of a figure, or too many.
+const NOT_SHOWN: [&str; 2] = ["advice", "depth"];
+/// Tables of words rather than numbers.
+const WORDS: [&str; 5] = ["hints", "engines", "counters", "sites", "unmatched"];
 
 /// The page of an application. `summary` is the report in words, `command` what made it. The same
 /// report gives the same bytes.
@@ -74,10 +41,10 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
     // Writing into memory cannot fail.
     let _ = write!(out, "<h2 id=\"summary\">Summary</h2>\n<pre>{}</pre>\n", escaped(summary));
     out += "<h2 id=\"advice\">Advice</h2>\n";
-    let files = csv::files(report);
-    let file =
-        |name: &str| files.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
-    out += &table(file("advice.csv"), "words advice");
+    let tables = by_rank(report);
+    for advice in tables.iter().filter(|table| table.name == "advice" && !table.rows.is_empty()) {
+        out += &advice.html("words advice");
+    }
     out += "<h2 id=\"figures\">Figures</h2>\n";
     for (name, figure) in figures {
         if let Some(svg) = figure.svg() {
@@ -85,11 +52,13 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
         }
     }
     out += "<h2 id=\"tables\">Tables</h2>\n";
-    for (name, heading, words) in TABLES {
-        let table = table(file(name), if words { "words" } else { "numbers" });
-        if !table.is_empty() {
-            let _ = write!(out, "<h3>{heading}</h3>\n{table}");
+    for table in tables.into_iter().map(totals) {
+        let name = table.name.as_str();
+        if table.rows.is_empty() || NOT_SHOWN.contains(&name) {
+            continue;
         }
+        let class = if WORDS.contains(&name) { "words" } else { "numbers" };
+        let _ = write!(out, "<h3>{}</h3>\n{}", escaped(&table.title), table.html(class));
     }
     let _ = write!(
         out,
@@ -101,30 +70,14 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
     out
 }
 
-/// A CSV file as a table, without the lines of single ranks; nothing if no line is left.
-fn table(text: &str, class: &str) -> String {
-    let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
-    let records: Vec<_> = reader.records().filter_map(Result::ok).collect();
-    let Some((header, rows)) = records.split_first() else { return String::new() };
-    let has_total = rows.first().is_some_and(|row| &row[0] == "all");
-    let skip = usize::from(has_total);
-    let rows: Vec<_> = rows.iter().filter(|row| !has_total || &row[0] == "all").collect();
-    if rows.is_empty() {
-        return String::new();
+/// The table without rows and column of single ranks, where it has a row for all of them.
+fn totals(mut table: Table) -> Table {
+    let is_total = |row: &Vec<Cell>| row[0] == Cell::from(ALL);
+    if table.rows.first().is_some_and(is_total) {
+        table.rows.retain(is_total);
+        return table.without(&["rank"]);
     }
-    let mut out = format!("<div class=\"wide\"><table class=\"{class}\">\n<thead><tr>");
-    for field in header.iter().skip(skip) {
-        let _ = write!(out, "<th>{}</th>", escaped(&field.replace('_', " ")));
-    }
-    out += "</tr></thead>\n<tbody>\n";
-    for row in rows {
-        out += "<tr>";
-        for field in row.iter().skip(skip) {
-            let _ = write!(out, "<td>{}</td>", escaped(field));
-        }
-        out += "</tr>\n";
-    }
-    out + "</tbody></table></div>\n"
+    table
 }
 
 /// A picture as part of a page: it shrinks with the page, its clip paths have names of their own,
@@ -151,27 +104,15 @@ mod tests {
     use crate::figure::{Axis, Bars};
 
     #[test]
-    fn nothing_of_a_trace_is_markup() {
-        let hostile = "</pre><script>alert('1')</script>\"&\u{1}\nnext";
-        assert_eq!(
-            escaped(hostile),
-            "&lt;/pre&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;\u{fffd}\nnext"
-        );
-        let file = "id,name\n1,\"<img src=x onerror=a, b>\"\n";
-        let table = table(file, "numbers");
-        assert!(table.contains("<td>&lt;img src=x onerror=a, b&gt;</td>"), "{table}");
-    }
-
-    #[test]
     fn totals_stand_for_their_ranks() {
-        let all = table("rank,sends\nall,3\n0,1\n1,2\n", "numbers");
-        assert!(
-            all.contains("<th>sends</th>")
-                && all.contains("<td>3</td>")
-                && !all.contains("<td>1</td>"),
-            "{all}"
-        );
-        assert_eq!(table("engine,counter,value\n", "words"), "");
+        let mut table = Table::new("traffic", "Messages", ["rank", "sends"]);
+        table.push([ALL.into(), 3_u64.into()]);
+        table.push(["0".into(), 1_u64.into()]);
+        let all = totals(table);
+        assert_eq!((all.columns, all.rows), (vec!["sends".to_owned()], vec![vec![3_u64.into()]]));
+        let mut table = Table::new("lifetime", "View", ["bins"]);
+        table.push([1_u64.into()]);
+        assert_eq!(totals(table.clone()), table);
     }
 
     #[test]

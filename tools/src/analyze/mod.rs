@@ -12,7 +12,6 @@ mod align;
 mod by_hand;
 mod collect;
 mod communicators;
-pub mod csv;
 mod engines;
 pub mod figures;
 pub mod html;
@@ -43,6 +42,7 @@ pub(crate) use engines::tell_sizes;
 pub use inbound::{Inbound, Lost};
 pub use logged::{LogError, is_log};
 pub use origin::{How, LocalId, Members, Origin};
+pub use pairs::pairs;
 pub use program::{
     ANY, Action, EmptyPolls, End, Kind, LocalComm, NOBODY, Oddities, Program, Step, Sync, Transfer,
     UNKNOWN,
@@ -51,5 +51,5 @@ pub use replay::{Agreement, RankView};
 pub use report::{CommReport, OrderChoice, Question, Report, ReportError, Source};
 pub use run::Run;
 pub use sites::SiteReport;
-pub use tables::tables;
+pub use tables::{by_rank, tables};
 pub use truth::Truth;

@@ -1,264 +1,543 @@
-//! The figures of reports as tables, for programs and to compare runs.
+//! The figures of reports as tables: to print, to compare runs, and as the files of `--out`.
 
-use super::report::Report;
-use super::stats::{Searches, Traffic};
+use super::report::{CommReport, Report};
+use super::stats::{Hint, Searches, Totals};
 use crate::table::{Cell, Table};
 
 fn percent(part: u64, all: u64) -> f64 {
     100.0 * part as f64 / all.max(1) as f64
 }
 
-/// The tables of these reports, a row or more for each report in each.
+/// An application or one of its ranks: what names it, and its figures.
+type Subject<'a> = (Cell, &'a Totals);
+
+/// The tables to print and to compare: each has a row or more for each report, and the figures in
+/// which programs are told apart. [`by_rank`] has all figures.
 pub fn tables(reports: &[&Report]) -> Vec<Table> {
+    let subjects: Vec<Subject<'_>> =
+        reports.iter().map(|report| (report.name.as_str().into(), &report.application)).collect();
     vec![
         applications(reports),
-        queues(reports),
-        paths(reports),
-        shards(reports),
-        communicators(reports),
-        engines(reports),
+        queues("application", &subjects).without(&["hits", "steps_per_search_max", "collisions"]),
+        paths("application", &subjects).without(&[
+            "messages",
+            "conflict_blocks",
+            "refused_mixed",
+            "refused_end",
+        ]),
+        shards("application", &subjects),
+        communicators(reports).without(&COMMUNICATOR_DETAILS),
+        engines(reports).without(&["bytes_equal", "bytes_differ", "ranks_that_differ"]),
+    ]
+}
+
+/// What stands in place of a rank's number in the rows of the whole application.
+pub(super) const ALL: &str = "all";
+
+/// The tables of one report with rows for the application ([`ALL`]) and for each rank of the world.
+pub fn by_rank(report: &Report) -> Vec<Table> {
+    let ranks = report.ranks.iter().map(|rank| (rank.rank.to_string().into(), &rank.totals));
+    let subjects: Vec<Subject<'_>> =
+        std::iter::once((ALL.into(), &report.application)).chain(ranks).collect();
+    vec![
+        advice(report),
+        calls(&subjects),
+        traffic(&subjects),
+        queues("rank", &subjects),
+        chains(&subjects),
+        lifetime(report),
+        paths("rank", &subjects),
+        shards("rank", &subjects),
+        keys(&subjects),
+        needs(&subjects),
+        depth(report, &subjects),
+        communicators(&[report]),
+        hints(report),
+        engines(&[report]),
+        counters(report),
+        sites(report),
+        unmatched(report),
     ]
 }
 
 fn applications(reports: &[&Report]) -> Table {
-    let columns = [
-        "application",
-        "processes",
-        "ranks",
+    Table::of(
+        "applications",
+        "Calls, messages and what must be held",
+        reports,
+        &[
+            ("application", |it| it.name.as_str().into()),
+            ("processes", |it| it.processes.into()),
+            ("ranks", |it| it.ranks.len().into()),
+            ("calls", |it| it.source.calls.into()),
+            ("p2p_calls", |it| it.application.shares.p2p.into()),
+            ("collective_calls", |it| it.application.shares.collective.into()),
+            ("one_sided_calls", |it| it.application.shares.one_sided.into()),
+            ("progress_calls", |it| it.application.shares.progress.into()),
+            ("other_calls", |it| it.application.shares.other.into()),
+            ("sends", |it| it.application.traffic.sends.into()),
+            ("sent_bytes", |it| it.application.traffic.bytes_sent.into()),
+            ("receives", |it| it.application.traffic.all_receives().into()),
+            ("any_source", |it| it.application.traffic.receives[1].into()),
+            ("any_tag", |it| it.application.traffic.receives[2].into()),
+            ("any_source_and_tag", |it| it.application.traffic.receives[3].into()),
+            ("wildcards_percent", |it| {
+                let traffic = &it.application.traffic;
+                percent(traffic.wildcards(), traffic.all_receives()).into()
+            }),
+            ("probes", |it| it.application.traffic.probes.into()),
+            ("cancelled", |it| it.application.traffic.cancelled.into()),
+            ("messages", |it| it.application.traffic.messages().into()),
+            ("unexpected", |it| it.application.traffic.unexpected.into()),
+            ("unexpected_percent", |it| {
+                let traffic = &it.application.traffic;
+                percent(traffic.unexpected, traffic.messages()).into()
+            }),
+            ("receives_left", |it| it.application.traffic.receives_left.into()),
+            ("messages_left", |it| it.application.traffic.messages_left.into()),
+            ("unique_keys_percent", |it| {
+                (100.0 * it.application.receive_keys.unique_share()).into()
+            }),
+            ("tags", |it| it.application.tags.into()),
+            ("sequence_length_mean", |it| it.application.sequences.mean().into()),
+            ("sequence_length_max", |it| it.application.sequences.longest.into()),
+            ("posted_max", |it| it.application.needs.descriptors.into()),
+            ("unexpected_max", |it| it.application.needs.unexpected.into()),
+            ("unexpected_bytes_max", |it| it.application.needs.unexpected_bytes.into()),
+            ("communicators_max", |it| it.application.needs.communicators.into()),
+        ],
+    )
+}
+
+fn calls(subjects: &[Subject<'_>]) -> Table {
+    Table::of(
         "calls",
-        "p2p_calls",
-        "collective_calls",
-        "one_sided_calls",
-        "progress_calls",
-        "other_calls",
-        "sends",
-        "sent_bytes",
-        "receives",
-        "any_source",
-        "any_tag",
-        "any_source_and_tag",
-        "wildcards_percent",
-        "probes",
-        "cancelled",
-        "messages",
-        "unexpected",
-        "unexpected_percent",
-        "receives_left",
-        "messages_left",
-        "unique_keys_percent",
-        "tags",
-        "sequence_length_mean",
-        "sequence_length_max",
-        "posted_max",
-        "unexpected_max",
-        "unexpected_bytes_max",
-        "communicators_max",
-    ];
-    let mut table = Table::new("applications", "Calls, messages and what must be held", columns);
-    for report in reports {
-        let all = &report.application;
-        let (shares, needs) = (&all.shares, &all.needs);
-        let Traffic {
-            sends,
-            bytes_sent,
-            receives: [none, source, tag, both],
-            probes,
-            cancelled,
-            expected,
-            unexpected,
-            receives_left,
-            messages_left,
-            ..
-        } = all.traffic;
-        let (wild, messages) = (source + tag + both, expected + unexpected);
-        table.push([
-            report.name.as_str().into(),
-            report.processes.into(),
-            report.ranks.len().into(),
-            report.source.calls.into(),
-            shares.p2p.into(),
-            shares.collective.into(),
-            shares.one_sided.into(),
-            shares.progress.into(),
-            shares.other.into(),
-            sends.into(),
-            bytes_sent.into(),
-            (none + wild).into(),
-            source.into(),
-            tag.into(),
-            both.into(),
-            percent(wild, none + wild).into(),
-            probes.into(),
-            cancelled.into(),
-            messages.into(),
-            unexpected.into(),
-            percent(unexpected, messages).into(),
-            receives_left.into(),
-            messages_left.into(),
-            (100.0 * all.receive_keys.unique_share()).into(),
-            all.tags.into(),
-            all.sequences.mean().into(),
-            all.sequences.longest.into(),
-            needs.descriptors.into(),
-            needs.unexpected.into(),
-            needs.unexpected_bytes.into(),
-            needs.communicators.into(),
-        ]);
-    }
-    table
+        "Calls by class",
+        subjects,
+        &[
+            ("rank", |(name, _)| name.clone()),
+            ("p2p", |(_, it)| it.shares.p2p.into()),
+            ("collective", |(_, it)| it.shares.collective.into()),
+            ("one_sided", |(_, it)| it.shares.one_sided.into()),
+            ("progress", |(_, it)| it.shares.progress.into()),
+            ("other", |(_, it)| it.shares.other.into()),
+        ],
+    )
 }
 
-fn queues(reports: &[&Report]) -> Table {
-    let columns = [
-        "application",
-        "queue",
-        "bins",
-        "searches",
-        "steps",
-        "steps_per_search",
-        "steps_max",
-        "length_mean",
-        "length_max",
-    ];
-    let mut table = Table::new("queues", "Queue lengths and searches, by bins", columns).keyed(3);
-    for report in reports {
-        for bins in &report.application.bins {
-            for (queue, searches) in [("posted", &bins.prq), ("unexpected", &bins.umq)] {
-                let Searches { count, steps, steps_max, length_max, .. } = *searches;
-                table.push([
-                    report.name.as_str().into(),
-                    queue.into(),
-                    bins.bins.into(),
-                    count.into(),
-                    steps.into(),
-                    searches.mean().into(),
-                    steps_max.into(),
-                    searches.length_mean().into(),
-                    length_max.into(),
-                ]);
-            }
-        }
-    }
-    table
+fn traffic(subjects: &[Subject<'_>]) -> Table {
+    Table::of(
+        "traffic",
+        "Messages and receives",
+        subjects,
+        &[
+            ("rank", |(name, _)| name.clone()),
+            ("sends", |(_, it)| it.traffic.sends.into()),
+            ("sent_bytes", |(_, it)| it.traffic.bytes_sent.into()),
+            ("no_wildcard", |(_, it)| it.traffic.receives[0].into()),
+            ("any_source", |(_, it)| it.traffic.receives[1].into()),
+            ("any_tag", |(_, it)| it.traffic.receives[2].into()),
+            ("any_source_and_tag", |(_, it)| it.traffic.receives[3].into()),
+            ("probes", |(_, it)| it.traffic.probes.into()),
+            ("to_null", |(_, it)| it.traffic.to_null.into()),
+            ("cancelled", |(_, it)| it.traffic.cancelled.into()),
+            ("expected", |(_, it)| it.traffic.expected.into()),
+            ("unexpected", |(_, it)| it.traffic.unexpected.into()),
+            ("receives_left", |(_, it)| it.traffic.receives_left.into()),
+            ("messages_left", |(_, it)| it.traffic.messages_left.into()),
+        ],
+    )
 }
 
-fn paths(reports: &[&Report]) -> Table {
-    let columns = [
-        "application",
-        "handlers",
-        "blocks",
-        "messages_per_block",
-        "clean",
-        "fast",
-        "slow",
-        "forced",
-        "unexpected",
-        "conflict_blocks_percent",
-    ];
-    let title = "Paths of optimistic matching, by handlers";
-    let mut table = Table::new("paths", title, columns).keyed(2);
-    for report in reports {
-        for block in &report.application.blocks {
-            table.push([
-                report.name.as_str().into(),
-                block.handlers.into(),
-                block.blocks.into(),
-                (block.messages as f64 / block.blocks.max(1) as f64).into(),
-                block.clean.into(),
-                block.fast.into(),
-                block.slow.into(),
-                block.forced.into(),
-                block.unexpected.into(),
-                percent(block.conflict_blocks, block.blocks).into(),
-            ]);
-        }
-    }
-    table
+fn queues(key: &str, subjects: &[Subject<'_>]) -> Table {
+    let rows = subjects.iter().flat_map(|(name, totals)| {
+        totals.bins.iter().flat_map(move |bins| {
+            let posted = bins.tables.tables.iter().map(|table| table.collisions).sum();
+            let queues =
+                [("posted", bins.prq, posted), ("unexpected", bins.umq, bins.umq_collisions)];
+            queues.map(|(queue, searches, collisions): (_, Searches, u64)| {
+                (name, queue, bins.bins, searches, collisions)
+            })
+        })
+    });
+    Table::of(
+        "queues",
+        "Queue lengths and searches, by bins",
+        rows,
+        &[
+            (key, |it| it.0.clone()),
+            ("queue", |it| it.1.into()),
+            ("bins", |it| it.2.into()),
+            ("searches", |it| it.3.count.into()),
+            ("hits", |it| it.3.hits.into()),
+            ("steps", |it| it.3.steps.into()),
+            ("steps_per_search", |it| it.3.mean().into()),
+            ("steps_per_search_max", |it| it.3.mean_max.into()),
+            ("steps_max", |it| it.3.steps_max.into()),
+            ("length_mean", |it| it.3.length_mean().into()),
+            ("length_max", |it| it.3.length_max.into()),
+            ("collisions", |it| it.4.into()),
+        ],
+    )
+    .keyed(3)
 }
 
-fn shards(reports: &[&Report]) -> Table {
-    let columns =
-        ["application", "shards", "messages", "busiest_messages", "speed_up", "efficiency"];
-    let title = "Messages by source on several NICs, by their number";
-    let mut table = Table::new("shards", title, columns).keyed(2);
-    for report in reports {
-        for shards in &report.application.shards {
-            table.push([
-                report.name.as_str().into(),
-                (shards.shards as u64).into(),
-                shards.messages.into(),
-                shards.busiest.into(),
-                shards.speed_up().into(),
-                shards.efficiency().into(),
-            ]);
-        }
-    }
-    table
+fn chains(subjects: &[Subject<'_>]) -> Table {
+    let rows = subjects.iter().flat_map(|(name, totals)| {
+        totals.bins.iter().flat_map(move |bins| {
+            let classes = ["no_wildcard", "any_source", "any_tag"].into_iter();
+            classes.zip(&bins.tables.tables).map(move |(class, table)| {
+                let samples = bins.tables.samples.max(1) as f64;
+                (name, class, f64::from(bins.bins), samples, table, &bins.tables)
+            })
+        })
+    });
+    Table::of(
+        "tables",
+        "Hash tables of posted receives",
+        rows,
+        &[
+            ("rank", |it| it.0.clone()),
+            ("bins", |it| (it.2 as u64).into()),
+            ("table", |it| it.1.into()),
+            ("inserted", |it| it.4.inserted.into()),
+            ("collisions", |it| it.4.collisions.into()),
+            ("longest_chain", |it| it.4.longest_chain.into()),
+            ("longest_chain_mean", |it| (it.4.longest_chain_sum as f64 / it.3).into()),
+            ("empty_share_min", |it| (f64::from(it.4.empty_bins_min) / it.2).into()),
+            ("empty_share_mean", |it| (it.4.empty_bins_sum as f64 / it.3 / it.2).into()),
+            ("depth_mean", |it| it.5.depth_mean().into()),
+            ("depth_max", |it| it.5.depth_max.into()),
+        ],
+    )
+    .keyed(3)
 }
+
+fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
+    let rows =
+        subjects.iter().flat_map(|(name, it)| it.blocks.iter().map(move |block| (name, block)));
+    Table::of(
+        "paths",
+        "Paths of optimistic matching, by handlers",
+        rows,
+        &[
+            (key, |it| it.0.clone()),
+            ("handlers", |it| it.1.handlers.into()),
+            ("blocks", |it| it.1.blocks.into()),
+            ("messages", |it| it.1.messages.into()),
+            ("messages_per_block", |it| (it.1.messages as f64 / it.1.blocks.max(1) as f64).into()),
+            ("clean", |it| it.1.clean.into()),
+            ("fast", |it| it.1.fast.into()),
+            ("slow", |it| it.1.slow.into()),
+            ("forced", |it| it.1.forced.into()),
+            ("unexpected", |it| it.1.unexpected.into()),
+            ("conflict_blocks", |it| it.1.conflict_blocks.into()),
+            ("conflict_blocks_percent", |it| percent(it.1.conflict_blocks, it.1.blocks).into()),
+            ("refused_mixed", |it| it.1.refused_mixed.into()),
+            ("refused_end", |it| it.1.refused_end.into()),
+        ],
+    )
+    .keyed(2)
+}
+
+fn shards(key: &str, subjects: &[Subject<'_>]) -> Table {
+    let rows =
+        subjects.iter().flat_map(|(name, it)| it.shards.iter().map(move |shards| (name, shards)));
+    Table::of(
+        "shards",
+        "Messages by source on several NICs, by their number",
+        rows,
+        &[
+            (key, |it| it.0.clone()),
+            ("shards", |it| (it.1.shards as u64).into()),
+            ("messages", |it| it.1.messages.into()),
+            ("busiest_messages", |it| it.1.busiest.into()),
+            ("speed_up", |it| it.1.speed_up().into()),
+            ("efficiency", |it| it.1.efficiency().into()),
+        ],
+    )
+    .keyed(2)
+}
+
+fn keys(subjects: &[Subject<'_>]) -> Table {
+    let rows = subjects.iter().flat_map(|(name, it)| {
+        [("receives", &it.receive_keys), ("messages", &it.message_keys)]
+            .map(|(of, keys)| (name, of, keys, it))
+    });
+    Table::of(
+        "keys",
+        "Keys and sequences",
+        rows,
+        &[
+            ("rank", |it| it.0.clone()),
+            ("of", |it| it.1.into()),
+            ("uses", |it| it.2.uses.into()),
+            ("unique", |it| it.2.unique.into()),
+            ("unique_share", |it| it.2.unique_share().into()),
+            ("most_used", |it| it.2.most_used.into()),
+            ("chain_max", |it| it.2.chain_max.into()),
+            ("chain_mean", |it| it.2.chain_mean().into()),
+            ("tags", |it| it.3.tags.into()),
+            ("tag_max", |it| u32::try_from(it.3.tag_max).ok().into()),
+            ("sequences", |it| it.3.sequences.count.into()),
+            ("sequence_length_mean", |it| it.3.sequences.mean().into()),
+            ("sequence_length_max", |it| it.3.sequences.longest.into()),
+            ("in_sequences", |it| it.3.sequences.in_runs.into()),
+        ],
+    )
+    .keyed(2)
+}
+
+fn needs(subjects: &[Subject<'_>]) -> Table {
+    let rows = subjects.iter().map(|(name, it)| (name, &it.needs, it.needs.fallback.as_ref()));
+    Table::of(
+        "needs",
+        "What the NIC has to hold",
+        rows,
+        &[
+            ("rank", |it| it.0.clone()),
+            ("descriptors", |it| it.1.descriptors.into()),
+            ("unexpected", |it| it.1.unexpected.into()),
+            ("unexpected_bytes", |it| it.1.unexpected_bytes.into()),
+            ("unexpected_buffers", |it| it.1.unexpected_buffers.into()),
+            ("communicators", |it| it.1.communicators.into()),
+            ("first_shortage", |it| it.2.map(|first| first.shortage.option().1).into()),
+            ("at_rank", |it| it.2.map(|first| first.rank).into()),
+            ("at_event", |it| it.2.map(|first| first.happening).into()),
+            ("at_ns", |it| it.2.and_then(|first| first.time_ns).into()),
+            ("call", |it| it.2.and_then(|first| first.call).into()),
+            ("of_rank", |it| it.2.map(|first| first.caller()).into()),
+        ],
+    )
+}
+
+fn depth(report: &Report, subjects: &[Subject<'_>]) -> Table {
+    let rows = subjects.iter().flat_map(|(name, Totals { depths, .. })| {
+        let columns = depths.posted.len().max(1) as u128;
+        let queues = depths.posted.iter().zip(&depths.unexpected).zip(0_u64..);
+        queues.map(move |(lengths, column)| {
+            let until = u128::from(report.end_ns) * (u128::from(column) + 1) / columns;
+            (name, column, until as u64, lengths)
+        })
+    });
+    Table::of(
+        "depth",
+        "Queue lengths over time",
+        rows,
+        &[
+            ("rank", |it| it.0.clone()),
+            ("column", |it| it.1.into()),
+            ("until_ns", |it| it.2.into()),
+            ("posted_max", |it| (*it.3.0).into()),
+            ("unexpected_max", |it| (*it.3.1).into()),
+        ],
+    )
+    .keyed(2)
+}
+
+/// Columns of [`communicators`] that few readers need.
+const COMMUNICATOR_DETAILS: [&str; 21] = [
+    "id",
+    "translation",
+    "sent_bytes",
+    "any_source",
+    "any_tag",
+    "any_source_and_tag",
+    "probes",
+    "cancelled",
+    "expected",
+    "receives_left",
+    "messages_left",
+    "sequences",
+    "sequence_length_mean",
+    "sequence_length_max",
+    "searches",
+    "steps_per_search_max",
+    "length_mean",
+    "unexpected_searches",
+    "unexpected_steps_per_search",
+    "unexpected_steps_per_search_max",
+    "unexpected_length_mean",
+];
 
 fn communicators(reports: &[&Report]) -> Table {
-    let columns = [
-        "application",
-        "communicator",
-        "name",
-        "processes",
-        "sends",
-        "receives",
-        "wildcards",
-        "unexpected",
-        "posted_max",
-        "unexpected_max",
-        "steps_per_search",
-    ];
-    let mut table = Table::new("communicators", "Communicators in use", columns).keyed(3);
-    for report in reports {
-        for comm in &report.communicators {
-            let [_, source, tag, both] = comm.stats.traffic.receives;
-            table.push([
-                report.name.as_str().into(),
-                comm.number.into(),
-                comm.name.as_str().into(),
-                comm.size.into(),
-                comm.stats.traffic.sends.into(),
-                comm.stats.traffic.all_receives().into(),
-                (source + tag + both).into(),
-                comm.stats.traffic.unexpected.into(),
-                comm.stats.posted_max.into(),
-                comm.stats.unexpected_max.into(),
-                comm.stats.prq.mean().into(),
-            ]);
-        }
-    }
-    table
+    let rows = reports.iter().flat_map(|report| {
+        report.communicators.iter().map(|comm: &CommReport| (&report.name, comm, &comm.stats))
+    });
+    Table::of(
+        "communicators",
+        "Communicators in use",
+        rows,
+        &[
+            ("application", |it| it.0.as_str().into()),
+            ("communicator", |it| it.1.number.into()),
+            ("name", |it| it.1.name.as_str().into()),
+            ("id", |it| it.1.id.into()),
+            ("processes", |it| it.1.size.into()),
+            ("translation", |it| it.1.translation.name().into()),
+            ("sends", |it| it.2.traffic.sends.into()),
+            ("sent_bytes", |it| it.2.traffic.bytes_sent.into()),
+            ("receives", |it| it.2.traffic.all_receives().into()),
+            ("wildcards", |it| it.2.traffic.wildcards().into()),
+            ("any_source", |it| it.2.traffic.receives[1].into()),
+            ("any_tag", |it| it.2.traffic.receives[2].into()),
+            ("any_source_and_tag", |it| it.2.traffic.receives[3].into()),
+            ("probes", |it| it.2.traffic.probes.into()),
+            ("cancelled", |it| it.2.traffic.cancelled.into()),
+            ("expected", |it| it.2.traffic.expected.into()),
+            ("unexpected", |it| it.2.traffic.unexpected.into()),
+            ("receives_left", |it| it.2.traffic.receives_left.into()),
+            ("messages_left", |it| it.2.traffic.messages_left.into()),
+            ("posted_max", |it| it.2.posted_max.into()),
+            ("unexpected_max", |it| it.2.unexpected_max.into()),
+            ("sequences", |it| it.2.sequences.count.into()),
+            ("sequence_length_mean", |it| it.2.sequences.mean().into()),
+            ("sequence_length_max", |it| it.2.sequences.longest.into()),
+            ("searches", |it| it.2.prq.count.into()),
+            ("steps_per_search", |it| it.2.prq.mean().into()),
+            ("steps_per_search_max", |it| it.2.prq.mean_max.into()),
+            ("length_mean", |it| it.2.prq.length_mean().into()),
+            ("unexpected_searches", |it| it.2.umq.count.into()),
+            ("unexpected_steps_per_search", |it| it.2.umq.mean().into()),
+            ("unexpected_steps_per_search_max", |it| it.2.umq.mean_max.into()),
+            ("unexpected_length_mean", |it| it.2.umq.length_mean().into()),
+        ],
+    )
+    .keyed(3)
+}
+
+fn hints(report: &Report) -> Table {
+    let rows = report.communicators.iter().flat_map(|comm| {
+        let hints: [(&str, &Hint); 4] = [
+            ("mpi_assert_no_any_source", &comm.stats.hints.no_any_source),
+            ("mpi_assert_no_any_tag", &comm.stats.hints.no_any_tag),
+            ("mpi_assert_exact_length", &comm.stats.hints.exact_length),
+            ("mpi_assert_allow_overtaking", &comm.stats.hints.allow_overtaking),
+        ];
+        hints.map(|(name, hint)| (comm, name, hint, hint.first.as_ref()))
+    });
+    Table::of(
+        "hints",
+        "Hints",
+        rows,
+        &[
+            ("communicator", |it| it.0.id.into()),
+            ("name", |it| it.0.name.as_str().into()),
+            ("hint", |it| it.1.into()),
+            ("violations", |it| it.2.count.into()),
+            ("unknown", |it| it.2.unknown.into()),
+            ("first_rank", |it| it.3.map(|at| at.rank).into()),
+            ("first_call", |it| it.3.map(|at| at.call).into()),
+            ("first_function", |it| it.3.map(|at| at.function).into()),
+        ],
+    )
+    .keyed(3)
+}
+
+fn lifetime(report: &Report) -> Table {
+    Table::of(
+        "lifetime",
+        "The published analyzer's view",
+        &report.lifetime,
+        &[
+            ("bins", |it| it.bins.into()),
+            ("depth_average", |it| it.depth_average.into()),
+            ("depth_max", |it| it.depth_max.into()),
+            ("depth_mean", |it| it.depth_mean.into()),
+            ("collisions_no_wildcard", |it| it.tables.tables[0].collisions.into()),
+            ("collisions_any_source", |it| it.tables.tables[1].collisions.into()),
+            ("collisions_any_tag", |it| it.tables.tables[2].collisions.into()),
+            ("list_max", |it| it.list_max.into()),
+        ],
+    )
 }
 
 fn engines(reports: &[&Report]) -> Table {
-    let columns = [
-        "application",
-        "engine",
-        "pairs_as_recorded",
-        "other_pairs",
-        "posted_steps",
-        "unexpected_steps",
-        "memory_bytes_max",
-    ];
-    let mut table = Table::new("engines", "Replays through engines", columns).keyed(2);
-    for report in reports {
-        for engine in &report.engines {
-            let agreement = &engine.agreement;
-            let cells: [Cell; 7] = [
-                report.name.as_str().into(),
-                engine.name.into(),
-                agreement.same.into(),
-                (agreement.other + agreement.missing).into(),
-                engine.posted_steps().into(),
-                engine.unexpected_steps().into(),
-                engine.counter("memory_bytes_max").into(),
-            ];
-            table.push(cells);
-        }
-    }
-    table
+    let rows = reports.iter().flat_map(|report| {
+        report.engines.iter().map(|engine| (&report.name, engine, &engine.agreement))
+    });
+    Table::of(
+        "engines",
+        "Replays through engines",
+        rows,
+        &[
+            ("application", |it| it.0.as_str().into()),
+            ("engine", |it| it.1.name.into()),
+            ("pairs_as_recorded", |it| it.2.same.into()),
+            ("other_pairs", |it| (it.2.other + it.2.missing).into()),
+            ("bytes_equal", |it| it.2.bytes_equal.into()),
+            ("bytes_differ", |it| it.2.bytes_differ.into()),
+            ("ranks_that_differ", |it| it.1.differs_at.len().into()),
+            ("posted_steps", |it| it.1.posted_steps().into()),
+            ("unexpected_steps", |it| it.1.unexpected_steps().into()),
+            ("memory_bytes_max", |it| it.1.counter("memory_bytes_max").into()),
+        ],
+    )
+    .keyed(2)
+}
+
+fn counters(report: &Report) -> Table {
+    let rows = report
+        .engines
+        .iter()
+        .flat_map(|engine| engine.counters.iter().map(|(name, value)| (engine.name, name, *value)));
+    Table::of(
+        "counters",
+        "Counters of the engines",
+        rows,
+        &[
+            ("engine", |it| it.0.into()),
+            ("counter", |it| it.1.as_str().into()),
+            ("value", |it| it.2.into()),
+        ],
+    )
+    .keyed(2)
+}
+
+fn sites(report: &Report) -> Table {
+    Table::of(
+        "sites",
+        "Call sites",
+        &report.sites,
+        &[
+            ("place", |it| it.place.as_str().into()),
+            ("within", |it| it.within.as_deref().into()),
+            ("function", |it| it.function.into()),
+            ("count", |it| it.count.into()),
+            ("unexpected", |it| it.unexpected.into()),
+            ("waiting_max", |it| it.waiting_max.into()),
+            ("waited_ns", |it| it.waited_ns.into()),
+        ],
+    )
+    .keyed(3)
+}
+
+fn unmatched(report: &Report) -> Table {
+    Table::of(
+        "unmatched",
+        "Unmatched at the end",
+        &report.unmatched,
+        &[
+            ("rank", |it| it.rank.into()),
+            ("what", |it| it.what.into()),
+            ("call", |it| it.call.into()),
+            ("envelope", |it| it.envelope.as_str().into()),
+            ("reason", |it| it.reason.as_str().into()),
+        ],
+    )
+}
+
+fn advice(report: &Report) -> Table {
+    Table::of(
+        "advice",
+        "Advice",
+        &report.advice,
+        &[
+            ("topic", |it| it.topic.into()),
+            ("advice", |it| it.text.as_str().into()),
+            ("because", |it| it.because.as_str().into()),
+        ],
+    )
 }
 
 #[cfg(test)]

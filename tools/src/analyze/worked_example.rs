@@ -23,7 +23,8 @@
 use super::by_hand::{program, question, receive, send};
 use super::program::{End, Kind, NOBODY, Program, Transfer, UNKNOWN};
 use super::stats::{BlockStats, COLUMNS};
-use super::{OrderChoice, Report, Run, csv, figures};
+use super::{OrderChoice, Report, Run, by_rank, figures};
+use crate::table::Cell;
 use crate::trace::Function;
 use dpamatch::engine::BinCount;
 
@@ -85,29 +86,36 @@ pub(super) fn report() -> Report {
     report
 }
 
-/// Lines of one file that begin so.
-fn lines(report: &Report, file: &str, beginning: &str) -> Vec<String> {
-    let files = csv::files(report);
-    let (_, text) = files.iter().find(|(name, _)| *name == file).expect("a file");
-    text.lines().filter(|line| line.starts_with(beginning)).map(str::to_owned).collect()
+/// A table's rows that begin so; numbers with a fraction have four digits behind the point.
+fn lines(report: &Report, table: &str, beginning: &str) -> Vec<String> {
+    let tables = by_rank(report);
+    let table = tables.iter().find(|known| known.name == table).expect("a table");
+    let cell = |cell: &Cell| match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Count(count) => count.to_string(),
+        Cell::Real(number) => format!("{number:.4}"),
+        Cell::None => String::new(),
+    };
+    let line = |row: &Vec<Cell>| row.iter().map(cell).collect::<Vec<_>>().join(",");
+    table.rows.iter().map(line).filter(|line| line.starts_with(beginning)).collect()
 }
 
-fn each(report: &Report, file: &str) -> Vec<String> {
-    lines(report, file, "").split_off(1)
+fn each(report: &Report, table: &str) -> Vec<String> {
+    lines(report, table, "")
 }
 
 #[test]
 fn calls_and_messages_are_counted() {
     let report = report();
     assert_eq!(
-        each(&report, "calls.csv"),
+        each(&report, "calls"),
         ["all,6,2,1,3,4", "0,0,0,0,0,0", "1,6,2,1,3,4", "2,0,0,0,0,0"]
     );
     let percent = report.application.shares.percent().map(|share| (share * 9.0).round() as u32);
     assert_eq!(percent, [600, 200, 100]);
     // Sends and known bytes; receives by wildcard; probes, nobody, cancels; expected and not; left.
     assert_eq!(
-        each(&report, "traffic.csv"),
+        each(&report, "traffic"),
         [
             "all,7,122,7,1,0,0,1,1,1,4,3,1,1",
             "0,7,122,0,0,0,0,0,1,0,0,0,0,0",
@@ -117,33 +125,43 @@ fn calls_and_messages_are_counted() {
     );
 }
 
-/// Searches, hits, steps, most steps, ASL, MASL, MQL, AQL, collisions.
+/// Searches, hits, steps, ASL, MASL, most steps, AQL, MQL, collisions.
 #[test]
 fn searches_are_counted() {
     let report = report();
-    let one_bin = |rank: &str| lines(&report, "bins.csv", &format!("{rank},1,"));
+    let of_bins = |rank: &str, bins: &str| {
+        let rows = lines(&report, "queues", &format!("{rank},")).into_iter();
+        rows.filter(|row| row.split(',').nth(2) == Some(bins)).collect::<Vec<_>>()
+    };
+    let one_bin = |rank: &str| of_bins(rank, "1");
     assert_eq!(
         one_bin("1"),
-        ["1,1,prq,6,3,8,3,1.3333,1.3333,3,1.5000,2", "1,1,umq,8,3,3,1,0.3750,0.3750,2,0.6250,1",]
+        [
+            "1,posted,1,6,3,8,1.3333,1.3333,3,1.5000,3,2",
+            "1,unexpected,1,8,3,3,0.3750,0.3750,1,0.6250,2,1",
+        ]
     );
     assert_eq!(
         one_bin("2"),
-        ["2,1,prq,1,1,1,1,1.0000,1.0000,1,1.0000,0", "2,1,umq,1,0,0,0,0.0000,0.0000,0,0.0000,0",]
+        [
+            "2,posted,1,1,1,1,1.0000,1.0000,1,1.0000,1,0",
+            "2,unexpected,1,1,0,0,0.0000,0.0000,0,0.0000,0,0",
+        ]
     );
     // 9 steps in 7 searches, 10 entries seen; 3 steps in 9 searches, 5 entries seen.
     assert_eq!(
         one_bin("all"),
         [
-            "all,1,prq,7,4,9,3,1.2857,1.3333,3,1.4286,2",
-            "all,1,umq,9,3,3,1,0.3333,0.3750,2,0.5556,1",
+            "all,posted,1,7,4,9,1.2857,1.3333,3,1.4286,3,2",
+            "all,unexpected,1,9,3,3,0.3333,0.3750,1,0.5556,2,1",
         ]
     );
     // In many bins only A and B share one, and no search meets a stranger.
     assert_eq!(
-        lines(&report, "bins.csv", "all,64,"),
+        of_bins("all", "64"),
         [
-            "all,64,prq,7,4,4,1,0.5714,1.0000,3,1.4286,1",
-            "all,64,umq,9,3,3,1,0.3333,0.3750,2,0.5556,1",
+            "all,posted,64,7,4,4,0.5714,1.0000,1,1.4286,3,1",
+            "all,unexpected,64,9,3,3,0.3333,0.3750,1,0.5556,2,1",
         ]
     );
 }
@@ -154,7 +172,7 @@ fn searches_are_counted() {
 #[test]
 fn tables_are_looked_at() {
     let report = report();
-    let of = |beginning: &str| lines(&report, "tables.csv", beginning);
+    let of = |beginning: &str| lines(&report, "tables", beginning);
     // Chains of 0, 1, 2, 3, 2, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1.
     assert_eq!(of("1,1,no"), ["1,1,no_wildcard,5,2,3,1.0667,0.0000,0.2000,0.2667,2"]);
     assert_eq!(of("2,1,no"), ["2,1,no_wildcard,1,0,1,0.5000,0.0000,0.5000,0.0000,0"]);
@@ -172,16 +190,16 @@ fn tables_are_looked_at() {
 fn keys_and_sequences_are_counted() {
     let report = report();
     assert_eq!(
-        each(&report, "keys.csv"),
+        each(&report, "keys"),
         [
-            "all,receives,8,6,0.750000,2,2,0.8333,4,7,7,1.1429,2,2",
-            "all,messages,7,5,0.714286,2,2,0.6000,4,7,7,1.1429,2,2",
-            "0,receives,0,0,0.000000,0,0,0.0000,0,-1,0,0.0000,0,0",
-            "0,messages,0,0,0.000000,0,0,0.0000,0,-1,0,0.0000,0,0",
-            "1,receives,7,5,0.714286,2,2,0.8000,4,7,6,1.1667,2,2",
-            "1,messages,6,4,0.666667,2,2,0.7500,4,7,6,1.1667,2,2",
-            "2,receives,1,1,1.000000,1,1,1.0000,1,1,1,1.0000,1,0",
-            "2,messages,1,1,1.000000,1,0,0.0000,1,1,1,1.0000,1,0",
+            "all,receives,8,6,0.7500,2,2,0.8333,4,7,7,1.1429,2,2",
+            "all,messages,7,5,0.7143,2,2,0.6000,4,7,7,1.1429,2,2",
+            "0,receives,0,0,0.0000,0,0,0.0000,0,,0,0.0000,0,0",
+            "0,messages,0,0,0.0000,0,0,0.0000,0,,0,0.0000,0,0",
+            "1,receives,7,5,0.7143,2,2,0.8000,4,7,6,1.1667,2,2",
+            "1,messages,6,4,0.6667,2,2,0.7500,4,7,6,1.1667,2,2",
+            "2,receives,1,1,1.0000,1,1,1.0000,1,1,1,1.0000,1,0",
+            "2,messages,1,1,1.0000,1,0,0.0000,1,1,1,1.0000,1,0",
         ]
     );
 }
@@ -190,18 +208,18 @@ fn keys_and_sequences_are_counted() {
 fn needs_and_communicators_are_counted() {
     let report = report();
     assert_eq!(
-        each(&report, "needs.csv"),
+        each(&report, "needs"),
         ["all,3,2,100,1,1,,,,,,", "0,0,0,0,0,0,,,,,,", "1,3,2,100,1,1,,,,,,", "2,1,0,0,0,1,,,,,,"]
     );
     assert_eq!(
-        each(&report, "communicators.csv"),
-        ["0,2,world,3,exact,7,122,7,1,0,0,1,1,4,3,1,1,3,2,7,1.1429,2,7,1.2857,1.3333,1.4286,9,\
-          0.3333,0.3750,0.5556"]
+        each(&report, "communicators"),
+        ["by hand,2,world,0,3,exact,7,122,8,1,1,0,0,1,1,4,3,1,1,3,2,7,1.1429,2,7,1.2857,1.3333,\
+              1.4286,9,0.3333,0.3750,0.5556"]
     );
     // D has more room than its message needs, of E's the size is not known. A and D had a choice of
     // partners, E is wild.
     assert_eq!(
-        each(&report, "hints.csv"),
+        each(&report, "hints"),
         [
             "0,world,mpi_assert_no_any_source,1,0,1,15,MPI_Send",
             "0,world,mpi_assert_no_any_tag,0,0,,,",
@@ -210,12 +228,12 @@ fn needs_and_communicators_are_counted() {
         ]
     );
     assert_eq!(
-        each(&report, "unmatched.csv"),
+        each(&report, "unmatched"),
         [
-            "1,receive,17,\"communicator 2, source 0, tag 9\",\"no call completes it; nearest message \
-             left: from rank 0 (communicator 2, source 0, tag 7), other tag\"",
-            "1,message,16,\"from rank 0: communicator 2, source 0, tag 7\",\"no receive accepts it; \
-             nearest of those waiting: call 17 (communicator 2, source 0, tag 9), other tag\"",
+            "1,receive,17,communicator 2, source 0, tag 9,no call completes it; nearest message \
+             left: from rank 0 (communicator 2, source 0, tag 7), other tag",
+            "1,message,16,from rank 0: communicator 2, source 0, tag 7,no receive accepts it; \
+             nearest of those waiting: call 17 (communicator 2, source 0, tag 9), other tag",
         ]
     );
 }
@@ -239,7 +257,7 @@ fn depths_stand_in_their_columns() {
     assert_eq!(receiver.totals.depths.posted, posted);
     assert_eq!(receiver.totals.depths.unexpected, unexpected);
     assert_eq!(lone.totals.depths.posted, columns(&[(35, 1), (65, 0)]));
-    let [first, .., last] = &lines(&report, "depth.csv", "1,")[..] else { panic!("columns") };
+    let [first, .., last] = &lines(&report, "depth", "1,")[..] else { panic!("columns") };
     assert_eq!((first.as_str(), last.as_str()), ("1,0,1,0,0", "1,99,130,1,1"));
 
     let figures = figures::of_application(&report);

@@ -16,7 +16,7 @@ use dpamatch::registry::{self, ENGINES};
 use dpamatch_tools::analyze::order::Network;
 use dpamatch_tools::analyze::stats::Plan;
 use dpamatch_tools::analyze::{
-    EngineReport, OrderChoice, Question, Report, Run, csv, figures, html, tables,
+    EngineReport, OrderChoice, Question, Report, Run, by_rank, figures, html, pairs, tables,
 };
 use dpamatch_tools::figure::Figure;
 use dpamatch_tools::trace::OpenOptions;
@@ -338,13 +338,13 @@ fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> 
     }
     let in_file =
         || format!("cannot write {}", args.pairs.as_deref().unwrap_or(Path::new("")).display());
-    let mut pairs = args.pairs.as_deref().map(StagedFile::new).transpose().with_context(in_file)?;
-    if let Some(pairs) = &mut pairs {
-        pairs.fill(|out| csv::pairs(run, &report.pairs, out)).with_context(in_file)?;
+    let mut file = args.pairs.as_deref().map(StagedFile::new).transpose().with_context(in_file)?;
+    if let Some(file) = &mut file {
+        file.fill(|out| pairs(run, &report.pairs, out)).with_context(in_file)?;
     }
     go_on(wanted)?;
     staged.map(StagedFolder::commit).transpose().with_context(in_folder)?;
-    pairs.map(StagedFile::commit).transpose().with_context(in_file)?;
+    file.map(StagedFile::commit).transpose().with_context(in_file)?;
     Ok(())
 }
 
@@ -356,8 +356,8 @@ fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
 }
 
 fn write_folder(folder: &Path, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
-    for (name, contents) in csv::files(report) {
-        fs::write(folder.join(name), contents)?;
+    for table in by_rank(report) {
+        fs::write(folder.join(format!("{}.csv", table.name)), table.csv())?;
     }
     let figures = figures::of_application(report);
     write_figures(folder, &figures, wanted)?;

@@ -27,6 +27,16 @@ pub enum Translation {
     Assumed,
 }
 
+impl Translation {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Assumed => "assumed",
+        }
+    }
+}
+
 /// One communicator of the run.
 #[derive(Clone, Debug)]
 pub struct GlobalComm {

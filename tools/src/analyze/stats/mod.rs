@@ -123,6 +123,16 @@ impl Traffic {
         self.receives.iter().sum()
     }
 
+    /// Receives with a wildcard.
+    pub fn wildcards(&self) -> u64 {
+        self.receives[1..].iter().sum()
+    }
+
+    /// Messages, expected or not.
+    pub fn messages(&self) -> u64 {
+        self.expected + self.unexpected
+    }
+
     /// Adds another rank's or communicator's.
     pub fn add(&mut self, other: &Self) {
         self.sends += other.sends;

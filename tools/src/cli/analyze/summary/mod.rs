@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use dpamatch_tools::analyze::stats::{Searches, Traffic};
-use dpamatch_tools::analyze::{CommReport, OrderChoice, Report, Translation};
+use dpamatch_tools::analyze::{CommReport, OrderChoice, Report};
 use dpamatch_tools::table::{Grid, wrapped};
 
 mod applications;
@@ -321,18 +321,13 @@ fn busiest_first(communicators: &[CommReport]) -> Vec<&CommReport> {
 
 /// A row of the table.
 fn communicator(comm: &CommReport) -> [String; 10] {
-    let [_, source, tag, both] = comm.stats.traffic.receives;
-    let ranks = match comm.translation {
-        Translation::Exact => "exact",
-        Translation::Assumed => "assumed",
-    };
     [
         format!("{} ({})", comm.number, comm.name),
         comm.size.to_string(),
-        ranks.to_owned(),
+        comm.translation.name().to_owned(),
         comm.stats.traffic.sends.to_string(),
         comm.stats.traffic.all_receives().to_string(),
-        (source + tag + both).to_string(),
+        comm.stats.traffic.wildcards().to_string(),
         comm.stats.traffic.unexpected.to_string(),
         comm.stats.posted_max.to_string(),
         format!("{:.2}", comm.stats.prq.length_mean()),
@@ -433,6 +428,7 @@ fn engines(report: &Report, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dpamatch_tools::analyze::Translation;
     use dpamatch_tools::analyze::stats::CommStats;
 
     use super::*;
