@@ -1,7 +1,8 @@
 //! What a message carries and what a receive asks for: communicator, source, tag, wildcards
-//! (O5). What matching is asked to do, and what became of it.
+//! (O5). The operations of a stream and their outcomes.
 //!
-//! The card, the software engines and the readers of traces all use these types.
+//! The card, the software engines and the readers of traces all use these types. The module
+//! [`step`] is the card's own: the steps that every compiled copy of its sources reports.
 //!
 //! ```
 //! use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag};
@@ -15,13 +16,13 @@
 
 mod operation;
 mod outcome;
-mod step;
+pub mod step;
 
 use core::fmt;
 
 pub use operation::{Hints, MsgId, Operation, ProbeId, RecvId};
 pub use outcome::Outcome;
-pub use step::{Path, Step};
+pub use step::Path;
 
 /// Largest source rank and largest tag: MPI's `int` without its sign.
 pub const RANK_MAX: u32 = i32::MAX as u32;

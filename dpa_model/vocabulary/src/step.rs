@@ -1,4 +1,8 @@
-//! What the card tells of itself, step by step, in builds where somebody listens.
+//! The steps of the card: what a handler, a worker or the boundary reports while it works.
+//!
+//! This table belongs to `dpa_model`. It stands in this crate because the card's sources are
+//! compiled several times (as `dpa_model`, and under `tools/explore` and `tools/predict`), and
+//! every copy reports the same type.
 
 /// How a handler found its result, for the statistics (S28).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,205 +17,155 @@ pub enum Path {
     Overtaking,
 }
 
-/// One step of the card. Handlers, workers, bins, receives and entries go by their numbers in the
-/// NIC's tables.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-#[allow(missing_docs)]
-pub enum Step {
-    /// The boundary looked at so many entries of the completion queue.
-    EntriesSeen {
-        first: u64,
-        count: usize,
-    },
-    /// It begins with a command, or works for the message of a handler; until `BoundaryEnds`.
+/// Defines [`Step`] and its names.
+macro_rules! steps {
+    ($($(#[$doc:meta])* $name:ident $({ $($field:ident: $type:ty),* })?,)*) => {
+        /// One step of the card. Handlers, workers, bins, receives and entries go by their numbers
+        /// in the NIC's tables.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
+        pub enum Step {
+            $($(#[$doc])* $name $({ $(#[allow(missing_docs)] $field: $type),* })?,)*
+        }
+
+        /// A [`Step`] without its fields.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum StepKind {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl StepKind {
+            /// All kinds; the place of a kind is its number, `kind as usize`.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The kind's name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+
+        impl Step {
+            /// Which step it is.
+            #[inline]
+            pub const fn kind(&self) -> StepKind {
+                match self {
+                    $(Self::$name { .. } => StepKind::$name,)*
+                }
+            }
+        }
+    };
+}
+
+steps! {
+    /// The boundary looked at `count` entries of the completion queue.
+    EntriesSeen { first: u64, count: usize },
+    /// The boundary begins with a command; until `BoundaryEnds`.
     CommandBegins,
-    BoundaryBegins {
-        handler: usize,
-    },
+    /// The boundary works for the message of a handler; until `BoundaryEnds`.
+    BoundaryBegins { handler: usize },
+    /// The boundary's work for a command or a handler ends.
     BoundaryEnds,
     /// A receive stands in its bin.
-    Posted {
-        request: u64,
-        bin: u32,
-        receive: u32,
-    },
+    Posted { request: u64, bin: u32, receive: u32 },
     /// A receive has left the chain of its bin.
-    Unlinked {
-        receive: u32,
-    },
+    Unlinked { receive: u32 },
     /// A receive is free again, and its message's buffer with the NIC.
-    Recycled {
-        receive: u32,
-    },
+    Recycled { receive: u32 },
     /// A message is in an entry of the unexpected store.
-    Stored {
-        entry: u32,
-    },
+    Stored { entry: u32 },
     /// A post or probe looks at an unexpected message.
-    UnexpectedVisited {
-        entry: u32,
-    },
+    UnexpectedVisited { entry: u32 },
     /// A post takes an unexpected message.
-    TakenLate {
-        entry: u32,
-    },
-    /// The block: arrival number of handler 0's message, and how many handlers take part.
-    BlockCut {
-        first: u64,
-        count: usize,
-    },
+    TakenLate { entry: u32 },
+    /// The boundary cuts a block: arrival number of handler 0's message, number of handlers.
+    BlockCut { first: u64, count: usize },
     /// A worker begins with its slice of a block.
-    SliceBegins {
-        worker: usize,
-        block: u64,
-    },
+    SliceBegins { worker: usize, block: u64 },
     /// The message of a handler is read.
-    EntryRead {
-        position: u64,
-    },
+    EntryRead { position: u64 },
+    /// The handler has computed the hashes that the sender did not give.
     HashesComputed,
+    /// The search for a receive begins.
     SearchBegins,
     /// The head of a bin's chain is read.
-    BinRead {
-        bin: u32,
-    },
+    BinRead { bin: u32 },
     /// A receive is compared with a message.
-    Visited {
-        receive: u32,
-    },
+    Visited { receive: u32 },
     /// The optimistic search ended with this candidate.
-    Searched {
-        handler: usize,
-        found: Option<u32>,
-    },
-    /// The handler sets its bit; `alone`: nobody else can be booking.
-    Booked {
-        handler: usize,
-        receive: u32,
-        alone: bool,
-    },
-    /// It publishes its candidate.
-    Published {
-        handler: usize,
-    },
+    Searched { handler: usize, found: Option<u32> },
+    /// The handler sets its bit; `alone`: no other handler can be booking.
+    Booked { handler: usize, receive: u32, alone: bool },
+    /// The handler publishes its candidate.
+    Published { handler: usize },
     /// All handlers of the slice have booked.
     SliceBooked,
-    /// A worker says how far it is.
-    ProgressWritten {
-        worker: usize,
-    },
-    /// A worker looks how far another one is.
-    ProgressRead {
-        worker: usize,
-    },
+    /// A worker writes its progress.
+    ProgressWritten { worker: usize },
+    /// A worker reads the progress of another worker.
+    ProgressRead { worker: usize },
     /// A wait for other workers is over.
     Waited,
     /// A worker sets its bit in the bitmap of the barrier.
-    BitSet {
-        block: u64,
-    },
-    /// A worker looks at a word of that bitmap.
-    BitsRead {
-        block: u64,
-    },
+    BitSet { block: u64 },
+    /// A worker reads a word of that bitmap.
+    BitsRead { block: u64 },
     /// The bits of the block before are cleared for the next one.
-    BitsCleared {
-        block: u64,
-    },
-    /// All lower slices have booked: what their handlers chose is read.
+    BitsCleared { block: u64 },
+    /// All lower slices have booked: their handlers' candidates are read.
     CandidatesRead,
-    /// The slice looks for the first receive that was chosen twice.
+    /// The slice looks for the first receive that two handlers chose.
     ConflictSought,
-    /// The handlers from `first` to `end` have passed the barrier, and know of the first handler in
+    /// The handlers from `first` to `end` have passed the barrier, and know the first handler in
     /// conflict below `end`.
-    BarrierPassed {
-        first: usize,
-        end: usize,
-        conflict: Option<usize>,
-    },
-    /// Somebody has to know more of a handler's candidate: the handler's message, where its
-    /// communicator is not known, and the receive.
-    ClaimRead {
-        message: Option<u64>,
-        receive: Option<u32>,
-    },
-    /// In conflict or forced: the handler asks whether it may take the fast path.
+    BarrierPassed { first: usize, end: usize, conflict: Option<usize> },
+    /// More of a handler's candidate is read: the handler's message, where its communicator is not
+    /// known, and the receive.
+    ClaimRead { message: Option<u64>, receive: Option<u32> },
+    /// In conflict or forced: the handler checks whether it may take the fast path.
     FastPathTried,
     /// It may not, and waits for all lower handlers.
-    SlowWaits {
-        handler: usize,
-    },
-    /// They are done.
+    SlowWaits { handler: usize },
+    /// All lower handlers are done.
     SlowWaited,
-    /// It looks whether its candidate is still there.
-    StateRead {
-        receive: u32,
-    },
-    /// What it finds; its own candidate, or another receive.
-    SlowFound {
-        handler: usize,
-        found: Option<u32>,
-        own: bool,
-    },
+    /// The handler reads whether its candidate is still there.
+    StateRead { receive: u32 },
+    /// What the slow path finds: the handler's own candidate, or another receive.
+    SlowFound { handler: usize, found: Option<u32>, own: bool },
     /// The handler takes this receive.
-    Taken {
-        handler: usize,
-        receive: u32,
-        path: Path,
-    },
-    /// It notes for the leader which receive it has taken, if any.
-    Noted {
-        handler: usize,
-    },
-    /// There is no receive for its message.
-    Unmatched {
-        handler: usize,
-    },
-    /// A taken receive leaves the chain of its bin, whose lock is tried first; `alone`: there is
-    /// nobody to lock out.
-    Unlinking {
-        bin: u32,
-        receive: u32,
-        alone: bool,
-    },
+    Taken { handler: usize, receive: u32, path: Path },
+    /// The handler notes for the leader which receive it has taken, if any.
+    Noted { handler: usize },
+    /// There is no receive for the handler's message.
+    Unmatched { handler: usize },
+    /// A taken receive leaves the chain of its bin, whose lock is tried first; `alone`: no other
+    /// handler has to be locked out.
+    Unlinking { bin: u32, receive: u32, alone: bool },
     /// Another handler holds the lock: the receive stays in the chain for now.
-    LockMissed {
-        handler: usize,
-    },
+    LockMissed { handler: usize },
     /// The link of a receive is read.
-    LinkRead {
-        receive: u32,
-    },
+    LinkRead { receive: u32 },
     /// All handlers of the slice are matched.
     SliceMatched,
     /// The protocol stage begins; whether the slice knows of a conflict.
-    DeliveryBegins {
-        conflict: bool,
-    },
-    /// So many bytes go to the user's buffer.
-    Delivered {
-        bytes: usize,
-    },
-    /// They come from a bounce buffer.
-    BounceRead {
-        buffer: usize,
-        bytes: usize,
-    },
-    /// They come from the sender's memory.
+    DeliveryBegins { conflict: bool },
+    /// A payload goes to the user's buffer.
+    Delivered { bytes: usize },
+    /// The payload comes from a bounce buffer.
+    BounceRead { buffer: usize, bytes: usize },
+    /// The payload comes from the sender's memory.
     RemoteRead,
     /// The result is on the completion ring.
     Completed,
     /// All data of the slice has moved.
     SliceEnds,
     /// A handler that gives back what its message used says what became of this receive.
-    Reposted {
-        receive: u32,
-    },
+    Reposted { receive: u32 },
     /// A worker counts its slice among those that have ended.
     SliceCounted,
-    /// The last one gives the block's entries back.
+    /// The worker that ended last gives the block's entries back.
     EntriesReleased,
-    /// The leader looks whether the block has ended.
+    /// The leader reads whether the block has ended.
     EndRead,
 }

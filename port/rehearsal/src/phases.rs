@@ -1,6 +1,6 @@
 //! Where instructions go: the phases of the work, and which mark begins each.
 
-use dpa_model::step::NAMES;
+use dpa_model::step::StepKind;
 use dpamatch_rv64::{MARKS, Mark};
 
 /// A part of the work on a message.
@@ -100,8 +100,8 @@ impl Phase {
 /// What each mark of the firmware does: the card's steps, and the firmware's own marks.
 pub fn marks() -> Vec<Mark> {
     let mut marks = vec![Mark::Ignore; MARKS];
-    for (number, name) in NAMES.iter().enumerate() {
-        marks[number] = of_step(name);
+    for &step in StepKind::ALL {
+        marks[step as usize] = of_step(step);
     }
     let own = [Phase::HostPost, Phase::Send, Phase::Boundary, Phase::HostDrain, Phase::Idle];
     for (number, phase) in (1000..).zip(own) {
@@ -114,32 +114,33 @@ pub fn marks() -> Vec<Mark> {
 
 /// A step begins what its name says. Searches on the fast and slow path, and whatever happens while
 /// a command is executed, belong to those.
-fn of_step(name: &str) -> Mark {
-    match name {
-        "SliceBegins" | "EntryRead" | "HashesComputed" => Mark::Enter(Phase::Poll as u8),
-        "SearchBegins" | "BinRead" | "Visited" => Mark::Enter(Phase::Search as u8),
-        "Searched" | "Booked" | "Published" => Mark::Enter(Phase::Book as u8),
-        "SliceBooked" | "BitSet" | "CandidatesRead" => Mark::Enter(Phase::Barrier as u8),
-        "ProgressRead" | "BitsRead" | "EndRead" => Mark::Enter(Phase::Wait as u8),
-        "ConflictSought" => Mark::Enter(Phase::Detect as u8),
-        "BarrierPassed" => Mark::Enter(Phase::Resolve as u8),
-        "FastPathTried" => Mark::Hold(Phase::Fast as u8),
-        "SlowWaits" => Mark::Leave(Phase::Slow as u8),
-        "SlowWaited" | "StateRead" => Mark::Hold(Phase::Slow as u8),
-        "SlowFound" => Mark::Leave(Phase::Slow as u8),
-        "Taken" | "Unmatched" => Mark::Leave(Phase::Consume as u8),
-        "Unlinking" | "LockMissed" | "LinkRead" => Mark::Enter(Phase::Consume as u8),
-        "SliceMatched" | "DeliveryBegins" | "Delivered" | "BounceRead" | "RemoteRead"
-        | "Completed" => Mark::Enter(Phase::Protocol as u8),
+fn of_step(step: StepKind) -> Mark {
+    use StepKind::*;
+    match step {
+        SliceBegins | EntryRead | HashesComputed => Mark::Enter(Phase::Poll as u8),
+        SearchBegins | BinRead | Visited => Mark::Enter(Phase::Search as u8),
+        Searched | Booked | Published => Mark::Enter(Phase::Book as u8),
+        SliceBooked | BitSet | CandidatesRead => Mark::Enter(Phase::Barrier as u8),
+        ProgressRead | BitsRead | EndRead => Mark::Enter(Phase::Wait as u8),
+        ConflictSought => Mark::Enter(Phase::Detect as u8),
+        BarrierPassed => Mark::Enter(Phase::Resolve as u8),
+        FastPathTried => Mark::Hold(Phase::Fast as u8),
+        SlowWaits => Mark::Leave(Phase::Slow as u8),
+        SlowWaited | StateRead => Mark::Hold(Phase::Slow as u8),
+        SlowFound => Mark::Leave(Phase::Slow as u8),
+        Taken | Unmatched => Mark::Leave(Phase::Consume as u8),
+        Unlinking | LockMissed | LinkRead => Mark::Enter(Phase::Consume as u8),
+        SliceMatched | DeliveryBegins | Delivered | BounceRead | RemoteRead | Completed => {
+            Mark::Enter(Phase::Protocol as u8)
+        }
         // After the last wait of a block; after another one the next step says what follows.
-        "Waited" | "SliceEnds" | "EntriesSeen" | "BlockCut" | "BitsCleared" | "Reposted"
-        | "SliceCounted" | "EntriesReleased" => Mark::Enter(Phase::Boundary as u8),
-        "CommandBegins" => Mark::Hold(Phase::Post as u8),
-        "BoundaryBegins" => Mark::Hold(Phase::Boundary as u8),
-        "BoundaryEnds" => Mark::Leave(Phase::Boundary as u8),
+        Waited | SliceEnds | EntriesSeen | BlockCut | BitsCleared | Reposted | SliceCounted
+        | EntriesReleased => Mark::Enter(Phase::Boundary as u8),
+        CommandBegins => Mark::Hold(Phase::Post as u8),
+        BoundaryBegins => Mark::Hold(Phase::Boundary as u8),
+        BoundaryEnds => Mark::Leave(Phase::Boundary as u8),
         // Told inside another phase.
-        "Posted" | "Unlinked" | "Recycled" | "Stored" | "UnexpectedVisited" | "TakenLate"
-        | "ProgressWritten" | "ClaimRead" | "Noted" => Mark::Ignore,
-        other => unreachable!("the step {other} has no phase"),
+        Posted | Unlinked | Recycled | Stored | UnexpectedVisited | TakenLate | ProgressWritten
+        | ClaimRead | Noted => Mark::Ignore,
     }
 }

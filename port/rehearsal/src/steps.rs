@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use dpa_model::step::NAMES;
+use dpa_model::step::StepKind;
 use dpamatch::stream::Profile;
 use dpamatch_rv64::{CacheSetup, Image, Segment, Setup};
 
@@ -151,7 +151,7 @@ fn rows(
         }
         for (hart, segments) in outcome.segments.iter().enumerate() {
             for (&(from, to), segment) in segments {
-                let name = |mark: u16| NAMES.get(usize::from(mark)).copied();
+                let name = |mark: u16| StepKind::ALL.get(usize::from(mark)).map(|kind| kind.name());
                 if let (Some(from), Some(to)) = (name(from), name(to))
                     && wanted((from, to))
                 {

@@ -4,8 +4,6 @@ use dpa_model_predict::Path;
 use dpa_model_predict::step::{Step, listen};
 use dpamatch_machine::charge;
 
-use crate::steps::number;
-
 /// From now on the steps of this thread are charged to its machine.
 pub(crate) fn begin() {
     listen(Some(|step| {
@@ -16,9 +14,7 @@ pub(crate) fn begin() {
             }
             _ => {}
         }
-        if let Some(number) = number(&step) {
-            charge::step(number);
-        }
+        charge::step(step.kind() as usize);
         charge(step);
         crate::story::note(step);
     }));

@@ -1,36 +1,7 @@
 //! The measured steps of the code: what lies between one step of a handler and the next.
 
-use dpa_model_predict::step::Step;
 use dpamatch_machine::{Between, Steps};
-
-macro_rules! names {
-    ($($name:ident)*) => {
-        const NAMES: &[&str] = &[$(stringify!($name)),*];
-
-        /// A step's number here; a step without one costs no instructions.
-        pub(crate) fn number(step: &Step) -> Option<usize> {
-            let mut number = 0;
-            $(
-                if matches!(step, Step::$name { .. }) {
-                    return Some(number);
-                }
-                number += 1;
-            )*
-            let _ = number;
-            None
-        }
-    };
-}
-
-names! {
-    EntriesSeen CommandBegins BoundaryBegins BoundaryEnds Posted Unlinked Recycled Stored
-    UnexpectedVisited TakenLate BlockCut SliceBegins EntryRead HashesComputed SearchBegins BinRead
-    Visited Searched Booked Published SliceBooked ProgressWritten ProgressRead Waited BitSet
-    BitsRead BitsCleared CandidatesRead ConflictSought BarrierPassed ClaimRead FastPathTried
-    SlowWaits SlowWaited StateRead SlowFound Taken Noted Unmatched Unlinking LockMissed LinkRead
-    SliceMatched DeliveryBegins Delivered BounceRead RemoteRead Completed SliceEnds
-    Reposted SliceCounted EntriesReleased EndRead
-}
+use dpamatch_vocabulary::step::StepKind;
 
 /// Written by `cargo xtask rv64 steps`.
 const MEASURED: &str = include_str!("../profiles/rv64imac.txt");
@@ -40,7 +11,7 @@ fn line(line: &str) -> Option<(usize, usize, Between)> {
     let mut words = line.split_whitespace();
     let mut place = || {
         let name = words.next().filter(|name| !name.starts_with('#'))?;
-        NAMES.iter().position(|known| *known == name)
+        StepKind::ALL.iter().position(|known| known.name() == name)
     };
     let (from, to) = (place()?, place()?);
     let mut number = || words.next()?.parse().ok();
@@ -54,7 +25,7 @@ fn line(line: &str) -> Option<(usize, usize, Between)> {
 
 /// The table that was measured.
 pub(crate) fn measured() -> Steps {
-    let mut steps = Steps::new(NAMES.len());
+    let mut steps = Steps::new(StepKind::ALL.len());
     for (from, to, between) in MEASURED.lines().filter_map(line) {
         steps.set(from, to, between);
     }
@@ -72,17 +43,5 @@ mod tests {
             assert!(line(row).is_some(), "{row}");
         }
         assert!(MEASURED.lines().filter_map(line).count() > 80);
-    }
-
-    /// The card's own list, from which the marks have their numbers, has the same names.
-    #[test]
-    fn no_name_is_missing() {
-        let mut here = NAMES.to_vec();
-        let mut there = dpa_model_predict::step::NAMES.to_vec();
-        here.sort_unstable();
-        there.sort_unstable();
-        assert_eq!(here, there);
-        assert_eq!(number(&Step::SliceBooked), Some(20));
-        assert_eq!(NAMES[20], "SliceBooked");
     }
 }

@@ -15,7 +15,7 @@ mod story;
 mod words;
 
 pub use cast::{Cast, Message, Receive};
-pub use dpamatch_vocabulary::{Path, Step};
+pub use dpamatch_vocabulary::{Path, step::Step};
 pub use page::Page;
 pub use scene::{Chain, Lane, Link, Phase, Scene, Way};
 pub use story::{Kind, Moment, Story, tell};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use dpamatch_vocabulary::{Path, Step};
+use dpamatch_vocabulary::{Path, step::Step};
 
 use crate::scene::{Chain, Lane, Link, Phase, Scene, Way};
 use crate::{Cast, Told};

@@ -1,6 +1,6 @@
 //! A step in words.
 
-use dpamatch_vocabulary::{Path, Step};
+use dpamatch_vocabulary::{Path, step::Step};
 
 use crate::stage::{Stage, Work};
 use crate::story::Kind;
