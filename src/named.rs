@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use dpa_model::{FastPath, InlineHashes, NicConfig, Removal, Repost};
+use dpa_model::{Choice, NicConfig};
 
 use crate::engine::BinCount;
-use crate::registry::{EngineOptions, Fallback};
+use crate::registry::EngineOptions;
 
 /// The names that [`EngineOptions::set`] knows: those of the command line.
 pub const NAMES: &[&str] = &[
@@ -68,43 +68,18 @@ impl EngineOptions {
             }
             "unexpected-buffers" => nic.unexpected_buffers = number(value)?,
             "eager-limit" => nic.eager_limit = number(value)?,
-            "fast-path" => {
-                let forms = [
-                    ("off", FastPath::Off),
-                    ("literal", FastPath::Literal),
-                    ("prefix", FastPath::Prefix),
-                    ("sequence", FastPath::Sequence),
-                ];
-                nic.options.fast_path = word(value, &forms)?;
-            }
+            "fast-path" => nic.options.fast_path = choice(value)?,
             "early-check" => {
-                nic.options.early_check = word(value, &[("on", true), ("off", false)])?
+                nic.options.early_check = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(expected("one of on, off")),
+                }
             }
-            "removal" => {
-                let times = [
-                    ("lazy", Removal::Lazy),
-                    ("eager", Removal::Eager),
-                    ("deferred", Removal::Deferred),
-                ];
-                nic.options.removal = word(value, &times)?;
-            }
-            "repost" => {
-                let whose = [("leader", Repost::Leader), ("handlers", Repost::Handlers)];
-                nic.options.repost = word(value, &whose)?;
-            }
-            "hashes" => {
-                let uses = [
-                    ("trust", (InlineHashes::Trust, true)),
-                    ("verify", (InlineHashes::Verify, true)),
-                    ("ignore", (InlineHashes::Ignore, true)),
-                    ("absent", (InlineHashes::Trust, false)),
-                ];
-                (nic.options.inline_hashes, self.sender_hashes) = word(value, &uses)?;
-            }
-            "fallback" => {
-                let engines = [("bins", Fallback::Bins), ("list", Fallback::List)];
-                self.fallback = word(value, &engines)?;
-            }
+            "removal" => nic.options.removal = choice(value)?,
+            "repost" => nic.options.repost = choice(value)?,
+            "hashes" => self.set_hashing(choice(value)?),
+            "fallback" => self.fallback = choice(value)?,
             _ => return Err(SetError::Unknown),
         }
         Ok(())
@@ -119,10 +94,9 @@ fn number<T: FromStr>(value: &str) -> Result<T, SetError> {
     value.parse().map_err(|_| expected("a number"))
 }
 
-fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, SetError> {
-    let found = words.iter().find(|&&(word, _)| word == value).map(|&(_, value)| value);
-    found.ok_or_else(|| {
-        let names: Vec<_> = words.iter().map(|&(word, _)| word).collect();
+fn choice<T: Choice>(value: &str) -> Result<T, SetError> {
+    T::named(value).ok_or_else(|| {
+        let names: Vec<_> = T::ALL.iter().map(|value| value.name()).collect();
         expected(&format!("one of {}", names.join(", ")))
     })
 }

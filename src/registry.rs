@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use dpa_model::{ConfigError, Hints, NicConfig};
+use dpa_model::{ConfigError, Hints, InlineHashes, NicConfig};
+use dpamatch_vocabulary::choices;
 
 use crate::engine::{
     AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, DedicatedConfig,
@@ -41,14 +42,26 @@ pub struct EngineOptions {
     pub comm_size: Option<u32>,
 }
 
-/// The software engine behind an emulated NIC.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Fallback {
-    /// Hash bins.
-    #[default]
-    Bins,
-    /// Linked lists.
-    List,
+choices! {
+    /// The software engine behind an emulated NIC.
+    pub enum Fallback, by default Bins {
+        /// Hash bins.
+        Bins = "bins",
+        /// Linked lists.
+        List = "list",
+    }
+
+    /// Who computes the hashes of a message.
+    pub enum Hashing, by default Trust {
+        /// The sender; the NIC uses its hashes.
+        Trust = "trust",
+        /// The sender, and the NIC, which compares.
+        Verify = "verify",
+        /// The sender, and the NIC, which uses its own.
+        Ignore = "ignore",
+        /// The NIC: senders put no hashes in the header.
+        Absent = "absent",
+    }
 }
 
 impl Fallback {
@@ -58,6 +71,18 @@ impl Fallback {
             Self::Bins => Box::new(BinEngine::growing()),
             Self::List => Box::new(ListEngine::new()),
         }
+    }
+}
+
+impl EngineOptions {
+    /// Chooses who computes the hashes of a message.
+    pub fn set_hashing(&mut self, hashing: Hashing) {
+        self.sender_hashes = hashing != Hashing::Absent;
+        self.nic.options.inline_hashes = match hashing {
+            Hashing::Trust | Hashing::Absent => InlineHashes::Trust,
+            Hashing::Verify => InlineHashes::Verify,
+            Hashing::Ignore => InlineHashes::Ignore,
+        };
     }
 }
 

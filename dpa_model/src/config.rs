@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+pub use dpamatch_vocabulary::{Barrier, FastPath, InlineHashes, Removal, Repost};
+
 use crate::arrivals::COMPLETION_QUEUES_MAX;
 pub use crate::booking::HANDLERS_MAX;
 use crate::region::REGIONS_MAX;
@@ -19,70 +21,6 @@ const HOST_MEMORY_BYTES: u64 = 4 << 30;
 pub const DPA_L2_BYTES: u64 = 3 << 19;
 /// BlueField-3: level-3 cache of the DPA (O4).
 pub const DPA_L3_BYTES: u64 = 3 << 20;
-
-/// When a handler in conflict may take the receive "its number further" instead of waiting (O16,
-/// S8).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FastPath {
-    /// Never: every conflict takes the slow path.
-    Off,
-    /// Form (a), the paper's words: all N handlers booked the same receive; so never in a partial
-    /// block.
-    Literal,
-    /// Form (b): this handler and all lower ones chose the same receive.
-    Prefix,
-    /// Form (c): this handler and all lower ones chose receives of the same sequence.
-    #[default]
-    Sequence,
-}
-
-/// When a consumed receive leaves its bin's chain (O28, S17).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Removal {
-    /// Try the bin's lock; if it is taken, leave the mark for the block's end.
-    #[default]
-    Lazy,
-    /// Wait for the bin's lock.
-    Eager,
-    /// Leave every mark for the block's end, so that no handler takes a lock.
-    Deferred,
-}
-
-/// How a worker that shares a block tells that its slice has booked (O12).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Barrier {
-    /// A word for each worker, written by it alone: no read-modify-write, and a look for each lower
-    /// worker.
-    #[default]
-    Lanes,
-    /// One bitmap for all, as in the paper: a read-modify-write, and one look for all lower
-    /// workers.
-    Bitmap,
-}
-
-/// Who gives back what the messages of a block have used, where several workers share it: the
-/// entries of the completion queue with their bounce buffers, and the receives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Repost {
-    /// The leader, at the block's end.
-    #[default]
-    Leader,
-    /// The handlers, as in the paper: each says that its receive has left its chain, and the one
-    /// that ends last gives the block's entries back.
-    Handlers,
-}
-
-/// What the NIC does with the hashes in a message's header (O26, S29).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum InlineHashes {
-    /// Use them; compute where a sender gave none.
-    #[default]
-    Trust,
-    /// Compute, compare, count differences and use the computed ones.
-    Verify,
-    /// Compute always.
-    Ignore,
-}
 
 /// What happens to a message without a receive when unexpected memory is exhausted (S21).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

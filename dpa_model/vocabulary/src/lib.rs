@@ -1,8 +1,9 @@
 //! What a message carries and what a receive asks for: communicator, source, tag, wildcards
 //! (O5). The operations of a stream and their outcomes.
 //!
-//! The card, the software engines and the readers of traces all use these types. The module
-//! [`step`] is the card's own: the steps that every compiled copy of its sources reports.
+//! The card, the software engines and the readers of traces all use these types. The card's
+//! own are the module [`step`] and the options ([`FastPath`], [`Removal`], [`Barrier`], [`Repost`],
+//! [`InlineHashes`]): here every compiled copy of the card's sources shares them.
 //!
 //! ```
 //! use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag};
@@ -14,12 +15,14 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod choice;
 mod operation;
 mod outcome;
 pub mod step;
 
 use core::fmt;
 
+pub use choice::{Barrier, Choice, FastPath, InlineHashes, Removal, Repost};
 pub use operation::{Hints, MsgId, Operation, ProbeId, RecvId};
 pub use outcome::Outcome;
 pub use step::Path;

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use dpa_model::{Barrier, FastPath, NicConfig, Options, Order, Removal, Repost};
+use dpa_model::{Choice, NicConfig, Options, Order};
 
 /// The command line.
 pub(crate) struct Arguments(String);
@@ -37,31 +37,17 @@ impl Arguments {
         }
     }
 
+    /// The value of a word by its name; the default where there is none.
+    fn choice<T: Choice>(&self, name: &str) -> T {
+        let Some(text) = self.get(name) else { return T::default() };
+        let Some(value) = T::named(text) else {
+            crate::refuse(format_args!("{name}={text} is no choice"))
+        };
+        value
+    }
+
     /// The NIC: `workers` of them run slices.
     pub(crate) fn config(&self, workers: usize, order: Order) -> NicConfig {
-        let fast_path = match self.get("fast") {
-            None | Some("sequence") => FastPath::Sequence,
-            Some("off") => FastPath::Off,
-            Some("literal") => FastPath::Literal,
-            Some("prefix") => FastPath::Prefix,
-            Some(other) => crate::refuse(format_args!("fast={other} is no fast path")),
-        };
-        let removal = match self.get("removal") {
-            None | Some("lazy") => Removal::Lazy,
-            Some("eager") => Removal::Eager,
-            Some("deferred") => Removal::Deferred,
-            Some(other) => crate::refuse(format_args!("removal={other} is no removal")),
-        };
-        let barrier = match self.get("barrier") {
-            None | Some("lanes") => Barrier::Lanes,
-            Some("bitmap") => Barrier::Bitmap,
-            Some(other) => crate::refuse(format_args!("barrier={other} is no barrier")),
-        };
-        let repost = match self.get("repost") {
-            None | Some("leader") => Repost::Leader,
-            Some("handlers") => Repost::Handlers,
-            Some(other) => crate::refuse(format_args!("repost={other}: leader or handlers")),
-        };
         let (queue, receives) = (self.number("queue", 256), self.number("receives", 512));
         NicConfig {
             handlers: self.number("handlers", 1),
@@ -80,10 +66,10 @@ impl Arguments {
             completion_ring: 2 * queue,
             regions: 16,
             options: Options {
-                fast_path,
-                removal,
-                barrier,
-                repost,
+                fast_path: self.choice("fast"),
+                removal: self.choice("removal"),
+                barrier: self.choice("barrier"),
+                repost: self.choice("repost"),
                 order,
                 early_check: self.number("early", 0) != 0,
                 always_shared: self.number("shared", 1) != 0,

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Context;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use dpa_model::Choice;
 
 use super::failure::{BadInput, is_wrong_file};
 
@@ -39,6 +40,21 @@ where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static> + Clone + Send + Sync + 'static,
 {
     PossibleValuesParser::new(names).try_map(|name| name.parse())
+}
+
+/// The value of an option by its name.
+pub(super) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let known = T::ALL.iter().map(|value| {
+        let about = value.about().trim();
+        PossibleValue::new(value.name()).help(about.strip_suffix('.').unwrap_or(about))
+    });
+    PossibleValuesParser::new(known)
+        .map(|name| T::named(&name).expect("the parser lets known names pass"))
+}
+
+/// The name of an option's default.
+pub(super) fn default<T: Choice>() -> &'static str {
+    T::default().name()
 }
 
 /// Why a file or folder that was named cannot be used.

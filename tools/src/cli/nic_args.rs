@@ -1,10 +1,12 @@
 //! Arguments that describe an emulated NIC; shared by the commands that build one.
 
 use clap::ValueEnum;
-use dpa_model::{FastPath, Hints, InlineHashes, NicConfig, Options, Removal, Repost};
+use dpa_model::{FastPath, Hints, NicConfig, Options, Removal, Repost};
 use dpamatch::engine::BinCount;
-use dpamatch::registry::{EngineOptions, Fallback};
+use dpamatch::registry::{EngineOptions, Fallback, Hashing};
 use serde_json::Value;
+
+use super::input::{choice, default};
 
 /// How large the emulated NIC is.
 #[derive(Debug, clap::Args)]
@@ -44,68 +46,26 @@ pub(super) struct NicArgs {
     #[arg(long, value_name = "S", default_value_t = 0)]
     slice_min: usize,
     /// Entry rule of the fast path
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = FastPathArg::Sequence)]
-    fast_path: FastPathArg,
+    #[arg(long, value_parser = choice::<FastPath>(), value_name = "FORM", default_value = default::<FastPath>())]
+    fast_path: FastPath,
     /// Skip receives that a lower handler booked
     #[arg(long)]
     early_check: bool,
     /// When consumed receives leave their chain
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = RemovalArg::Lazy)]
-    removal: RemovalArg,
+    #[arg(long, value_parser = choice::<Removal>(), value_name = "WHEN", default_value = default::<Removal>())]
+    removal: Removal,
     /// Which thread recycles receives and queue entries of shared blocks
-    #[arg(long, value_enum, value_name = "WHO", default_value_t = RepostArg::Leader)]
-    repost: RepostArg,
-    /// Use of the hashes in the message header
-    #[arg(long, value_enum, value_name = "USE", default_value_t = HashesArg::Trust)]
-    hashes: HashesArg,
+    #[arg(long, value_parser = choice::<Repost>(), value_name = "WHO", default_value = default::<Repost>())]
+    repost: Repost,
+    /// Who computes the hashes of a message
+    #[arg(long, value_parser = choice::<Hashing>(), value_name = "WHO", default_value = default::<Hashing>())]
+    hashes: Hashing,
     /// Hint of every communicator; repeatable
     #[arg(long = "hint", value_enum, value_name = "HINT")]
     hints: Vec<HintArg>,
     /// Software engine behind the NIC
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = FallbackArg::Bins)]
-    fallback: FallbackArg,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum FastPathArg {
-    /// Never
-    Off,
-    /// All N handlers booked one receive (the paper's words)
-    Literal,
-    /// This and all lower handlers chose one receive
-    Prefix,
-    /// This and all lower handlers chose receives of one sequence
-    Sequence,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum RemovalArg {
-    /// When the bin's lock is free, else at the block's end
-    Lazy,
-    /// At once, waiting for the lock
-    Eager,
-    /// At the block's end
-    Deferred,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum RepostArg {
-    /// The leader, at the block's end
-    Leader,
-    /// The handlers; the last one recycles the entries
-    Handlers,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum HashesArg {
-    /// Use them
-    Trust,
-    /// Compute and compare
-    Verify,
-    /// Compute always
-    Ignore,
-    /// Senders give none
-    Absent,
+    #[arg(long, value_parser = choice::<Fallback>(), value_name = "NAME", default_value = default::<Fallback>())]
+    fallback: Fallback,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -116,14 +76,6 @@ enum HintArg {
     NoAnyTag,
     /// mpi_assert_allow_overtaking: several workers may give any legal result, not the oracle's
     AllowOvertaking,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum FallbackArg {
-    /// Hash bins
-    Bins,
-    /// Linked lists
-    List,
 }
 
 impl NicSize {
@@ -156,27 +108,10 @@ impl NicArgs {
         NicConfig {
             slice_min: self.slice_min,
             options: Options {
-                fast_path: match self.fast_path {
-                    FastPathArg::Off => FastPath::Off,
-                    FastPathArg::Literal => FastPath::Literal,
-                    FastPathArg::Prefix => FastPath::Prefix,
-                    FastPathArg::Sequence => FastPath::Sequence,
-                },
+                fast_path: self.fast_path,
                 early_check: self.early_check,
-                removal: match self.removal {
-                    RemovalArg::Lazy => Removal::Lazy,
-                    RemovalArg::Eager => Removal::Eager,
-                    RemovalArg::Deferred => Removal::Deferred,
-                },
-                repost: match self.repost {
-                    RepostArg::Leader => Repost::Leader,
-                    RepostArg::Handlers => Repost::Handlers,
-                },
-                inline_hashes: match self.hashes {
-                    HashesArg::Trust | HashesArg::Absent => InlineHashes::Trust,
-                    HashesArg::Verify => InlineHashes::Verify,
-                    HashesArg::Ignore => InlineHashes::Ignore,
-                },
+                removal: self.removal,
+                repost: self.repost,
                 ..Options::default()
             },
             ..self.size.config(bins)
@@ -186,7 +121,7 @@ impl NicArgs {
     /// What every engine is built from.
     pub(super) fn options(&self, bins: BinCount) -> EngineOptions {
         let hinted = |hint| self.hints.contains(&hint);
-        EngineOptions {
+        let mut options = EngineOptions {
             bins,
             nic: self.config(bins),
             threads: self.size.workers > 0,
@@ -195,13 +130,11 @@ impl NicArgs {
                 no_any_tag: hinted(HintArg::NoAnyTag),
                 allow_overtaking: hinted(HintArg::AllowOvertaking),
             },
-            sender_hashes: self.hashes != HashesArg::Absent,
-            fallback: match self.fallback {
-                FallbackArg::Bins => Fallback::Bins,
-                FallbackArg::List => Fallback::List,
-            },
+            fallback: self.fallback,
             ..EngineOptions::default()
-        }
+        };
+        options.set_hashing(self.hashes);
+        options
     }
 }
 

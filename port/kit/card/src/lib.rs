@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 
 use dpa_model::{
-    CommId, Envelope, Event, FastPath, Hints, HostPort, Leader, Nic, NicConfig, Options, Rank,
+    Choice, CommId, Envelope, Event, FastPath, Hints, HostPort, Leader, Nic, NicConfig, Options, Rank,
     Round, Selector, Sender, SourceSel, Tag, TagSel, Worker,
 };
 
@@ -77,12 +77,7 @@ pub unsafe extern "C" fn dpamatch_new(
     bytes: usize,
 ) -> *mut Card {
     arena::hand_over(arena.addr(), bytes);
-    let fast_path = match config.fast_path {
-        0 => FastPath::Off,
-        1 => FastPath::Literal,
-        2 => FastPath::Prefix,
-        _ => FastPath::Sequence,
-    };
+    let fast_path = FastPath::ALL.get(config.fast_path as usize).copied().unwrap_or_default();
     let queue = config.queue as usize;
     let config = NicConfig {
         handlers: config.handlers as usize,

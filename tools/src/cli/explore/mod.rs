@@ -15,7 +15,7 @@ use dpamatch_explore::{
 
 use serde_json::{Map, Value, json};
 
-use super::input::did_you_mean;
+use super::input::{choice, default, did_you_mean};
 use super::progress::spinner;
 use super::{BadInput, document, output};
 use input::{Input, InputArgs};
@@ -94,8 +94,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "B", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=65536))]
     bins: u64,
     /// Entry rule of the fast path
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Form::Sequence)]
-    fast_path: Form,
+    #[arg(long, value_parser = choice::<FastPath>(), value_name = "FORM", default_value = default::<FastPath>())]
+    fast_path: FastPath,
     /// Skip receives that a lower handler booked
     #[arg(long)]
     early_check: bool,
@@ -117,18 +117,6 @@ pub(super) struct Args {
 enum Output {
     Text,
     Json,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Form {
-    /// Never
-    Off,
-    /// All N handlers booked one receive
-    Literal,
-    /// This and all lower handlers chose one receive
-    Prefix,
-    /// This and all lower handlers chose receives of one sequence
-    Sequence,
 }
 
 /// Schedules that are run when nothing else is asked for.
@@ -202,12 +190,7 @@ impl Args {
             operations: input.operations.clone(),
             handlers: self.handlers as usize,
             bins: self.bins as usize,
-            fast_path: match self.fast_path {
-                Form::Off => FastPath::Off,
-                Form::Literal => FastPath::Literal,
-                Form::Prefix => FastPath::Prefix,
-                Form::Sequence => FastPath::Sequence,
-            },
+            fast_path: self.fast_path,
             early_check: self.early_check,
             eager_removal: self.eager_removal,
         }

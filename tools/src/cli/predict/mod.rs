@@ -19,7 +19,7 @@ use dpamatch_predict::{
     FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Repost, Setup, SimulateError,
 };
 
-use super::input::built_in_or_file;
+use super::input::{built_in_or_file, choice, default};
 use super::table::{Format, Wide, write};
 use super::{BadInput, document, output};
 use dpamatch_tools::table::Table;
@@ -92,14 +92,14 @@ pub(super) struct Common {
     #[arg(long, global = true, value_enum, value_name = "WHOM")]
     like: Option<Like>,
     /// Entry rule of the fast path [default: sequence; literal as in the prototype]
-    #[arg(long, global = true, value_enum, value_name = "FORM")]
-    fast_path: Option<FastPathArg>,
+    #[arg(long, global = true, value_parser = choice::<FastPath>(), value_name = "FORM")]
+    fast_path: Option<FastPath>,
     /// When consumed receives leave their chain [default: lazy; deferred as in the prototype]
-    #[arg(long, global = true, value_enum, value_name = "WHEN")]
-    removal: Option<RemovalArg>,
+    #[arg(long, global = true, value_parser = choice::<Removal>(), value_name = "WHEN")]
+    removal: Option<Removal>,
     /// Which thread recycles receives and queue entries
-    #[arg(long, global = true, value_enum, value_name = "WHO", default_value_t = RepostArg::Leader)]
-    repost: RepostArg,
+    #[arg(long, global = true, value_parser = choice::<Repost>(), value_name = "WHO", default_value = default::<Repost>())]
+    repost: Repost,
     /// Receive descriptors [default: 1024 as in the paper's prototype; 8192 for traces and streams]
     #[arg(long, global = true, value_name = "R", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     receives: Option<u64>,
@@ -136,66 +136,6 @@ pub(super) enum Like {
     Nic,
     /// The paper's prototype
     Prototype,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum FastPathArg {
-    /// Never
-    Off,
-    /// All N handlers booked one receive (the paper's words)
-    Literal,
-    /// This and all lower handlers chose one receive
-    Prefix,
-    /// This and all lower handlers chose receives of one sequence
-    Sequence,
-}
-
-impl From<FastPathArg> for FastPath {
-    fn from(form: FastPathArg) -> Self {
-        match form {
-            FastPathArg::Off => Self::Off,
-            FastPathArg::Literal => Self::Literal,
-            FastPathArg::Prefix => Self::Prefix,
-            FastPathArg::Sequence => Self::Sequence,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum RemovalArg {
-    /// At once if the bin's lock is free
-    Lazy,
-    /// At once, waiting for the lock
-    Eager,
-    /// At the block's end
-    Deferred,
-}
-
-impl From<RemovalArg> for Removal {
-    fn from(removal: RemovalArg) -> Self {
-        match removal {
-            RemovalArg::Lazy => Self::Lazy,
-            RemovalArg::Eager => Self::Eager,
-            RemovalArg::Deferred => Self::Deferred,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum RepostArg {
-    /// The leader, at the block's end
-    Leader,
-    /// The handlers; the last one recycles the entries
-    Handlers,
-}
-
-impl From<RepostArg> for Repost {
-    fn from(repost: RepostArg) -> Self {
-        match repost {
-            RepostArg::Leader => Self::Leader,
-            RepostArg::Handlers => Self::Handlers,
-        }
-    }
 }
 
 /// What is offered, as named on the command line.
@@ -304,9 +244,9 @@ impl Common {
         };
         let setup = Setup {
             bins: self.bins as usize,
-            fast_path: self.fast_path.map_or(defaults.fast_path, FastPath::from),
-            removal: self.removal.map_or(defaults.removal, Removal::from),
-            repost: self.repost.into(),
+            fast_path: self.fast_path.unwrap_or(defaults.fast_path),
+            removal: self.removal.unwrap_or(defaults.removal),
+            repost: self.repost,
             early_check: self.early_check,
             inline_hashes: !self.no_inline_hashes,
             ..prototype

@@ -1,0 +1,132 @@
+//! The algorithm's options that are chosen by name, and how any option gets names.
+//!
+//! The options belong to `dpa_model`, which exports them again. They stand in this crate for the
+//! reason that [`step`](crate::step) does: every compiled copy of the card takes the same types.
+
+/// An option whose values have names: on command lines, in environments, in the firmware's
+/// arguments. [`choices!`](crate::choices) implements it.
+pub trait Choice: Copy + Default + PartialEq + 'static {
+    /// All values.
+    const ALL: &[Self];
+
+    /// The value's name.
+    fn name(self) -> &'static str;
+
+    /// The value in a sentence.
+    fn about(self) -> &'static str;
+
+    /// The value with this name.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// Defines options whose values have names: each an enum that implements [`Choice`].
+///
+/// # Examples
+/// ```
+/// dpamatch_vocabulary::choices! {
+///     /// What a card has for lunch.
+///     pub enum Lunch, by default Bread {
+///         /// With butter.
+///         Bread = "bread",
+///         /// Of the day.
+///         Soup = "soup",
+///     }
+/// }
+///
+/// use dpamatch_vocabulary::Choice;
+/// assert_eq!(Lunch::named("soup"), Some(Lunch::Soup));
+/// assert_eq!(Lunch::default().about(), " With butter.");
+/// ```
+#[macro_export]
+macro_rules! choices {
+    ($(
+        $(#[$meta:meta])*
+        pub enum $choice:ident, by default $default:ident {
+            $($(#[doc = $about:literal])+ $value:ident = $name:literal,)+
+        }
+    )+) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $choice {
+            $($(#[doc = $about])+ $value,)+
+        }
+
+        impl Default for $choice {
+            fn default() -> Self {
+                Self::$default
+            }
+        }
+
+        impl $crate::Choice for $choice {
+            const ALL: &[Self] = &[$(Self::$value),+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+
+            fn about(self) -> &'static str {
+                match self {
+                    $(Self::$value => concat!($($about),+),)+
+                }
+            }
+        }
+    )+};
+}
+
+choices! {
+    /// When a handler in conflict may take the receive "its number further" instead of waiting
+    /// (O16, S8).
+    pub enum FastPath, by default Sequence {
+        /// Never: every conflict takes the slow path.
+        Off = "off",
+        /// All N handlers booked one receive (the paper's words); so never in a partial block.
+        Literal = "literal",
+        /// This and all lower handlers chose one receive.
+        Prefix = "prefix",
+        /// This and all lower handlers chose receives of one sequence.
+        Sequence = "sequence",
+    }
+
+    /// When a consumed receive leaves its bin's chain (O28, S17).
+    pub enum Removal, by default Lazy {
+        /// At once if the bin's lock is free, else at the block's end.
+        Lazy = "lazy",
+        /// At once, waiting for the bin's lock.
+        Eager = "eager",
+        /// At the block's end, so that no handler takes a lock.
+        Deferred = "deferred",
+    }
+
+    /// How a worker that shares a block tells that its slice has booked (O12).
+    pub enum Barrier, by default Lanes {
+        /// A word for each worker, written by it alone: no read-modify-write, and a look for each
+        /// lower worker.
+        Lanes = "lanes",
+        /// One bitmap for all, as in the paper: a read-modify-write, and one look for all lower
+        /// workers.
+        Bitmap = "bitmap",
+    }
+
+    /// Who recycles what the messages of a shared block have used: the entries of the completion
+    /// queue with their bounce buffers, and the receives.
+    pub enum Repost, by default Leader {
+        /// The leader, at the block's end.
+        Leader = "leader",
+        /// The handlers, as in the paper; the last one recycles the entries.
+        Handlers = "handlers",
+    }
+
+    /// What the NIC does with the hashes in a message's header (O26, S29).
+    pub enum InlineHashes, by default Trust {
+        /// Use them; compute where a sender gave none.
+        Trust = "trust",
+        /// Compute, compare, count differences and use the computed ones.
+        Verify = "verify",
+        /// Compute always.
+        Ignore = "ignore",
+    }
+}
