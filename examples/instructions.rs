@@ -10,7 +10,8 @@
 use std::process::ExitCode;
 
 use dpa_model::{
-    Data, Drain, Event, FastPath, HostPort, Leader, Nic, NicConfig, Options, Round, Sender,
+    Choice, Data, Drain, Event, FastPath, HostPort, Leader, Nic, NicConfig, Options, PaperWorkload,
+    Round, Sender,
 };
 use dpamatch::endpoint::{CommSender, Communicator, Drive, Endpoint, EndpointConfig, RecvRequest};
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
@@ -209,13 +210,20 @@ fn main() -> ExitCode {
         );
         ExitCode::from(2)
     };
+    let window = number(3).and_then(|messages| u16::try_from(messages).ok());
     let (Some(scenario), Some(windows), Some(handlers), Some(messages), Some(way)) =
-        (arguments.first(), number(1), number(2), number(3), arguments.get(4))
+        (arguments.first(), number(1), number(2), window, arguments.get(4))
     else {
         return usage();
     };
-    let fast_path = if scenario == "WC-SP" { FastPath::Off } else { FastPath::Sequence };
-    let options = Options { fast_path, ..Options::default() };
+    let messages_first = scenario == "UNEXP";
+    let workload = match PaperWorkload::named(scenario) {
+        Some(workload) => workload,
+        None if messages_first => PaperWorkload::NoConflict,
+        None => return usage(),
+    };
+    let options =
+        Options { fast_path: workload.fast_path(FastPath::Sequence), ..Options::default() };
     let config = NicConfig {
         handlers: handlers as usize,
         bins: 512,
@@ -223,10 +231,8 @@ fn main() -> ExitCode {
         options,
         ..NicConfig::default()
     };
-    let tag = |index| Tag::new(if scenario.starts_with("WC") { 7 } else { index }).expect("small");
-    let tags: Vec<Tag> = (0..messages).map(tag).collect();
+    let tags: Vec<Tag> = (0..messages).map(|index| workload.tag(index)).collect();
     let source = Rank::new(1).expect("small");
-    let messages_first = scenario == "UNEXP";
     let others_tag = Tag::new(1 << 20).expect("small");
     if way == "endpoint" {
         let config = EndpointConfig { nic: config, drive: Drive::Caller, ..Default::default() };

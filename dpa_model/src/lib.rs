@@ -99,8 +99,9 @@ pub use config::{
 pub use counters::{BoundaryCounts, Counts, HandlerCounts};
 pub use descriptor::DESCRIPTOR_BYTES;
 pub use dpamatch_vocabulary::{
-    Choice, ClassSet, CommId, Envelope, Hints, MsgId, Operation, OutOfRange, Outcome, Path,
-    ProbeId, RANK_MAX, Rank, RecvId, Selector, SourceSel, TAG_MAX, Tag, TagSel, WildcardClass,
+    Choice, ClassSet, CommId, Envelope, Hints, MsgId, Operation, OutOfRange, Outcome,
+    PaperWorkload, Path, ProbeId, RANK_MAX, Rank, RecvId, Selector, SourceSel, TAG_MAX, Tag,
+    TagSel, WildcardClass,
 };
 #[cfg(feature = "std")]
 pub use ends::Pool;

@@ -59,13 +59,20 @@ macro_rules! choices {
             }
         }
 
+        impl $choice {
+            /// The value's name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+
         impl $crate::Choice for $choice {
             const ALL: &[Self] = &[$(Self::$value),+];
 
             fn name(self) -> &'static str {
-                match self {
-                    $(Self::$value => $name,)+
-                }
+                self.name()
             }
 
             fn about(self) -> &'static str {

@@ -19,6 +19,7 @@ mod choice;
 mod operation;
 mod outcome;
 pub mod step;
+mod workload;
 
 use core::fmt;
 
@@ -26,6 +27,7 @@ pub use choice::{Barrier, Choice, FastPath, InlineHashes, Removal, Repost};
 pub use operation::{Hints, MsgId, Operation, ProbeId, RecvId};
 pub use outcome::Outcome;
 pub use step::Path;
+pub use workload::PaperWorkload;
 
 /// Largest source rank and largest tag: MPI's `int` without its sign.
 pub const RANK_MAX: u32 = i32::MAX as u32;

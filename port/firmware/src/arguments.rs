@@ -1,8 +1,9 @@
 //! The command line: words of the form `name=value`, and the NIC that they ask for.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use dpa_model::{Choice, NicConfig, Options, Order};
+use dpa_model::{Choice, NicConfig, Options, Order, PaperWorkload};
 
 /// The command line.
 pub(crate) struct Arguments(String);
@@ -41,9 +42,15 @@ impl Arguments {
     fn choice<T: Choice>(&self, name: &str) -> T {
         let Some(text) = self.get(name) else { return T::default() };
         let Some(value) = T::named(text) else {
-            crate::refuse(format_args!("{name}={text} is no choice"))
+            let known: Vec<&str> = T::ALL.iter().map(|value| value.name()).collect();
+            crate::refuse(format_args!("{name}={text}: {}", known.join(", ")))
         };
         value
+    }
+
+    /// What is sent where there is no stream.
+    pub(crate) fn workload(&self) -> PaperWorkload {
+        self.choice("workload")
     }
 
     /// The NIC: `workers` of them run slices.
@@ -66,7 +73,7 @@ impl Arguments {
             completion_ring: 2 * queue,
             regions: 16,
             options: Options {
-                fast_path: self.choice("fast"),
+                fast_path: self.workload().fast_path(self.choice("fast")),
                 removal: self.choice("removal"),
                 barrier: self.choice("barrier"),
                 repost: self.choice("repost"),

@@ -4,7 +4,7 @@
 //! the leader's hart, or with `ends=apart` on harts of their own behind the workers.
 //!
 //! The command line, words of the form `name=value`:
-//! - `workload=NC|WC` sends windows of messages (`windows`, `window`), `stream=FILE` plays a
+//! - `workload=NC|WC-FP|WC-SP` sends windows of messages (`windows`, `window`), `stream=FILE` plays a
 //!   recorded stream; `out=FILE` gets the outcomes;
 //! - `senders=N`: so many send a workload's messages in turn, each from a source of its own;
 //! - `harts`, `handlers`, `ends=leader|apart`;

@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 use dpa_model::{
-    CommId, Envelope, Event, HostPort, Leader, MsgId, Nic, Outcome, Rank, RecvId, Round, Selector,
+    CommId, Envelope, Event, HostPort, Leader, MsgId, Nic, Outcome, PaperWorkload, Rank, RecvId, Round, Selector,
     Sender, Tag,
 };
 use semihosting::println;
@@ -24,8 +24,7 @@ const PAYLOAD: u64 = 0xa5a5_0000_5a5a_0000;
 /// What is sent.
 #[derive(Clone, Copy)]
 struct Workload {
-    /// All messages carry one tag, or each of a window its own.
-    one_tag: bool,
+    tags: PaperWorkload,
     /// Message k is sent by sender k mod so many, from a source of its own.
     senders: usize,
     window: usize,
@@ -34,12 +33,8 @@ struct Workload {
 
 impl Workload {
     fn selector(self, index: usize) -> (Rank, Tag) {
-        let tag = if self.one_tag { 7 } else { (index % self.window) as u32 };
-        let source = 1 + index % self.senders;
-        match (Rank::new(source as u32), Tag::new(tag)) {
-            (Ok(source), Ok(tag)) => (source, tag),
-            _ => crate::refuse(format_args!("a window of {} is too wide", self.window)),
-        }
+        let source = Rank::new((1 + index % self.senders) as u32);
+        (source.unwrap_or_default(), self.tags.tag((index % self.window) as u16))
     }
 }
 
@@ -124,18 +119,16 @@ fn send(sender: &mut Sender, workload: Workload, index: usize) -> bool {
 
 /// Runs the workload that the command line asks for; returns the outcomes.
 pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) -> Vec<u8> {
-    let one_tag = match arguments.get("workload") {
-        None | Some("NC") => false,
-        Some("WC") => true,
-        Some(other) => crate::refuse(format_args!("workload={other}: NC or WC")),
-    };
     let window = arguments.number("window", 128);
+    if !(1..=1 << 16).contains(&window) {
+        crate::refuse(format_args!("window={window} is out of range"));
+    }
     let windows = arguments.number("windows", 8) + WARM_UP;
     let senders = arguments.number("senders", 1);
     if !(1..=SENDERS_MOST).contains(&senders) {
         crate::refuse(format_args!("senders={senders} is out of range"));
     }
-    let workload = Workload { one_tag, senders, window, windows };
+    let workload = Workload { tags: arguments.workload(), senders, window, windows };
     let Nic { mut leader, workers, host, sender } = nic;
     let mut senders: Vec<Sender> = (1..senders).map(|_| sender.clone()).collect();
     senders.insert(0, sender);

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::build::{BuildError, finish, program, root, target_folder};
-use crate::job::{Job, STREAM, Workload};
+use crate::job::{Job, STREAM};
 use crate::qemu::{self, Ran};
+use dpa_model::{Choice, PaperWorkload};
 use dpamatch::stream::Profile;
 
 /// The machine's memory.
@@ -49,7 +50,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for harts in HARTS {
         let workload = |workload| Job::workload_on_bus(workload, (harts, 32), (windows, 128), BINS);
-        jobs.extend(Workload::ALL.map(workload));
+        jobs.extend(PaperWorkload::ALL.iter().copied().map(workload));
         jobs.extend((0..streams).map(|seed| {
             let profile = profiles[seed as usize % profiles.len()];
             Job::stream_on_bus((profile, seed, events), (harts, harts), BINS)

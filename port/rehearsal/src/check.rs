@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use dpa_model::{Choice, PaperWorkload};
 use dpamatch::stream::Profile;
 use dpamatch_rv64::{Image, Setup};
 
 use crate::bus;
-use crate::job::{Ends, Job, OUT, Workload};
+use crate::job::{Ends, Job, OUT};
 use crate::qemu::{self, Ran};
 
 /// Harts of the card's side, each with a handler or more.
@@ -36,7 +37,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             let workload = |workload| {
                 Job::workload(workload, (harts, handlers), ends, (windows, 128), options)
             };
-            jobs.extend(Workload::ALL.map(workload));
+            jobs.extend(PaperWorkload::ALL.iter().copied().map(workload));
         }
         // Each sender has a completion queue of its own, or both share the last.
         for (ends, options) in
@@ -45,7 +46,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             let workload = |workload| {
                 Job::workload_from(2, workload, (harts, harts), ends, (windows, 128), options)
             };
-            jobs.extend(Workload::ALL.map(workload));
+            jobs.extend(PaperWorkload::ALL.iter().copied().map(workload));
         }
         for seed in 0..streams {
             let profile = PROFILES[seed as usize % PROFILES.len()];
@@ -65,8 +66,10 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
 }
 
 /// The runs whose instructions are compared with QEMU's: workload and handlers.
-pub fn counted() -> impl Iterator<Item = (Workload, usize)> {
-    Workload::ALL.into_iter().flat_map(|workload| [1, 8, 32].map(|handlers| (workload, handlers)))
+pub fn counted() -> impl Iterator<Item = (PaperWorkload, usize)> {
+    PaperWorkload::ALL
+        .into_iter()
+        .flat_map(|&workload| [1, 8, 32].map(|handlers| (workload, handlers)))
 }
 
 /// What came of a number of jobs.

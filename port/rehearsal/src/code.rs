@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use dpa_model::PaperWorkload;
 use dpamatch_rv64::{Function, Image, Setup, deepest_stack, survey};
 
 use crate::check::interpret;
-use crate::job::{Ends, Job, Workload};
+use crate::job::{Ends, Job};
 
 /// Stack of a DPA's thread in bytes: what setting up may need.
 const STACK_MOST: u64 = 8 << 10;
@@ -33,7 +34,7 @@ fn is_card(name: &str) -> bool {
 /// Bytes of stack that hart 0 needs to build the tables of a NIC and of a communicator, as the
 /// firmware says; `None`: it did not.
 fn stack_for_setting_up(image: &Image) -> Option<u64> {
-    let job = Job::workload(Workload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
+    let job = Job::workload(PaperWorkload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
     let (difference, outcome) = interpret(image, &job, Setup::default());
     let line = outcome.console.lines().find(|line| line.starts_with("stack for setting up"));
     let bytes = line?.split_whitespace().rev().nth(1)?.parse().ok();

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use dpa_model::{CommId, MsgId, Operation, Rank, RecvId, Selector, SourceSel, Tag, TagSel};
+use dpa_model::{
+    CommId, MsgId, Operation, PaperWorkload, Rank, RecvId, Selector, SourceSel, TagSel,
+};
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Generator, Profile, StreamMatcher};
 
@@ -19,65 +21,32 @@ pub const OUT: &str = "outcomes.bin";
 /// The file that it reads.
 pub const STREAM: &str = "stream.bin";
 
-/// The paper's workloads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Workload {
-    /// No conflict: each message of a window carries a tag of its own.
-    NoConflict,
-    /// With conflict: one tag, and the fast path.
-    FastPath,
-    /// One tag, and no fast path.
-    SlowPath,
-}
-
-impl Workload {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::NoConflict, Self::FastPath, Self::SlowPath];
-
-    /// As the paper writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoConflict => "NC",
-            Self::FastPath => "WC-FP",
-            Self::SlowPath => "WC-SP",
-        }
+/// `windows` windows of `window` messages, one event after the other.
+fn events(
+    workload: PaperWorkload,
+    senders: usize,
+    (windows, window): (usize, usize),
+) -> Vec<Event> {
+    let comm = CommId(0);
+    let source = |index: usize| Rank::new(1 + (index % senders) as u32).unwrap_or_default();
+    let tag = |index: usize| workload.tag((index % window) as u16);
+    let mut events = Vec::new();
+    for first in (0..windows).map(|number| number * window) {
+        events.extend((first..first + window).map(|index| Event::Post {
+            recv: RecvId(index as u64),
+            comm,
+            selector: Selector::new(source(index), tag(index)),
+            size: None,
+            coll: None,
+        }));
+        events.extend((first..first + window).map(|index| Event::Arrive {
+            msg: MsgId(index as u64),
+            envelope: dpa_model::Envelope { comm, source: source(index), tag: tag(index) },
+            bytes: None,
+            coll: None,
+        }));
     }
-
-    /// On the firmware's command line.
-    fn arguments(self) -> &'static str {
-        match self {
-            Self::NoConflict => "workload=NC",
-            Self::FastPath => "workload=WC",
-            Self::SlowPath => "workload=WC fast=off",
-        }
-    }
-
-    /// So many windows of such a size, one event after the other.
-    fn events(self, senders: usize, (windows, window): (usize, usize)) -> Vec<Event> {
-        let comm = CommId(0);
-        let source = |index: usize| Rank::new(1 + (index % senders) as u32).unwrap_or_default();
-        let tag = |index: usize| {
-            let number = if self == Self::NoConflict { index % window } else { 7 };
-            Tag::new(number as u32).unwrap_or_default()
-        };
-        let mut events = Vec::new();
-        for first in (0..windows).map(|number| number * window) {
-            events.extend((first..first + window).map(|index| Event::Post {
-                recv: RecvId(index as u64),
-                comm,
-                selector: Selector::new(source(index), tag(index)),
-                size: None,
-                coll: None,
-            }));
-            events.extend((first..first + window).map(|index| Event::Arrive {
-                msg: MsgId(index as u64),
-                envelope: dpa_model::Envelope { comm, source: source(index), tag: tag(index) },
-                bytes: None,
-                coll: None,
-            }));
-        }
-        events
-    }
+    events
 }
 
 /// One run of the firmware.
@@ -123,7 +92,7 @@ impl Job {
     /// A workload: so many handlers on so many harts; so many windows after the warm-up, and their
     /// size. `options` are further words of the command line.
     pub fn workload(
-        workload: Workload,
+        workload: PaperWorkload,
         harts_and_handlers: (usize, usize),
         ends: Ends,
         windows: (usize, usize),
@@ -135,19 +104,19 @@ impl Job {
     /// The same from so many senders.
     pub fn workload_from(
         senders: usize,
-        workload: Workload,
+        workload: PaperWorkload,
         (harts, handlers): (usize, usize),
         ends: Ends,
         (windows, window): (usize, usize),
         options: &str,
     ) -> Self {
         let arguments = format!(
-            "firmware {} {} harts={harts} handlers={handlers} windows={windows} window={window} \
-             senders={senders} out={OUT} {options}",
-            workload.arguments(),
+            "firmware workload={} {} harts={harts} handlers={handlers} windows={windows} \
+             window={window} senders={senders} out={OUT} {options}",
+            workload.name(),
             ends.argument(),
         );
-        let events = workload.events(senders, (windows + WARM_UP, window));
+        let events = events(workload, senders, (windows + WARM_UP, window));
         Self {
             name: workload.name().to_owned(),
             harts: harts + if ends == Ends::Apart { 1 + senders } else { 0 },
@@ -201,14 +170,14 @@ impl Job {
 
     /// A workload for a host that is another program.
     pub fn workload_on_bus(
-        workload: Workload,
+        workload: PaperWorkload,
         (harts, handlers): (usize, usize),
         (windows, window): (usize, usize),
         bins: usize,
     ) -> Self {
-        let options = if workload == Workload::SlowPath { "fast=off" } else { "" };
-        let events = workload.events(1, (windows, window));
-        Self::on_bus(workload.name().to_owned(), &events, 1, (harts, handlers), bins, options)
+        let events = events(workload, 1, (windows, window));
+        let options = format!("workload={}", workload.name());
+        Self::on_bus(workload.name().to_owned(), &events, 1, (harts, handlers), bins, &options)
     }
 
     /// A random stream for a host that is another program.

@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
+use dpa_model::{Choice, PaperWorkload};
 use dpamatch_rv64::{Count, Image, Outcome, Setup};
 
 use crate::check::interpret;
-use crate::job::{Ends, Job, WARM_UP, Workload};
+use crate::job::{Ends, Job, WARM_UP};
 use crate::phases::{Phase, marks};
 
 /// Numbers of handlers.
@@ -16,14 +17,14 @@ const ACCESSES_AT: usize = 32;
 /// Handlers of the table of options.
 const OPTIONS_AT: [usize; 3] = [1, 8, 32];
 /// Options other than those of all other tables, and the workloads that they are for.
-const OPTIONS: [(&str, &[Workload]); 7] = [
-    ("", &Workload::ALL),
-    ("barrier=bitmap", &Workload::ALL),
-    ("removal=eager", &Workload::ALL),
-    ("removal=deferred", &Workload::ALL),
-    ("early=1", &Workload::ALL),
-    ("fast=literal", &[Workload::FastPath]),
-    ("fast=prefix", &[Workload::FastPath]),
+const OPTIONS: [(&str, &[PaperWorkload]); 7] = [
+    ("", PaperWorkload::ALL),
+    ("barrier=bitmap", PaperWorkload::ALL),
+    ("removal=eager", PaperWorkload::ALL),
+    ("removal=deferred", PaperWorkload::ALL),
+    ("early=1", PaperWorkload::ALL),
+    ("fast=literal", &[PaperWorkload::FastPath]),
+    ("fast=prefix", &[PaperWorkload::FastPath]),
 ];
 /// Windows that are counted, and messages in each: as many as the widest block.
 const WINDOWS: usize = 8;
@@ -43,7 +44,7 @@ struct Counted {
 #[error("{0}: {1}")]
 pub struct NotCounted(pub(crate) String, pub(crate) String);
 
-fn job(workload: Workload, harts: usize, handlers: usize, options: &str) -> Job {
+fn job(workload: PaperWorkload, harts: usize, handlers: usize, options: &str) -> Job {
     let options = format!("receives=1024 queue=512 bins=512 {options}");
     Job::workload(workload, (harts, handlers), Ends::Leader, (WINDOWS, WINDOW), &options)
 }
@@ -90,7 +91,7 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     line(&mut text, "Instructions per message, one hart per handler, waits apart.");
     let mut stack_rows = String::new();
     let mut accesses = String::new();
-    for workload in Workload::ALL {
+    for &workload in PaperWorkload::ALL {
         let runs: Result<Vec<Counted>, NotCounted> = HANDLERS
             .iter()
             .map(|&handlers| count(marked, &job(workload, handlers, handlers, "")))
@@ -117,7 +118,7 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     line(&mut text, "\nOne hart runs all handlers alone (no barrier): instructions per message.");
     let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
     line(&mut text, &format!("{:<16}{head}", ""));
-    for workload in Workload::ALL {
+    for &workload in PaperWorkload::ALL {
         let mut row = format!("{:<16}", workload.name());
         for handlers in HANDLERS {
             let run = count(marked, &job(workload, 1, handlers, "shared=0"))?;
@@ -126,7 +127,7 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
         line(&mut text, &row);
     }
     let of = |image: &Image| -> Result<f64, NotCounted> {
-        let job = job(Workload::NoConflict, 1, 8, "");
+        let job = job(PaperWorkload::NoConflict, 1, 8, "");
         let run = count(image, &job)?;
         Ok(per_message(run.by_phase.iter().map(|(_, count)| count.instructions).sum()))
     };
@@ -143,7 +144,7 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
 /// The end of a block by the leader, and by its handlers.
 fn reposts(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
     line(text, "\nWho gives back what a block used: boundary, and the leader's hart's part of it.");
-    for workload in Workload::ALL {
+    for &workload in PaperWorkload::ALL {
         let head: String = HANDLERS.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
         line(text, &format!("\n{:<28}{head}", workload.name()));
         for who in ["leader", "handlers"] {
@@ -172,7 +173,7 @@ fn reposts(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
 /// The message path with each option.
 fn options(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
     line(text, "\nMessage path by option.");
-    for workload in Workload::ALL {
+    for &workload in PaperWorkload::ALL {
         let head: String = OPTIONS_AT.iter().map(|n| format!("{:>9}", format!("N={n}"))).collect();
         line(text, &format!("\n{:<18}{head}", workload.name()));
         for (option, _) in OPTIONS.iter().filter(|(_, of)| of.contains(&workload)) {
@@ -213,7 +214,7 @@ fn rows(text: &mut String, runs: &[Counted]) {
     }
 }
 
-fn access_rows(text: &mut String, workload: Workload, run: &Counted) {
+fn access_rows(text: &mut String, workload: PaperWorkload, run: &Counted) {
     let head = ["loads", "stores", "bytes", "atomics", "fences", "divisions"];
     let head: String = head.iter().map(|word| format!("{word:>10}")).collect();
     line(text, &format!("\n{:<16}{head}", workload.name()));

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use dpa_model::PaperWorkload;
 use dpa_model::step::StepKind;
 use dpamatch::stream::Profile;
 use dpamatch_rv64::{CacheSetup, Image, Segment, Setup};
 
 use crate::check::interpret;
-use crate::job::{Ends, Job, Workload};
+use crate::job::{Ends, Job};
 use crate::phases::marks;
 use crate::report::NotCounted;
 
@@ -67,7 +68,7 @@ fn workloads(options: &[&str]) -> Vec<Job> {
             let job = |workload| {
                 Job::workload(workload, (harts, harts), Ends::Leader, (4, 128), &options)
             };
-            jobs.extend([Workload::NoConflict, Workload::FastPath].map(job));
+            jobs.extend([PaperWorkload::NoConflict, PaperWorkload::FastPath].map(job));
         }
     }
     jobs

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 use dpamatch_rv64::{Image, Setup, WeakOptions};
 
 use crate::check::interpret;
-use crate::job::{Ends, Job, Workload};
+use crate::job::{Ends, Job};
 use crate::phases::marks;
 
 /// Orderings that can be weakened, by the names of their faults.
@@ -65,7 +66,7 @@ const LIMIT: u64 = 60_000_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// One of the paper's workloads.
-    Workload(Workload),
+    Workload(PaperWorkload),
     /// A random stream, with a seed of its own.
     Stream,
 }
@@ -73,9 +74,9 @@ pub enum Kind {
 impl Kind {
     /// All.
     pub const ALL: [Self; 4] = [
-        Self::Workload(Workload::NoConflict),
-        Self::Workload(Workload::FastPath),
-        Self::Workload(Workload::SlowPath),
+        Self::Workload(PaperWorkload::NoConflict),
+        Self::Workload(PaperWorkload::FastPath),
+        Self::Workload(PaperWorkload::SlowPath),
         Self::Stream,
     ];
 

@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
+use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
 use dpamatch_port::build::{Build, BuildError};
-use dpamatch_port::job::{Ends, Job, Workload};
+use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::phases::{Phase, marks};
 use dpamatch_port::weak::{self, Kind};
 use dpamatch_port::{bus, check, kit, qemu, steps};
@@ -53,7 +54,7 @@ fn what_finds_no_room_is_matched_in_software() {
 #[test]
 fn a_wrong_outcome_is_noticed() {
     let Some(elf) = elf(Build::Plain) else { return };
-    let mut job = Job::workload(Workload::FastPath, (2, 4), Ends::Leader, (1, 128), "");
+    let mut job = Job::workload(PaperWorkload::FastPath, (2, 4), Ends::Leader, (1, 128), "");
     let changed = job.expected.len() - 24 + 8;
     job.expected[changed] ^= 1;
     let (difference, _) = check::interpret(&image(&elf), &job, Setup::default());
@@ -65,13 +66,13 @@ fn nonsense_on_the_command_line_ends_with_a_message() {
     let Some(elf) = elf(Build::Plain) else { return };
     let image = image(&elf);
     for (words, says) in [
-        ("workload=XY", "workload=XY: NC or WC"),
+        ("workload=XY", "workload=XY: NC, WC-FP, WC-SP"),
         ("harts=0", "harts=0 is out of range"),
         ("handlers=257", "handlers is 257, must be 1 to 256"),
         ("handlers=x", "handlers=x is no number"),
         ("stream=none.bin", "cannot read none.bin"),
-        ("fast=slow", "fast=slow is no fast path"),
-        ("repost=host", "repost=host: leader or handlers"),
+        ("fast=slow", "fast=slow: off, literal, prefix, sequence"),
+        ("repost=host", "repost=host: leader, handlers"),
         ("fault=SlowNoWait", "this build knows no faults"),
     ] {
         let arguments = format!("firmware {words}");
@@ -110,7 +111,7 @@ fn qemu_says_the_same() {
     }
     let image = image(&elf);
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("qemu");
-    let job = Job::workload(Workload::SlowPath, (4, 8), Ends::Apart, (1, 128), "");
+    let job = Job::workload(PaperWorkload::SlowPath, (4, 8), Ends::Apart, (1, 128), "");
     let verdict = check::in_qemu(&elf, &[job], &folder).expect("QEMU runs");
     assert_eq!(verdict.wrong, Vec::<String>::new());
     for (workload, handlers) in check::counted() {
@@ -151,7 +152,7 @@ fn every_weakened_ordering_has_a_fault() {
 #[test]
 fn instructions_have_phases() {
     let Some(elf) = elf(Build::Marks) else { return };
-    let job = Job::workload(Workload::SlowPath, (4, 4), Ends::Leader, (1, 128), "");
+    let job = Job::workload(PaperWorkload::SlowPath, (4, 4), Ends::Leader, (1, 128), "");
     let setup = Setup { marks: marks(), ..Setup::default() };
     let (difference, outcome) = check::interpret(&image(&elf), &job, setup);
     assert_eq!(difference, None);

@@ -13,15 +13,15 @@
 //! A rate falls as its parameter grows, so each is found by bisection; since all of them touch all
 //! rates a little, the four are gone through until they stand.
 
-use crate::figure8::Series;
 use crate::predict::{predict, series};
 use crate::{Profile, Setup, SimulateError};
+use dpamatch_vocabulary::PaperWorkload;
 
 /// A measured rate that calibration may use.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
-    /// Series.
-    pub series: Series,
+    /// PaperWorkload.
+    pub series: PaperWorkload,
     /// Threads: 1 or 2.
     pub threads: usize,
     /// Messages per microsecond.
@@ -47,7 +47,7 @@ pub struct Fit {
 pub enum CalibrateError {
     /// A needed measurement is missing.
     #[error("no rate for {series} with {threads} thread(s); needed: NC with 1 and 2, and if wanted WC-FP and WC-SP with 2", series = .0.name(), threads = .1)]
-    Missing(Series, usize),
+    Missing(PaperWorkload, usize),
     /// A run failed.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
@@ -56,7 +56,7 @@ pub enum CalibrateError {
 /// One free parameter.
 struct Free {
     name: &'static str,
-    series: Series,
+    series: PaperWorkload,
     threads: usize,
     most: f64,
     set: fn(&mut Profile, &Profile, f64),
@@ -65,7 +65,7 @@ struct Free {
 
 static OWN: Free = Free {
     name: "instructions.own_ns",
-    series: Series::Nc,
+    series: PaperWorkload::NoConflict,
     threads: 1,
     most: 1_000.0,
     needed: true,
@@ -75,7 +75,7 @@ static OWN: Free = Free {
 static FREE: [Free; 4] = [
     Free {
         name: "work",
-        series: Series::Nc,
+        series: PaperWorkload::NoConflict,
         threads: 1,
         most: 100.0,
         needed: true,
@@ -91,7 +91,7 @@ static FREE: [Free; 4] = [
     },
     Free {
         name: "word.handover_ns",
-        series: Series::Nc,
+        series: PaperWorkload::NoConflict,
         threads: 2,
         most: 10_000.0,
         needed: true,
@@ -99,7 +99,7 @@ static FREE: [Free; 4] = [
     },
     Free {
         name: "work.fast_ns",
-        series: Series::Fp,
+        series: PaperWorkload::FastPath,
         threads: 2,
         most: 1_000.0,
         needed: false,
@@ -107,7 +107,7 @@ static FREE: [Free; 4] = [
     },
     Free {
         name: "work.slow_ns",
-        series: Series::Sp,
+        series: PaperWorkload::SlowPath,
         threads: 2,
         most: 1_000.0,
         needed: false,

@@ -1,15 +1,6 @@
 //! The measured Figure 8 (O40), and how far a prediction is from it.
 
-/// A series of the figure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Series {
-    /// No conflicts.
-    Nc,
-    /// With conflicts, fast path.
-    Fp,
-    /// With conflicts, slow path.
-    Sp,
-}
+use dpamatch_vocabulary::{Choice, PaperWorkload};
 
 /// What a point may be used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +17,7 @@ pub enum Use {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
     /// Series.
-    pub series: Series,
+    pub series: PaperWorkload,
     /// DPA threads.
     pub threads: usize,
     /// Median rate in messages per microsecond.
@@ -35,27 +26,13 @@ pub struct Point {
     pub used: Use,
 }
 
-impl Series {
-    /// All.
-    pub const ALL: [Self; 3] = [Self::Nc, Self::Fp, Self::Sp];
-
-    /// The paper's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nc => "NC",
-            Self::Fp => "WC-FP",
-            Self::Sp => "WC-SP",
-        }
-    }
-
-    /// Medians of 500 repetitions at 1, 2, 4, 8, 16, 32 threads: 127 / (t128 - t1), messages of 8
-    /// bytes.
-    fn rates(self) -> [f64; 6] {
-        match self {
-            Self::Nc => [0.523, 1.002, 1.955, 3.848, 5.842, 7.638],
-            Self::Fp => [0.523, 0.902, 1.646, 1.313, 2.237, 3.160],
-            Self::Sp => [0.526, 0.824, 1.083, 1.266, 1.217, 1.179],
-        }
+/// Medians of 500 repetitions at [`THREADS`] threads, in messages per microsecond: 127 / (t128 - t1),
+/// messages of 8 bytes.
+pub fn rates(series: PaperWorkload) -> [f64; 6] {
+    match series {
+        PaperWorkload::NoConflict => [0.523, 1.002, 1.955, 3.848, 5.842, 7.638],
+        PaperWorkload::FastPath => [0.523, 0.902, 1.646, 1.313, 2.237, 3.160],
+        PaperWorkload::SlowPath => [0.526, 0.824, 1.083, 1.266, 1.217, 1.179],
     }
 }
 
@@ -64,12 +41,12 @@ pub const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
 /// All points, series by series.
 pub fn points() -> impl Iterator<Item = Point> {
-    Series::ALL.into_iter().flat_map(|series| {
-        THREADS.into_iter().zip(series.rates()).map(move |(threads, rate)| {
+    PaperWorkload::ALL.iter().flat_map(|&series| {
+        THREADS.into_iter().zip(rates(series)).map(move |(threads, rate)| {
             let used = match (series, threads) {
                 (_, ..=2) => Use::Fitted,
                 // By the time stamps of the raw files.
-                (Series::Fp, 8..) => Use::Later,
+                (PaperWorkload::FastPath, 8..) => Use::Later,
                 _ => Use::Clean,
             };
             Point { series, threads, rate, used }

@@ -1,7 +1,8 @@
 //! The rate of a set-up, as the paper's driver would measure it.
 
-use crate::figure8::Series;
-use crate::{FastPath, Part, Pattern, Sequence, Setup, SimulateError, simulate};
+use dpamatch_vocabulary::PaperWorkload;
+
+use crate::{Part, Pattern, Sequence, Setup, SimulateError, simulate};
 
 /// Messages of an endless stream that are measured, at least.
 const STREAM: usize = 8192;
@@ -42,13 +43,9 @@ pub struct Prediction {
 }
 
 /// The set-up and the offer of a series of Figure 8.
-pub fn series(setup: &Setup, series: Series) -> (Setup, Offer) {
-    let (pattern, fast_path) = match series {
-        Series::Nc => (Pattern::Distinct, setup.fast_path),
-        Series::Fp => (Pattern::Equal, setup.fast_path),
-        Series::Sp => (Pattern::Equal, FastPath::Off),
-    };
-    (Setup { fast_path, ..setup.clone() }, Offer::pattern(pattern))
+pub fn series(setup: &Setup, series: PaperWorkload) -> (Setup, Offer) {
+    let fast_path = series.fast_path(setup.fast_path);
+    (Setup { fast_path, ..setup.clone() }, Offer::pattern(series.into()))
 }
 
 /// Predicts the rate: with windows, 127 / (t128 - t1) as the paper's raw data (O40), with an

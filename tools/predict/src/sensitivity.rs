@@ -1,8 +1,9 @@
 //! Which number of a profile moves the prediction how much.
 
 use crate::calibrate::{self, CalibrateError, Measured, calibrate};
-use crate::figure8::{Series, Use, mape, points};
+use crate::figure8::{Use, mape, points};
 use crate::{Profile, ProfileError, Setup, SimulateError, predict, series};
+use dpamatch_vocabulary::PaperWorkload;
 
 /// How far off the points held out are: mean absolute errors in per cent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -71,11 +72,15 @@ pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
         let (setup, offer) = series(&base, point.series);
         results.push((point.series, predict(&setup, &offer, 0)?.rate, point.rate));
     }
-    let of = |wanted: Option<Series>| {
+    let of = |wanted: Option<PaperWorkload>| {
         let chosen = results.iter().filter(|result| wanted.is_none_or(|series| result.0 == series));
         mape(chosen.map(|&(_, predicted, measured)| (predicted, measured)))
     };
-    Ok(Errors { nc: of(Some(Series::Nc)), sp: of(Some(Series::Sp)), all: of(None) })
+    Ok(Errors {
+        nc: of(Some(PaperWorkload::NoConflict)),
+        sp: of(Some(PaperWorkload::SlowPath)),
+        all: of(None),
+    })
 }
 
 /// Halves and doubles each of the profile's numbers that are not 0 and not fitted themselves, or

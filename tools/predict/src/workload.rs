@@ -1,6 +1,8 @@
 //! What is offered: posts and arrivals.
 
-use dpamatch_vocabulary::{CommId, Envelope, MsgId, Operation, Rank, RecvId, Selector, Tag};
+use dpamatch_vocabulary::{
+    CommId, Envelope, MsgId, Operation, PaperWorkload, Rank, RecvId, Selector, Tag,
+};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -21,8 +23,14 @@ pub enum Pattern {
     },
 }
 
+impl From<PaperWorkload> for Pattern {
+    fn from(workload: PaperWorkload) -> Self {
+        if workload.has_conflicts() { Self::Equal } else { Self::Distinct }
+    }
+}
+
 /// Tag of the common key.
-const COMMON: u32 = 7;
+const COMMON: u32 = PaperWorkload::COMMON_TAG.get();
 /// First tag of the others.
 const FIRST: u32 = 1000;
 

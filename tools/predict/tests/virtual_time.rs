@@ -1,12 +1,13 @@
 //! Predictions: against the measured figure, against formulas, and twice the same.
 
 use dpamatch_predict::calibrate::{Measured, calibrate};
-use dpamatch_predict::figure8::{Series, Use, mape, points};
+use dpamatch_predict::figure8::{Use, mape, points};
 use dpamatch_predict::sensitivity::sensitivity;
 use dpamatch_predict::{
     FastPath, Limit, Offer, Part, Pattern, Phase, Profile, Removal, Repost, Sequence, Setup,
     limits, predict, series, simulate, write_chrome,
 };
+use dpamatch_vocabulary::PaperWorkload;
 
 const DISTINCT: &Offer = &Offer::Pattern { pattern: Pattern::Distinct, bytes: 8 };
 const EQUAL: &Offer = &Offer::Pattern { pattern: Pattern::Equal, bytes: 8 };
@@ -21,7 +22,7 @@ fn rate(setup: &Setup, offer: &Offer) -> f64 {
     predict(setup, offer, 0).expect("a good set-up").rate
 }
 
-fn held_out(profile: &Profile) -> Vec<(Series, f64, f64)> {
+fn held_out(profile: &Profile) -> Vec<(PaperWorkload, f64, f64)> {
     let clean = points().filter(|point| point.used == Use::Clean);
     clean
         .map(|point| {
@@ -32,7 +33,7 @@ fn held_out(profile: &Profile) -> Vec<(Series, f64, f64)> {
         .collect()
 }
 
-fn error_of(results: &[(Series, f64, f64)], wanted: Option<Series>) -> f64 {
+fn error_of(results: &[(PaperWorkload, f64, f64)], wanted: Option<PaperWorkload>) -> f64 {
     let of = results.iter().filter(|result| wanted.is_none_or(|series| result.0 == series));
     mape(of.map(|&(_, predicted, measured)| (predicted, measured)))
 }
@@ -40,15 +41,18 @@ fn error_of(results: &[(Series, f64, f64)], wanted: Option<Series>) -> f64 {
 #[test]
 fn nine_points_held_out_come_out() {
     let results = held_out(&setup(1, &[]).profile);
-    let nc = error_of(&results, Some(Series::Nc));
-    let sp = error_of(&results, Some(Series::Sp));
+    let nc = error_of(&results, Some(PaperWorkload::NoConflict));
+    let sp = error_of(&results, Some(PaperWorkload::SlowPath));
     let all = error_of(&results, None);
     assert!(nc <= 5.0, "NC is off by {nc} %");
     assert!(sp <= 12.0, "WC-SP is off by {sp} %");
     assert!(all <= 6.5, "all nine are off by {all} %");
     let slow = |threads| {
-        let at =
-            results.iter().filter(|result| result.0 == Series::Sp).nth(threads).expect("a point");
+        let at = results
+            .iter()
+            .filter(|result| result.0 == PaperWorkload::SlowPath)
+            .nth(threads)
+            .expect("a point");
         at.1
     };
     assert!(
@@ -78,7 +82,7 @@ fn measured_instructions_give_no_conflicts_from_two_fitted_numbers() {
     assert!(near(profile.instructions.own_ns, built_in.instructions.own_ns), "{fits:?}");
     assert!(near(profile.word.handover_ns, built_in.word.handover_ns), "{fits:?}");
     let results = held_out(&built_in);
-    let nc = error_of(&results, Some(Series::Nc));
+    let nc = error_of(&results, Some(PaperWorkload::NoConflict));
     assert!(nc <= 5.0, "NC is off by {nc} %");
 }
 
@@ -284,7 +288,7 @@ fn gains_are_those_of_the_rates() {
 
 #[test]
 fn a_rate_beyond_every_value_is_said_to_be_so() {
-    let point = |threads| Measured { series: Series::Nc, threads, rate: 1e6 };
+    let point = |threads| Measured { series: PaperWorkload::NoConflict, threads, rate: 1e6 };
     let (_, fits) = calibrate(&setup(1, &[]), &[point(1), point(2)]).expect("all that is needed");
     assert_eq!(fits.len(), 2);
     assert!(fits.iter().all(|fit| fit.value == 0.0 && fit.predicted < 1e6), "{fits:?}");

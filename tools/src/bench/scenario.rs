@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use dpa_model::FastPath;
+use dpa_model::{Choice, FastPath, PaperWorkload};
 
 /// Most messages in a window, and most receives that stand before it.
 pub const WINDOW_MAX: usize = 65_536;
@@ -166,11 +166,13 @@ impl FromStr for Scenario {
             digits.parse::<usize>().ok().filter(|&number| number <= most).ok_or_else(unknown)
         };
         let base = Self::named(name);
+        if let Some(workload) = PaperWorkload::named(name) {
+            let same = workload.has_conflicts();
+            let fast_path = same.then(|| workload.fast_path(FastPath::Sequence));
+            return Ok(Self { same, fast_path, ..base });
+        }
         Ok(match name {
-            "NC" => base,
             "WC" => Self { same: true, ..base },
-            "WC-FP" => Self { same: true, fast_path: Some(FastPath::Sequence), ..base },
-            "WC-SP" => Self { same: true, fast_path: Some(FastPath::Off), ..base },
             "NC-REV" => Self { posting: Posting::Reverse, ..base },
             "NC-RND" => Self { posting: Posting::Random, ..base },
             "ANYSRC" => Self { any_source: true, ..base },

@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
+use dpa_model::{Choice, PaperWorkload};
 use dpamatch_predict::calibrate::{Fit, Measured, calibrate};
-use dpamatch_predict::figure8::{Series, mape};
+use dpamatch_predict::figure8::mape;
 use dpamatch_predict::{Setup, override_text, predict, series};
 
 use super::input::file_or_stdin;
@@ -158,10 +159,9 @@ fn read(name: &str, input: impl BufRead) -> anyhow::Result<Vec<Measured>> {
         let &[series, threads, rate] = fields.as_slice() else {
             return Err(bad(number, format!("has {} fields, must have 3", fields.len())).into());
         };
-        let series =
-            Series::ALL.into_iter().find(|known| known.name() == series).ok_or_else(|| {
-                bad(number, format!("unknown series {series}; known: NC, WC-FP, WC-SP"))
-            })?;
+        let series = PaperWorkload::named(series).ok_or_else(|| {
+            bad(number, format!("unknown series {series}; known: NC, WC-FP, WC-SP"))
+        })?;
         let threads = threads.parse().map_err(|error| bad(number, format!("threads: {error}")))?;
         let rate: f64 = rate.parse().map_err(|error| bad(number, format!("rate: {error}")))?;
         if !(1e-6..=1e6).contains(&rate) {

@@ -1,9 +1,11 @@
 //! Which figures the results suffice for.
 
+use dpa_model::PaperWorkload;
+use dpamatch_predict::figure8;
 use dpamatch_tools::bench::{Peer, Point, Report, Row};
 use dpamatch_tools::figure::{Axis, Figure, Lines, Series};
 
-use super::paper::{PAPER_MPI, PAPER_NO_MATCHING, PAPER_RATES};
+use super::paper::{PAPER_MPI, PAPER_NO_MATCHING};
 
 /// Depths of the figure over the depth, and its window.
 pub(super) const DEPTHS: [usize; 7] = [0, 16, 64, 256, 1024, 4096, 8192];
@@ -73,16 +75,16 @@ fn figure8(report: &Report) -> Option<Figure> {
     if ours.is_empty() {
         return None;
     }
-    let threads = || PAPER_RATES.iter().map(|(threads, _)| *threads as f64);
-    let column = |name: &str, i: usize| {
-        Series::line(name, threads().zip(PAPER_RATES.iter().map(|(_, rates)| rates[i])))
+    let threads = || figure8::THREADS.iter().map(|&threads| threads as f64);
+    let column = |workload: PaperWorkload| {
+        Series::line(workload.name(), threads().zip(figure8::rates(workload)))
     };
     let limit = |name: &str, rate| Series::limit(name, threads().map(|threads| (threads, rate)));
     let paper =
         Lines::new("the paper: BlueField-3 DPA", Axis::powers("DPA threads"), Axis::linear(RATE))
-            .with(column("NC", 0))
-            .with(column("WC-FP", 1))
-            .with(column("WC-SP", 2))
+            .with(column(PaperWorkload::NoConflict))
+            .with(column(PaperWorkload::FastPath))
+            .with(column(PaperWorkload::SlowPath))
             .with(limit("RDMA alone", PAPER_NO_MATCHING))
             .with(limit("MPI on the CPU", PAPER_MPI));
     let here = panel("dpamatch: emulated on this machine".to_owned(), ours);

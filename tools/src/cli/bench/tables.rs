@@ -1,9 +1,11 @@
 //! The results for people.
 
+use dpa_model::PaperWorkload;
+use dpamatch_predict::figure8;
 use dpamatch_tools::bench::{CALIBRATION, Peer, Point, Report, Row};
 use dpamatch_tools::table::{Grid, wrapped};
 
-use super::paper::{PAPER_NO_MATCHING, PAPER_RATES};
+use super::paper::PAPER_NO_MATCHING;
 
 fn mega(rate: Option<f64>) -> String {
     rate.map_or("-".to_owned(), |rate| match rate / 1e6 {
@@ -44,7 +46,10 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>, width
             over(slow, nc),
             "|".to_owned(),
         ];
-        if let Some((_, [nc, fast, slow])) = PAPER_RATES.iter().find(|(n, _)| *n == handlers) {
+        if let Some(place) = figure8::THREADS.iter().position(|&threads| threads == handlers) {
+            use PaperWorkload::{FastPath, NoConflict, SlowPath};
+            let [nc, fast, slow] =
+                [NoConflict, FastPath, SlowPath].map(|workload| figure8::rates(workload)[place]);
             cells.extend([nc, fast, slow].map(|rate| format!("{rate:.2}")));
             cells.extend(
                 [nc / PAPER_NO_MATCHING, fast / nc, slow / nc].map(|ratio| format!("{ratio:.2}")),

@@ -1,8 +1,9 @@
 //! Prediction beside the measured Figure 8.
 
-use dpamatch_predict::figure8::{Series, Use, mape, points};
+use dpa_model::{Choice, PaperWorkload};
+use dpamatch_predict::figure8::{Use, mape, points};
 use dpamatch_predict::{Setup, predict, series};
-use dpamatch_tools::figure::{Axis, Figure, Lines, Series as Curve, Style};
+use dpamatch_tools::figure::{Axis, Figure, Lines, Series, Style};
 
 use super::super::progress::bar;
 use super::{Common, Like, make, options, wrong};
@@ -42,7 +43,7 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let errors = |wanted: &dyn Fn(Series) -> bool| {
+    let errors = |wanted: &dyn Fn(PaperWorkload) -> bool| {
         let held_out =
             results.iter().filter(|(point, _)| point.used == Use::Clean && wanted(point.series));
         mape(held_out.map(|&(point, predicted)| (predicted, point.rate)))
@@ -54,9 +55,19 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
     )
     .named(&[("required", "required_percent"), ("aimed at", "aimed_at_percent")]);
     let rows: [(&str, f64, Cell, Cell); 4] = [
-        ("NC, 4 to 32", errors(&|series| series == Series::Nc), 5.0.into(), 2.5.into()),
-        ("WC-SP, 4 to 32", errors(&|series| series == Series::Sp), 12.0.into(), 5.0.into()),
-        ("WC-FP, 4", errors(&|series| series == Series::Fp), Cell::None, Cell::None),
+        (
+            "NC, 4 to 32",
+            errors(&|series| series == PaperWorkload::NoConflict),
+            5.0.into(),
+            2.5.into(),
+        ),
+        (
+            "WC-SP, 4 to 32",
+            errors(&|series| series == PaperWorkload::SlowPath),
+            12.0.into(),
+            5.0.into(),
+        ),
+        ("WC-FP, 4", errors(&|series| series == PaperWorkload::FastPath), Cell::None, Cell::None),
         ("all nine", errors(&|_| true), 10.0.into(), 5.0.into()),
     ];
     for (name, error, required, ambitious) in rows {
@@ -65,15 +76,15 @@ pub(super) fn run(common: &Common) -> anyhow::Result<()> {
     if let Some(folder) = &common.out {
         make(folder)?;
         let mut figure = Figure::new("Figure 8: predicted and measured");
-        for series in Series::ALL {
+        for &series in PaperWorkload::ALL {
             let of = |pick: fn(&(dpamatch_predict::figure8::Point, f64)) -> f64| {
                 let here = results.iter().filter(move |(point, _)| point.series == series);
                 here.map(move |result| (result.0.threads as f64, pick(result))).collect::<Vec<_>>()
             };
             let panel =
                 Lines::new(series.name(), Axis::powers("threads"), Axis::linear("M messages/s"))
-                    .with(Curve::new("measured", Style::Line, of(|result| result.0.rate)))
-                    .with(Curve::new("predicted", Style::Limit, of(|result| result.1)));
+                    .with(Series::new("measured", Style::Line, of(|result| result.0.rate)))
+                    .with(Series::new("predicted", Style::Limit, of(|result| result.1)));
             figure = figure.with(panel);
         }
         figure.write(folder, "figure8_predicted")?;

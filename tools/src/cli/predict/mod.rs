@@ -15,6 +15,7 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
+use dpa_model::{Choice, PaperWorkload};
 use dpamatch_predict::{
     FastPath, HANDLERS_MAX, Offer, Pattern, Profile, Removal, Repost, Setup, SimulateError,
 };
@@ -143,8 +144,8 @@ pub(super) enum Like {
 struct Workload {
     name: String,
     offer: Offer,
-    /// Whatever `--fast-path` says.
-    fast_path: Option<FastPath>,
+    /// Its rule of the fast path, whatever `--fast-path` says.
+    paper: Option<PaperWorkload>,
     /// Posts take time of an EU.
     charge_commands: bool,
 }
@@ -152,22 +153,21 @@ struct Workload {
 impl Workload {
     /// `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
     fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
-        let (pattern, fast_path) = match name {
-            "nc" => (Pattern::Distinct, None),
-            "wc-fp" => (Pattern::Equal, None),
-            "wc-sp" => (Pattern::Equal, Some(FastPath::Off)),
-            _ => {
+        let paper = PaperWorkload::named(&name.to_ascii_uppercase());
+        let pattern = match paper {
+            Some(workload) => workload.into(),
+            None => {
                 let percent = name.strip_prefix("mixed:").and_then(|percent| percent.parse().ok());
                 let equal = percent.filter(|&percent| percent <= 100).ok_or_else(|| {
                     BadInput(format!(
                         "unknown workload {name}; known: nc, wc-fp, wc-sp, mixed:0 to mixed:100"
                     ))
                 })?;
-                (Pattern::Mixed { equal, seed }, None)
+                Pattern::Mixed { equal, seed }
             }
         };
         let offer = Offer::Pattern { pattern, bytes };
-        Ok(Self { name: name.to_owned(), offer, fast_path, charge_commands: false })
+        Ok(Self { name: name.to_owned(), offer, paper, charge_commands: false })
     }
 
     /// The set-up for it, with so many handlers and defaults like these.
@@ -181,7 +181,9 @@ impl Workload {
         Ok(Setup {
             receives: common.receives.map_or(receives, |receives| receives as usize),
             eager_limit: common.eager_limit.map_or(eager_limit, |limit| limit as usize),
-            fast_path: self.fast_path.unwrap_or(setup.fast_path),
+            fast_path: self
+                .paper
+                .map_or(setup.fast_path, |workload| workload.fast_path(setup.fast_path)),
             charge_commands: self.charge_commands,
             ..setup
         })

@@ -68,7 +68,7 @@ impl PostArgs {
             return Err(BadInput(format!("{name}: no messages arrive")));
         }
         let offer = Offer::Sequence(sequence);
-        Ok(Workload { name, offer, fast_path: None, charge_commands: !self.free_posts })
+        Ok(Workload { name, offer, paper: None, charge_commands: !self.free_posts })
     }
 }
 
