@@ -18,6 +18,7 @@
 mod choice;
 mod operation;
 mod outcome;
+mod record;
 pub mod step;
 mod workload;
 

@@ -125,3 +125,49 @@ fn outcomes_are_written_as_lines_and_as_json() {
         assert_eq!(outcome.is_leftover(), left, "{line}");
     }
 }
+
+/// As `port/kit/host.c` reads them.
+#[test]
+fn operations_are_records_of_six_words() {
+    let comm = CommId(3);
+    let operations = [
+        Operation::Post {
+            recv: RecvId(1),
+            comm,
+            selector: Selector::new(rank(5), tag(7)),
+            bytes: 8,
+        },
+        Operation::Arrive {
+            msg: MsgId(u64::MAX),
+            envelope: Envelope { comm, source: rank(RANK_MAX), tag: tag(TAG_MAX) },
+            bytes: u32::MAX,
+        },
+        Operation::Cancel { recv: RecvId(2) },
+        Operation::Probe {
+            probe: ProbeId(4),
+            comm,
+            selector: Selector::new(SourceSel::Any, tag(0)),
+            take: false,
+        },
+        Operation::Probe {
+            probe: ProbeId(4),
+            comm,
+            selector: Selector::new(rank(0), TagSel::Any),
+            take: true,
+        },
+    ];
+    for (kind, operation) in (0..).zip(operations) {
+        let record = operation.to_record().expect("a record");
+        assert_eq!(record[..8], [kind, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(Operation::from_record(&record), Some(operation));
+    }
+    let record = operations[0].to_record().expect("a record");
+    let words: Vec<u8> = record.iter().copied().step_by(8).collect();
+    assert_eq!(words, [0, 1, 3, 5, 7, 8]);
+    for (place, wrong) in [(0, 5), (20, 1), (28, 1), (27, 128), (44, 1)] {
+        let mut record = record;
+        record[place] = wrong;
+        assert_eq!(Operation::from_record(&record), None, "{place}");
+    }
+    assert_eq!(Operation::Free { comm }.to_record(), None);
+}

@@ -21,7 +21,6 @@ mod arguments;
 mod bus;
 mod heap;
 mod play;
-mod record;
 mod roles;
 mod software;
 mod stack;
@@ -31,7 +30,7 @@ mod windows;
 use alloc::ffi::CString;
 use core::fmt;
 
-use dpa_model::{CommId, Hints, HostPort, Leader, Nic, Order, Round};
+use dpa_model::{CommId, Hints, HostPort, Leader, Nic, Order, Outcome, Round};
 use semihosting::println;
 
 use arguments::Arguments;
@@ -82,7 +81,7 @@ extern "C" fn main() -> ! {
     if let Some(file) = arguments.get("out") {
         write(file, &outcomes);
     }
-    println!("outcomes: {}", outcomes.len() / record::OUTCOME_BYTES);
+    println!("outcomes: {}", outcomes.len() / Outcome::RECORD_BYTES);
     semihosting::process::exit(0)
 }
 

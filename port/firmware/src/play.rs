@@ -5,59 +5,14 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-use dpa_model::{
-    CommId, Envelope, Feeder, Leader, MsgId, Nic, Operation, Outcome, ProbeId, Rank, RecvId, Round,
-    Selector, SourceSel, Tag, TagSel,
-};
+use dpa_model::{Feeder, Leader, Nic, Operation, Outcome, Round};
 use semihosting::fs::File;
 use semihosting::io::Read;
 use semihosting::println;
 
-use crate::record::{OUTCOME_BYTES, outcome_words};
 use crate::roles::{Role, assign, ends_are_done, stop_workers};
 use crate::software::Software;
 use crate::start::{COUNT_FROM, COUNT_TO, mark, start_harts, wait};
-
-/// Bytes of an operation: what it is, name, communicator, source, tag, bytes.
-const OPERATION_BYTES: usize = 6 * 8;
-/// Any source, any tag.
-const ANY: u64 = u64::MAX;
-
-/// The operation in `bytes`; `None`: it is none that a stream has.
-fn operation_from(bytes: &[u8; OPERATION_BYTES]) -> Option<Operation> {
-    let word = |index: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&bytes[8 * index..8 * index + 8]);
-        u64::from_le_bytes(word)
-    };
-    let number = |index: usize| u32::try_from(word(index)).ok();
-    let comm = CommId(number(2)?);
-    let selector = || {
-        let source = match word(3) {
-            ANY => SourceSel::Any,
-            _ => SourceSel::Rank(Rank::new(number(3)?).ok()?),
-        };
-        let tag = match word(4) {
-            ANY => TagSel::Any,
-            _ => TagSel::Tag(Tag::new(number(4)?).ok()?),
-        };
-        Some(Selector { source, tag })
-    };
-    let (name, bytes) = (word(1), number(5)?);
-    Some(match word(0) {
-        0 => Operation::Post { recv: RecvId(name), comm, selector: selector()?, bytes },
-        1 => {
-            let (source, tag) = (Rank::new(number(3)?).ok()?, Tag::new(number(4)?).ok()?);
-            Operation::Arrive { msg: MsgId(name), envelope: Envelope { comm, source, tag }, bytes }
-        }
-        2 => Operation::Cancel { recv: RecvId(name) },
-        kind @ (3 | 4) => {
-            let take = kind == 4;
-            Operation::Probe { probe: ProbeId(name), comm, selector: selector()?, take }
-        }
-        _ => return None,
-    })
-}
 
 /// Reads the stream in `file`.
 fn read(file: &str) -> Vec<Operation> {
@@ -72,8 +27,8 @@ fn read(file: &str) -> Vec<Operation> {
             Ok(count) => filled += count,
         }
     }
-    let (records, rest) = bytes.as_chunks::<OPERATION_BYTES>();
-    let operations: Option<Vec<Operation>> = records.iter().map(operation_from).collect();
+    let (records, rest) = bytes.as_chunks();
+    let operations: Option<Vec<Operation>> = records.iter().map(Operation::from_record).collect();
     match operations {
         Some(operations) if rest.is_empty() => operations,
         _ => crate::refuse(format_args!("{file} is no stream")),
@@ -128,9 +83,7 @@ impl Player {
     }
 
     fn note(&mut self, outcome: Outcome) {
-        for word in outcome_words(outcome) {
-            self.outcomes.extend_from_slice(&word.to_le_bytes());
-        }
+        self.outcomes.extend_from_slice(&outcome.to_record());
     }
 
     fn collect(&mut self) {
@@ -154,7 +107,7 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, file: &str) -> Vec<u8> {
         assign(worker.index(), Role::Worker(worker));
     }
     let operations = read(file);
-    let outcomes = Vec::with_capacity(2 * operations.len() * OUTCOME_BYTES);
+    let outcomes = Vec::with_capacity(2 * operations.len() * Outcome::RECORD_BYTES);
     let software = Software::default();
     let mut player = Player { feeder: Feeder::new(host, sender), software, operations, outcomes };
     mark::<COUNT_FROM>();

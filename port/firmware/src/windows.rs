@@ -6,13 +6,12 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 use dpa_model::{
-    CommId, Envelope, Event, HostPort, Leader, MsgId, Nic, Outcome, PaperWorkload, Rank, RecvId, Round, Selector,
-    Sender, Tag,
+    CommId, Envelope, Event, HostPort, Leader, MsgId, Nic, Outcome, PaperWorkload, Rank, RecvId,
+    Round, Selector, Sender, Tag,
 };
 use semihosting::println;
 
 use crate::arguments::Arguments;
-use crate::record::{OUTCOME_BYTES, outcome_words};
 use crate::roles::{Role, assign, ends_are_done, marks, stop_workers};
 use crate::start::{COUNT_FROM, COUNT_TO, instructions_retired, mark, start_harts, wait};
 
@@ -62,7 +61,7 @@ impl Host {
             workload,
             buffers: (0..workload.window).map(|_| alloc::vec![0; 8]).collect(),
             names: alloc::vec![0; 4 * workload.window + 16],
-            outcomes: Vec::with_capacity(messages * crate::record::OUTCOME_BYTES),
+            outcomes: Vec::with_capacity(messages * Outcome::RECORD_BYTES),
             received: 0,
             wrong: 0,
         }
@@ -94,9 +93,7 @@ impl Host {
                 let msg = MsgId(u64::from_le_bytes(bytes) ^ PAYLOAD);
                 // Of one sender, messages arrive in the order of their numbers.
                 *wrong += usize::from(workload.senders == 1 && msg.0 != message.arrival);
-                for word in outcome_words(Outcome::Matched { recv, msg }) {
-                    outcomes.extend_from_slice(&word.to_le_bytes());
-                }
+                outcomes.extend_from_slice(&Outcome::Matched { recv, msg }.to_record());
                 buffers.push(buffer);
                 *received += 1;
             }
@@ -106,7 +103,7 @@ impl Host {
 }
 
 /// The receive's number in an outcome.
-fn record_name(record: &[u8; OUTCOME_BYTES]) -> u64 {
+fn record_name(record: &[u8; Outcome::RECORD_BYTES]) -> u64 {
     u64::from_le_bytes(record[8..16].try_into().unwrap_or_default())
 }
 
@@ -153,7 +150,7 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) ->
     let mut outcomes = host.outcomes;
     if workload.senders > 1 {
         // Messages of different senders come in any order: by receive they have one.
-        let (records, _) = outcomes.as_chunks_mut::<OUTCOME_BYTES>();
+        let (records, _) = outcomes.as_chunks_mut();
         records.sort_unstable_by_key(record_name);
     }
     outcomes

@@ -98,7 +98,7 @@ impl Verdict {
     fn note(&mut self, job: &Job, difference: Option<String>) {
         self.runs += 1;
         match difference {
-            None => self.outcomes += job.expected.len() / crate::record::OUTCOME_BYTES,
+            None => self.outcomes += job.expected.len() / dpa_model::Outcome::RECORD_BYTES,
             Some(difference) => {
                 self.wrong.push(format!("{} ({}): {difference}", job.name, job.arguments));
             }

@@ -2,13 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use dpa_model::{
-    CommId, MsgId, Operation, PaperWorkload, Rank, RecvId, Selector, SourceSel, TagSel,
-};
+use dpa_model::{CommId, MsgId, Outcome, PaperWorkload, Rank, RecvId, Selector};
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Generator, Profile, StreamMatcher};
-
-use crate::record::{OUTCOME_BYTES, outcome_words};
 
 /// Windows that the firmware runs before it counts.
 pub const WARM_UP: usize = 2;
@@ -150,8 +146,6 @@ impl Job {
         let mut comms = HashMap::new();
         let mut events: Vec<Event> = Generator::new(seed, events, profile).collect();
         events.iter_mut().for_each(|event| renumber(event, &mut comms));
-        let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
-        let stream = operations.flat_map(operation_bytes).collect();
         let arguments = format!(
             "firmware stream={STREAM} {} harts={harts} handlers={handlers} comms={} \
              receives={receives} unexpected={unexpected} out={OUT} {options}",
@@ -162,7 +156,7 @@ impl Job {
             name: format!("{profile} {seed}"),
             harts: harts + usize::from(ends == Ends::Apart),
             arguments: arguments.trim_end().to_owned(),
-            files: BTreeMap::from([(STREAM.to_owned(), stream)]),
+            files: BTreeMap::from([(STREAM.to_owned(), records(&events))]),
             expected: oracle(&events),
             events: lines(&events),
         }
@@ -201,8 +195,6 @@ impl Job {
         bins: usize,
         options: &str,
     ) -> Self {
-        let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
-        let stream = operations.flat_map(operation_bytes).collect();
         let receives = events.len() + 1;
         let arguments = format!(
             "firmware ends=bus harts={harts} handlers={handlers} comms={comms} bins={bins} \
@@ -212,7 +204,7 @@ impl Job {
             name,
             harts,
             arguments: arguments.trim_end().to_owned(),
-            files: BTreeMap::from([(STREAM.to_owned(), stream)]),
+            files: BTreeMap::from([(STREAM.to_owned(), records(events))]),
             expected: oracle(events),
             events: lines(events),
         }
@@ -224,7 +216,8 @@ impl Job {
         if *written == self.expected {
             return None;
         }
-        let (mine, right) = (written.chunks(OUTCOME_BYTES), self.expected.chunks(OUTCOME_BYTES));
+        let (mine, right) =
+            (written.chunks(Outcome::RECORD_BYTES), self.expected.chunks(Outcome::RECORD_BYTES));
         let (mine_count, right_count) = (mine.len(), right.len());
         let first = mine.zip(right).position(|(mine, right)| mine != right);
         Some(match first {
@@ -252,45 +245,17 @@ fn renumber(event: &mut Event, comms: &mut HashMap<CommId, CommId>) {
     }
 }
 
+/// The stream as the firmware reads it.
+fn records(events: &[Event]) -> Vec<u8> {
+    let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
+    operations.filter_map(|operation| operation.to_record()).flatten().collect()
+}
+
 /// What the oracle says, as the firmware would write it.
 fn oracle(events: &[Event]) -> Vec<u8> {
     let mut outcomes = Vec::new();
-    let mut sink = |outcome| {
-        outcomes.extend(outcome_words(outcome).iter().flat_map(|word| word.to_le_bytes()));
-    };
+    let mut sink = |outcome: Outcome| outcomes.extend(outcome.to_record());
     let run = Oracle::new().run(&mut events.iter().copied(), &mut sink);
     run.expect("the oracle refuses nothing");
     outcomes
-}
-
-/// An operation as the firmware reads it: what it is, name, communicator, source, tag, bytes.
-fn operation_bytes(operation: Operation) -> Vec<u8> {
-    const ANY: u64 = u64::MAX;
-    let of = |comm: CommId, selector: Selector| {
-        let source = match selector.source {
-            SourceSel::Any => ANY,
-            SourceSel::Rank(rank) => u64::from(rank.get()),
-        };
-        let tag = match selector.tag {
-            TagSel::Any => ANY,
-            TagSel::Tag(tag) => u64::from(tag.get()),
-        };
-        [u64::from(comm.0), source, tag]
-    };
-    let (kind, name, [comm, source, tag], bytes) = match operation {
-        Operation::Post { recv, comm, selector, bytes } => (0, recv.0, of(comm, selector), bytes),
-        Operation::Arrive { msg, envelope, bytes } => {
-            let selector = Selector::new(envelope.source, envelope.tag);
-            (1, msg.0, of(envelope.comm, selector), bytes)
-        }
-        Operation::Cancel { recv } => (2, recv.0, [0; 3], 0),
-        Operation::Probe { probe, comm, selector, take } => {
-            (3 + u64::from(take), probe.0, of(comm, selector), 0)
-        }
-        Operation::Create { .. } | Operation::Free { .. } => {
-            unreachable!("an event stream has no such operation")
-        }
-    };
-    let words = [kind, name, comm, source, tag, u64::from(bytes)];
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -12,8 +12,6 @@ pub mod job;
 pub mod kit;
 pub mod phases;
 pub mod qemu;
-#[path = "../../firmware/src/record.rs"]
-mod record;
 pub mod report;
 pub mod steps;
 pub mod vectors;

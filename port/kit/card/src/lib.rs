@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 
 use dpa_model::{
-    Choice, CommId, Envelope, Event, FastPath, Hints, HostPort, Leader, Nic, NicConfig, Options, Rank,
-    Round, Selector, Sender, SourceSel, Tag, TagSel, Worker,
+    Choice, CommId, Envelope, Event, FastPath, Hints, HostPort, Leader, Nic, NicConfig, Options,
+    Rank, Round, Selector, Sender, SourceSel, Tag, TagSel, Worker,
 };
 
 unsafe extern "C" {
