@@ -67,9 +67,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
 
 /// The runs whose instructions are compared with QEMU's: workload and handlers.
 pub fn counted() -> impl Iterator<Item = (PaperWorkload, usize)> {
-    PaperWorkload::ALL
-        .into_iter()
-        .flat_map(|&workload| [1, 8, 32].map(|handlers| (workload, handlers)))
+    PaperWorkload::ALL.iter().flat_map(|&workload| [1, 8, 32].map(|handlers| (workload, handlers)))
 }
 
 /// What came of a number of jobs.
