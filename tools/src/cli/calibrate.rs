@@ -17,16 +17,15 @@ use super::{BadInput, output};
 use dpamatch_tools::table::Table;
 
 const EXAMPLES: &str = "\
-Input: CSV with the header line series,threads,rate. Series NC, WC-FP or WC-SP, threads 1 or 2, rate
-in messages per microsecond (M messages/s), measured in windows as long as the profile's
-driver.window. NC with 1 and 2 threads is needed; without WC-FP and WC-SP with 2 threads the costs
-of the fast and the slow path stay as they are. In a profile with instructions.cpi, all that is
-fitted is instructions.own_ns and the hand-over. The fitted profile is judged by all rows that it was
-not fitted to, such as those for more threads; `dpamatch predict accuracy` judges it by the paper's
-card.
+Input: CSV with the header line series,threads,rate. The series is NC, WC-FP or WC-SP. The rate is
+in messages per microsecond (M messages/s), in windows of the profile's driver.window. NC with 1 and
+2 threads is required; without WC-FP and WC-SP with 2 threads the costs of the fast and the slow
+path stay. In a profile with instructions.cpi, only instructions.own_ns and the hand-over are
+fitted. All other rows, such as more threads, test the fitted profile; `dpamatch predict accuracy`
+compares it with the paper's card.
 
 Examples:
-  dpamatch calibrate measured.csv                        what is fitted to what
+  dpamatch calibrate measured.csv                        the fitted parameters and their rows
   dpamatch calibrate measured.csv --write mine.toml      the profile with the fitted numbers
   dpamatch predict --profile mine.toml";
 

@@ -11,7 +11,7 @@ use super::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  dpamatch engines                               one line for each engine: name, description
+  dpamatch engines                               name and description, one engine a line
   dpamatch engines --format json
   dpamatch match --engine list events.txt        use one of them";
 

@@ -26,11 +26,11 @@ pub(super) struct Args {
     /// Bins of each hash table, 1 to 65536
     #[arg(long, value_name = "B", default_value = "2048")]
     bins: BinCount,
-    #[command(flatten)]
-    nic: NicSize,
     /// Form of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
     format: Form,
+    #[command(flatten)]
+    nic: NicSize,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

@@ -12,14 +12,13 @@ use anyhow::Context;
 
 use super::interrupt::Interrupt;
 
-/// Run a command, and end what it leaves behind when it fails, takes too long or is not wanted any
-/// more
+/// Run a command and end its processes if it fails, exceeds its time or is interrupted
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
     command: Vec<String>,
-    /// End it after so long: exit code 124
+    /// End it after this time with exit code 124
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
 }

@@ -52,8 +52,6 @@ pub(super) struct Args {
     /// Processes in each communicator, if known; sizes the structures of rank-array and 4d
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     comm_size: Option<u32>,
-    #[command(flatten)]
-    nic: NicArgs,
     /// Print the NIC's options and the engine's counters to standard error at the end
     #[arg(long)]
     stats: bool,
@@ -63,6 +61,8 @@ pub(super) struct Args {
     /// The stream; - or nothing for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
+    #[command(flatten)]
+    nic: NicArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

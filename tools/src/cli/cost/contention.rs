@@ -11,11 +11,11 @@ use super::{BadInput, folder, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-The published test of contention: routers in a line, and each process of a node in the first half of
-the line sends to its like half a line further. Of four routers 0 sends to 2 and 1 to 3, so the link
-from 1 to 2 carries everything. The busiest link is counted message by message, with the first
-direction of the torus first; beside it is what the published estimate l = 2 h^3 b ppn gives for the
-same hops and bytes, which assumes a cube full of senders.
+The published test of contention has routers in a line. Each process in the first half sends to its
+counterpart half a line further: of four routers 0 sends to 2 and 1 to 3, so the link from 1 to 2
+carries everything. The busiest link is counted message by message, along routes that take the first
+direction of the torus first. The published estimate l = 2 h^3 b ppn for equal hops and bytes
+assumes a cube full of senders.
 
 Examples:
   dpamatch cost contention
@@ -33,7 +33,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES,..", value_delimiter = ',', default_value = "1024,16384,262144,1048576",
           value_parser = clap::value_parser!(u64).range(1..=BYTES_MAX))]
     sizes: Vec<u64>,
-    /// Processes of a node that send
+    /// Sending processes per node
     #[arg(long, value_name = "P,..", value_delimiter = ',', default_value = "1,2,4,8,16",
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     senders: Vec<u32>,

@@ -12,7 +12,7 @@ use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
 Input: CSV with a header line, a measured run on each line; '#' starts a comment line.
-  seconds      how long the run took
+  seconds      duration of the run
   messages     messages that each process sends
   bytes        bytes that each process sends, all messages together
   ppn          processes of a node that send at the same time (1)
@@ -21,11 +21,11 @@ Input: CSV with a header line, a measured run on each line; '#' starts a comment
   steps        search steps of a receiver, for gamma per step
   order        best, worst or random: the order of the tags, for gamma of gamma n^2
   link_bytes   bytes on the busiest link, for delta; runs without contention are needed, too
-Columns with a default in brackets may be missing; steps, order and link_bytes, too.
+Columns with a default in brackets, steps, order and link_bytes are optional.
 
 Method: weighted linear least squares (weight 1 / seconds), intervals of 95 % confidence by
-Student's t. Where the node's rate begins to limit is searched for. A parameter that the runs do not
-tell is shown as '-' and kept by --save.
+Student's t, and a search for the processes from which the node's rate limits. A parameter that the
+runs do not determine is shown as '-' and kept by --save.
 
 Examples:
   dpamatch cost fit runs.csv
@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// The runs (CSV); - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What gamma is fitted to
+    /// Data for the fit of gamma
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = SearchArg::Steps)]
     search: SearchArg,
     /// Write the profile with the fitted parameters into this file

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Cells along each edge of the cube
     #[arg(long, value_name = "CELLS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=i64::from(EDGE_MAX)))]
     edge: u32,
-    /// The coarsest level has at most this many rows
+    /// Most rows of the coarsest level
     #[arg(long, value_name = "ROWS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     coarsest: u32,
     #[command(flatten)]

@@ -22,11 +22,11 @@ Input: CSV with a header line; '#' starts a comment line.
   src, dst     ranks, from 0
   bytes        length of the message
   tag          its tag (0 if the column is missing)
-  comm         number of its communicator (0); src and dst are ranks of the world all the same
+  comm         number of its communicator (0); src and dst are always world ranks
   post         place of its receive in the order of posting (0), for --posting given
   phase        name of the phase (one phase if the column is missing); one ends before the next
                begins
-Messages of a phase are sent and arrive in the order of the lines. Other columns are ignored.
+Messages of a phase are sent and arrive in the order of the lines. Other columns have no effect.
 
 In a trace, messages of all communicators count, with ranks of the world. Phases lie between
 collective operations of all processes; the k-th messages of all senders come before the next ones;

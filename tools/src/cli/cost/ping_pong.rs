@@ -14,14 +14,13 @@ use super::{engines, folder, not_counted, us};
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-HighVolumePingPong: n messages at once to a partner and n back, the bytes of all together always the
-same. Receives are posted in the order of sending (best), in reverse (worst), or in a random order.
-Each engine matches both sides; 'endpoint' is the whole way through two endpoints with payloads. The
-time of a message and gamma are fitted to the best and worst orders; the random orders are
-predicted, unseen.
+HighVolumePingPong sends n messages to a partner and n back, with constant total bytes. Receives are
+posted in the order of sending (best), in reverse (worst), or in a random order. Each engine matches
+both sides; 'endpoint' is the path through two endpoints with payloads. The time of a message and
+gamma are fitted to the best and worst orders and predict the random ones.
 
-With --runs only the measured runs, in the columns that 'dpamatch cost fit' reads; the fit knows no
-set-up time of a run, so leave small sizes out.
+--runs prints the measured runs in the columns of 'dpamatch cost fit'. The fit ignores a run's
+set-up time, so leave small sizes out.
 
 Examples:
   dpamatch cost ping-pong --out figures
@@ -42,7 +41,7 @@ pub(super) struct Args {
     /// Bytes each way, all messages together
     #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = clap::value_parser!(u64).range(1..=BYTES_MAX))]
     bytes: u64,
-    /// Times that everything is measured; the shortest counts
+    /// Rounds of the measurement; the shortest counts
     #[arg(long, value_name = "ROUNDS", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// Seed of random orders

@@ -16,9 +16,9 @@ use super::{BadInput, PostingArg, bad_line, engines, file_or_stdin, folder, not_
 use dpamatch_tools::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-Rows are spread evenly, consecutive ones to the same process, the vector like the rows. For each
-pair of processes one message carries what the one lacks: 8 bytes for each element of the vector, or
-for --product matrix whole rows.
+Each process gets an equal number of consecutive rows, and the vector is spread like the rows. For
+each pair of processes one message carries the missing data: 8 bytes for each element of the vector,
+or whole rows for --product matrix.
 
 Examples:
   dpamatch cost spmv matrix.mtx --processes 64
@@ -39,10 +39,10 @@ pub(super) struct Args {
 /// How a product is spread and what counts its steps.
 #[derive(Debug, clap::Args)]
 pub(super) struct Spread {
-    /// Processes that the rows are spread over
+    /// Processes that share the rows
     #[arg(long, value_name = "P", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(super) processes: u32,
-    /// Which product
+    /// The product
     #[arg(long, value_enum, value_name = "WHAT,..", value_delimiter = ',', default_values_t = [ProductArg::Vector, ProductArg::Matrix])]
     pub(super) product: Vec<ProductArg>,
     /// Engines that count the steps

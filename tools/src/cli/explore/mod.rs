@@ -26,7 +26,7 @@ access to shared state. Each schedule's result is compared with the oracle's. Se
 schedule S; --turns repeats any schedule: `1x12` runs worker 1 for 12 turns.
 
 A handler's path is clean (took its first choice), fast (took the receive at its own place in the
-sequence), slow (waited and searched again), or -none (its message is unexpected).
+sequence) or slow (waited and searched again). The suffix -none marks an unexpected message.
 
 A rule removed with --fault can break a result here if it concerns search, barrier, conflicts, fast
 or slow path and the stream depends on it: try x1 to x5. Memory orderings (names that end in

@@ -30,15 +30,15 @@ pub(super) struct HandlersArgs {
     #[arg(long, value_name = "NAME", default_value = "nc", conflicts_with = "trace")]
     workload: String,
     #[command(flatten)]
-    recorded: RecordedArgs,
-    #[command(flatten)]
     spans: SpanArgs,
     /// Write a block of the run into this file as a page for a browser, step by step with its clock
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Which block, counted from 0
+    /// The block, counted from 0
     #[arg(long, value_name = "B", default_value_t = 0, requires = "html")]
     block: usize,
+    #[command(flatten)]
+    recorded: RecordedArgs,
 }
 
 /// Where spans go.
@@ -47,7 +47,7 @@ pub(super) struct SpanArgs {
     /// Write a trace for Chrome or Perfetto: a row per EU, phases as spans
     #[arg(long, value_name = "FILE")]
     chrome: Option<PathBuf>,
-    /// Spans in it at most
+    /// Most spans in the trace
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     spans: u64,
 }

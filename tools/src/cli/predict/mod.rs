@@ -78,6 +78,7 @@ enum Study {
 
 /// Arguments of all subcommands.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Card, NIC and report")]
 pub(super) struct Common {
     /// Card: a built-in profile (bluefield3, bluefield3-instructions, generic) or a TOML file
     #[arg(long, global = true, value_name = "NAME|FILE", default_value = "bluefield3")]

@@ -13,8 +13,8 @@ use super::{BadInput, TraceArgs, bad_input, output};
 
 /// Read every call of every rank and compare the counts with each file's footer
 ///
-/// Exit code 2 if a file is damaged or says something else; with --salvage only if it says
-/// something else about calls that are there.
+/// Exit code 2 if a file is damaged or contradicts its footer; with --salvage only if the readable
+/// calls contradict it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]

@@ -22,10 +22,10 @@ use super::{BadInput, TraceArgs, bad_input, output};
 pub(super) struct Args {
     #[command(flatten)]
     trace: TraceArgs,
-    /// The rank; the first one if not given
+    /// The rank [default: the first]
     #[arg(long, value_name = "R")]
     rank: Option<u32>,
-    /// Print no more than so many calls
+    /// Most calls to print
     #[arg(long, value_name = "CALLS")]
     limit: Option<u64>,
     /// Form of the calls
@@ -39,7 +39,7 @@ enum Format {
     Text,
     /// An object a line
     Jsonl,
-    /// One document with all of them
+    /// One document with all calls
     Json,
 }
 
