@@ -1,29 +1,38 @@
 //! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by
 //! *optimistic tag matching*.
 //!
-//! No `std` apart from the [`Pool`] of host threads (feature `std`), dependencies `crossbeam-utils`
-//! alone. What would live on the card, leader, workers and their tables, takes no memory after
-//! [`Nic::new`] and panics on no message or command. The host's end, [`HostPort`], grows its list
-//! of requests up to the most in flight, and copies payloads that are sent on to software.
+//! The crate depends on `crossbeam-utils` and on the shared types of `dpamatch_vocabulary`. Only the
+//! [`Pool`] of host threads needs `std` (feature `std`). Leader, workers and their tables allocate
+//! nothing after [`Nic::new`], and no message or command makes them panic. The host's end,
+//! [`HostPort`], grows its list of requests up to the most in flight, and copies forwarded payloads.
 //!
-//! **Roles.** [`Nic::new`] builds the tables and hands out
+//! # Roles
+//! [`Nic::new`] builds the tables and hands out
 //! - [`Leader`], worker 0: runs the block boundary and the lowest slice of every block;
 //! - [`Worker`]s: run further slices;
 //! - [`HostPort`]: the host's end, where receives are posted and completions come out;
 //! - [`Sender`]: the wire's end, cloned for every sending thread.
 //!
-//! **Rooms.** Queues: `ring`, `arrivals` (completion queue and bounce buffers), `message` (their
-//! entries). Tables: `descriptor`, `index`, `communicator`, `unexpected`, `region`, `memory` (the
-//! budget). Algorithm: `block` (partial barrier), `matching` (search, book, detect, fast and slow
-//! path, protocol), `boundary` (admit, cut, finish). Each concurrent type's file opens with its
-//! states, invariants and orderings.
+//! # Modules
+//! | module | what |
+//! |---|---|
+//! | `matching` | the algorithm: search, book, detect, resolve, consume, deliver |
+//! | `boundary` | between two blocks: admit commands, cut the next block, finish the last one |
+//! | `block`, `bitmap`, `repost`, `progress` | the block, its partial barrier as words or as a bitmap, its end by handlers |
+//! | `descriptor`, `booking`, `bin`, `index` | posted receives: the 64-byte entry, its bookings, chains, the four indexes |
+//! | `unexpected`, `dropped` | the store of unexpected messages; messages that the program dropped |
+//! | `ring`, `arrivals`, `completion_queue`, `message` | queues, and their 64-byte entries |
+//! | `communicator`, `region`, `buffers` | labels and room for bins; registered memory; rows of buffers |
+//! | `nic`, `config`, `memory`, `counters` | all of it as one object; options, memory budget, statistics |
+//! | `sync`, `step`, `fault` | the one door to atomics; steps and seeded faults of model builds |
+//! | `ends` | host's end, wire's end and pool of threads: a port replaces this module |
 //!
-//! **What a port replaces** is in `ends`, behind the feature of that name: the host's end, the
-//! wire's end and the pool of host threads. All the rest is the card's side, and is built alone
-//! without default features.
+//! Each concurrent module opens with its states, invariants and release/acquire pairs. Without
+//! default features the crate is the card's side alone.
 //!
-//! IDs such as S8 or O27 name the facts and decisions that the code follows; the project's
-//! `docs/decisions.md` lists them.
+//! IDs such as S8 or O27 name facts of the paper and decisions; `docs/decisions.md` lists them.
+//!
+//! # Examples
 //!
 //! ```
 //! use dpa_model::*;
