@@ -61,6 +61,19 @@ impl Front {
     }
 }
 
+/// Messages taken since `head` was written, which moves past them even if the caller panics.
+struct Taken<'a> {
+    head: &'a mut u64,
+    count: usize,
+}
+
+impl Drop for Taken<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.head += self.count as u64;
+    }
+}
+
 impl Drain {
     /// Takes the place of the leader, whose tables stay as they are; senders see a stopped NIC once
     /// the drain is dropped.
@@ -92,13 +105,15 @@ impl Drain {
             return 0;
         }
         let Front { queue, head, released } = &mut self.fronts[self.turn.0];
-        let until_release = (RELEASE_EVERY - (*head - *released)) as usize;
-        let most = most.min(until_release).min(queue.ring.until_end(*head));
+        let most = most.min(RELEASE_EVERY as usize).min(queue.ring.until_end(*head));
         let entries = queue.ring.stretch(*head, most);
-        let mut place = 0;
-        while entries.is_ready(place) {
+        let mut taken = Taken { head, count: 0 };
+        while entries.is_ready(taken.count) {
+            let place = taken.count;
             // SAFETY: just seen ready; released below or later.
             let entry = unsafe { entries.peek(place) };
+            // Before `take`, which may panic: a message is handed over once.
+            taken.count += 1;
             match entry.protocol {
                 Protocol::Inline => {
                     take(entry.envelope, Data::Eager(inline_bytes(&entry.payload, entry.length)));
@@ -106,7 +121,7 @@ impl Drain {
                 Protocol::Buffered => {
                     let buffer = queue.bounce_buffer(entries.position(place));
                     let all = |bytes: &[u8]| take(entry.envelope, Data::Eager(bytes));
-                    // SAFETY: the bounce buffer belongs to this entry until the head passes it.
+                    // SAFETY: the bounce buffer belongs to this entry until it is released.
                     unsafe { queue.bounce.read(buffer, entry.length as usize, all) };
                 }
                 Protocol::Rendezvous => {
@@ -114,13 +129,13 @@ impl Drain {
                     take(entry.envelope, Data::Rendezvous(data));
                 }
             }
-            place += 1;
         }
-        *head += place as u64;
+        let count = taken.count;
+        drop(taken);
         if *head - *released >= RELEASE_EVERY {
             self.go_on();
         }
-        place
+        count
     }
 
     /// Gives back what was taken of this queue; then it is the next one's turn.
@@ -149,6 +164,8 @@ impl Drain {
 
 #[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use super::*;
     use crate::{CommId, Nic, NicConfig, Rank, SendError, Tag};
 
@@ -247,5 +264,50 @@ mod tests {
         assert_eq!(fill(&mut sender), Some(32));
         drop(drain);
         assert_eq!(sender.try_send(envelope(1), &[], 0), Err(SendError::Stopped));
+    }
+
+    /// Messages that wait, of which `take` panics at each third.
+    #[test]
+    fn a_panic_loses_the_message_that_it_meets_and_no_other() {
+        let config = NicConfig { completion_queue: 64, ..small() };
+        let nic = Nic::new(&config).expect("a NIC");
+        let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
+        let (mut seen, mut sent) = (alloc::vec::Vec::new(), 0);
+        for _ in 0..if cfg!(miri) { 4 } else { 40 } {
+            while sender.try_send(envelope(sent), &[], 0).is_ok() {
+                sent += 1;
+            }
+            while (seen.len() as u32) < sent {
+                let before = seen.len();
+                let taken = catch_unwind(AssertUnwindSafe(|| {
+                    drain.take_waiting(100, |envelope, _| {
+                        seen.push(envelope.tag.get());
+                        assert_ne!(envelope.tag.get() % 3, 1, "this panic is part of the test");
+                    })
+                }));
+                assert!(seen.len() > before, "stuck at {before}: {taken:?}");
+            }
+        }
+        assert!(seen.into_iter().eq(0..sent), "each message once, in order");
+    }
+
+    /// A rendezvous message's data have one reader, even if that reader outlives a panic.
+    #[test]
+    fn a_panic_gives_no_message_to_a_second_reader() {
+        let nic = Nic::new(&small()).expect("a NIC");
+        let (mut drain, mut sender) = (Drain::new(nic.leader), nic.sender);
+        drop(sender.try_send_rendezvous(envelope(1), alloc::vec![7; 100], 0).expect("room"));
+        let mut readers = alloc::vec::Vec::new();
+        let first = catch_unwind(AssertUnwindSafe(|| {
+            drain.next(|_, data| {
+                let Data::Rendezvous(remote) = data else { unreachable!("sent so") };
+                readers.push(remote);
+                panic!("this panic is part of the test");
+            })
+        }));
+        assert!(first.is_err());
+        let again = drain.next(|_, _| ());
+        assert_eq!((again, readers.len()), (None, 1), "the message came twice");
+        assert_eq!(readers.pop().and_then(|remote| remote.read(&mut [0; 100])), Some(100));
     }
 }

@@ -446,8 +446,7 @@ impl HostPort {
         while more && self.is_ready() {
             let Self { shared, requests, results_head, .. } = self;
             let first = *results_head;
-            let most = (RELEASE_EVERY - (first - self.results_released)) as usize;
-            let most = most.min(shared.completions.until_end(first));
+            let most = (RELEASE_EVERY as usize).min(shared.completions.until_end(first));
             let results = shared.completions.stretch(first, most);
             let mut place = 0;
             while more && results.is_ready(place) {

@@ -267,3 +267,34 @@ fn a_message_is_received_by_the_nic_that_holds_it() {
         "{received:?}"
     );
 }
+
+/// A panic of the caller loses the receive that it meets and no other, wherever it strikes between
+/// two releases of the ring.
+#[test]
+fn a_panic_while_results_are_handed_over_loses_no_other_result() {
+    for strikes in 0..if cfg!(miri) { 2 } else { 20 } {
+        let mut nic = nic_with(32);
+        let envelope = Envelope { comm: COMM, ..Envelope::default() };
+        for _ in 0..20 {
+            post(&mut nic);
+        }
+        for value in 0..20 {
+            nic.sender.try_send(envelope, &[value; 8], 0).unwrap();
+            nic.leader.round(1);
+        }
+        let mut seen = Vec::new();
+        let struck = catch_unwind(AssertUnwindSafe(|| {
+            nic.host.drain(|event| {
+                let Event::Received { buffer, .. } = event else { panic!("{event:?}") };
+                seen.push(buffer[0]);
+                assert_ne!(seen.len(), strikes + 1, "this panic is part of the test");
+            });
+        }));
+        assert!(struck.is_err(), "place {strikes}");
+        while let Some(event) = nic.host.poll() {
+            let Event::Received { buffer, .. } = event else { panic!("{event:?}") };
+            seen.push(buffer[0]);
+        }
+        assert!(seen.iter().copied().eq(0..20), "place {strikes}: {seen:?}");
+    }
+}
