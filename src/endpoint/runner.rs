@@ -1,6 +1,7 @@
 //! Whoever runs an endpoint's NIC: the calling thread or a pool of threads.
 
 use std::io;
+use std::mem;
 use std::sync::mpsc;
 
 use dpa_model::{Leader, Pool, Round, Worker};
@@ -16,6 +17,17 @@ pub(super) enum Runner {
     Threads {
         _pool: Pool,
     },
+    /// The NIC panicked inside the caller, and has stopped.
+    Broken,
+}
+
+/// Stops the NIC when a panic unwinds through it: no later call enters its half-moved state.
+struct StopOnPanic<'a>(&'a mut Runner);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        *self.0 = Runner::Broken;
+    }
 }
 
 impl Runner {
@@ -55,9 +67,41 @@ impl Runner {
     /// Runs the NIC, if that is the caller's business. Returns whether anything happened.
     #[inline]
     pub(super) fn drive(&mut self) -> bool {
-        match self {
-            Self::Caller(leader) => leader.round(1) == Round::Worked,
-            Self::Threads { .. } => false,
+        self.drive_by(|leader| leader.round(1)) == Round::Worked
+    }
+
+    #[inline]
+    fn drive_by(&mut self, round: impl FnOnce(&mut Leader) -> Round) -> Round {
+        if !matches!(self, Self::Caller(_)) {
+            return Round::Idle;
         }
+        let runner = StopOnPanic(self);
+        let done = match &mut *runner.0 {
+            Self::Caller(leader) => round(leader),
+            Self::Threads { .. } | Self::Broken => Round::Idle,
+        };
+        mem::forget(runner);
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use dpa_model::{Envelope, Nic, NicConfig, SendError};
+
+    use super::*;
+
+    #[test]
+    fn a_nic_that_panics_inside_its_caller_stops() {
+        let mut nic = Nic::new(&NicConfig::default()).expect("a NIC");
+        let mut runner = Runner::Caller(Box::new(nic.leader));
+        assert!(!runner.drive() && !nic.host.is_stopped());
+        let panics = |_: &mut Leader| panic!("this panic is part of the test");
+        let panicked = catch_unwind(AssertUnwindSafe(|| runner.drive_by(panics)));
+        assert!(panicked.is_err() && nic.host.is_stopped());
+        assert_eq!(nic.sender.try_send(Envelope::default(), b"", 0), Err(SendError::Stopped));
+        assert!(!runner.drive());
     }
 }

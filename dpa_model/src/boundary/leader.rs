@@ -37,8 +37,8 @@ pub struct Leader {
     /// See [`NicConfig::slice_min`].
     #[cfg(feature = "std")]
     share_if_faster: bool,
-    /// 1: a block is running, so other workers may be moving data. A word, because a card stores no
-    /// single bytes well.
+    /// 1: a shared block is running, so other workers may be moving data. A word, because a card
+    /// stores no single bytes well.
     in_block: u32,
     /// Messages in the last block.
     last_count: usize,
@@ -46,7 +46,7 @@ pub struct Leader {
 
 impl Drop for Leader {
     /// Without a leader no block runs, so the NIC has stopped touching host memory; unless a panic
-    /// tore the leader out of a block.
+    /// tore the leader out of a block that others share.
     fn drop(&mut self) {
         if self.in_block == 0 {
             self.shared.life.note_stopped();
@@ -127,7 +127,6 @@ impl Leader {
             }
         }
         note_block(nic, &block);
-        self.in_block = 1;
         self.last_count = block.count;
         let most = awake.min(self.workers);
         if most > 1 {
@@ -140,8 +139,8 @@ impl Leader {
             } else {
                 run_alone(nic, &block, boundary, crew, scratch);
             }
-            self.in_block = 0;
         } else {
+            self.in_block = 1;
             self.shared_blocks += 1;
             block.number = self.shared_blocks;
             nic.boundary_counters.shared_blocks.add(1);
@@ -338,5 +337,23 @@ impl Worker {
         run(nic, &block, crew, &mut self.scratch);
         end_slice(nic, reposts, &block, self.worker, &self.scratch);
         true
+    }
+}
+
+#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::{Envelope, Nic};
+
+    #[test]
+    fn a_leader_that_panics_in_a_block_of_its_own_stops_the_nic() {
+        let mut nic = Nic::new(&NicConfig::default()).unwrap();
+        nic.sender.try_send(Envelope::default(), b"", 0).unwrap();
+        nic.leader.scratch = Scratch::new(0);
+        let panicked = catch_unwind(AssertUnwindSafe(move || nic.leader.round(1)));
+        assert!(panicked.is_err(), "a block has as many places as handlers");
+        assert!(nic.host.is_stopped());
     }
 }

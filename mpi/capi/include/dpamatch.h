@@ -30,7 +30,7 @@
 #define DPAMATCH_ERR_OPTION 3
 
 /*
- The system gave no thread.
+ The system gave no thread or no memory.
  */
 #define DPAMATCH_ERR_SYSTEM 4
 
@@ -269,7 +269,8 @@ int32_t dpamatch_comm_free(struct dpamatch_endpoint *endpoint, struct dpamatch_c
  The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over;
  the buffer is written in that call only.
 
- Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
+ Errors: ARGUMENT, SYSTEM, BUSY, WILDCARD, STOPPED; TOO_LONG for a buffer of 4 GiB or more, which
+ no message fills.
 
  # Safety
  Endpoint and communicator are alive; `request` can be written; `buffer` can be written until the
@@ -370,7 +371,7 @@ int32_t dpamatch_improbe(struct dpamatch_endpoint *endpoint,
  Receives a message that dpamatch_improbe took: `message` is set to null, and `request` to a
  receive as dpamatch_post gives one.
 
- Errors: ARGUMENT, BUSY; STOPPED, with the message lost.
+ Errors: ARGUMENT, SYSTEM, BUSY, TOO_LONG; STOPPED, with the message lost.
 
  # Safety
  As for dpamatch_post; `message` points to a message that was not received.

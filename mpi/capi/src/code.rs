@@ -17,7 +17,7 @@ pub const DPAMATCH_AGAIN: i32 = 1;
 pub const DPAMATCH_ERR_ARGUMENT: i32 = 2;
 /// An option is not known or has a bad value, or no NIC can be built from all of them.
 pub const DPAMATCH_ERR_OPTION: i32 = 3;
-/// The system gave no thread.
+/// The system gave no thread or no memory.
 pub const DPAMATCH_ERR_SYSTEM: i32 = 4;
 /// Another thread is inside a call with this endpoint.
 pub const DPAMATCH_ERR_BUSY: i32 = 5;
@@ -114,8 +114,8 @@ thread_local! {
 
 /// Does what a function of the interface does, and turns the outcome into a code.
 pub(crate) fn guarded(inside: impl FnOnce() -> Result<(), Failure>) -> i32 {
-    // Sound: what a panic may leave half done is behind the endpoint's lock, which remembers it, or
-    // belongs to this call alone.
+    // A panic leaves an endpoint that every further call may use: its checks come before its
+    // changes, and an emulated NIC that panics has stopped.
     let failure = match catch_unwind(AssertUnwindSafe(inside)) {
         Ok(Ok(())) => return DPAMATCH_OK,
         Ok(Err(failure)) => failure,
@@ -129,6 +129,17 @@ pub(crate) fn guarded(inside: impl FnOnce() -> Result<(), Failure>) -> i32 {
         }
     });
     failure.code
+}
+
+/// Refuses a length that no message has.
+pub(crate) fn check_length(length: usize) -> Result<(), Failure> {
+    match u32::try_from(length) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let words = format!("{length} bytes, and a message has less than 4 GiB");
+            Err(Failure::new(DPAMATCH_ERR_TOO_LONG, words))
+        }
+    }
 }
 
 fn words_of(panic: &(dyn Any + Send)) -> String {
@@ -151,7 +162,7 @@ pub extern "C" fn dpamatch_error_text(code: i32) -> *const c_char {
         DPAMATCH_AGAIN => c"not now",
         DPAMATCH_ERR_ARGUMENT => c"an argument makes no sense",
         DPAMATCH_ERR_OPTION => c"an option makes no sense",
-        DPAMATCH_ERR_SYSTEM => c"the system gave no thread",
+        DPAMATCH_ERR_SYSTEM => c"the system gave no thread or no memory",
         DPAMATCH_ERR_BUSY => c"another thread uses the endpoint",
         DPAMATCH_ERR_WILDCARD => c"the hints exclude the wildcard",
         DPAMATCH_ERR_TRUNCATED => c"the message is longer than the buffer",

@@ -4,7 +4,7 @@ use dpamatch::Hints;
 use dpamatch::endpoint::{Communicator, FreeError};
 
 use crate::code::{DPAMATCH_AGAIN, DPAMATCH_ERR_STOPPED, Failure, guarded};
-use crate::endpoint::{Endpoint, Inside, with};
+use crate::endpoint::{Endpoint, Inside, Name, with};
 
 /// Receives use no wildcard for the source (mpi_assert_no_any_source).
 pub const DPAMATCH_HINT_NO_ANY_SOURCE: u32 = 1;
@@ -16,8 +16,7 @@ pub const DPAMATCH_HINT_ALLOW_OVERTAKING: u32 = 4;
 /// A communicator of an endpoint.
 #[derive(Debug)]
 pub struct Comm {
-    /// The endpoint that it belongs to.
-    pub(crate) home: *const Endpoint,
+    home: Name,
     /// `None`: while it is being freed.
     inner: Option<Communicator>,
 }
@@ -25,7 +24,7 @@ pub struct Comm {
 /// A communicator of this endpoint.
 ///
 /// # Safety
-/// `comm` is null or a communicator that nobody freed.
+/// `comm` is null or a communicator that nobody freed; the endpoint is null or alive.
 pub(crate) unsafe fn of<'a>(
     comm: *const Comm,
     endpoint: *const Endpoint,
@@ -33,16 +32,9 @@ pub(crate) unsafe fn of<'a>(
     // SAFETY: the caller's promise.
     let comm = unsafe { comm.as_ref() };
     let comm = comm.ok_or_else(|| Failure::argument("the communicator is null"))?;
-    same(comm.home, endpoint)?;
+    // SAFETY: the caller's promise.
+    unsafe { comm.home.check(endpoint) }?;
     comm.inner.as_ref().ok_or_else(|| Failure::argument("the communicator is freed"))
-}
-
-/// Whether a handle belongs to the endpoint of the call.
-pub(crate) fn same(home: *const Endpoint, endpoint: *const Endpoint) -> Result<(), Failure> {
-    match std::ptr::eq(home, endpoint) {
-        true => Ok(()),
-        false => Err(Failure::argument("the handle belongs to another endpoint")),
-    }
 }
 
 /// Creates a communicator. `hints`: a sum of DPAMATCH_HINT_..., or 0. If the NIC has no room for
@@ -70,7 +62,9 @@ pub unsafe extern "C" fn dpamatch_comm_create(
         // SAFETY: the caller's promise.
         let inner = unsafe { with(endpoint, |inside| Ok(inside.endpoint.create_comm(hints)?)) }?;
         // SAFETY: the caller's promise.
-        unsafe { comm.write(Box::into_raw(Box::new(Comm { home: endpoint, inner: Some(inner) }))) };
+        let home = unsafe { Name::of(endpoint) }?;
+        // SAFETY: the caller's promise.
+        unsafe { comm.write(Box::into_raw(Box::new(Comm { home, inner: Some(inner) }))) };
         Ok(())
     })
 }
@@ -93,7 +87,8 @@ pub unsafe extern "C" fn dpamatch_comm_free(endpoint: *mut Endpoint, comm: *mut 
         if !endpoint.is_null() {
             // SAFETY: the caller's promise; checked for null.
             let handle = unsafe { &mut *comm.read() };
-            same(handle.home, endpoint)?;
+            // SAFETY: the caller's promise.
+            unsafe { handle.home.check(endpoint) }?;
             let free = |inside: &mut Inside| match handle.inner.take() {
                 None => Ok(()),
                 Some(inner) => match inside.endpoint.free_comm(inner) {

@@ -1,6 +1,7 @@
 //! The endpoint: its handle, its lock, its life.
 
 use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, TryLockError};
 
 use dpamatch::NicConfig;
@@ -8,19 +9,51 @@ use dpamatch::endpoint::{Drive, Endpoint as Inner, EndpointConfig};
 use dpamatch::named::{NAMES, SetError};
 use dpamatch::registry::EngineOptions;
 
-use crate::code::{
-    DPAMATCH_ERR_BUSY, DPAMATCH_ERR_INTERNAL, DPAMATCH_ERR_OPTION, Failure, guarded,
-};
+use crate::code::{DPAMATCH_ERR_BUSY, DPAMATCH_ERR_OPTION, DPAMATCH_ERR_SYSTEM, Failure, guarded};
 use crate::status::tell;
 
-/// Buffers that are kept for later receives.
+/// Most buffers that are kept for later receives.
 const SPARE_MAX: usize = 64;
+/// Longest buffer that is kept, in bytes.
+const SPARE_BYTES_MAX: usize = 1 << 16;
 
 /// A process's receiving side with an emulated NIC of its own. One thread at a time is inside a
 /// call with it; a second one gets DPAMATCH_ERR_BUSY.
 #[derive(Debug)]
 pub struct Endpoint {
+    name: Name,
     inside: Mutex<Inside>,
+}
+
+/// Tells an endpoint from all others of the program, also from earlier ones at its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Name(u64);
+
+impl Name {
+    fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Relaxed))
+    }
+
+    /// # Safety
+    /// As for [`with`].
+    pub(crate) unsafe fn of(endpoint: *const Endpoint) -> Result<Self, Failure> {
+        // SAFETY: the caller's promise.
+        let endpoint = unsafe { endpoint.as_ref() };
+        Ok(endpoint.ok_or_else(|| Failure::argument("the endpoint is null"))?.name)
+    }
+
+    /// Refuses an endpoint of another name.
+    ///
+    /// # Safety
+    /// As for [`with`].
+    pub(crate) unsafe fn check(self, endpoint: *const Endpoint) -> Result<(), Failure> {
+        // SAFETY: the caller's promise.
+        match unsafe { Self::of(endpoint) }? == self {
+            true => Ok(()),
+            false => Err(Failure::argument("the handle belongs to another endpoint")),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -32,14 +65,20 @@ pub(crate) struct Inside {
 
 impl Inside {
     /// A buffer of this length for a receive.
-    pub(crate) fn buffer(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn buffer(&mut self, length: usize) -> Result<Vec<u8>, Failure> {
         let mut buffer = self.spare.pop().unwrap_or_default();
+        let more = length.saturating_sub(buffer.len());
+        buffer.try_reserve_exact(more).map_err(|_| {
+            let words = format!("no memory for a buffer of {length} bytes");
+            Failure::new(DPAMATCH_ERR_SYSTEM, words)
+        })?;
         buffer.resize(length, 0);
-        buffer
+        Ok(buffer)
     }
 
+    /// Keeps a buffer for a later receive, if it is short and there are few.
     pub(crate) fn keep(&mut self, buffer: Vec<u8>) {
-        if self.spare.len() < SPARE_MAX {
+        if self.spare.len() < SPARE_MAX && buffer.capacity() <= SPARE_BYTES_MAX {
             self.spare.push(buffer);
         }
     }
@@ -61,10 +100,8 @@ pub(crate) unsafe fn with<R>(
         Err(TryLockError::WouldBlock) => {
             Err(Failure::new(DPAMATCH_ERR_BUSY, "another thread is inside a call"))
         }
-        Err(TryLockError::Poisoned(_)) => Err(Failure::new(
-            DPAMATCH_ERR_INTERNAL,
-            "a fault of this library happened on this endpoint before",
-        )),
+        // What a panic leaves may be used: see `guarded`.
+        Err(TryLockError::Poisoned(state)) => inside(&mut state.into_inner()),
     }
 }
 
@@ -99,7 +136,9 @@ pub unsafe extern "C" fn dpamatch_endpoint_create(
         let inner = Inner::new(&config(text)?)?;
         let inside = Mutex::new(Inside { endpoint: inner, spare: Vec::new() });
         // SAFETY: the caller's promise.
-        unsafe { endpoint.write(Box::into_raw(Box::new(Endpoint { inside }))) };
+        unsafe {
+            endpoint.write(Box::into_raw(Box::new(Endpoint { name: Name::fresh(), inside })))
+        };
         Ok(())
     })
 }
@@ -243,8 +282,14 @@ mod tests {
         let inside = |inside: &mut Inside| {
             (0..SPARE_MAX + 2).for_each(|_| inside.keep(vec![1; 4]));
             assert_eq!(inside.spare.len(), SPARE_MAX);
-            assert_eq!((inside.buffer(2), inside.spare.len()), (vec![1; 2], SPARE_MAX - 1));
-            assert_eq!(inside.buffer(6), [1, 1, 1, 1, 0, 0]);
+            assert_eq!((inside.buffer(2)?, inside.spare.len()), (vec![1; 2], SPARE_MAX - 1));
+            assert_eq!(inside.buffer(6)?, [1, 1, 1, 1, 0, 0]);
+            // All that is kept has a bound in bytes, too.
+            inside.spare.clear();
+            (0..SPARE_MAX).for_each(|_| inside.keep(vec![0; 1 << 24]));
+            let kept: usize = inside.spare.iter().map(Vec::capacity).sum();
+            assert!(kept <= 4 << 20, "{kept} bytes are kept");
+            assert!(inside.buffer(isize::MAX as usize).is_err(), "there is no such memory");
             Ok(())
         };
         // SAFETY: it is alive.

@@ -2,8 +2,8 @@
 //! this crate.
 //!
 //! Every function returns a code; what went wrong stands in words in [`dpamatch_last_error`]. No
-//! panic gets out: it ends as [`DPAMATCH_ERR_INTERNAL`], and the endpoint on which it happened
-//! answers all further calls with that.
+//! panic gets out: the call returns [`DPAMATCH_ERR_INTERNAL`]. The endpoint stays usable, unless the
+//! emulated NIC itself panicked: that NIC has stopped, and calls return [`DPAMATCH_ERR_STOPPED`].
 //!
 //! - `code`: codes and words.
 //! - `endpoint`, `communicator`: created, driven, ended.

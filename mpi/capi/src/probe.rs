@@ -5,15 +5,15 @@ use std::ffi::c_void;
 use dpamatch::endpoint::MatchedMessage;
 
 use crate::code::{Failure, guarded};
-use crate::communicator::{Comm, of, same};
-use crate::endpoint::{Endpoint, Inside, with};
+use crate::communicator::{Comm, of};
+use crate::endpoint::{Endpoint, Inside, Name, with};
 use crate::receive::{Request, check_buffer};
 use crate::status::{Status, source_of, tag_or_any, tell};
 
 /// A message that a probe took out of matching.
 #[derive(Debug)]
 pub struct Message {
-    home: *const Endpoint,
+    home: Name,
     inner: MatchedMessage,
 }
 
@@ -81,11 +81,13 @@ pub unsafe extern "C" fn dpamatch_improbe(
         let look = |inside: &mut Inside| Ok(inside.endpoint.improbe(comm, source, tag)?);
         // SAFETY: the caller's promise.
         let taken = unsafe { with(endpoint, look) }?;
+        // SAFETY: the caller's promise.
+        let home = unsafe { Name::of(endpoint) }?;
         let handle = taken.map_or(std::ptr::null_mut(), |inner| {
             let seen = inner.status();
             // SAFETY: the caller's promise.
             unsafe { tell(status, Status::new(seen, seen.bytes)) };
-            Box::into_raw(Box::new(Message { home: endpoint, inner }))
+            Box::into_raw(Box::new(Message { home, inner }))
         });
         // SAFETY: the caller's promise.
         unsafe { message.write(handle) };
@@ -96,7 +98,7 @@ pub unsafe extern "C" fn dpamatch_improbe(
 /// Receives a message that dpamatch_improbe took: `message` is set to null, and `request` to a
 /// receive as dpamatch_post gives one.
 ///
-/// Errors: ARGUMENT, BUSY; STOPPED, with the message lost.
+/// Errors: ARGUMENT, SYSTEM, BUSY, TOO_LONG; STOPPED, with the message lost.
 ///
 /// # Safety
 /// As for dpamatch_post; `message` points to a message that was not received.
@@ -115,17 +117,17 @@ pub unsafe extern "C" fn dpamatch_imrecv(
         }
         check_buffer(buffer, length)?;
         // SAFETY: the caller's promise; checked for null.
-        same(unsafe { (*message.read()).home }, endpoint)?;
+        unsafe { (*message.read()).home.check(endpoint) }?;
         let receive = |inside: &mut Inside| {
+            let own = inside.buffer(length)?;
             // SAFETY: it came from a box; its place is set to null.
             let taken = unsafe { Box::from_raw(message.replace(std::ptr::null_mut())) };
-            let own = inside.buffer(length);
             Ok(inside.endpoint.imrecv(taken.inner, own)?)
         };
         // SAFETY: the caller's promise.
         let inner = unsafe { with(endpoint, receive) }?;
-        Request::give(request, endpoint, inner, buffer);
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { Request::give(request, endpoint, inner, buffer) }
     })
 }
 

@@ -9,45 +9,53 @@ use std::ffi::c_void;
 
 use dpamatch::endpoint::{Received, RecvError, RecvRequest};
 
-use crate::code::{DPAMATCH_ERR_STOPPED, DPAMATCH_ERR_TRUNCATED, Failure, guarded};
-use crate::communicator::{Comm, of, same};
-use crate::endpoint::{Endpoint, Inside, with};
+use crate::code::{DPAMATCH_ERR_STOPPED, DPAMATCH_ERR_TRUNCATED, Failure, check_length, guarded};
+use crate::communicator::{Comm, of};
+use crate::endpoint::{Endpoint, Inside, Name, with};
 use crate::status::{Status, source_of, tag_or_any, tell};
 
 /// A receive that was posted and has not been seen to end.
 #[derive(Debug)]
 pub struct Request {
-    home: *const Endpoint,
+    home: Name,
     inner: Option<RecvRequest>,
     target: *mut u8,
 }
 
 impl Request {
-    pub(crate) fn give(
+    /// Puts a handle for a receive of this endpoint into `place`.
+    ///
+    /// # Safety
+    /// The endpoint is alive; `place` can be written.
+    pub(crate) unsafe fn give(
         place: *mut *mut Self,
-        home: *const Endpoint,
+        endpoint: *const Endpoint,
         inner: RecvRequest,
         target: *mut c_void,
-    ) {
+    ) -> Result<(), Failure> {
+        // SAFETY: the caller's promise.
+        let home = unsafe { Name::of(endpoint) }?;
         let request = Self { home, inner: Some(inner), target: target.cast() };
-        // SAFETY: the callers checked the place before they posted.
+        // SAFETY: the caller's promise.
         unsafe { place.write(Box::into_raw(Box::new(request))) };
+        Ok(())
     }
 }
 
-/// Memory for a message.
+/// Checks memory for a message.
 pub(crate) fn check_buffer(buffer: *mut c_void, length: usize) -> Result<(), Failure> {
-    if buffer.is_null() && length > 0 || length > isize::MAX as usize {
-        return Err(Failure::argument("the buffer is null, or longer than memory"));
+    if buffer.is_null() && length > 0 {
+        return Err(Failure::argument("the buffer is null"));
     }
-    Ok(())
+    check_length(length)
 }
 
 /// Posts a receive for messages of `source` with `tag` (or DPAMATCH_ANY_SOURCE, DPAMATCH_ANY_TAG).
 /// The message is in `buffer` when dpamatch_test or dpamatch_wait says that the receive is over;
 /// the buffer is written in that call only.
 ///
-/// Errors: ARGUMENT, BUSY, WILDCARD, STOPPED.
+/// Errors: ARGUMENT, SYSTEM, BUSY, WILDCARD, STOPPED; TOO_LONG for a buffer of 4 GiB or more, which
+/// no message fills.
 ///
 /// # Safety
 /// Endpoint and communicator are alive; `request` can be written; `buffer` can be written until the
@@ -71,20 +79,21 @@ pub unsafe extern "C" fn dpamatch_post(
         // SAFETY: the caller's promise.
         let comm = unsafe { of(comm, endpoint) }?;
         let post = |inside: &mut Inside| {
-            let own = inside.buffer(length);
+            let own = inside.buffer(length)?;
             Ok(inside.endpoint.post_recv(comm, source, tag, own)?)
         };
         // SAFETY: the caller's promise.
         let inner = unsafe { with(endpoint, post) }?;
-        Request::give(request, endpoint, inner, buffer);
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { Request::give(request, endpoint, inner, buffer) }
     })
 }
 
 /// A request of this endpoint that has not ended.
 ///
 /// # Safety
-/// `request` is null, points to null, or points to a request that has not ended.
+/// `request` is null, points to null, or points to a request that has not ended; the endpoint is
+/// null or alive.
 unsafe fn request_of<'a>(
     request: *const *mut Request,
     endpoint: *const Endpoint,
@@ -94,7 +103,8 @@ unsafe fn request_of<'a>(
     // SAFETY: the caller's promise.
     let handle = unsafe { handle.as_mut() };
     let handle = handle.ok_or_else(|| Failure::argument("the request is null"))?;
-    same(handle.home, endpoint)?;
+    // SAFETY: the caller's promise.
+    unsafe { handle.home.check(endpoint) }?;
     Ok(handle)
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use dpamatch::SendError;
 use dpamatch::endpoint::{CommSender, SendRequest as InnerRequest};
 
-use crate::code::{Failure, guarded};
+use crate::code::{Failure, check_length, guarded};
 use crate::communicator::{Comm, of};
 use crate::endpoint::{Endpoint, Inside, with};
 use crate::status::{rank_of, tag_of};
@@ -32,9 +32,10 @@ unsafe fn bytes_of<'a>(bytes: *const c_void, length: usize) -> Result<&'a [u8], 
     if length == 0 {
         return Ok(&[]);
     }
-    if bytes.is_null() || length > isize::MAX as usize {
-        return Err(Failure::argument("the message is null, or longer than memory"));
+    if bytes.is_null() {
+        return Err(Failure::argument("the message is null"));
     }
+    check_length(length)?;
     // SAFETY: the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(bytes.cast(), length) })
 }

@@ -281,14 +281,75 @@ fn a_second_thread_is_told_that_the_endpoint_is_busy() {
         assert_eq!(told, (DPAMATCH_ERR_BUSY, DPAMATCH_ERR_BUSY, place), "it is as it was");
     });
     assert_eq!(call!(dpamatch_progress(world.endpoint, null_mut())), DPAMATCH_OK);
-    // After a panic inside, all calls say so; only the end is still possible.
-    let place = world.endpoint as usize;
-    let panicked = thread::spawn(move || {
-        let endpoint = place as *const Endpoint;
-        // SAFETY: the endpoint lives until the end of the world.
-        unsafe { &*endpoint }.while_locked(|| panic!("for the test"));
-    });
-    assert!(panicked.join().is_err());
-    assert_eq!(call!(dpamatch_progress(world.endpoint, null_mut())), DPAMATCH_ERR_INTERNAL);
     assert_eq!(call!(dpamatch_endpoint_destroy(&raw mut world.endpoint)), DPAMATCH_OK);
+}
+
+/// A call that panics leaves the endpoint as any other call that fails does.
+#[test]
+fn a_panic_spoils_its_own_call_only() {
+    let world = World::new();
+    let sender = world.sender(1);
+    let mut buffer = [0; 3];
+    let (_, request) = world.post(1, 2, &mut buffer);
+    let code = crate::code::guarded(|| {
+        let panics = |_: &mut Inside| -> Result<(), _> { panic!("for the test") };
+        // SAFETY: the endpoint lives until the end of the world.
+        unsafe { with(world.endpoint, panics) }
+    });
+    assert_eq!(code, DPAMATCH_ERR_INTERNAL);
+    assert_eq!(send(sender, 2, b"abc"), DPAMATCH_OK);
+    assert_eq!((world.wait(request).0, &buffer), (DPAMATCH_OK, b"abc"));
+    free(sender);
+}
+
+/// A later endpoint may have the memory, and so the address, of an earlier one.
+#[test]
+fn a_stale_handle_is_refused_and_harms_no_later_endpoint() {
+    let (mut world, mut later) = (World::new(), World::new());
+    let (mut stale, sender) = (world.comm, world.sender(1));
+    let mut buffer = [0; 3];
+    let (_, mut stale_request) = world.post(1, 0, &mut buffer);
+    let mut sent = issend(sender, 5, b"abc");
+    let (mut stale_message, _) = world.take();
+    // The earlier endpoint ends, and its place becomes the later one's.
+    // SAFETY: both came from boxes, and each is owned once afterwards.
+    unsafe { *world.endpoint = *Box::from_raw(later.endpoint) };
+    (later.endpoint, world.endpoint) = (world.endpoint, null_mut());
+    let (endpoint, mut none) = (later.endpoint, null_mut());
+    let post = call!(dpamatch_post(endpoint, stale, 1, 0, null_mut(), 0, &raw mut none));
+    let mut done = false;
+    let test = call!(dpamatch_test(endpoint, &raw mut stale_request, &raw mut done, null_mut()));
+    let (message, place) = (&raw mut stale_message, &raw mut none);
+    let receive = call!(dpamatch_imrecv(endpoint, message, null_mut(), 0, place));
+    let free_comm = call!(dpamatch_comm_free(endpoint, &raw mut stale));
+    let free_request = call!(dpamatch_request_free(endpoint, &raw mut stale_request));
+    assert_eq!([post, test, receive, free_comm, free_request], [DPAMATCH_ERR_ARGUMENT; 5]);
+    assert!(!stale.is_null() && !stale_request.is_null() && !stale_message.is_null());
+    assert_eq!(call!(dpamatch_send_wait(null_mut(), &raw mut sent)), DPAMATCH_ERR_STOPPED);
+    let own = later.sender(1);
+    let (_, request) = later.post(1, 0, &mut buffer);
+    assert_eq!(send(own, 0, b"own"), DPAMATCH_OK);
+    assert_eq!((later.wait(request).0, &buffer), (DPAMATCH_OK, b"own"));
+    assert_eq!(call!(dpamatch_message_free(message)), DPAMATCH_OK);
+    assert_eq!(call!(dpamatch_request_free(null_mut(), &raw mut stale_request)), DPAMATCH_OK);
+    free(own);
+    free(sender);
+}
+
+/// More than any message has, and more than there is memory for.
+#[test]
+fn lengths_that_no_message_has_are_errors() {
+    let world = World::new();
+    let sender = world.sender(1);
+    let (endpoint, comm, mut none) = (world.endpoint, world.comm, null_mut());
+    let mut byte = 0_u8;
+    let buffer = (&raw mut byte).cast();
+    for length in [1 << 32, 1 << 62, usize::MAX] {
+        let place = &raw mut none;
+        let code = call!(dpamatch_post(endpoint, comm, 1, 0, buffer, length, place));
+        assert_eq!((code, none.is_null()), (DPAMATCH_ERR_TOO_LONG, true), "{length}");
+        let code = call!(dpamatch_try_send(sender, 0, buffer, length));
+        assert_eq!(code, DPAMATCH_ERR_TOO_LONG, "{length}");
+    }
+    free(sender);
 }
