@@ -1,16 +1,16 @@
-//! Which thread an endpoint is used by, so that a sender can tell that it waits for its own thread.
+//! The thread that uses an endpoint, so that a sender can tell that it waits for its own thread.
 
-use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 thread_local! {
-    /// Lies at a different place in every thread.
-    static HERE: u8 = const { 0 };
+    /// The thread's number, which no other thread ever has; 0 until it is first needed.
+    static HERE: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The thread that last let an endpoint make progress. A hint: it orders nothing.
+/// The thread that last let an endpoint make progress, or 0. A hint: it orders nothing.
 #[derive(Debug, Default)]
-pub(super) struct Driver(AtomicUsize);
+pub(super) struct Driver(AtomicU64);
 
 impl Driver {
     /// The calling thread uses the endpoint.
@@ -29,6 +29,42 @@ impl Driver {
 }
 
 #[inline]
-fn here() -> usize {
-    HERE.with(|here| ptr::from_ref(here).addr())
+fn here() -> u64 {
+    match HERE.get() {
+        0 => number(),
+        here => here,
+    }
+}
+
+/// Numbers the calling thread.
+#[cold]
+fn number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    HERE.set(NEXT.fetch_add(1, Relaxed));
+    HERE.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Later threads have the memory, and so the addresses, of earlier ones.
+    #[test]
+    fn a_thread_is_not_taken_for_one_that_has_ended() {
+        let driver = Driver::default();
+        thread::scope(|scope| {
+            assert!(!driver.is_here(), "no thread has used it");
+            let join = |ended: thread::ScopedJoinHandle<'_, bool>| ended.join().expect("no panic");
+            let first = scope.spawn(|| {
+                driver.note();
+                driver.is_here()
+            });
+            assert!(join(first));
+            for later in 0..8 {
+                assert!(!join(scope.spawn(|| driver.is_here())), "later thread {later}");
+            }
+        });
+    }
 }
