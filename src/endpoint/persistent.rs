@@ -111,7 +111,11 @@ impl PersistentRecv {
     ///
     /// # Errors
     /// As [`test`](Self::test).
+    ///
+    /// # Panics
+    /// When it belongs to another endpoint; it then stays as it was.
     pub fn wait(&mut self, endpoint: &mut Endpoint) -> Option<Result<Status, RecvError>> {
+        endpoint.check_own(self.endpoint);
         let result = endpoint.wait(self.request.take()?);
         Some(self.keep_buffer(result))
     }

@@ -1,5 +1,7 @@
 //! Sends, and how endpoints, communicators and handles begin and end.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use dpa_model::UnexpectedFull;
 use dpamatch::endpoint::{
     BusyReason, Communicator, Drive, Endpoint, EndpointConfig, FreeError, LogEntry, PersistentRecv,
@@ -290,6 +292,23 @@ fn handles_of_another_endpoint_are_not_accepted() {
     let (mut one, mut two) = (new(), new());
     let comm = world(&mut one);
     let _ = two.post_recv(&comm, SourceSel::Any, TagSel::Any, Vec::new());
+}
+
+/// The wrong endpoint is a mistake that a program may catch: its receive is where it was.
+#[test]
+fn a_persistent_receive_outlives_a_wait_on_another_endpoint() {
+    let _dog = watchdog::on("an endpoint: a persistent receive outlives a wait on another one");
+    let new = || Endpoint::new(&EndpointConfig::default()).expect("a NIC can be built");
+    let (mut own, mut other) = (new(), new());
+    let comm = world(&mut own);
+    let mut receive = own.recv_init(&comm, rank(0), tag(1), vec![0; 3]).expect("allowed");
+    receive.start(&mut own).expect("the NIC runs");
+    let waited = catch_unwind(AssertUnwindSafe(|| receive.wait(&mut other)));
+    assert!(waited.is_err() && receive.is_active());
+    let mut peer = own.sender(&comm, rank(0));
+    own.send(&mut peer, tag(1), b"abc").expect("the NIC runs");
+    assert_eq!(receive.wait(&mut own).map(|ended| ended.is_ok()), Some(true));
+    assert_eq!(receive.buffer(), b"abc");
 }
 
 #[test]
