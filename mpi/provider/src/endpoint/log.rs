@@ -5,12 +5,16 @@
 //! for match bits changes, a log ends and the next begins, with what stood in the queues.
 //!
 //! Receives and messages say when the matcher's decision became known: `t`, in nanoseconds since
-//! the time that a comment at the end tells, together with what communicators and peers are.
+//! the time in the comment `begin`. Other comments say what communicators and peers are.
+//!
+//! Both files get whole lines, at the same moments and at least every [`SYNC_EVERY`] of a program
+//! that makes progress. So the log of a program that hangs holds all that happened, and the log of
+//! one that is killed can be read.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use dpamatch::stream::{Event, Outcome, ProbeId};
 use dpamatch_vocabulary::{MsgId, RecvId};
@@ -18,13 +22,26 @@ use dpamatch_vocabulary::{MsgId, RecvId};
 use crate::matcher::{Asked, Carried};
 use crate::wire::Address;
 
+/// How long lines wait to go to the files.
+const SYNC_EVERY: Duration = Duration::from_millis(100);
+/// Bytes of lines that wait at most.
+const WAITING_MAX: usize = 1 << 16;
+
+/// A file, and the lines that wait to go there.
+#[derive(Debug)]
+struct Lines(File, Vec<u8>);
+
 /// Two files that grow.
 #[derive(Debug)]
 pub(super) struct Log {
     folder: PathBuf,
     name: String,
     segment: u32,
-    files: Option<(BufWriter<File>, BufWriter<File>)>,
+    /// Events and results; `None` once they cannot be written.
+    files: Option<[Lines; 2]>,
+    synced: Instant,
+    /// Communicators and peers that the events' file knows.
+    explained: (usize, usize),
     probes: u64,
     begin: Instant,
     begin_unix_ns: u128,
@@ -32,8 +49,6 @@ pub(super) struct Log {
 
 /// What the numbers in a log stand for.
 pub(super) struct Legend {
-    /// Bits that the receives of the program ignore.
-    pub(super) protocol: u64,
     /// Each communicator's high bits, and what it is in words.
     pub(super) communicators: Vec<(u64, String)>,
     /// Each peer's identity.
@@ -59,21 +74,27 @@ impl Log {
             name,
             segment: 0,
             files: None,
+            synced: Instant::now(),
+            explained: (0, 0),
             probes: 0,
             begin: Instant::now(),
             begin_unix_ns: now.map_or(0, |now| now.as_nanos()),
         };
-        log.open_segment().map_err(|error| format!("{}: {error}", folder.display()))?;
+        log.open_segment(0).map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(log)
     }
 
-    fn open_segment(&mut self) -> std::io::Result<()> {
+    fn open_segment(&mut self, protocol: u64) -> std::io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
         let file = |kind: &str| {
             let name = format!("{}.{}.{kind}", self.name, self.segment);
-            File::create(self.folder.join(name)).map(BufWriter::new)
+            File::create(self.folder.join(name)).map(|file| Lines(file, Vec::new()))
         };
-        self.files = Some((file("events")?, file("results")?));
+        let [mut events, results] = [file("events")?, file("results")?];
+        writeln!(events.1, "# begin {}", self.begin_unix_ns)?;
+        writeln!(events.1, "# protocol bits {protocol:016x}")?;
+        self.files = Some([events, results]);
+        self.explained = (0, 0);
         Ok(())
     }
 
@@ -115,57 +136,78 @@ impl Log {
                 }
             }
         };
-        let Some((events, results)) = &mut self.files else { return };
+        let Some([Lines(_, events), Lines(_, results)]) = &mut self.files else { return };
         let has_time = matches!(event, Event::Post { .. } | Event::Arrive { .. });
-        let line = match has_time {
+        // A vector takes every line.
+        let _ = match has_time {
             true => writeln!(events, "{event},t={}", self.begin.elapsed().as_nanos()),
             false => writeln!(events, "{event}"),
         };
-        let written =
-            line.and_then(|()| outcome.map_or(Ok(()), |outcome| writeln!(results, "{outcome}")));
-        if let Err(error) = written {
+        if let Some(outcome) = outcome {
+            let _ = writeln!(results, "{outcome}");
+        }
+        if events.len() >= WAITING_MAX {
+            self.sync();
+        }
+    }
+
+    /// Whether lines have waited for long enough.
+    pub(super) fn is_behind(&self) -> bool {
+        let waits = self.files.iter().flatten().any(|Lines(_, lines)| !lines.is_empty());
+        waits && self.synced.elapsed() >= SYNC_EVERY
+    }
+
+    /// Gives the lines that wait to the files.
+    pub(super) fn sync(&mut self) {
+        let Some(files) = &mut self.files else { return };
+        let written = files.iter_mut().try_for_each(|Lines(file, lines)| {
+            file.write_all(lines)?;
+            lines.clear();
+            Ok(())
+        });
+        self.synced = Instant::now();
+        self.check(written);
+    }
+
+    /// Begins the next pair of files.
+    pub(super) fn begin_segment(&mut self, protocol: u64) {
+        self.segment += 1;
+        let opened = self.open_segment(protocol);
+        self.check(opened);
+    }
+
+    fn check(&mut self, result: std::io::Result<()>) {
+        if let Err(error) = result {
             crate::report(&format!("the order log {} ends: {error}", self.name));
             self.files = None;
         }
     }
 
-    /// Begins the next pair of files.
-    pub(super) fn begin_segment(&mut self) {
-        self.segment += 1;
-        if let Err(error) = self.open_segment() {
-            crate::report(&format!("the order log {} ends: {error}", self.name));
+    /// Writes what stands for the communicators and peers that are new.
+    pub(super) fn explain(&mut self, legend: &Legend) {
+        let Some([Lines(_, events), _]) = &mut self.files else { return };
+        let (comms, peers) = self.explained;
+        for (comm, (context, what)) in legend.communicators.iter().enumerate().skip(comms) {
+            let _ = writeln!(events, "# communicator {comm}: high bits {context:09x}, {what}");
         }
+        for (peer, identity) in legend.peers.iter().enumerate().skip(peers) {
+            let _ = writeln!(events, "# peer {peer}: {:08x}", *identity as u32);
+        }
+        self.explained = (legend.communicators.len(), legend.peers.len());
     }
 
     /// Ends the files with what is left in the queues.
-    pub(super) fn end_segment(
-        &mut self,
-        legend: &Legend,
-        posts: impl Iterator<Item = u64>,
-        messages: impl Iterator<Item = u64>,
-    ) {
-        let Some((mut events, mut results)) = self.files.take() else { return };
-        let end = || -> std::io::Result<()> {
-            for recv in posts {
-                writeln!(results, "{}", Outcome::Posted { recv: RecvId(recv) })?;
+    pub(super) fn end_segment(&mut self, posts: &[(u64, usize)], messages: &[(u64, usize)]) {
+        if let Some([_, Lines(_, results)]) = &mut self.files {
+            for &(recv, _) in posts {
+                let _ = writeln!(results, "{}", Outcome::Posted { recv: RecvId(recv) });
             }
-            for msg in messages {
-                writeln!(results, "{}", Outcome::Unexpected { msg: MsgId(msg) })?;
+            for &(msg, _) in messages {
+                let _ = writeln!(results, "{}", Outcome::Unexpected { msg: MsgId(msg) });
             }
-            writeln!(events, "# begin {}", self.begin_unix_ns)?;
-            writeln!(events, "# protocol bits {:016x}", legend.protocol)?;
-            for (comm, (context, what)) in legend.communicators.iter().enumerate() {
-                writeln!(events, "# communicator {comm}: high bits {context:09x}, {what}")?;
-            }
-            for (peer, identity) in legend.peers.iter().enumerate() {
-                writeln!(events, "# peer {peer}: {:08x}", *identity as u32)?;
-            }
-            events.flush()?;
-            results.flush()
-        };
-        if let Err(error) = end() {
-            crate::report(&format!("the order log {} ends: {error}", self.name));
         }
+        self.sync();
+        self.files = None;
     }
 }
 

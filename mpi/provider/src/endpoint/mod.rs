@@ -334,10 +334,7 @@ impl Endpoint {
     /// in which it came, so that no pair can match that did not before.
     fn rebuild(&mut self, common: &mut Common, rule: Option<Rule>) {
         self.settle(common);
-        let mut posts: Vec<_> = self.waiting_posts();
-        let mut messages: Vec<_> = self.waiting_messages();
-        posts.sort_unstable();
-        messages.sort_unstable();
+        let (posts, messages) = (self.waiting_posts(), self.waiting_messages());
         let rule = rule.and_then(|rule| self.under(rule, &posts, &messages));
         self.totals.rebuilds += 1;
         self.end_log(common);
@@ -348,7 +345,7 @@ impl Endpoint {
             Some(rule) => {
                 self.rule = rule;
                 if let Some(log) = &mut self.log {
-                    log.begin_segment();
+                    log.begin_segment(self.rule.contexts().0);
                 }
                 // It was built from the same options before.
                 if let Ok(matcher) = new_matcher(&common.options) {
@@ -396,35 +393,41 @@ impl Endpoint {
         Some(rule)
     }
 
+    /// The receives without a message: number and key of each, in order.
     fn waiting_posts(&self) -> Vec<(u64, usize)> {
         let posts = self.posts.iter().filter(|(_, post)| post.tagged && post.waiting);
-        posts.map(|(key, post)| (post.number, key)).collect()
+        sorted(posts.map(|(key, post)| (post.number, key)).collect())
     }
 
+    /// The messages without a receive: number and key of each, in order.
     fn waiting_messages(&self) -> Vec<(u64, usize)> {
         let messages =
             self.messages.iter().filter(|(_, message)| message.tagged && message.waiting);
-        messages.map(|(key, message)| (message.number, key)).collect()
+        sorted(messages.map(|(key, message)| (message.number, key)).collect())
+    }
+
+    /// Gives the log all that happened, and what its numbers stand for.
+    fn sync_log(&mut self, common: &Common) {
+        let Some(log) = &mut self.log else { return };
+        let (protocol, contexts) = self.rule.contexts();
+        let describe = |&context: &u64| (context, usage::describe(protocol, context));
+        log.explain(&Legend {
+            communicators: contexts.iter().map(describe).collect(),
+            peers: common.peers.identities().collect(),
+        });
+        log.sync();
     }
 
     fn end_log(&mut self, common: &Common) {
-        let mut posts = self.waiting_posts();
-        let mut messages = self.waiting_messages();
-        posts.sort_unstable();
-        messages.sort_unstable();
+        self.sync_log(common);
+        let (posts, messages) = (self.waiting_posts(), self.waiting_messages());
         if let Some(log) = &mut self.log {
-            let (protocol, contexts) = self.rule.contexts();
-            let describe = |&context: &u64| (context, usage::describe(protocol, context));
-            let legend = Legend {
-                protocol,
-                communicators: contexts.iter().map(describe).collect(),
-                peers: common.peers.identities().collect(),
-            };
-            log.end_segment(
-                &legend,
-                posts.iter().map(|&(number, _)| number),
-                messages.iter().map(|&(number, _)| number),
-            );
+            log.end_segment(&posts, &messages);
         }
     }
+}
+
+fn sorted(mut rows: Vec<(u64, usize)>) -> Vec<(u64, usize)> {
+    rows.sort_unstable();
+    rows
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use dpa_model::{Footprint, NicConfig};
 
+use super::log::Log;
 use super::{Common, Endpoint};
 use crate::signal;
 
@@ -15,9 +16,12 @@ impl Endpoint {
         self.write_stats_now(common);
     }
 
-    /// Writes the statistics once more if a signal has asked for them.
+    /// Writes the log if it is behind, and log and statistics if a signal asks for them.
     pub(super) fn write_if_asked(&mut self, common: &Common) {
         let asked = signal::asked();
+        if asked != self.asked_for || self.log.as_ref().is_some_and(Log::is_behind) {
+            self.sync_log(common);
+        }
         if asked != self.asked_for {
             self.asked_for = asked;
             self.write_stats_now(common);
