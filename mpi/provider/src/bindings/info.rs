@@ -2,140 +2,64 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// `struct fi_tx_attr`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct TxAttr {
-    pub(crate) caps: u64,
-    pub(crate) mode: u64,
-    pub(crate) op_flags: u64,
-    pub(crate) msg_order: u64,
-    pub(crate) comp_order: u64,
-    pub(crate) inject_size: usize,
-    pub(crate) size: usize,
-    pub(crate) iov_limit: usize,
-    pub(crate) rma_iov_limit: usize,
-    pub(crate) tclass: u32,
-}
-
-/// `struct fi_rx_attr`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct RxAttr {
-    pub(crate) caps: u64,
-    pub(crate) mode: u64,
-    pub(crate) op_flags: u64,
-    pub(crate) msg_order: u64,
-    pub(crate) comp_order: u64,
-    pub(crate) total_buffered_recv: usize,
-    pub(crate) size: usize,
-    pub(crate) iov_limit: usize,
-}
-
-/// `struct fi_ep_attr`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct EpAttr {
-    pub(crate) kind: c_int,
-    pub(crate) protocol: u32,
-    pub(crate) protocol_version: u32,
-    pub(crate) max_msg_size: usize,
-    pub(crate) msg_prefix_size: usize,
-    pub(crate) max_order_raw_size: usize,
-    pub(crate) max_order_war_size: usize,
-    pub(crate) max_order_waw_size: usize,
-    pub(crate) mem_tag_format: u64,
-    pub(crate) tx_ctx_cnt: usize,
-    pub(crate) rx_ctx_cnt: usize,
-    pub(crate) auth_key_size: usize,
-    pub(crate) auth_key: *mut u8,
-}
-
-/// `struct fi_domain_attr`, without what came after 1.17.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct DomainAttr {
-    pub(crate) domain: *mut c_void,
-    pub(crate) name: *mut c_char,
-    pub(crate) threading: c_int,
-    pub(crate) control_progress: c_int,
-    pub(crate) data_progress: c_int,
-    pub(crate) resource_mgmt: c_int,
-    pub(crate) av_type: c_int,
-    pub(crate) mr_mode: c_int,
-    pub(crate) mr_key_size: usize,
-    pub(crate) cq_data_size: usize,
-    pub(crate) cq_cnt: usize,
-    pub(crate) ep_cnt: usize,
-    pub(crate) tx_ctx_cnt: usize,
-    pub(crate) rx_ctx_cnt: usize,
-    pub(crate) max_ep_tx_ctx: usize,
-    pub(crate) max_ep_rx_ctx: usize,
-    pub(crate) max_ep_stx_ctx: usize,
-    pub(crate) max_ep_srx_ctx: usize,
-    pub(crate) cntr_cnt: usize,
-    pub(crate) mr_iov_limit: usize,
-    pub(crate) caps: u64,
-    pub(crate) mode: u64,
-    pub(crate) auth_key: *mut u8,
-    pub(crate) auth_key_size: usize,
-    pub(crate) max_err_data: usize,
-    pub(crate) mr_cnt: usize,
-    pub(crate) tclass: u32,
-}
-
-/// `struct fi_fabric_attr`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct FabricAttr {
-    pub(crate) fabric: *mut c_void,
-    pub(crate) name: *mut c_char,
-    pub(crate) prov_name: *mut c_char,
-    pub(crate) prov_version: u32,
-    pub(crate) api_version: u32,
-}
-
-/// `struct fi_info`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Info {
-    pub(crate) next: *mut Info,
-    pub(crate) caps: u64,
-    pub(crate) mode: u64,
-    pub(crate) addr_format: u32,
-    pub(crate) src_addrlen: usize,
-    pub(crate) dest_addrlen: usize,
-    pub(crate) src_addr: *mut c_void,
-    pub(crate) dest_addr: *mut c_void,
-    pub(crate) handle: *mut c_void,
-    pub(crate) tx_attr: *mut TxAttr,
-    pub(crate) rx_attr: *mut RxAttr,
-    pub(crate) ep_attr: *mut EpAttr,
-    pub(crate) domain_attr: *mut DomainAttr,
-    pub(crate) fabric_attr: *mut FabricAttr,
-    pub(crate) nic: *mut c_void,
-}
-
-/// `struct fi_provider`; `context` belongs to libfabric.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Provider {
-    pub(crate) version: u32,
-    pub(crate) fi_version: u32,
-    pub(crate) context: [*mut c_void; 4],
-    pub(crate) name: *const c_char,
-    pub(crate) getinfo: Option<
-        unsafe extern "C" fn(
-            u32,
-            *const c_char,
-            *const c_char,
-            u64,
-            *const Info,
-            *mut *mut Info,
-        ) -> c_int,
-    >,
-    pub(crate) fabric: Option<
-        unsafe extern "C" fn(*mut FabricAttr, *mut *mut super::FidFabric, *mut c_void) -> c_int,
-    >,
-    pub(crate) cleanup: Option<unsafe extern "C" fn()>,
+structures! {
+    TxAttr = "fi_tx_attr" {
+        caps, mode, op_flags, msg_order, comp_order: u64;
+        inject_size, size, iov_limit, rma_iov_limit: usize;
+        tclass: u32;
+    }
+    RxAttr = "fi_rx_attr" {
+        caps, mode, op_flags, msg_order, comp_order: u64;
+        total_buffered_recv, size, iov_limit: usize;
+    }
+    EpAttr = "fi_ep_attr" {
+        kind: c_int;
+        protocol, protocol_version: u32;
+        max_msg_size, msg_prefix_size, max_order_raw_size, max_order_war_size,
+            max_order_waw_size: usize;
+        mem_tag_format: u64;
+        tx_ctx_cnt, rx_ctx_cnt, auth_key_size: usize;
+        auth_key: *mut u8;
+    }
+    /// Without what came after 1.17.
+    DomainAttr = "fi_domain_attr" {
+        domain: *mut c_void;
+        name: *mut c_char;
+        threading, control_progress, data_progress, resource_mgmt, av_type, mr_mode: c_int;
+        mr_key_size, cq_data_size, cq_cnt, ep_cnt, tx_ctx_cnt, rx_ctx_cnt, max_ep_tx_ctx,
+            max_ep_rx_ctx, max_ep_stx_ctx, max_ep_srx_ctx, cntr_cnt, mr_iov_limit: usize;
+        caps, mode: u64;
+        auth_key: *mut u8;
+        auth_key_size, max_err_data, mr_cnt: usize;
+        tclass: u32;
+    }
+    FabricAttr = "fi_fabric_attr" {
+        fabric: *mut c_void;
+        name, prov_name: *mut c_char;
+        prov_version, api_version: u32;
+    }
+    Info = "fi_info" {
+        next: *mut Info;
+        caps, mode: u64;
+        addr_format: u32;
+        src_addrlen, dest_addrlen: usize;
+        src_addr, dest_addr, handle: *mut c_void;
+        tx_attr: *mut TxAttr;
+        rx_attr: *mut RxAttr;
+        ep_attr: *mut EpAttr;
+        domain_attr: *mut DomainAttr;
+        fabric_attr: *mut FabricAttr;
+        nic: *mut c_void;
+    }
+    /// `context` belongs to libfabric.
+    Provider = "fi_provider" {
+        version, fi_version: u32;
+        context: [*mut c_void; 4];
+        name: *const c_char;
+        getinfo: Option<unsafe extern "C" fn(u32, *const c_char, *const c_char, u64, *const Info,
+            *mut *mut Info) -> c_int>;
+        fabric: Option<unsafe extern "C" fn(*mut FabricAttr, *mut *mut super::FidFabric,
+            *mut c_void) -> c_int>;
+        cleanup: Option<unsafe extern "C" fn()>;
+    }
 }

@@ -9,67 +9,76 @@ use super::{
     MsgRma, MsgTagged,
 };
 
-/// `struct fid`: what every object begins with.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Fid {
-    pub(crate) fclass: usize,
-    pub(crate) context: *mut c_void,
-    pub(crate) ops: *const Ops,
+structures! {
+    /// Every object begins with it.
+    Fid = "fid" {
+        fclass: usize;
+        context: *mut c_void;
+        ops: *const Ops;
+    }
+    FidFabric = "fid_fabric" {
+        fid: Fid;
+        ops: *const OpsFabric;
+        api_version: u32;
+    }
+    FidDomain = "fid_domain" {
+        fid: Fid;
+        ops: *const OpsDomain;
+        mr: *const OpsMr;
+    }
+    FidMr = "fid_mr" {
+        fid: Fid;
+        mem_desc: *mut c_void;
+        key: u64;
+    }
+    FidAv = "fid_av" {
+        fid: Fid;
+        ops: *const OpsAv;
+    }
+    FidEq = "fid_eq" {
+        fid: Fid;
+        ops: *const OpsEq;
+    }
+    FidCq = "fid_cq" {
+        fid: Fid;
+        ops: *const OpsCq;
+    }
+    FidCntr = "fid_cntr" {
+        fid: Fid;
+        ops: *const OpsCntr;
+    }
+    FidEp = "fid_ep" {
+        fid: Fid;
+        ops: *const OpsEp;
+        cm: *const OpsCm;
+        msg: *const OpsMsg;
+        rma: *const OpsRma;
+        tagged: *const OpsTagged;
+        atomic: *const OpsAtomic;
+        collective: *const c_void;
+    }
 }
 
-macro_rules! table {
-    // Not all of its operations are there: what is not named is null.
-    (partial $(#[$about:meta])* $name:ident {
-        $($op:ident: fn($($arg:ty),*) $(-> $result:ty)?;)*
-    }) => {
-        table! { $(#[$about])* $name { $($op: fn($($arg),*) $(-> $result)?;)* } }
-        impl $name {
+/// Tables of operations: the name here and in C, then the operations.
+macro_rules! tables {
+    ($(
+        $name:ident = $c:literal { $($op:ident: fn($($arg:ty),*) $(-> $result:ty)?;)* }
+    )*) => {
+        structures! {$(
+            $name = $c {
+                size: usize;
+                $($op: Option<unsafe extern "C" fn($($arg),*) $(-> $result)?>;)*
+            }
+        )*}
+        $(impl $name {
             /// A table without operations.
             pub(crate) const NONE: Self = Self { size: size_of::<Self>(), $($op: None),* };
-        }
-    };
-    ($(#[$about:meta])* $name:ident { $($op:ident: fn($($arg:ty),*) $(-> $result:ty)?;)* }) => {
-        $(#[$about])*
-        #[repr(C)]
-        #[derive(Debug)]
-        pub(crate) struct $name {
-            pub(crate) size: usize,
-            $(pub(crate) $op: Option<unsafe extern "C" fn($($arg),*) $(-> $result)?>,)*
-        }
-        #[cfg(test)]
-        impl super::layout::Layout for $name {
-            fn offsets() -> Vec<(&'static str, usize)> {
-                let size = ("size", std::mem::offset_of!($name, size));
-                vec![size, $((stringify!($op), std::mem::offset_of!($name, $op))),*]
-            }
-        }
+        })*
     };
 }
 
-macro_rules! object {
-    ($(#[$about:meta])* $name:ident { $($table:ident: $kind:ty),* }) => {
-        $(#[$about])*
-        #[repr(C)]
-        #[derive(Debug)]
-        pub(crate) struct $name {
-            pub(crate) fid: Fid,
-            $(pub(crate) $table: *const $kind,)*
-        }
-        #[cfg(test)]
-        impl super::layout::Layout for $name {
-            fn offsets() -> Vec<(&'static str, usize)> {
-                let fid = ("fid", std::mem::offset_of!($name, fid));
-                vec![fid, $((stringify!($table), std::mem::offset_of!($name, $table))),*]
-            }
-        }
-    };
-}
-
-table! {
-    partial
-    /// `struct fi_ops`.
-    Ops {
+tables! {
+    Ops = "fi_ops" {
         close: fn(*mut Fid) -> c_int;
         bind: fn(*mut Fid, *mut Fid, u64) -> c_int;
         control: fn(*mut Fid, c_int, *mut c_void) -> c_int;
@@ -77,33 +86,14 @@ table! {
         tostr: fn(*const Fid, *mut c_char, usize) -> c_int;
         ops_set: fn(*mut Fid, *const c_char, u64, *mut c_void, *mut c_void) -> c_int;
     }
-}
-
-table! {
-    partial
-    /// `struct fi_ops_fabric`.
-    OpsFabric {
+    OpsFabric = "fi_ops_fabric" {
         domain: fn(*mut FidFabric, *mut Info, *mut *mut FidDomain, *mut c_void) -> c_int;
         passive_ep: fn(*mut FidFabric, *mut Info, *mut *mut c_void, *mut c_void) -> c_int;
         eq_open: fn(*mut FidFabric, *mut EqAttr, *mut *mut FidEq, *mut c_void) -> c_int;
         wait_open: fn(*mut FidFabric, *mut c_void, *mut *mut c_void) -> c_int;
         trywait: fn(*mut FidFabric, *mut *mut Fid, c_int) -> c_int;
     }
-}
-
-/// `struct fid_fabric`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct FidFabric {
-    pub(crate) fid: Fid,
-    pub(crate) ops: *const OpsFabric,
-    pub(crate) api_version: u32,
-}
-
-table! {
-    partial
-    /// `struct fi_ops_domain`.
-    OpsDomain {
+    OpsDomain = "fi_ops_domain" {
         av_open: fn(*mut FidDomain, *mut AvAttr, *mut *mut FidAv, *mut c_void) -> c_int;
         cq_open: fn(*mut FidDomain, *mut CqAttr, *mut *mut FidCq, *mut c_void) -> c_int;
         endpoint: fn(*mut FidDomain, *mut Info, *mut *mut FidEp, *mut c_void) -> c_int;
@@ -115,38 +105,14 @@ table! {
         query_atomic: fn(*mut FidDomain, c_int, c_int, *mut c_void, u64) -> c_int;
         query_collective: fn(*mut FidDomain, c_int, *mut c_void, u64) -> c_int;
     }
-}
-
-table! {
-    partial
-    /// `struct fi_ops_mr`.
-    OpsMr {
+    OpsMr = "fi_ops_mr" {
         reg: fn(*mut Fid, *const c_void, usize, u64, u64, u64, u64, *mut *mut FidMr, *mut c_void)
             -> c_int;
         regv: fn(*mut Fid, *const IoVec, usize, u64, u64, u64, u64, *mut *mut FidMr, *mut c_void)
             -> c_int;
         regattr: fn(*mut Fid, *const MrAttr, u64, *mut *mut FidMr) -> c_int;
     }
-}
-
-object! {
-    /// `struct fid_domain`.
-    FidDomain { ops: OpsDomain, mr: OpsMr }
-}
-
-/// `struct fid_mr`.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct FidMr {
-    pub(crate) fid: Fid,
-    pub(crate) mem_desc: *mut c_void,
-    pub(crate) key: u64,
-}
-
-table! {
-    partial
-    /// `struct fi_ops_av`.
-    OpsAv {
+    OpsAv = "fi_ops_av" {
         insert: fn(*mut FidAv, *const c_void, usize, *mut FiAddr, u64, *mut c_void) -> c_int;
         insertsvc: fn(*mut FidAv, *const c_char, *const c_char, *mut FiAddr, u64, *mut c_void)
             -> c_int;
@@ -156,34 +122,14 @@ table! {
         lookup: fn(*mut FidAv, FiAddr, *mut c_void, *mut usize) -> c_int;
         straddr: fn(*mut FidAv, *const c_void, *mut c_char, *mut usize) -> *const c_char;
     }
-}
-
-object! {
-    /// `struct fid_av`.
-    FidAv { ops: OpsAv }
-}
-
-table! {
-    partial
-    /// `struct fi_ops_eq`.
-    OpsEq {
+    OpsEq = "fi_ops_eq" {
         read: fn(*mut FidEq, *mut u32, *mut c_void, usize, u64) -> isize;
         readerr: fn(*mut FidEq, *mut EqErrEntry, u64) -> isize;
         write: fn(*mut FidEq, u32, *const c_void, usize, u64) -> isize;
         sread: fn(*mut FidEq, *mut u32, *mut c_void, usize, c_int, u64) -> isize;
         strerror: fn(*mut FidEq, c_int, *const c_void, *mut c_char, usize) -> *const c_char;
     }
-}
-
-object! {
-    /// `struct fid_eq`.
-    FidEq { ops: OpsEq }
-}
-
-table! {
-    partial
-    /// `struct fi_ops_cq`.
-    OpsCq {
+    OpsCq = "fi_ops_cq" {
         read: fn(*mut FidCq, *mut c_void, usize) -> isize;
         readfrom: fn(*mut FidCq, *mut c_void, usize, *mut FiAddr) -> isize;
         readerr: fn(*mut FidCq, *mut CqErrEntry, u64) -> isize;
@@ -192,17 +138,7 @@ table! {
         signal: fn(*mut FidCq) -> c_int;
         strerror: fn(*mut FidCq, c_int, *const c_void, *mut c_char, usize) -> *const c_char;
     }
-}
-
-object! {
-    /// `struct fid_cq`.
-    FidCq { ops: OpsCq }
-}
-
-table! {
-    partial
-    /// `struct fi_ops_cntr`.
-    OpsCntr {
+    OpsCntr = "fi_ops_cntr" {
         read: fn(*mut FidCntr) -> u64;
         readerr: fn(*mut FidCntr) -> u64;
         add: fn(*mut FidCntr, u64) -> c_int;
@@ -211,17 +147,7 @@ table! {
         adderr: fn(*mut FidCntr, u64) -> c_int;
         seterr: fn(*mut FidCntr, u64) -> c_int;
     }
-}
-
-object! {
-    /// `struct fid_cntr`.
-    FidCntr { ops: OpsCntr }
-}
-
-table! {
-    partial
-    /// `struct fi_ops_ep`.
-    OpsEp {
+    OpsEp = "fi_ops_ep" {
         cancel: fn(*mut Fid, *mut c_void) -> isize;
         getopt: fn(*mut Fid, c_int, c_int, *mut c_void, *mut usize) -> c_int;
         setopt: fn(*mut Fid, c_int, c_int, *const c_void, usize) -> c_int;
@@ -230,11 +156,7 @@ table! {
         rx_size_left: fn(*mut FidEp) -> isize;
         tx_size_left: fn(*mut FidEp) -> isize;
     }
-}
-
-table! {
-    /// `struct fi_ops_cm`.
-    OpsCm {
+    OpsCm = "fi_ops_cm" {
         setname: fn(*mut Fid, *mut c_void, usize) -> c_int;
         getname: fn(*mut Fid, *mut c_void, *mut usize) -> c_int;
         getpeer: fn(*mut FidEp, *mut c_void, *mut usize) -> c_int;
@@ -245,11 +167,7 @@ table! {
         shutdown: fn(*mut FidEp, u64) -> c_int;
         join: fn(*mut FidEp, *const c_void, u64, *mut *mut c_void, *mut c_void) -> c_int;
     }
-}
-
-table! {
-    /// `struct fi_ops_msg`.
-    OpsMsg {
+    OpsMsg = "fi_ops_msg" {
         recv: fn(*mut FidEp, *mut c_void, usize, *mut c_void, FiAddr, *mut c_void) -> isize;
         recvv: fn(*mut FidEp, *const IoVec, *mut *mut c_void, usize, FiAddr, *mut c_void) -> isize;
         recvmsg: fn(*mut FidEp, *const Msg, u64) -> isize;
@@ -261,11 +179,7 @@ table! {
             -> isize;
         injectdata: fn(*mut FidEp, *const c_void, usize, u64, FiAddr) -> isize;
     }
-}
-
-table! {
-    /// `struct fi_ops_tagged`.
-    OpsTagged {
+    OpsTagged = "fi_ops_tagged" {
         recv: fn(*mut FidEp, *mut c_void, usize, *mut c_void, FiAddr, u64, u64, *mut c_void)
             -> isize;
         recvv: fn(*mut FidEp, *const IoVec, *mut *mut c_void, usize, FiAddr, u64, u64,
@@ -280,11 +194,7 @@ table! {
             *mut c_void) -> isize;
         injectdata: fn(*mut FidEp, *const c_void, usize, u64, FiAddr, u64) -> isize;
     }
-}
-
-table! {
-    /// `struct fi_ops_rma`.
-    OpsRma {
+    OpsRma = "fi_ops_rma" {
         read: fn(*mut FidEp, *mut c_void, usize, *mut c_void, FiAddr, u64, u64, *mut c_void)
             -> isize;
         readv: fn(*mut FidEp, *const IoVec, *mut *mut c_void, usize, FiAddr, u64, u64,
@@ -300,12 +210,8 @@ table! {
             *mut c_void) -> isize;
         injectdata: fn(*mut FidEp, *const c_void, usize, u64, FiAddr, u64, u64) -> isize;
     }
-}
-
-table! {
-    partial
-    /// `struct fi_ops_atomic`; only the questions at its end have answers.
-    OpsAtomic {
+    // Only the questions at its end have answers.
+    OpsAtomic = "fi_ops_atomic" {
         write: fn();
         writev: fn();
         writemsg: fn();
@@ -319,13 +225,5 @@ table! {
         writevalid: fn(*mut FidEp, c_int, c_int, *mut usize) -> c_int;
         readwritevalid: fn(*mut FidEp, c_int, c_int, *mut usize) -> c_int;
         compwritevalid: fn(*mut FidEp, c_int, c_int, *mut usize) -> c_int;
-    }
-}
-
-object! {
-    /// `struct fid_ep`.
-    FidEp {
-        ops: OpsEp, cm: OpsCm, msg: OpsMsg, rma: OpsRma, tagged: OpsTagged, atomic: OpsAtomic,
-        collective: c_void
     }
 }

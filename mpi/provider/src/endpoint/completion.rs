@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use slab::Slab;
 
-use super::Vector;
+use super::{Common, Vector};
 use crate::bindings::{CqTaggedEntry, FI_ADDR_UNSPEC};
 use crate::wire::PeerId;
 
@@ -71,6 +71,28 @@ pub(crate) struct Queue {
     pub(crate) signalled: bool,
     /// What it can be waited for with, if it sleeps.
     pub(crate) wait: Option<std::os::fd::OwnedFd>,
+}
+
+impl Common {
+    /// Counts an operation that is over. Its completion goes to the queue if the program wants it
+    /// or it failed.
+    #[inline(always)]
+    pub(super) fn finish(
+        &mut self,
+        counter: Option<usize>,
+        queue: Option<usize>,
+        completion: Completion,
+        wanted: bool,
+    ) {
+        if let Some(counter) = counter.and_then(|counter| self.counters.get_mut(counter)) {
+            counter.value += u64::from(completion.err == 0);
+            counter.errors += u64::from(completion.err != 0);
+        }
+        let queue = queue.and_then(|queue| self.queues.get_mut(queue));
+        if let (true, Some(queue)) = (wanted || completion.err != 0, queue) {
+            queue.ready.push_back(completion);
+        }
+    }
 }
 
 /// A counter.

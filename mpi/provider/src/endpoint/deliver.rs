@@ -201,14 +201,6 @@ impl Endpoint {
     /// Counts a receive that is over, and tells it if the program wants to know.
     #[inline(always)]
     pub(super) fn received(&self, common: &mut Common, completion: Completion, tell: bool) {
-        if let Some(counter) = self.rx.counter.and_then(|counter| common.counters.get_mut(counter))
-        {
-            counter.value += u64::from(completion.err == 0);
-            counter.errors += u64::from(completion.err != 0);
-        }
-        let queue = self.rx.queue.and_then(|queue| common.queues.get_mut(queue));
-        if let (true, Some(queue)) = (tell || completion.err != 0, queue) {
-            queue.ready.push_back(completion);
-        }
+        common.finish(self.rx.counter, self.rx.queue, completion, tell);
     }
 }

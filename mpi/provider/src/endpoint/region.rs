@@ -12,9 +12,7 @@ use crate::bindings::{
     FI_RMA, FI_WRITE, IoVec,
 };
 use crate::endpoint::tables::Push;
-use crate::wire::{
-    Bytes, EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, gather, scatter,
-};
+use crate::wire::{Bytes, EAGER_MAX, Kind, Record, copy_from_peer, copy_to_peer, flag, scatter};
 
 /// Registered memory. Data in motion refer to the registration itself, which ends when the program
 /// closes it; its key may name other memory by then.
@@ -66,7 +64,7 @@ impl Endpoint {
     ) -> Result<(), isize> {
         let peer = self.peer(common, remote.to)?;
         let connection = self.route(common, peer)?;
-        let buffers = Buffers::new(remote.iov);
+        let mut buffers = Buffers::new(remote.iov);
         let length = buffers.length();
         let direction = if remote.write { FI_WRITE } else { FI_READ };
         let eager = remote.write && length <= EAGER_MAX;
@@ -82,16 +80,9 @@ impl Endpoint {
             record.body[2] = remote.data.unwrap_or(0);
         } else if remote.write {
             record.kind = Kind::WriteLong;
-            let address = match remote.iov {
-                [one] => one.iov_base as u64,
-                many => {
-                    let mut bytes = vec![0; length];
-                    // SAFETY: both have `length` bytes.
-                    unsafe { gather(many, 0, bytes.as_mut_ptr(), length) };
-                    let bytes: &mut Box<[u8]> = copy.insert(bytes.into());
-                    bytes.as_ptr() as u64
-                }
-            };
+            // SAFETY: the caller's promise.
+            (buffers, copy) = unsafe { buffers.in_one_piece() };
+            let address = buffers.address(0) as u64;
             record.body = [length as u64, address, remote.data.unwrap_or(0)];
         }
         if remote.data.is_some() {
@@ -103,13 +94,7 @@ impl Endpoint {
             context: remote.context,
             flags: FI_RMA | direction,
             completes: remote.completes,
-            buffers: match &copy {
-                None => buffers,
-                Some(bytes) => Buffers::One(IoVec {
-                    iov_base: bytes.as_ptr().cast_mut().cast(),
-                    iov_len: length,
-                }),
-            },
+            buffers,
             _copy: copy,
             length,
             pulled: false,
@@ -142,15 +127,7 @@ impl Endpoint {
         if completion.entry.flags & (FI_READ | FI_WRITE) == 0 {
             return self.sent(common, completion, tell);
         }
-        let counter = self.rma_counter.and_then(|counter| common.counters.get_mut(counter));
-        if let Some(counter) = counter {
-            counter.value += u64::from(completion.err == 0);
-            counter.errors += u64::from(completion.err != 0);
-        }
-        let queue = self.tx.queue.and_then(|queue| common.queues.get_mut(queue));
-        if let (true, Some(queue)) = (tell || completion.err != 0, queue) {
-            queue.ready.push_back(completion);
-        }
+        common.finish(self.rma_counter, self.tx.queue, completion, tell);
     }
 
     /// A peer wants to read or write. `None`: the record breaks the rules.

@@ -11,7 +11,9 @@ use crate::bindings::{
     FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_ECONNRESET, FI_EHOSTUNREACH, FI_EINVAL, FI_EMSGSIZE,
     FI_EOPBADSTATE, FI_INJECT, FI_MSG, FI_SEND, FI_TAGGED, IoVec,
 };
-use crate::wire::{EAGER_MAX, INLINE, Kind, Link, PeerId, Record, connect, flag, gather};
+use crate::wire::{
+    EAGER_MAX, INLINE, Kind, Link, LinkError, PeerId, Record, connect, flag, gather,
+};
 
 /// A send as the program asks for it.
 #[derive(Debug)]
@@ -93,7 +95,7 @@ impl Endpoint {
             ..Record::new(Kind::Eager)
         };
         let eager = length <= EAGER_MAX;
-        let mut copy = None;
+        let (mut buffers, mut copy) = (Buffers::new(send.iov), None);
         let mut sending = None;
         if eager {
             record.bytes = length as u32;
@@ -106,23 +108,11 @@ impl Endpoint {
                 return Err(-(FI_EMSGSIZE as isize));
             }
             record.kind = Kind::Rendezvous;
-            let address = match send.iov {
-                [one] => one.iov_base as u64,
-                many => {
-                    let bytes = copy.insert(gathered(many, length));
-                    bytes.as_ptr() as u64
-                }
-            };
-            record.body = [length as u64, address, 0];
+            // SAFETY: the caller's promise.
+            (buffers, copy) = unsafe { buffers.in_one_piece() };
+            record.body = [length as u64, buffers.address(0) as u64, 0];
         }
         if !eager || waits {
-            let buffers = match &copy {
-                None => Buffers::new(send.iov),
-                Some(bytes) => Buffers::One(IoVec {
-                    iov_base: bytes.as_ptr().cast_mut().cast(),
-                    iov_len: length,
-                }),
-            };
             let entry = Sending {
                 connection,
                 context: send.context,
@@ -177,15 +167,7 @@ impl Endpoint {
 
     /// Counts a send that is over, and tells it if the program wants to know.
     pub(super) fn sent(&self, common: &mut Common, completion: Completion, tell: bool) {
-        if let Some(counter) = self.tx.counter.and_then(|counter| common.counters.get_mut(counter))
-        {
-            counter.value += u64::from(completion.err == 0);
-            counter.errors += u64::from(completion.err != 0);
-        }
-        let queue = self.tx.queue.and_then(|queue| common.queues.get_mut(queue));
-        if let (true, Some(queue)) = (tell || completion.err != 0, queue) {
-            queue.ready.push_back(completion);
-        }
+        common.finish(self.tx.counter, self.tx.queue, completion, tell);
     }
 
     #[inline(always)]
@@ -240,18 +222,7 @@ impl Endpoint {
     /// Puts a record whose payload, if any, is in its head.
     #[inline(always)]
     fn put_head(&mut self, connection: usize, record: Record) -> Result<(), isize> {
-        let Some(Connection { link, outbox, .. }) = self.connections.get_mut(connection) else {
-            return Err(-(FI_ECONNRESET as isize));
-        };
-        if !outbox.is_empty() {
-            return Err(-(FI_EAGAIN as isize));
-        }
-        match link.put_head(record) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(-(FI_EAGAIN as isize)),
-            // What the peer sent before is still read; progress ends the connection.
-            Err(_) => Err(-(FI_ECONNRESET as isize)),
-        }
+        self.put_by(connection, |link| link.put_head(record))
     }
 
     /// Puts a record with the beginning of a list as its payload.
@@ -264,19 +235,25 @@ impl Endpoint {
         record: Record,
         iov: &[IoVec],
     ) -> Result<(), isize> {
-        let over = -(FI_ECONNRESET as isize);
-        let Some(Connection { link, outbox, .. }) = self.connections.get_mut(connection) else {
-            return Err(over);
-        };
-        if !outbox.is_empty() {
-            return Err(-(FI_EAGAIN as isize));
-        }
         // SAFETY: the caller's promise.
-        match unsafe { link.put(record, iov, 0) } {
+        self.put_by(connection, |link| unsafe { link.put(record, iov, 0) })
+    }
+
+    /// Puts a record behind those that wait for room.
+    #[inline(always)]
+    fn put_by(
+        &mut self,
+        connection: usize,
+        put: impl FnOnce(&mut Link) -> Result<bool, LinkError>,
+    ) -> Result<(), isize> {
+        let Some(Connection { link, outbox, .. }) = self.connections.get_mut(connection) else {
+            return Err(-(FI_ECONNRESET as isize));
+        };
+        match if outbox.is_empty() { put(link) } else { Ok(false) } {
             Ok(true) => Ok(()),
             Ok(false) => Err(-(FI_EAGAIN as isize)),
             // What the peer sent before is still read; progress ends the connection.
-            Err(_) => Err(over),
+            Err(_) => Err(-(FI_ECONNRESET as isize)),
         }
     }
 
@@ -329,12 +306,4 @@ unsafe fn words(start: *const u8, length: usize) -> [u64; 3] {
         }
     }
     words
-}
-
-/// A copy of all bytes of the list.
-fn gathered(iov: &[IoVec], length: usize) -> Box<[u8]> {
-    let mut bytes = vec![0; length];
-    // SAFETY: the vector has `length` bytes, and so has the list.
-    unsafe { gather(iov, 0, bytes.as_mut_ptr(), length) };
-    bytes.into()
 }

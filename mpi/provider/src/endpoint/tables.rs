@@ -6,7 +6,7 @@ use std::sync::Weak;
 use super::Region;
 use crate::bindings::IoVec;
 use crate::matcher::{Asked, Carried};
-use crate::wire::{Bytes, PeerId, Record, scatter};
+use crate::wire::{Bytes, PeerId, Record, gather, scatter};
 
 /// The buffers of an operation.
 #[derive(Debug, Clone)]
@@ -33,6 +33,19 @@ impl Buffers {
     /// Bytes of all together.
     pub(super) fn length(&self) -> usize {
         self.as_slice().iter().map(|part| part.iov_len).sum()
+    }
+
+    /// All bytes in one buffer: that of the program if it has one, else a copy.
+    ///
+    /// # Safety
+    /// The buffers can be read.
+    pub(super) unsafe fn in_one_piece(self) -> (Self, Option<Box<[u8]>>) {
+        let Self::Many(many) = &self else { return (self, None) };
+        let mut copy = vec![0; self.length()].into_boxed_slice();
+        // SAFETY: the copy has as many bytes as the list; the caller vouches for the list.
+        unsafe { gather(many, 0, copy.as_mut_ptr(), copy.len()) };
+        let all = IoVec { iov_base: copy.as_mut_ptr().cast(), iov_len: copy.len() };
+        (Self::One(all), Some(copy))
     }
 
     /// The address `skip` bytes into the first.

@@ -108,28 +108,11 @@ unsafe extern "C" fn insert(
     })
 }
 
-unsafe extern "C" fn no_insertsvc(
-    _: *mut FidAv,
-    _: *const c_char,
-    _: *const c_char,
-    _: *mut FiAddr,
-    _: u64,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_insertsym(
-    _: *mut FidAv,
-    _: *const c_char,
-    _: usize,
-    _: *const c_char,
-    _: usize,
-    _: *mut FiAddr,
-    _: u64,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
+refusals! {
+    no_insertsvc(*mut FidAv, *const c_char, *const c_char, *mut FiAddr, u64, *mut c_void)
+        = FI_ENOSYS;
+    no_insertsym(*mut FidAv, *const c_char, usize, *const c_char, usize, *mut FiAddr, u64,
+        *mut c_void) = FI_ENOSYS;
 }
 
 unsafe extern "C" fn remove(vector: *mut FidAv, rows: *mut FiAddr, count: usize, _: u64) -> c_int {

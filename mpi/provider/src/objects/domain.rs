@@ -46,30 +46,8 @@ unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
     0
 }
 
-unsafe extern "C" fn no_scalable_ep(
-    _: *mut FidDomain,
-    _: *mut Info,
-    _: *mut *mut FidEp,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_context(
-    _: *mut FidDomain,
-    _: *mut c_void,
-    _: *mut *mut c_void,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_atomic(
-    _: *mut FidDomain,
-    _: c_int,
-    _: c_int,
-    _: *mut c_void,
-    _: u64,
-) -> c_int {
-    -FI_EOPNOTSUPP
+refusals! {
+    no_scalable_ep(*mut FidDomain, *mut Info, *mut *mut FidEp, *mut c_void) = FI_ENOSYS;
+    no_context(*mut FidDomain, *mut c_void, *mut *mut c_void, *mut c_void) = FI_ENOSYS;
+    no_atomic(*mut FidDomain, c_int, c_int, *mut c_void, u64) = FI_EOPNOTSUPP;
 }

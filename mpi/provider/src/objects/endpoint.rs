@@ -21,9 +21,8 @@ static OPS: OpsEp = OpsEp {
     tx_size_left: Some(size_left),
     ..OpsEp::NONE
 };
-// Programs call these without a look whether they are there.
+// Programs call these without a check for null.
 static CM: OpsCm = OpsCm {
-    size: size_of::<OpsCm>(),
     setname: Some(no_setname),
     getname: Some(getname),
     getpeer: Some(no_getpeer),
@@ -33,6 +32,7 @@ static CM: OpsCm = OpsCm {
     reject: Some(no_reject),
     shutdown: Some(no_shutdown),
     join: Some(no_join),
+    ..OpsCm::NONE
 };
 static ATOMIC: OpsAtomic = OpsAtomic {
     writevalid: Some(no_atomic),
@@ -230,22 +230,8 @@ unsafe extern "C" fn setopt(
     0
 }
 
-unsafe extern "C" fn no_context(
-    _: *mut FidEp,
-    _: c_int,
-    _: *mut c_void,
-    _: *mut *mut FidEp,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
-}
-
 unsafe extern "C" fn size_left(_: *mut FidEp) -> isize {
     1024
-}
-
-unsafe extern "C" fn no_atomic(_: *mut FidEp, _: c_int, _: c_int, _: *mut usize) -> c_int {
-    -FI_EOPNOTSUPP
 }
 
 unsafe extern "C" fn getname(endpoint: *mut Fid, buffer: *mut c_void, length: *mut usize) -> c_int {
@@ -264,45 +250,15 @@ unsafe extern "C" fn getname(endpoint: *mut Fid, buffer: *mut c_void, length: *m
     0
 }
 
-unsafe extern "C" fn no_setname(_: *mut Fid, _: *mut c_void, _: usize) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_getpeer(_: *mut FidEp, _: *mut c_void, _: *mut usize) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_connect(
-    _: *mut FidEp,
-    _: *const c_void,
-    _: *const c_void,
-    _: usize,
-) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_listen(_: *mut c_void) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_accept(_: *mut FidEp, _: *const c_void, _: usize) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_reject(_: *mut c_void, _: *mut Fid, _: *const c_void, _: usize) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_shutdown(_: *mut FidEp, _: u64) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_join(
-    _: *mut FidEp,
-    _: *const c_void,
-    _: u64,
-    _: *mut *mut c_void,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
+refusals! {
+    no_context(*mut FidEp, c_int, *mut c_void, *mut *mut FidEp, *mut c_void) = FI_ENOSYS;
+    no_atomic(*mut FidEp, c_int, c_int, *mut usize) = FI_EOPNOTSUPP;
+    no_setname(*mut Fid, *mut c_void, usize) = FI_ENOSYS;
+    no_getpeer(*mut FidEp, *mut c_void, *mut usize) = FI_ENOSYS;
+    no_connect(*mut FidEp, *const c_void, *const c_void, usize) = FI_ENOSYS;
+    no_listen(*mut c_void) = FI_ENOSYS;
+    no_accept(*mut FidEp, *const c_void, usize) = FI_ENOSYS;
+    no_reject(*mut c_void, *mut Fid, *const c_void, usize) = FI_ENOSYS;
+    no_shutdown(*mut FidEp, u64) = FI_ENOSYS;
+    no_join(*mut FidEp, *const c_void, u64, *mut *mut c_void, *mut c_void) = FI_ENOSYS;
 }

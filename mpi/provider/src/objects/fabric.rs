@@ -45,17 +45,9 @@ unsafe extern "C" fn close(fid: *mut Fid) -> c_int {
     0
 }
 
-unsafe extern "C" fn no_passive_ep(
-    _: *mut FidFabric,
-    _: *mut Info,
-    _: *mut *mut c_void,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_wait_open(_: *mut FidFabric, _: *mut c_void, _: *mut *mut c_void) -> c_int {
-    -FI_ENOSYS
+refusals! {
+    no_passive_ep(*mut FidFabric, *mut Info, *mut *mut c_void, *mut c_void) = FI_ENOSYS;
+    no_wait_open(*mut FidFabric, *mut c_void, *mut *mut c_void) = FI_ENOSYS;
 }
 
 /// Whether a program may sleep on these objects' descriptors.

@@ -7,31 +7,6 @@ use crate::bindings::*;
 use crate::endpoint::{Endpoint, Receive, SendRequest};
 use crate::getinfo::IOV_MAX;
 
-pub(super) static TAGGED: OpsTagged = OpsTagged {
-    size: size_of::<OpsTagged>(),
-    recv: Some(trecv),
-    recvv: Some(trecvv),
-    recvmsg: Some(trecvmsg),
-    send: Some(tsend),
-    sendv: Some(tsendv),
-    sendmsg: Some(tsendmsg),
-    inject: Some(tinject),
-    senddata: Some(tsenddata),
-    injectdata: Some(tinjectdata),
-};
-pub(super) static MSG: OpsMsg = OpsMsg {
-    size: size_of::<OpsMsg>(),
-    recv: Some(recv),
-    recvv: Some(recvv),
-    recvmsg: Some(recvmsg),
-    send: Some(send),
-    sendv: Some(sendv),
-    sendmsg: Some(sendmsg),
-    inject: Some(inject),
-    senddata: Some(senddata),
-    injectdata: Some(injectdata),
-};
-
 /// What decides over a completion: the call's flags, or those of the endpoint.
 #[derive(Clone, Copy)]
 enum Flags {
@@ -92,8 +67,9 @@ fn apart(argument: *mut c_void) -> *mut c_void {
     std::hint::black_box(argument)
 }
 
+/// The one buffer of an operation.
 #[inline(always)]
-fn one(start: *const c_void, length: usize) -> [IoVec; 1] {
+pub(super) fn one(start: *const c_void, length: usize) -> [IoVec; 1] {
     [IoVec { iov_base: start.cast_mut(), iov_len: length }]
 }
 
@@ -125,233 +101,166 @@ fn to_receive<'a>(
     Receive { iov, from, tagged, tag, ignore, context, flags: 0, completes: true }
 }
 
-unsafe extern "C" fn trecv(
-    ep: *mut FidEp,
-    start: *mut c_void,
-    length: usize,
-    _: *mut c_void,
-    from: FiAddr,
-    tag: u64,
-    ignore: u64,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    let context = apart(context);
-    // SAFETY: see `objects`.
-    unsafe { do_receive(ep, Flags::Endpoint, to_receive(&iov, from, Some((tag, ignore)), context)) }
+/// `Some` of what is there, else `None`.
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($value:expr) => {
+        Some($value)
+    };
 }
 
-unsafe extern "C" fn trecvv(
-    ep: *mut FidEp,
-    iov: *const IoVec,
-    _: *mut *mut c_void,
-    count: usize,
-    from: FiAddr,
-    tag: u64,
-    ignore: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: see `objects`.
-    unsafe {
-        let receive = to_receive(list(iov, count), from, Some((tag, ignore)), context);
-        do_receive(ep, Flags::Endpoint, receive)
-    }
+/// A table of operations with the tag and mask arguments that they have.
+macro_rules! operations {
+    ($table:ident: $ops:ident, $msg:ident, ($($tag:ident, $ignore:ident)?)) => {
+        pub(super) static $table: $ops = {
+            unsafe extern "C" fn recv(
+                ep: *mut FidEp,
+                start: *mut c_void,
+                length: usize,
+                _: *mut c_void,
+                from: FiAddr,
+                $($tag: u64, $ignore: u64,)?
+                context: *mut c_void,
+            ) -> isize {
+                let (iov, context) = (one(start, length), apart(context));
+                let receive = to_receive(&iov, from, optional!($(($tag, $ignore))?), context);
+                // SAFETY: see `objects`.
+                unsafe { do_receive(ep, Flags::Endpoint, receive) }
+            }
+
+            unsafe extern "C" fn recvv(
+                ep: *mut FidEp,
+                iov: *const IoVec,
+                _: *mut *mut c_void,
+                count: usize,
+                from: FiAddr,
+                $($tag: u64, $ignore: u64,)?
+                context: *mut c_void,
+            ) -> isize {
+                // SAFETY: see `objects`.
+                unsafe {
+                    let tag = optional!($(($tag, $ignore))?);
+                    let receive = to_receive(list(iov, count), from, tag, context);
+                    do_receive(ep, Flags::Endpoint, receive)
+                }
+            }
+
+            unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const $msg, flags: u64) -> isize {
+                // SAFETY: see `objects`.
+                unsafe {
+                    let m = &*msg;
+                    let iov = list(m.msg_iov, m.iov_count);
+                    let tag = optional!($((m.$tag, m.$ignore))?);
+                    do_receive(ep, Flags::Call(flags), to_receive(iov, m.addr, tag, m.context))
+                }
+            }
+
+            unsafe extern "C" fn send(
+                ep: *mut FidEp,
+                start: *const c_void,
+                length: usize,
+                _: *mut c_void,
+                to: FiAddr,
+                $($tag: u64,)?
+                context: *mut c_void,
+            ) -> isize {
+                let iov = one(start, length);
+                let send = to_send(&iov, to, optional!($($tag)?), context);
+                // SAFETY: see `objects`.
+                unsafe { do_send(ep, Flags::Endpoint, send) }
+            }
+
+            unsafe extern "C" fn sendv(
+                ep: *mut FidEp,
+                iov: *const IoVec,
+                _: *mut *mut c_void,
+                count: usize,
+                to: FiAddr,
+                $($tag: u64,)?
+                context: *mut c_void,
+            ) -> isize {
+                // SAFETY: see `objects`.
+                unsafe {
+                    let send = to_send(list(iov, count), to, optional!($($tag)?), context);
+                    do_send(ep, Flags::Endpoint, send)
+                }
+            }
+
+            unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const $msg, flags: u64) -> isize {
+                // SAFETY: see `objects`.
+                unsafe {
+                    let m = &*msg;
+                    let iov = list(m.msg_iov, m.iov_count);
+                    let send = to_send(iov, m.addr, optional!($(m.$tag)?), m.context);
+                    let data = (flags & FI_REMOTE_CQ_DATA != 0).then_some(m.data);
+                    do_send(ep, Flags::Call(flags), SendRequest { data, ..send })
+                }
+            }
+
+            unsafe extern "C" fn inject(
+                ep: *mut FidEp,
+                start: *const c_void,
+                length: usize,
+                to: FiAddr,
+                $($tag: u64,)?
+            ) -> isize {
+                let iov = one(start, length);
+                let send = to_inject(&iov, to, optional!($($tag)?));
+                // SAFETY: see `objects`.
+                unsafe { do_send(ep, Flags::Call(FI_INJECT), send) }
+            }
+
+            unsafe extern "C" fn senddata(
+                ep: *mut FidEp,
+                start: *const c_void,
+                length: usize,
+                _: *mut c_void,
+                data: u64,
+                to: FiAddr,
+                $($tag: u64,)?
+                context: *mut c_void,
+            ) -> isize {
+                let (iov, context) = (one(start, length), apart(context));
+                let send = to_send(&iov, to, optional!($($tag)?), context);
+                // SAFETY: see `objects`.
+                unsafe {
+                    do_send(ep, Flags::Endpoint, SendRequest { data: Some(data), ..send })
+                }
+            }
+
+            unsafe extern "C" fn injectdata(
+                ep: *mut FidEp,
+                start: *const c_void,
+                length: usize,
+                data: u64,
+                to: FiAddr,
+                $($tag: u64,)?
+            ) -> isize {
+                let iov = one(start, length);
+                let send = to_inject(&iov, to, optional!($($tag)?));
+                // SAFETY: see `objects`.
+                unsafe {
+                    do_send(ep, Flags::Call(FI_INJECT), SendRequest { data: Some(data), ..send })
+                }
+            }
+
+            $ops {
+                recv: Some(recv),
+                recvv: Some(recvv),
+                recvmsg: Some(recvmsg),
+                send: Some(send),
+                sendv: Some(sendv),
+                sendmsg: Some(sendmsg),
+                inject: Some(inject),
+                senddata: Some(senddata),
+                injectdata: Some(injectdata),
+                ..$ops::NONE
+            }
+        };
+    };
 }
 
-unsafe extern "C" fn trecvmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
-    // SAFETY: see `objects`.
-    unsafe {
-        let m = &*msg;
-        let iov = list(m.msg_iov, m.iov_count);
-        let receive = to_receive(iov, m.addr, Some((m.tag, m.ignore)), m.context);
-        do_receive(ep, Flags::Call(flags), receive)
-    }
-}
-
-unsafe extern "C" fn tsend(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    _: *mut c_void,
-    to: FiAddr,
-    tag: u64,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Endpoint, to_send(&iov, to, Some(tag), context)) }
-}
-
-unsafe extern "C" fn tsendv(
-    ep: *mut FidEp,
-    iov: *const IoVec,
-    _: *mut *mut c_void,
-    count: usize,
-    to: FiAddr,
-    tag: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Endpoint, to_send(list(iov, count), to, Some(tag), context)) }
-}
-
-unsafe extern "C" fn tsendmsg(ep: *mut FidEp, msg: *const MsgTagged, flags: u64) -> isize {
-    // SAFETY: see `objects`.
-    unsafe {
-        let m = &*msg;
-        let send = to_send(list(m.msg_iov, m.iov_count), m.addr, Some(m.tag), m.context);
-        let data = (flags & FI_REMOTE_CQ_DATA != 0).then_some(m.data);
-        do_send(ep, Flags::Call(flags), SendRequest { data, ..send })
-    }
-}
-
-unsafe extern "C" fn tinject(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    to: FiAddr,
-    tag: u64,
-) -> isize {
-    let iov = one(start, length);
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Call(FI_INJECT), to_inject(&iov, to, Some(tag))) }
-}
-
-unsafe extern "C" fn tsenddata(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    _: *mut c_void,
-    data: u64,
-    to: FiAddr,
-    tag: u64,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    let context = apart(context);
-    let send = SendRequest { data: Some(data), ..to_send(&iov, to, Some(tag), context) };
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Endpoint, send) }
-}
-
-unsafe extern "C" fn tinjectdata(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    data: u64,
-    to: FiAddr,
-    tag: u64,
-) -> isize {
-    let iov = one(start, length);
-    let send = SendRequest { data: Some(data), ..to_inject(&iov, to, Some(tag)) };
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Call(FI_INJECT), send) }
-}
-
-unsafe extern "C" fn recv(
-    ep: *mut FidEp,
-    start: *mut c_void,
-    length: usize,
-    _: *mut c_void,
-    from: FiAddr,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    // SAFETY: see `objects`.
-    unsafe { do_receive(ep, Flags::Endpoint, to_receive(&iov, from, None, context)) }
-}
-
-unsafe extern "C" fn recvv(
-    ep: *mut FidEp,
-    iov: *const IoVec,
-    _: *mut *mut c_void,
-    count: usize,
-    from: FiAddr,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { do_receive(ep, Flags::Endpoint, to_receive(list(iov, count), from, None, context)) }
-}
-
-unsafe extern "C" fn recvmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isize {
-    // SAFETY: see `objects`.
-    unsafe {
-        let m = &*msg;
-        let receive = to_receive(list(m.msg_iov, m.iov_count), m.addr, None, m.context);
-        do_receive(ep, Flags::Call(flags), receive)
-    }
-}
-
-unsafe extern "C" fn send(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    _: *mut c_void,
-    to: FiAddr,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Endpoint, to_send(&iov, to, None, context)) }
-}
-
-unsafe extern "C" fn sendv(
-    ep: *mut FidEp,
-    iov: *const IoVec,
-    _: *mut *mut c_void,
-    count: usize,
-    to: FiAddr,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Endpoint, to_send(list(iov, count), to, None, context)) }
-}
-
-unsafe extern "C" fn sendmsg(ep: *mut FidEp, msg: *const Msg, flags: u64) -> isize {
-    // SAFETY: see `objects`.
-    unsafe {
-        let m = &*msg;
-        let send = to_send(list(m.msg_iov, m.iov_count), m.addr, None, m.context);
-        let data = (flags & FI_REMOTE_CQ_DATA != 0).then_some(m.data);
-        do_send(ep, Flags::Call(flags), SendRequest { data, ..send })
-    }
-}
-
-unsafe extern "C" fn inject(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    to: FiAddr,
-) -> isize {
-    let iov = one(start, length);
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Call(FI_INJECT), to_inject(&iov, to, None)) }
-}
-
-unsafe extern "C" fn senddata(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    _: *mut c_void,
-    data: u64,
-    to: FiAddr,
-    context: *mut c_void,
-) -> isize {
-    let iov = one(start, length);
-    let send = SendRequest { data: Some(data), ..to_send(&iov, to, None, context) };
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Endpoint, send) }
-}
-
-unsafe extern "C" fn injectdata(
-    ep: *mut FidEp,
-    start: *const c_void,
-    length: usize,
-    data: u64,
-    to: FiAddr,
-) -> isize {
-    let iov = one(start, length);
-    let send = SendRequest { data: Some(data), ..to_inject(&iov, to, None) };
-    // SAFETY: see `objects`.
-    unsafe { do_send(ep, Flags::Call(FI_INJECT), send) }
-}
+operations!(TAGGED: OpsTagged, MsgTagged, (tag, ignore));
+operations!(MSG: OpsMsg, Msg, ());

@@ -6,6 +6,15 @@
 //! results are valid for the call; buffers of an operation stay valid until it completes; objects
 //! are closed after those that were bound to them.
 
+/// C functions that answer with an error and do nothing else.
+macro_rules! refusals {
+    ($($name:ident($($arg:ty),*) = $error:ident;)*) => {
+        $(unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
+            -$error
+        })*
+    };
+}
+
 mod av;
 mod cntr;
 mod cq;
@@ -23,7 +32,7 @@ use std::sync::Arc;
 pub(crate) use eq::Events;
 pub(crate) use fabric::fabric;
 
-use crate::bindings::{FI_ENOSYS, Fid, IoVec, Ops};
+use crate::bindings::*;
 use crate::endpoint::State;
 use crate::gate::Gate;
 
@@ -89,22 +98,10 @@ unsafe fn list<'a>(iov: *const IoVec, count: usize) -> &'a [IoVec] {
     unsafe { std::slice::from_raw_parts(iov, count) }
 }
 
-unsafe extern "C" fn no_bind(_: *mut Fid, _: *mut Fid, _: u64) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_control(_: *mut Fid, _: c_int, _: *mut c_void) -> c_int {
-    -FI_ENOSYS
-}
-
-unsafe extern "C" fn no_ops_open(
-    _: *mut Fid,
-    _: *const c_char,
-    _: u64,
-    _: *mut *mut c_void,
-    _: *mut c_void,
-) -> c_int {
-    -FI_ENOSYS
+refusals! {
+    no_bind(*mut Fid, *mut Fid, u64) = FI_ENOSYS;
+    no_control(*mut Fid, c_int, *mut c_void) = FI_ENOSYS;
+    no_ops_open(*mut Fid, *const c_char, u64, *mut *mut c_void, *mut c_void) = FI_ENOSYS;
 }
 
 /// Operations that every object has; `close` is its own.
@@ -124,11 +121,11 @@ const fn common_ops(close: unsafe extern "C" fn(*mut Fid) -> c_int) -> Ops {
 /// `buffer` has `length` bytes, or is null.
 unsafe fn error_text(error: c_int, buffer: *mut c_char, length: usize) -> *const c_char {
     let text: &std::ffi::CStr = match error {
-        crate::bindings::FI_ETRUNC => c"message longer than the receive's buffer",
-        crate::bindings::FI_ECANCELED => c"receive cancelled",
-        crate::bindings::FI_ENOMSG => c"no message",
-        crate::bindings::FI_ECONNRESET => c"peer gone",
-        crate::bindings::FI_EACCES => c"memory not registered for this",
+        FI_ETRUNC => c"message longer than the receive's buffer",
+        FI_ECANCELED => c"receive cancelled",
+        FI_ENOMSG => c"no message",
+        FI_ECONNRESET => c"peer gone",
+        FI_EACCES => c"memory not registered for this access",
         _ => c"error",
     };
     if !buffer.is_null() && length > 0 {
@@ -149,9 +146,9 @@ unsafe fn error_text(error: c_int, buffer: *mut c_char, length: usize) -> *const
 /// A domain of this provider.
 #[cfg(test)]
 pub(crate) unsafe fn in_domain<R>(
-    domain: *mut crate::bindings::FidDomain,
+    domain: *mut FidDomain,
     inside: impl FnOnce(&mut State) -> R,
 ) -> R {
     // SAFETY: the caller's promise.
-    unsafe { Object::<crate::bindings::FidDomain>::of(domain) }.enter(|state, _| inside(state))
+    unsafe { Object::<FidDomain>::of(domain) }.enter(|state, _| inside(state))
 }

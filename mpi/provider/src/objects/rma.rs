@@ -2,22 +2,23 @@
 
 use std::ffi::c_void;
 
+use super::messages::one;
 use super::{Object, list};
 use crate::bindings::*;
 use crate::endpoint::{Endpoint, Remote};
 use crate::getinfo::IOV_MAX;
 
 pub(super) static OPS: OpsRma = OpsRma {
-    size: size_of::<OpsRma>(),
     read: Some(read),
-    readv: Some(readv),
-    readmsg: Some(readmsg),
+    readv: Some(vector::<false>),
+    readmsg: Some(message::<false>),
     write: Some(write),
-    writev: Some(writev),
-    writemsg: Some(writemsg),
+    writev: Some(vector::<true>),
+    writemsg: Some(message::<true>),
     inject: Some(inject),
     writedata: Some(writedata),
     injectdata: Some(injectdata),
+    ..OpsRma::NONE
 };
 
 /// # Safety
@@ -49,23 +50,36 @@ fn remote<'a>(
     Remote { write, iov, to, address, key, data: None, context, flags: 0, completes: true }
 }
 
-fn one(start: *const c_void, length: usize) -> [IoVec; 1] {
-    [IoVec { iov_base: start.cast_mut(), iov_len: length }]
+/// `readv` and `writev`.
+unsafe extern "C" fn vector<const WRITE: bool>(
+    ep: *mut FidEp,
+    iov: *const IoVec,
+    _: *mut *mut c_void,
+    count: usize,
+    to: FiAddr,
+    address: u64,
+    key: u64,
+    context: *mut c_void,
+) -> isize {
+    // SAFETY: see `objects`.
+    unsafe { begin(ep, None, remote(WRITE, list(iov, count), to, (address, key), context)) }
 }
 
-/// # Safety
-/// See `objects`.
-unsafe fn begin_msg(ep: *mut FidEp, msg: *const MsgRma, flags: u64, write: bool) -> isize {
+/// `readmsg` and `writemsg`.
+unsafe extern "C" fn message<const WRITE: bool>(
+    ep: *mut FidEp,
+    msg: *const MsgRma,
+    flags: u64,
+) -> isize {
     // SAFETY: see `objects`.
     unsafe {
         let m = &*msg;
         if m.rma_iov_count != 1 {
             return -(FI_EINVAL as isize);
         }
-        let at = (*m.rma_iov).addr;
-        let key = (*m.rma_iov).key;
-        let all = remote(write, list(m.msg_iov, m.iov_count), m.addr, (at, key), m.context);
-        let data = (write && flags & FI_REMOTE_CQ_DATA != 0).then_some(m.data);
+        let at = ((*m.rma_iov).addr, (*m.rma_iov).key);
+        let all = remote(WRITE, list(m.msg_iov, m.iov_count), m.addr, at, m.context);
+        let data = (WRITE && flags & FI_REMOTE_CQ_DATA != 0).then_some(m.data);
         begin(ep, Some(flags), Remote { data, ..all })
     }
 }
@@ -85,25 +99,6 @@ unsafe extern "C" fn read(
     unsafe { begin(ep, None, remote(false, &iov, from, (address, key), context)) }
 }
 
-unsafe extern "C" fn readv(
-    ep: *mut FidEp,
-    iov: *const IoVec,
-    _: *mut *mut c_void,
-    count: usize,
-    from: FiAddr,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { begin(ep, None, remote(false, list(iov, count), from, (address, key), context)) }
-}
-
-unsafe extern "C" fn readmsg(ep: *mut FidEp, msg: *const MsgRma, flags: u64) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { begin_msg(ep, msg, flags, false) }
-}
-
 unsafe extern "C" fn write(
     ep: *mut FidEp,
     start: *const c_void,
@@ -117,25 +112,6 @@ unsafe extern "C" fn write(
     let iov = one(start, length);
     // SAFETY: see `objects`.
     unsafe { begin(ep, None, remote(true, &iov, to, (address, key), context)) }
-}
-
-unsafe extern "C" fn writev(
-    ep: *mut FidEp,
-    iov: *const IoVec,
-    _: *mut *mut c_void,
-    count: usize,
-    to: FiAddr,
-    address: u64,
-    key: u64,
-    context: *mut c_void,
-) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { begin(ep, None, remote(true, list(iov, count), to, (address, key), context)) }
-}
-
-unsafe extern "C" fn writemsg(ep: *mut FidEp, msg: *const MsgRma, flags: u64) -> isize {
-    // SAFETY: see `objects`.
-    unsafe { begin_msg(ep, msg, flags, true) }
 }
 
 unsafe extern "C" fn inject(
