@@ -60,7 +60,7 @@ impl CoreLibrary {
     }
 
     /// # Safety
-    /// `info` is one that [`new_info`](Self::new_info) gave, and nobody uses it any more.
+    /// `info` is one that [`new_info`](Self::new_info) gave, and it is no longer in use.
     pub(crate) unsafe fn free_info(&self, info: *mut Info) {
         // SAFETY: the caller's promise.
         unsafe { (self.freeinfo)(info) };
@@ -75,7 +75,7 @@ pub(crate) fn c_copy(text: &CStr) -> *mut c_char {
 
 /// A copy of bytes that libfabric may free; null when there is no memory.
 pub(crate) fn c_copy_bytes(bytes: &[u8]) -> *mut c_void {
-    // SAFETY: `malloc` gives null or so many bytes, which nobody else has.
+    // SAFETY: `malloc` gives null or a new allocation of that many bytes.
     unsafe {
         let copy = libc::malloc(bytes.len());
         if !copy.is_null() {

@@ -32,7 +32,7 @@ impl Gate {
         inside(unsafe { &mut *self.state.get() })
     }
 
-    /// The same for code that is to be compiled into its caller, which a closure need not be.
+    /// Enters without a closure, so that the compiler can inline the code inside into its caller.
     ///
     /// # Safety
     /// This thread is not inside, and does not enter again as long as it holds the result.

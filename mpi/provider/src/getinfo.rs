@@ -33,7 +33,7 @@ const TAG_FORMAT: u64 = 0xaaaa_aaaa_aaaa_aaaa;
 /// Of the numbers that are no other provider's.
 const PROTOCOL: u32 = 0x8000_4450;
 
-/// What of the hints this provider cannot do; `None`: all is well.
+/// The part of the hints that this provider cannot satisfy, if any.
 ///
 /// # Safety
 /// The hints' pointers are null or what libfabric says they are.
@@ -223,7 +223,7 @@ pub(crate) unsafe extern "C" fn getinfo(
     0
 }
 
-/// What a program gets that asks for these: they, what belongs to them, and what costs nothing.
+/// The capabilities of an endpoint for a program that asks for these.
 fn caps(asked: u64) -> u64 {
     if asked == 0 {
         return CAPS;
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(caps(FI_TAGGED), FI_TAGGED | FI_SEND | FI_RECV | DOMAIN);
         let rma = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
         assert_eq!(caps(FI_RMA), FI_RMA | rma | DOMAIN);
-        // Who names a part asks for no more.
+        // A program that names a part gets no more.
         for part in [FI_SEND, FI_RECV] {
             assert_eq!(caps(FI_TAGGED | part), FI_TAGGED | part | DOMAIN);
         }

@@ -10,7 +10,7 @@
 //! - `endpoint`: sends, receives, progress.
 //! - `matcher`: the NIC, or an engine in its place; from match bits to communicator, source and
 //!   tag.
-//! - `wire`: rings in shared memory, TCP, addresses, who is let in.
+//! - `wire`: rings in shared memory, TCP, addresses, admission of peers.
 //!
 //! The one function that this library exports is [`fi_prov_ini`]. A panic does not reach C: the
 //! functions that C calls are `extern "C"`, in which a panic ends the process with its message.
@@ -39,7 +39,7 @@ use options::ProviderOptions;
 /// The provider's name.
 const NAME: &CStr = c"dpamatch";
 
-/// What is found out once per process.
+/// Facts about the process, established once.
 #[derive(Debug)]
 struct Global {
     /// Absent in tests of this crate, which no libfabric has loaded.
@@ -52,10 +52,7 @@ static GLOBAL: OnceLock<Global> = OnceLock::new();
 /// The process's provider. Everything that C calls comes after [`fi_prov_ini`].
 fn provider() -> &'static Global {
     #[cfg(test)]
-    return GLOBAL.get_or_init(|| Global {
-        core: None,
-        options: ProviderOptions::from_env().expect("good options"),
-    });
+    return GLOBAL.get_or_init(|| Global { core: None, options: ProviderOptions::of_nothing() });
     #[cfg(not(test))]
     GLOBAL.get().expect("libfabric calls a provider after its initialization")
 }
@@ -87,7 +84,7 @@ unsafe extern "C" fn cleanup() {
 
 /// What libfabric calls when it has loaded this library.
 ///
-/// Null, and so no provider, if the environment's options make no sense or no libfabric is there; a
+/// Null, and so no provider, if an option is invalid or the process has no libfabric; a
 /// line on standard error says which.
 #[unsafe(no_mangle)]
 pub extern "C" fn fi_prov_ini() -> *mut std::ffi::c_void {
@@ -105,7 +102,7 @@ pub extern "C" fn fi_prov_ini() -> *mut std::ffi::c_void {
     GLOBAL.get_or_init(|| Global { core: Some(core), options });
     let table = TABLE.0.get();
     // SAFETY: libfabric initializes a provider once, from one thread, before it uses it. The
-    // version says which interface the provider speaks: that of whoever loaded it.
+    // version says which interface the provider speaks: the loading libfabric's.
     unsafe { (*table).fi_version = core.version() };
     table.cast()
 }

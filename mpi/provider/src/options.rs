@@ -22,7 +22,7 @@ pub(crate) struct ProviderOptions {
     pub(crate) log: Option<PathBuf>,
     /// Where each endpoint writes its statistics when it ends.
     pub(crate) stats: Option<PathBuf>,
-    /// The signal after which it writes them before that, too.
+    /// The signal after which it writes them during the run, too.
     pub(crate) stats_signal: Option<std::ffi::c_int>,
     /// Long messages may be read from the sender's memory.
     pub(crate) read_peers: bool,
@@ -30,11 +30,11 @@ pub(crate) struct ProviderOptions {
     pub(crate) tcp: TcpChoice,
     /// Lines of a ring in shared memory.
     pub(crate) ring_lines: usize,
-    /// Fruitless polls in a row before the processor is given to others; 0: never.
+    /// Empty polls in a row before the thread yields; 0: never.
     pub(crate) yield_after: u32,
 }
 
-/// A variable that makes no sense.
+/// A variable with an invalid value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct BadOption {
     name: &'static str,
@@ -48,20 +48,21 @@ impl fmt::Display for BadOption {
     }
 }
 
-/// Reads variables; the first bad one is kept.
+/// Reads variables and keeps the first with an invalid value.
 struct Source<'a> {
     look: &'a dyn Fn(&str) -> Option<String>,
     bad: Option<BadOption>,
 }
 
 impl Source<'_> {
-    /// The parsed value; `parse` says what was expected of one that makes no sense.
+    /// The parsed value. For an invalid one, `parse` says what was expected.
     fn parsed<T>(
         &mut self,
         name: &'static str,
         otherwise: T,
         parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> T {
+        debug_assert!(variables().any(|known| known == name), "{name} is in no table");
         let Some(value) = (self.look)(&format!("DPAMATCH_{name}")) else { return otherwise };
         match parse(&value) {
             Ok(parsed) => parsed,
@@ -88,6 +89,15 @@ impl Source<'_> {
     }
 }
 
+/// The variables beside those of [`MATCHING`], without `DPAMATCH_`.
+const OWN: &[&str] =
+    &["ENGINE", "STATS", "STATS_SIGNAL", "LOG", "READ_PEERS", "TCP", "RING_LINES", "YIELD"];
+
+/// Every variable that the provider reads.
+fn variables() -> impl Iterator<Item = &'static str> {
+    OWN.iter().copied().chain(MATCHING.iter().map(|&(name, _)| name))
+}
+
 /// Variables that say how matching is done, without `DPAMATCH_`, and the names of the same options
 /// on the command line.
 const MATCHING: &[(&str, &str)] = &[
@@ -110,9 +120,23 @@ impl ProviderOptions {
     /// Reads the environment.
     ///
     /// # Errors
-    /// The first variable with a value that makes no sense, or a NIC that cannot be built.
+    /// A variable that does not exist, the first with an invalid value, or a NIC that cannot be
+    /// built.
     pub(crate) fn from_env() -> Result<Self, String> {
-        Self::read(&|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        match names.into_iter().find(|name| is_misspelt(name)) {
+            Some(name) => {
+                let known = variables().collect::<Vec<_>>().join(", ");
+                Err(format!("{name}: no such variable; after DPAMATCH_ comes one of {known}"))
+            }
+            None => Self::read(&|name| Some(env::var_os(name)?.to_string_lossy().into_owned())),
+        }
+    }
+
+    /// The options without any variable set.
+    #[cfg(test)]
+    pub(crate) fn of_nothing() -> Self {
+        Self::read(&|_| None).expect("good defaults")
     }
 
     fn read(look: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
@@ -179,7 +203,13 @@ impl ProviderOptions {
     }
 }
 
-/// Whether the launcher tells of processes of this job on other machines.
+/// Whether this is meant for the provider and is none of its variables. The recorder has its own.
+fn is_misspelt(name: &str) -> bool {
+    let own = name.strip_prefix("DPAMATCH_").filter(|own| !own.starts_with("RECORD_"));
+    own.is_some_and(|own| variables().all(|known| known != own))
+}
+
+/// Whether the launcher says that this job has processes on other machines.
 fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
     let number = |name: &str| look(name)?.parse::<usize>().ok();
     let more = |all: &str, here: &str| number(all).zip(number(here)).is_some_and(|(a, b)| a > b);
@@ -188,8 +218,8 @@ fn spans_machines(look: &dyn Fn(&str) -> Option<String>) -> bool {
         || number("SLURM_NNODES").is_some_and(|nodes| nodes > 1)
 }
 
-/// Polls before the processor is given away, unless that is asked for: few where there are more
-/// processes of this job than processors, as far as launchers tell; else so many that it is seldom.
+/// Polls before the thread yields, by default: few where the launcher starts more processes of this
+/// job than there are cores, else many.
 fn yield_after(look: &dyn Fn(&str) -> Option<String>) -> u32 {
     let ranks = ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"]
         .iter()
@@ -208,6 +238,9 @@ fn engine_names() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<ProviderOptions, String> {
@@ -264,6 +297,37 @@ mod tests {
             assert_eq!(tcp(&[one, other, ("DPAMATCH_TCP", "off")]), TcpChoice::Off);
         }
         assert_eq!(tcp(&[("DPAMATCH_TCP", "on")]), TcpChoice::Outside);
+    }
+
+    /// The page names the variables that the tables have, and the code reads each of them.
+    #[test]
+    fn the_page_and_the_tables_name_what_is_read() {
+        let known: BTreeSet<_> = variables().collect();
+        let read = RefCell::new(BTreeSet::new());
+        let note = |name: &str| {
+            read.borrow_mut().extend(name.strip_prefix("DPAMATCH_").map(str::to_owned));
+            None
+        };
+        ProviderOptions::read(&note).expect("good defaults");
+        assert!(read.borrow().iter().eq(&known), "{read:?}");
+
+        let page = include_str!("../../../docs/mpi.md");
+        let rows = page.lines().filter(|line| line.starts_with("| `DPAMATCH_"));
+        let names = rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split('`'));
+        let names = names.filter(|word| word.contains('_'));
+        let named: BTreeSet<_> =
+            names.map(|word| word.trim_start_matches("DPAMATCH").trim_matches('_')).collect();
+        assert_eq!(named, known);
+    }
+
+    #[test]
+    fn a_misspelt_variable_is_noticed() {
+        for name in ["DPAMATCH_ENGIN", "DPAMATCH_BIN", "DPAMATCH_", "DPAMATCH_record_DIR"] {
+            assert!(is_misspelt(name), "{name}");
+        }
+        for name in ["DPAMATCH_ENGINE", "DPAMATCH_RECORD_DIR", "PATH", "XDPAMATCH_BIN"] {
+            assert!(!is_misspelt(name), "{name}");
+        }
     }
 
     #[test]

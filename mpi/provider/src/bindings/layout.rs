@@ -1,5 +1,5 @@
-//! Offsets and numbers of these bindings, compared with `layout.txt`; and that file with the C
-//! headers, where there are some.
+//! Compares offsets and numbers of the bindings with `layout.txt`, and that file with the C headers
+//! where they are installed.
 //!
 //! Another folder of headers is given with `CPATH`, as for any C compiler.
 

@@ -114,5 +114,5 @@ numbers! {
     FI_ENOAV: i32 = 267;
 }
 
-/// No address: a receive from anybody, or a sender that is not in the vector.
+/// No address: a receive from any source, or a sender that is not in the vector.
 pub(crate) const FI_ADDR_UNSPEC: u64 = u64::MAX;

@@ -67,7 +67,7 @@ pub(crate) struct Queue {
     pub(crate) endpoints: Vec<usize>,
     /// A program may sleep on it.
     pub(crate) sleeps: bool,
-    /// Somebody called `fi_cq_signal`.
+    /// The program called `fi_cq_signal`.
     pub(crate) signalled: bool,
     /// What it can be waited for with, if it sleeps.
     pub(crate) wait: Option<std::os::fd::OwnedFd>,

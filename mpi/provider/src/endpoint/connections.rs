@@ -22,7 +22,7 @@ pub(super) struct Connection {
     pub(super) link: Link,
     /// Records that found no room.
     pub(super) outbox: VecDeque<Record>,
-    /// Sends, writes and reads of this side whose end the peer has not told.
+    /// Sends, writes and reads of this side that the peer has not ended.
     pub(super) outstanding: usize,
     /// Writes and reads of the peer whose data move in pieces.
     pub(super) moving: usize,

@@ -12,7 +12,7 @@ impl Endpoint {
     ///
     /// Receives, messages and completions are used where they lie: to move one means to read as a
     /// whole what was just written in parts, which the processor has to wait for. Here is the
-    /// commonest case: data that are here and fit, nobody who waits to hear of it, and a receive
+    /// commonest case: data that are here and fit, a sender that needs no answer, and a receive
     /// that takes one message.
     #[inline(always)]
     pub(super) fn deliver(&mut self, common: &mut Common, recv: usize, msg: usize) {
@@ -44,7 +44,7 @@ impl Endpoint {
         self.received(common, completion, completes);
     }
 
-    /// The same in any case.
+    /// Delivers any message into any receive.
     #[inline(never)]
     fn deliver_any(&mut self, common: &mut Common, recv: usize, msg: usize) {
         let Self { posts, messages, .. } = self;
@@ -198,7 +198,7 @@ impl Endpoint {
         self.received(common, completion, completes);
     }
 
-    /// Counts a receive that is over, and tells it if the program wants to know.
+    /// Ends a receive; `tell`: the program wants its completion.
     #[inline(always)]
     pub(super) fn received(&self, common: &mut Common, completion: Completion, tell: bool) {
         common.finish(self.rx.counter, self.rx.queue, completion, tell);

@@ -55,7 +55,7 @@ pub(super) struct Legend {
     pub(super) peers: Vec<u128>,
 }
 
-/// What was decided; numbers are those of the receive and the message.
+/// A decision; receives and messages by their numbers.
 pub(super) enum Entry<'a> {
     Posted { recv: u64, asked: &'a Asked, size: usize, matched: Option<u64> },
     Arrived { msg: u64, carried: &'a Carried, bytes: usize, matched: Option<u64> },
@@ -211,7 +211,7 @@ impl Log {
     }
 }
 
-/// The beginning of the names of an endpoint's files: its rank, if the launcher tells it, and part
+/// The beginning of the names of an endpoint's files: its rank, if the launcher sets it, and part
 /// of its identity.
 pub(super) fn file_name(address: &Address) -> String {
     let rank = ["PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"]

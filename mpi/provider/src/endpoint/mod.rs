@@ -35,7 +35,7 @@ pub(crate) use region::{Region, Remote};
 pub(crate) use send::SendRequest;
 
 use crate::bindings::FI_ADDR_UNSPEC;
-use crate::matcher::{Generic, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
+use crate::matcher::{AllBits, Matcher, NicMatcher, Rule, SoftwareMatcher, Verdict};
 use crate::options::ProviderOptions;
 use crate::signal;
 use crate::wire::{Address, Listener, PeerId, Peers};
@@ -55,7 +55,7 @@ const LINGER: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Vector {
     pub(crate) rows: Vec<Option<PeerId>>,
-    /// Where insertions are told.
+    /// Gets an event for each insertion.
     pub(crate) events: Option<Arc<crate::objects::Events>>,
     /// The first entry of each peer, by its number.
     of_peer: Vec<u64>,
@@ -169,7 +169,7 @@ pub(crate) struct Totals {
     pub(crate) refused: u64,
     pub(crate) lost: u64,
     pub(crate) rebuilds: u64,
-    pub(crate) generic: u64,
+    pub(crate) all_bits: u64,
 }
 
 /// An endpoint.
@@ -190,7 +190,7 @@ pub(crate) struct Endpoint {
 
     matcher: Box<dyn Matcher>,
     rule: Rule,
-    generic: bool,
+    all_bits: bool,
     posts: Table<Post>,
     messages: Table<Arrived>,
     untagged_posts: VecDeque<usize>,
@@ -252,7 +252,7 @@ impl Endpoint {
             min_multi: 64,
             matcher,
             rule: Rule::default(),
-            generic: false,
+            all_bits: false,
             posts: Table::new(),
             messages: Table::new(),
             untagged_posts: VecDeque::new(),
@@ -279,7 +279,7 @@ impl Endpoint {
         })
     }
 
-    /// The last words: what still waits to go to a peer gets a while to do so.
+    /// Ends the endpoint. Records that wait for room get [`LINGER`] to leave.
     pub(crate) fn close(&mut self, common: &Common) {
         let end = Instant::now() + LINGER;
         while !self.flush() && Instant::now() < end {
@@ -299,8 +299,8 @@ impl Endpoint {
         all
     }
 
-    /// The program is about to sleep until [`wait_fd`](Self::wait_fd) tells something. `false`:
-    /// something is there already.
+    /// The program is about to sleep until [`wait_fd`](Self::wait_fd) is readable. `false`: there
+    /// is work already.
     pub(crate) fn fall_asleep(&mut self) -> bool {
         let mut quiet = true;
         self.connections.each_link(|link| quiet &= link.fall_asleep());
@@ -308,7 +308,7 @@ impl Endpoint {
         quiet && self.pushes.is_empty() && !self.asked
     }
 
-    /// Whom a completion is from.
+    /// The source of a completion.
     #[inline(always)]
     fn from(&self, peer: PeerId) -> From {
         From { vector: self.vector, peer }
@@ -353,9 +353,9 @@ impl Endpoint {
                 }
             }
             None => {
-                self.generic = true;
-                self.totals.generic += 1;
-                self.matcher = Box::new(Generic::default());
+                self.all_bits = true;
+                self.totals.all_bits += 1;
+                self.matcher = Box::new(AllBits::default());
                 self.log = None;
             }
         }

@@ -19,7 +19,7 @@ use crate::wire::{
 
 /// Polls between two looks at the sockets: a look is a system call.
 const LOOK_EVERY: u32 = 64;
-/// The same where messages come that way.
+/// Polls between two looks where messages come through sockets.
 const LOOK_AT_STREAMS_EVERY: u32 = 4;
 /// Records read from one link in one round.
 const RECORDS_MAX: usize = 64;
@@ -129,7 +129,7 @@ impl Endpoint {
         }
     }
 
-    /// Gives the processor to others when there was nothing to do for a while.
+    /// Yields after enough polls in a row found nothing.
     fn rest(&mut self, common: &Common, any: bool) {
         if any {
             self.fruitless = 0;
@@ -238,7 +238,7 @@ impl Endpoint {
         }
         let tagged = record.flags & flag::TAGGED != 0;
         let by_rule = if tagged { self.carried(record.tag, peer).ok() } else { None };
-        let told = by_rule.is_some();
+        let has_rule = by_rule.is_some();
         let carried = by_rule.unwrap_or_else(|| only_bits(record.tag, peer));
         let in_link = matches!(body, Body::InLink(_));
         let message = Arrived {
@@ -258,7 +258,7 @@ impl Endpoint {
         if in_link {
             self.batch.push(key);
         }
-        match (told, tagged) {
+        match (has_rule, tagged) {
             (true, _) => {
                 self.matcher.arrive(MsgKey(key as u32), &message.carried);
                 self.note_arrived(key);

@@ -119,24 +119,24 @@ impl Endpoint {
         ignore: u64,
         source: Option<PeerId>,
     ) -> Asked {
-        let known = !self.generic && !self.rule.learns(ignore);
+        let known = !self.all_bits && !self.rule.learns(ignore);
         let wanted = known.then(|| self.rule.receive(bits, ignore).ok()).flatten();
         let wanted = wanted.unwrap_or_else(|| self.wanted_anew(common, bits, ignore));
         let selector = Selector { source: source_of(source), tag: wanted.tag };
         Asked { bits, ignore, comm: wanted.comm, selector }
     }
 
-    /// The same by another rule, or where all bits are compared.
+    /// What bits and mask ask for after a change of the rule, or where all bits are compared.
     #[cold]
     fn wanted_anew(&mut self, common: &mut Common, bits: u64, ignore: u64) -> Wanted {
-        if !self.generic && self.rule.learns(ignore) {
+        if !self.all_bits && self.rule.learns(ignore) {
             self.rebuild(common, Some(Rule::taught(ignore)));
         }
-        let wanted = match self.generic {
+        let wanted = match self.all_bits {
             true => Err(RuleError::Mask),
             false => self.rule.receive(bits, ignore),
         };
-        if wanted.is_err() && !self.generic {
+        if wanted.is_err() && !self.all_bits {
             self.rebuild(common, None);
         }
         wanted.unwrap_or(Wanted { comm: CommId(0), tag: TagSel::Any })
@@ -166,7 +166,7 @@ impl Endpoint {
     /// The rule cannot tell.
     #[inline(always)]
     pub(super) fn carried(&mut self, bits: u64, peer: PeerId) -> Result<Carried, RuleError> {
-        let (comm, tag) = match self.generic {
+        let (comm, tag) = match self.all_bits {
             true => Default::default(),
             false => self.rule.message(bits)?,
         };
@@ -440,7 +440,7 @@ impl Endpoint {
         }
     }
 
-    /// Copies the messages of this round that nobody received out of the links' memory.
+    /// Copies this round's unexpected messages out of the links' memory.
     pub(super) fn hold_batch(&mut self) {
         for key in self.batch.drain(..) {
             if let Some(message) = self.messages.get_mut(key)
@@ -456,7 +456,7 @@ fn source_of(source: Option<PeerId>) -> SourceSel {
     source.map_or(SourceSel::Any, |peer| SourceSel::Rank(rank_of(peer)))
 }
 
-/// A peer's number as a rank. There are never so many that it is none.
+/// A peer's number as a rank. The number of peers never exceeds the ranks.
 pub(super) fn rank_of(peer: PeerId) -> Rank {
     Rank::new(peer.0).unwrap_or_default()
 }
@@ -467,7 +467,7 @@ fn anything(source: Option<PeerId>) -> Asked {
     Asked { bits: 0, ignore: u64::MAX, comm: CommId(0), selector }
 }
 
-/// What a message carries that no rule tells of.
+/// What a message carries if no rule applies to it.
 pub(super) fn only_bits(bits: u64, peer: PeerId) -> Carried {
     Carried { bits, envelope: Envelope { source: rank_of(peer), ..Default::default() } }
 }

@@ -122,7 +122,7 @@ impl Endpoint {
         put
     }
 
-    /// Counts a send, read or write that is over, and tells it if the program wants to know.
+    /// Ends a send, read or write; `tell`: the program wants its completion.
     pub(super) fn end_sending(&self, common: &mut Common, completion: Completion, tell: bool) {
         if completion.entry.flags & (FI_READ | FI_WRITE) == 0 {
             return self.sent(common, completion, tell);
@@ -212,7 +212,7 @@ impl Endpoint {
         self.tell(connection, Record { cookie, body, ..Record::new(Kind::Fin) });
     }
 
-    /// A peer has written: with completion data, the program is told.
+    /// A peer has written. With completion data the program gets a completion.
     pub(super) fn written(
         &self,
         common: &mut Common,

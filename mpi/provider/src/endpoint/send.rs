@@ -32,8 +32,8 @@ pub(crate) struct SendRequest<'a> {
 impl Endpoint {
     /// Sends. `Err`: a negative error number for the program.
     ///
-    /// What is compiled into the caller is a message that fits into a record's head and that nobody
-    /// waits for: most of what its way costs would else be moving the request.
+    /// The compiler inlines the path of a message that fits into a record's head and needs no
+    /// answer. In a function of its own, moving the request would cost more than the rest.
     ///
     /// # Safety
     /// The buffers can be read until the send completes; with `FI_INJECT`, until this returns.
@@ -74,7 +74,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The same for any message.
+    /// Sends a message of any length.
     ///
     /// # Safety
     /// As [`send`](Self::send).
@@ -145,7 +145,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Keeps an operation until the peer tells its end. The program comes again if too many wait.
+    /// Keeps an operation until the peer ends it. `FI_EAGAIN` if too many wait.
     pub(super) fn add_sending(&mut self, sending: Sending) -> Result<usize, isize> {
         let connection = self.connections.get_mut(sending.connection);
         let connection = connection.ok_or(-(FI_ECONNRESET as isize))?;
@@ -165,7 +165,7 @@ impl Endpoint {
         Some(sending)
     }
 
-    /// Counts a send that is over, and tells it if the program wants to know.
+    /// Ends a send; `tell`: the program wants its completion.
     pub(super) fn sent(&self, common: &mut Common, completion: Completion, tell: bool) {
         common.finish(self.tx.counter, self.tx.queue, completion, tell);
     }

@@ -38,7 +38,7 @@ impl Endpoint {
     fn write_stats(&self, common: &Common, folder: &Path) -> std::io::Result<()> {
         let name = super::log::file_name(&self.address);
         std::fs::create_dir_all(folder)?;
-        // Whoever reads it at any time finds a whole one.
+        // A reader finds a whole file at any time.
         let unfinished = folder.join(format!("{name}.unfinished"));
         std::fs::write(&unfinished, self.stats(common))?;
         std::fs::rename(unfinished, folder.join(format!("{name}.json")))
@@ -64,7 +64,7 @@ impl Endpoint {
             ("peers_refused", totals.refused),
             ("peers_lost", totals.lost),
             ("rule_changes", totals.rebuilds),
-            ("compares_all_bits", totals.generic),
+            ("compares_all_bits", totals.all_bits),
             ("nic_memory_bytes", nic_memory(common)),
             ("contexts", self.rule.contexts().1.len() as u64),
         ];

@@ -155,7 +155,7 @@ impl Arrived {
     }
 }
 
-/// A send, write or read whose end the peer tells.
+/// A send, write or read that the peer ends.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) connection: usize,
@@ -196,7 +196,7 @@ pub(super) enum Target {
     Read { sending: usize },
 }
 
-/// What a receive's completion tells of the message.
+/// The message's part of a receive's completion.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Receipt {
     pub(super) peer: PeerId,

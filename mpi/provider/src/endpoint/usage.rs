@@ -3,10 +3,10 @@
 //!
 //! A context is what the rule for match bits calls a communicator. An MPI library uses several for
 //! one communicator of the program: for its point-to-point messages, for its collectives, for the
-//! library's own control messages. Which is which is told by the bits that the library lets every
-//! receive ignore, since each library has its own.
+//! library's own control messages. The bits that every receive ignores identify the library, and so
+//! the meaning of a context.
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::time::{Instant, SystemTime};
 
 use dpamatch_vocabulary::{CommId, WildcardClass};
@@ -43,24 +43,30 @@ impl Use {
         self.unexpected_high = self.unexpected_high.max(other.unexpected_high);
     }
 
-    fn to_json(self) -> String {
+    /// The counts by their names in the statistics.
+    fn counts(self) -> [(&'static str, u64); 11] {
         let [exact, any_source, any_tag, both] =
             WildcardClass::ALL.map(|class| self.posts[class as usize]);
-        format!(
-            "\"messages\": {}, \"bytes\": {}, \"unexpected\": {}, \"posts\": {}, \
-             \"posts_any_source\": {any_source}, \"posts_any_tag\": {any_tag}, \
-             \"posts_any\": {both}, \"probes\": {}, \"cancels\": {}, \"posted_high\": {}, \
-             \"unexpected_high\": {}",
-            self.messages,
-            self.bytes,
-            self.messages - self.expected.min(self.messages),
-            exact + any_source + any_tag + both,
-            self.probes,
-            self.cancels,
-            self.posted_high,
-            self.unexpected_high,
-        )
+        [
+            ("messages", self.messages),
+            ("bytes", self.bytes),
+            ("unexpected", self.messages - self.expected.min(self.messages)),
+            ("posts", exact + any_source + any_tag + both),
+            ("posts_any_source", any_source),
+            ("posts_any_tag", any_tag),
+            ("posts_any", both),
+            ("probes", self.probes),
+            ("cancels", self.cancels),
+            ("posted_high", self.posted_high),
+            ("unexpected_high", self.unexpected_high),
+        ]
     }
+}
+
+/// The members of a JSON object; each value is JSON.
+pub(super) fn members<V: Display>(rows: impl IntoIterator<Item = (&'static str, V)>) -> String {
+    let rows = rows.into_iter().map(|(name, value)| format!("\"{name}\": {value}"));
+    rows.collect::<Vec<_>>().join(", ")
 }
 
 /// Where all bits are compared there are no contexts.
@@ -75,7 +81,7 @@ pub(super) enum Kind {
     Collective,
     /// Messages of the library for itself.
     Control,
-    /// The bits are not those of a library that is known.
+    /// The bits belong to no known library.
     Unknown,
 }
 
@@ -92,7 +98,7 @@ impl Kind {
     }
 }
 
-/// Whose bits they are. The layouts stand in the libraries' sources: MPICH's
+/// The library that made the bits. The layouts stand in the libraries' sources: MPICH's
 /// `src/mpid/ch4/netmod/ofi` and `src/include/mpir_contextid.h`, Open MPI's
 /// `ompi/mca/mtl/ofi/mtl_ofi_types.h`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,7 +186,7 @@ impl Depths {
         }
     }
 
-    /// The queues are so long from now on, and so many messages arrived since the last call.
+    /// Records the queue lengths at `at_ns` and the messages since the last call.
     fn note(&mut self, at_ns: u64, posted: u64, unexpected: u64, messages: u64) {
         while at_ns / self.column_ns >= COLUMNS as u64 {
             self.column_ns *= 2;
@@ -207,21 +213,20 @@ impl Depths {
     fn to_json(&self) -> String {
         let list = |value: fn(&Column) -> u64| {
             let values: Vec<_> = self.columns.iter().map(|c| value(c).to_string()).collect();
-            values.join(",")
+            format!("[{}]", values.join(","))
         };
-        format!(
-            "{{ \"begin_unix_ns\": {}, \"column_ns\": {}, \"posted\": [{}], \"unexpected\": [{}], \
-             \"messages\": [{}] }}",
-            self.begin_unix_ns,
-            self.column_ns,
-            list(|column| column.posted),
-            list(|column| column.unexpected),
-            list(|column| column.messages),
-        )
+        let depths = members([
+            ("begin_unix_ns", self.begin_unix_ns.to_string()),
+            ("column_ns", self.column_ns.to_string()),
+            ("posted", list(|column| column.posted)),
+            ("unexpected", list(|column| column.unexpected)),
+            ("messages", list(|column| column.messages)),
+        ]);
+        format!("{{ {depths} }}")
     }
 }
 
-/// All of it.
+/// The use of an endpoint's matcher.
 #[derive(Debug)]
 pub(super) struct Usage {
     /// By communicator of the rule.
@@ -237,7 +242,7 @@ pub(super) struct Usage {
     /// Messages since the depths were noted.
     messages: u64,
     /// All bits are compared from now on: there are no communicators.
-    generic: bool,
+    all_bits: bool,
 }
 
 impl Usage {
@@ -250,12 +255,12 @@ impl Usage {
             next_message: 0,
             depths: Depths::new(),
             messages: 0,
-            generic: false,
+            all_bits: false,
         }
     }
 
     fn of(&mut self, comm: CommId) -> &mut Use {
-        let at = if self.generic { 0 } else { comm.0 as usize };
+        let at = if self.all_bits { 0 } else { comm.0 as usize };
         if at >= self.uses.len() {
             self.uses.resize(at + 1, Use::default());
         }
@@ -321,7 +326,7 @@ impl Usage {
         self.untagged.posts[class as usize] += 1;
     }
 
-    /// The matcher has decided; so long are all queues together.
+    /// The matcher has decided: the lengths of all queues together.
     pub(super) fn settled(&mut self, posted: u64, unexpected: u64) {
         for of in &mut self.uses {
             of.posted_high = of.posted_high.max(of.posted_now);
@@ -331,10 +336,10 @@ impl Usage {
         self.depths.note(at_ns, posted, unexpected, std::mem::take(&mut self.messages));
     }
 
-    /// Another rule begins, with empty queues, or none (`generic`); `contexts` are those of the
+    /// Another rule begins, with empty queues, or none (`all_bits`); `contexts` are those of the
     /// rule that ends.
-    pub(super) fn begin_anew(&mut self, contexts: &[u64], generic: bool) {
-        self.generic = generic;
+    pub(super) fn begin_anew(&mut self, contexts: &[u64], all_bits: bool) {
+        self.all_bits = all_bits;
         let ended = std::mem::take(&mut self.uses);
         self.past.extend(contexts.iter().copied().zip(ended));
     }
@@ -342,7 +347,7 @@ impl Usage {
     /// Fields of the statistics. `protocol` and `contexts` are the rule's.
     pub(super) fn to_json(&self, protocol: u64, contexts: &[u64]) -> String {
         let library = Library::of(protocol);
-        let now = if self.generic { &[NO_CONTEXT][..] } else { contexts };
+        let now = if self.all_bits { &[NO_CONTEXT][..] } else { contexts };
         let mut rows: Vec<((u64, Kind), Use)> = Vec::new();
         let uses = now.iter().copied().zip(self.uses.iter().copied());
         for (context, used) in self.past.iter().copied().chain(uses) {
@@ -358,26 +363,24 @@ impl Usage {
         rows.push(((NO_CONTEXT, Kind::Control), self.untagged));
         rows.retain(|(_, used)| *used != Use::default());
         rows.sort_by_key(|&(name, _)| name);
-        let mut text = format!(",\n  \"library\": \"{}\",\n  \"kinds\": {{", library.name());
-        for (at, kind) in Kind::ALL.into_iter().enumerate() {
+        let kinds = Kind::ALL.map(|kind| {
             let mut sum = Use::default();
             rows.iter().filter(|row| row.0.1 == kind).for_each(|(_, used)| sum.add(used));
-            let comma = if at > 0 { "," } else { "" };
-            let _ = write!(text, "{comma}\n    \"{}\": {{ {} }}", kind.name(), sum.to_json());
-        }
-        text += "\n  },\n  \"communicators\": [";
-        for (at, ((number, kind), used)) in rows.into_iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
+            format!("\n    \"{}\": {{ {} }}", kind.name(), members(sum.counts()))
+        });
+        let communicators = rows.into_iter().map(|((number, kind), used)| {
+            let (kind, counts) = (kind.name(), members(used.counts()));
             let number = if number == NO_CONTEXT { "null".to_owned() } else { number.to_string() };
-            let _ = write!(
-                text,
-                "{comma}\n    {{ \"communicator\": {number}, \"kind\": \"{}\", {} }}",
-                kind.name(),
-                used.to_json()
-            );
-        }
-        let _ = write!(text, "\n  ],\n  \"depth\": {}", self.depths.to_json());
-        text
+            format!("\n    {{ \"communicator\": {number}, \"kind\": \"{kind}\", {counts} }}")
+        });
+        format!(
+            ",\n  \"library\": \"{}\",\n  \"kinds\": {{{}\n  }},\n  \
+             \"communicators\": [{}\n  ],\n  \"depth\": {}",
+            library.name(),
+            kinds.join(","),
+            communicators.collect::<Vec<_>>().join(","),
+            self.depths.to_json(),
+        )
     }
 }
 
@@ -445,8 +448,8 @@ mod tests {
         assert_eq!(usage.untagged.posts[WildcardClass::AnySource as usize], 2);
         let text = usage.to_json(MPICH, &[6]);
         let line = "{ \"communicator\": 6, \"kind\": \"user\", \"messages\": 2, \"bytes\": 24, \
-                    \"unexpected\": 2, \"posts\": 1, \"posts_any_source\": 0, \"posts_any_tag\": 1, \
-                    \"posts_any\": 0, \"probes\": 0, \"cancels\": 0, \"posted_high\": 1, \
+                    \"unexpected\": 2, \"posts\": 1, \"posts_any_source\": 0, \
+                    \"posts_any_tag\": 1, \"posts_any\": 0, \"probes\": 0, \"cancels\": 0, \"posted_high\": 1, \
                     \"unexpected_high\": 2 }";
         assert!(text.contains(line), "{text}");
         assert!(text.contains("\"control\": { \"messages\": 1, \"bytes\": 100,"), "{text}");

@@ -1,6 +1,6 @@
-//! Who matches: the emulated NIC, or any engine of the registry in its place.
+//! The matcher of an endpoint: the emulated NIC, or any engine of the registry in its place.
 
-mod generic;
+mod all_bits;
 mod messages;
 mod nic;
 mod rule;
@@ -9,7 +9,7 @@ mod software;
 use dpamatch::engine::Counter;
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
-pub(crate) use generic::Generic;
+pub(crate) use all_bits::AllBits;
 pub(crate) use nic::NicMatcher;
 pub(crate) use rule::{Rule, RuleError, Wanted};
 pub(crate) use software::SoftwareMatcher;
@@ -25,9 +25,9 @@ pub(crate) struct MsgKey(pub(crate) u32);
 /// What was decided, in the order of matching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// The receive stands in the posted queue. The NIC tells this only if the order is logged.
+    /// The receive stands in the posted queue. Reported by the NIC only for a log.
     Posted(RecvKey),
-    /// The message stands in the unexpected queue. The NIC tells this only if the order is logged.
+    /// The message stands in the unexpected queue. Reported by the NIC only for a log.
     Unexpected(MsgKey),
     /// They were brought together; `late`: the message was there first.
     Matched { recv: RecvKey, msg: MsgKey, late: bool },

@@ -39,7 +39,7 @@ fn matched(
     Some(Verdict::Matched { recv, msg, late })
 }
 
-/// Who runs the NIC.
+/// The threads that run the NIC.
 #[derive(Debug)]
 enum Runner {
     Caller(Box<Leader>),
@@ -83,7 +83,7 @@ pub(crate) struct NicMatcher {
 }
 
 impl NicMatcher {
-    /// A NIC with these options. `threads`: host threads run it; otherwise whoever settles.
+    /// A NIC with these options. `threads`: host threads run it; otherwise the caller.
     ///
     /// # Errors
     /// [`ConfigError`] for a configuration that no NIC can be built from.

@@ -1,9 +1,9 @@
 //! From 64 match bits and a mask to communicator, tag and wildcards.
 //!
 //! libfabric matches a receive and a message when their bits agree wherever the receive's mask does
-//! not say "ignore". MPI libraries use few of these masks. They put the tag into the low 31 bits,
+//! not say "ignore". MPI libraries use few masks. They put the tag into the low 31 bits,
 //! and ignore all of them for `MPI_ANY_TAG`; above them stands the communicator's context. A few of
-//! the high bits tell of the protocol (a synchronous send, say), and every receive from the user
+//! the high bits belong to the protocol (a synchronous send, say), and every receive from the user
 //! ignores them: here *protocol bits*.
 //!
 //! So one rule serves all: the tag is the low 31 bits, and the communicator is the high 33 bits
@@ -23,7 +23,7 @@ use dpamatch_vocabulary::{CommId, Tag, TagSel};
 
 const TAG_BITS: u64 = 0x7fff_ffff;
 
-/// The bits cannot be told as communicator, tag and wildcards.
+/// The bits do not translate to communicator, tag and wildcards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RuleError {
     /// A receive ignores other bits than the rule knows of.

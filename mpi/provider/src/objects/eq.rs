@@ -1,4 +1,4 @@
-//! Event queues: what address vectors tell, and what the program puts in itself.
+//! Event queues: events of address vectors, and those that the program puts in.
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
@@ -80,7 +80,7 @@ unsafe fn of<'a, P>(queue: *mut P) -> &'a EventQueue {
     unsafe { &*queue.cast() }
 }
 
-/// The events of a queue, for whoever puts some in.
+/// The events of a queue, for objects that put some in.
 ///
 /// # Safety
 /// An event queue of this provider.
@@ -161,7 +161,7 @@ unsafe extern "C" fn sread(
     }
 }
 
-/// When a wait of so many milliseconds ends; `None`: never.
+/// When a wait of `timeout` milliseconds ends; `None`: never.
 pub(super) fn deadline(timeout: c_int) -> Option<Instant> {
     let timeout = u64::try_from(timeout).ok()?;
     Some(Instant::now() + Duration::from_millis(timeout))

@@ -7,7 +7,7 @@ use crate::bindings::*;
 use crate::endpoint::{Endpoint, Receive, SendRequest};
 use crate::getinfo::IOV_MAX;
 
-/// What decides over a completion: the call's flags, or those of the endpoint.
+/// The flags that decide whether an operation gets a completion.
 #[derive(Clone, Copy)]
 enum Flags {
     Call(u64),
@@ -83,7 +83,7 @@ fn to_send<'a>(
     SendRequest { iov, to, tag, data: None, context, flags: 0, completes: true }
 }
 
-/// A send whose buffer is the program's again when the call returns, and that nobody hears of.
+/// A send without a completion, whose buffer is free when the call returns.
 #[inline(always)]
 fn to_inject<'a>(iov: &'a [IoVec], to: u64, tag: Option<u64>) -> SendRequest<'a> {
     SendRequest { flags: FI_INJECT, ..to_send(iov, to, tag, std::ptr::null_mut()) }

@@ -43,7 +43,7 @@ struct Object<C> {
     /// What libfabric knows of it; first, so that both have one address.
     c: C,
     gate: Arc<Gate>,
-    /// Its place among those of its kind.
+    /// Its number among the objects of its kind.
     index: usize,
 }
 

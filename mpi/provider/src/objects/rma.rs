@@ -22,7 +22,7 @@ pub(super) static OPS: OpsRma = OpsRma {
 };
 
 /// # Safety
-/// See `objects`. `flags`: `None` for those of the endpoint.
+/// See `objects`. `flags`: `None` for the endpoint's own.
 unsafe fn begin(ep: *mut FidEp, flags: Option<u64>, remote: Remote<'_>) -> isize {
     if remote.iov.len() > IOV_MAX {
         return -(FI_EINVAL as isize);

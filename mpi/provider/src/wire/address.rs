@@ -1,4 +1,4 @@
-//! An endpoint's address: 64 bytes that say where it listens and what must be shown to be let in.
+//! An endpoint's address: 64 bytes with the places where it listens and the key to it.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,13 +13,13 @@ const VERSION: u16 = 1;
 /// Where an endpoint is. The bytes are what `fi_getname` gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Address {
-    /// Tells the machine, its network and process namespaces, and the user.
+    /// Identifies the machine, its network and process namespaces, and the user.
     pub(crate) host: u64,
-    /// Tells the endpoint from every other one, ever. The name of its Unix socket is made of it.
+    /// Differs from every other endpoint's, ever. The name of its Unix socket is made of it.
     pub(crate) identity: u128,
     /// What a peer must know to be let in; no other user can see it.
     pub(crate) key: u64,
-    /// It may sleep, so that who sends to it must look whether it does.
+    /// It may sleep, so its senders must check.
     pub(crate) sleeps: bool,
     /// Its TCP socket, if it has one.
     pub(crate) tcp: Option<SocketAddr>,
@@ -44,7 +44,7 @@ impl Address {
     }
 
     /// This machine, before there is an endpoint: as an address of the network whose port is not
-    /// chosen yet. It is nobody's, and nobody can be reached by it.
+    /// chosen yet. It belongs to no endpoint, and no peer can be reached by it.
     pub(crate) fn of_this_host() -> Self {
         Self { host: this_host(), identity: 0, key: 0, sleeps: false, tcp: None }
     }

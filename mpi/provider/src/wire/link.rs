@@ -90,7 +90,7 @@ pub(super) fn new_file(lines: usize) -> Result<OwnedFd, Errno> {
     Ok(file)
 }
 
-/// Whether the file is what [`new_file`] makes: as long as it must be, and nobody can shorten it.
+/// Whether the file is what [`new_file`] makes: of the right length, and sealed against shortening.
 fn is_sound(file: BorrowedFd<'_>, lines: usize) -> bool {
     if !lines.is_power_of_two() || !(LINES_MIN..=LINES_MAX).contains(&lines) {
         return false;
@@ -201,7 +201,7 @@ impl Link {
         }
     }
 
-    /// The same for a record whose payload, if any, is in its head.
+    /// Puts a record whose payload, if any, is in its head.
     ///
     /// # Errors
     /// The connection is over.
@@ -246,7 +246,7 @@ impl Link {
     fn next_any(&mut self) -> Result<Option<(Record, Bytes)>, LinkError> {
         match self {
             Self::Shm(link) => match link.into.next()? {
-                // The ring was looked at before the end was told: look once more.
+                // Records may have come between the look at the ring and the end.
                 None if link.ended => link.into.next()?.map(Some).ok_or(LinkError::Closed),
                 next => Ok(next),
             },
@@ -263,7 +263,7 @@ impl Link {
         }
     }
 
-    /// Takes in what the kernel has for this connection; its end is told by [`next`](Self::next).
+    /// Takes in what the kernel has for this connection; [`next`](Self::next) reports its end.
     pub(crate) fn on_readable(&mut self) {
         match self {
             Self::Shm(link) => link.read_socket(),
@@ -294,7 +294,7 @@ impl Link {
         }
     }
 
-    /// This side is about to sleep until its sockets tell something. `false`: something is there or
+    /// This side is about to sleep until its sockets are readable. `false`: there is work, or data
     /// waits to go, so it must not.
     pub(crate) fn fall_asleep(&mut self) -> bool {
         match self {

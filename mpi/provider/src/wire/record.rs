@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Fin = 6,
     /// Bytes for a registered region. `tag`: address; `data`: key; payload follows.
     Write = 7,
-    /// The same, data at the sender. `tag`: address; `data`: key; `body`: length, address.
+    /// A write whose data stay at the sender. `tag`: address; `data`: key; `body`: length, address.
     WriteLong = 8,
     /// Bytes of a registered region are wanted. `tag`: address; `data`: key; `body`: length, token,
     /// and where the reader wants them in its own memory, or 0.
@@ -107,7 +107,7 @@ impl Record {
     }
 }
 
-/// Where a record's payload is until the link is told that it was used.
+/// Where a record's payload is until the link's `release`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bytes {
     pub(crate) start: *const u8,

@@ -35,7 +35,7 @@ pub(super) const LINES_MIN: usize = (2 * EAGER_MAX / LINE).next_power_of_two() *
 /// Most lines of a ring.
 pub(super) const LINES_MAX: usize = 1 << 20;
 
-/// Bytes of a ring with so many lines.
+/// Bytes of a ring with `lines` lines.
 pub(super) const fn ring_bytes(lines: usize) -> usize {
     LINE + lines * LINE
 }
@@ -97,7 +97,7 @@ fn prefetch(line: *const u8) {
     let _ = line;
 }
 
-/// Lines of a record with so much payload outside its head.
+/// Lines of a record with `outside` payload bytes after its head.
 fn lines_of(outside: usize) -> u64 {
     1 + outside.div_ceil(LINE) as u64
 }
@@ -233,7 +233,7 @@ pub(super) struct RingReceiver {
     place: Place,
     /// Next line to look at.
     head: u64,
-    /// As the sender was told.
+    /// The position that the sender can see.
     released: u64,
 }
 

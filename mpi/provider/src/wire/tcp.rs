@@ -13,7 +13,7 @@ use super::record::{Bytes, HEAD_WORDS, Record};
 use crate::bindings::IoVec;
 
 const HEAD: usize = 8 * HEAD_WORDS;
-/// Bytes that may wait for the kernel to take them before a sender is told to come back.
+/// Bytes that may wait for the kernel. Beyond them the link has no room.
 const OUT_MAX: usize = 1 << 20;
 /// Bytes read ahead.
 const IN_MAX: usize = 1 << 18;
@@ -73,7 +73,7 @@ impl TcpLink {
         }
         self.out.reserve(outside);
         let end = self.out.len();
-        // SAFETY: room was reserved for so many bytes; the caller vouches for the list, and all of
+        // SAFETY: the room was reserved; the caller vouches for the list, and all of
         // them are written before they count.
         unsafe {
             gather(iov, skip, self.out.as_mut_ptr().add(end), outside);

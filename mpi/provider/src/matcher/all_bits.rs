@@ -10,7 +10,7 @@ use super::{Asked, Carried, Matcher, MsgKey, RecvKey, Verdict};
 
 /// The lists.
 #[derive(Debug, Default)]
-pub(crate) struct Generic {
+pub(crate) struct AllBits {
     posted: VecDeque<(RecvKey, Asked)>,
     unexpected: VecDeque<(MsgKey, Carried)>,
     verdicts: Vec<Verdict>,
@@ -25,7 +25,7 @@ fn fits(asked: &Asked, carried: &Carried) -> bool {
     source && (asked.bits ^ carried.bits) & !asked.ignore == 0
 }
 
-impl Generic {
+impl AllBits {
     fn find(&mut self, asked: &Asked) -> Option<usize> {
         let compares = &mut self.compares;
         self.unexpected.iter().position(|(_, carried)| {
@@ -35,7 +35,7 @@ impl Generic {
     }
 }
 
-impl Matcher for Generic {
+impl Matcher for AllBits {
     fn post(&mut self, recv: RecvKey, asked: &Asked) {
         let found = self.find(asked).and_then(|at| self.unexpected.remove(at));
         self.verdicts.push(match found {
@@ -104,7 +104,7 @@ mod tests {
             let (source, tag) = (Rank::default(), Tag::default());
             Carried { bits, envelope: Envelope { comm: CommId(0), source, tag } }
         };
-        let mut lists = Generic::default();
+        let mut lists = AllBits::default();
         (1..4).for_each(|at| lists.post(RecvKey(at), &asked(at.into())));
         // The third of three fits; then none of two, so it waits.
         lists.arrive(MsgKey(1), &carried(0x73));
