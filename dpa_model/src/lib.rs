@@ -126,6 +126,8 @@ pub use memory::{Footprint, FootprintLine, paper_bytes};
 pub use message::{INLINE_BYTES, Message};
 pub use nic::{BinUse, Monitor, Nic, Stop};
 pub use sync::Wait;
+#[cfg(dpamatch_virtual)]
+pub use sync::virtual_time;
 
 pub(crate) use counters::HandlerCounters;
 pub(crate) use message::HostAddress;

@@ -1,8 +1,8 @@
 //! What each step of the NIC costs: the listener that moves the clocks of the virtual machine.
 
+use crate::machine::charge;
 use dpa_model_predict::Path;
 use dpa_model_predict::step::{Step, listen};
-use dpamatch_machine::charge;
 
 /// From now on the steps of this thread are charged to its machine.
 pub(crate) fn begin() {

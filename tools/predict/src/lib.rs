@@ -1,11 +1,12 @@
 //! Message rates on a DPA, predicted: `dpa_model`'s own handlers run in virtual time.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod calibrate;
 mod charges;
 mod chrome;
 pub mod figure8;
 mod limits;
+pub mod machine;
 mod predict;
 mod profile;
 pub mod sensitivity;
@@ -17,8 +18,8 @@ mod workload;
 
 pub use chrome::write_chrome;
 pub use dpa_model_predict::{HANDLERS_MAX, Removal, Repost};
-pub use dpamatch_machine::{Accesses, Eu, Kind, Level, Outcome, Phase, Picos, Span, Time, stretch};
 pub use limits::{Gain, Limit, limits};
+pub use machine::{Accesses, Eu, Kind, Level, Outcome, Phase, Picos, Span, Time, stretch};
 pub use predict::{Offer, Prediction, predict, series};
 pub use profile::{
     Arrival, Barrier, BlockEnd, Driver, Eus, Host, Instructions, Memory, Nic, Overlap, Placement,

@@ -1,6 +1,6 @@
 //! Profiles: the named numbers of a card, as TOML files.
 
-use dpamatch_machine as machine;
+use crate::machine;
 use machine::picos;
 use serde::Deserialize;
 

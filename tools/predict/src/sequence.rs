@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use dpamatch_machine::{Picos, Schedule};
+use crate::machine::{Picos, Schedule};
 use dpamatch_vocabulary::{CommId, Operation};
 
 use crate::Pattern;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::machine::{Layout, Machine, Outcome, Picos, Stop, off_clock, run};
 use dpa_model_predict as model;
-use dpamatch_machine::{Layout, Machine, Outcome, Picos, Stop, off_clock, run};
 use dpamatch_vocabulary::{self as vocabulary, CommId, Hints, Operation};
 
 use crate::{Profile, Sequence};
@@ -181,7 +181,7 @@ pub fn simulate(
         Box::new(move || {
             while !stop.asked() {
                 if !worker.round() {
-                    dpamatch_machine::pause();
+                    crate::machine::pause();
                 }
             }
             worker

@@ -1,7 +1,8 @@
 //! The measured steps of the code: what lies between one step of a handler and the next.
 
-use dpamatch_machine::{Between, Steps};
 use dpamatch_vocabulary::step::StepKind;
+
+use crate::machine::{Between, Steps};
 
 /// Written by `cargo xtask rv64 steps`.
 const MEASURED: &str = include_str!("../profiles/rv64imac.txt");

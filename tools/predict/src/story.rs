@@ -50,7 +50,7 @@ pub(crate) fn note(step: Step) {
     if !WANTED.get() || !is_told(&step) {
         return;
     }
-    let Some((actor, at)) = dpamatch_machine::here() else { return };
+    let Some((actor, at)) = crate::machine::here() else { return };
     NOTES.with_borrow_mut(|notes| {
         notes.blocks += usize::from(matches!(step, Step::BlockCut { .. }));
         let told = match notes.blocks.checked_sub(notes.wanted + 1) {

@@ -6,8 +6,8 @@
 //! somebody else wrote is stale in an EU's first level (`version`). Read-modify-writes happen one
 //! after the other; one that finds the word fresh in another EU's first level costs a hand-over.
 
-use crate::costs::{Costs, Layout, Level};
-use crate::{Kind, Picos};
+use super::costs::{Costs, Layout, Level};
+use super::{Kind, Picos};
 
 /// A place that costs, with its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -303,7 +303,7 @@ pub(crate) struct Modified {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::costs::Work;
+    use crate::machine::Work;
 
     const NS: Picos = 1000;
 

@@ -1,6 +1,6 @@
 //! An execution unit: until when it is busy, and what its time went into.
 
-use crate::{Level, Picos};
+use super::{Level, Picos};
 
 /// What an EU is doing, as handlers tell it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

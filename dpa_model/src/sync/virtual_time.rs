@@ -1,10 +1,63 @@
-//! Atomics whose accesses happen in the order of virtual time.
+//! Atomics whose accesses happen in the order of virtual time: the arm for `--cfg
+//! dpamatch_virtual`.
 //!
-//! One thread of the system runs everything, so Relaxed is enough for all of them.
+//! The machine that keeps virtual time sets [`Hooks`] on the thread that runs its handlers. One
+//! thread runs all of them, so every access here is Relaxed.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering::{self, Relaxed};
 
-use crate::tasks::{before_access, looked_at, stored};
+/// What a machine in virtual time does around each access.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Before each access: returns when the caller's clock is the least.
+    pub before_access: fn(),
+    /// After a load of the word at this address.
+    pub looked_at: fn(usize),
+    /// After a store to the word at this address.
+    pub stored: fn(usize),
+    /// After a poll that failed: returns when another task has stored to the polled word.
+    pub pause: fn(),
+}
+
+std::thread_local! {
+    static HOOKS: Cell<Option<&'static Hooks>> = const { Cell::new(None) };
+}
+
+/// Sets the hooks of this thread; `None` removes them.
+pub fn set_hooks(hooks: Option<&'static Hooks>) {
+    HOOKS.set(hooks);
+}
+
+#[inline]
+fn before_access() {
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.before_access)();
+    }
+}
+
+#[inline]
+fn looked_at(address: usize) {
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.looked_at)(address);
+    }
+}
+
+#[inline]
+fn stored(address: usize) {
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.stored)(address);
+    }
+}
+
+/// Sleeps until another task stores to the word that was read last.
+///
+/// # Panics
+/// Without hooks: no other task would ever store.
+pub(super) fn pause() {
+    let hooks = HOOKS.get().expect("only a handler on a machine waits");
+    (hooks.pause)();
+}
 
 macro_rules! atomic {
     ($(#[$doc:meta])* $name:ident, $inner:ident, $value:ident) => {

@@ -1,6 +1,6 @@
 //! What the machine is made of and what things cost on it.
 
-use crate::Picos;
+use super::Picos;
 
 /// Where a line was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

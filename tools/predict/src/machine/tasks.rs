@@ -11,8 +11,9 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use dpa_model_predict::virtual_time::{Hooks, set_hooks};
 
-use crate::{Machine, Picos};
+use super::{Machine, Picos};
 
 /// The machine and who is ready, while `run` runs.
 struct Stage {
@@ -77,7 +78,7 @@ pub fn here() -> Option<(usize, Picos)> {
 
 /// Gives way until the running task is the least.
 #[inline]
-pub(crate) fn before_access() {
+fn before_access() {
     let yielder = with_stage(|stage| {
         let running = stage.machine.current;
         let turn = Turn::new(stage.machine.tasks[running].clock, running);
@@ -92,21 +93,25 @@ pub(crate) fn before_access() {
     }
 }
 
+#[allow(unsafe_code)]
 fn suspend(yielder: *const Yielder<(), ()>) {
     // SAFETY: the running coroutine stored the pointer to its own yielder when it began, and that
     // lives until the coroutine returns; we are inside it.
     unsafe { (*yielder).suspend(()) };
 }
 
+/// What the card's atomics call.
+static HOOKS: Hooks = Hooks { before_access, looked_at, stored, pause };
+
 /// The running task has read the atomic at `address`.
 #[inline]
-pub(crate) fn looked_at(address: usize) {
+fn looked_at(address: usize) {
     with_machine(|machine| machine.task().looked_at = address);
 }
 
 /// The running task has stored to `address`: whoever sleeps on it looks again.
 #[inline]
-pub(crate) fn stored(address: usize) {
+fn stored(address: usize) {
     with_stage(|stage| {
         if !stage.asleep[remainder(address)].is_empty() {
             wake(stage, remainder(address), |sleeps_on| sleeps_on == address);
@@ -218,6 +223,7 @@ pub fn run<A: 'static, B: 'static>(
             note.borrow_mut()[index] = Some(result);
         }));
     }
+    set_hooks(Some(&HOOKS));
     let mut left = count;
     while left > 0 {
         let next = STAGE.with_borrow_mut(|stage| {
@@ -243,6 +249,7 @@ pub fn run<A: 'static, B: 'static>(
             }
         }
     }
+    set_hooks(None);
     let stage = STAGE.take().expect("set above");
     let first = first_result.take().expect("task 0 has returned");
     let others = other_results
@@ -266,9 +273,10 @@ fn coroutine(task: usize, body: impl FnOnce() + 'static) -> Coroutine<(), (), ()
 mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
+    use dpa_model_predict::virtual_time::AtomicU64;
+
+    use super::super::{Between, Costs, Layout, Rules, Steps, Work, charge};
     use super::*;
-    use crate::atomic::AtomicU64;
-    use crate::{Costs, Layout, Rules, Work, charge};
 
     /// A machine on which only hashing costs: 7 ns.
     fn machine(handlers: usize) -> Machine {
@@ -339,9 +347,9 @@ mod tests {
 
     #[test]
     fn what_lies_between_steps_is_charged_at_the_second() {
-        let mut steps = crate::Steps::new(2);
+        let mut steps = Steps::new(2);
         let between =
-            crate::Between { instructions: [100.0, 10.0], own_lines: [1.5, 0.0], code_lines: 2.0 };
+            Between { instructions: [100.0, 10.0], own_lines: [1.5, 0.0], code_lines: 2.0 };
         steps.set(0, 1, between);
         let mut machine = machine(3).with_steps(Some(steps));
         machine.charge_steps(500.0, 35_000.0, 1000.0);

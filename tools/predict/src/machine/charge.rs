@@ -2,9 +2,9 @@
 //!
 //! Off the clock, and outside of a run, all of them do nothing.
 
-use crate::memory::Place;
-use crate::tasks::with_machine;
-use crate::{Kind, Phase};
+use super::memory::Place;
+use super::tasks::with_machine;
+use super::{Kind, Phase};
 
 /// A handler begins its part of a block.
 pub fn slice_begins(worker: usize) {

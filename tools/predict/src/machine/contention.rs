@@ -10,7 +10,7 @@
 ///
 /// # Examples
 /// ```
-/// use dpamatch_machine::stretch;
+/// use dpamatch_predict::stretch;
 /// assert_eq!(stretch(1, 0.078, 1), 1.0);
 /// // Sixteen times 0.078 is more than one slot gives.
 /// assert!(stretch(16, 0.078, 1) > 16.0 * 0.078);

@@ -1,9 +1,9 @@
 //! The machine's state, and what each charge does to it. Scheduling is in `tasks`.
 
-use crate::contention::stretch;
-use crate::memory::{Memory, Place};
-use crate::steps::Steps;
-use crate::{
+use super::contention::stretch;
+use super::memory::{Memory, Place};
+use super::steps::Steps;
+use super::{
     BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Placement, Rules, Span, picos,
 };
 

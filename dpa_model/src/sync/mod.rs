@@ -5,14 +5,17 @@
 //! `--cfg dpamatch_virtual` (virtual time). Nothing else in this crate names `core::sync::atomic`.
 //! [`Counter`] and [`Unique`] always use the plain ones: they are no part of the algorithm.
 
+#[cfg(dpamatch_virtual)]
+pub mod virtual_time;
+
 #[cfg(not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual)))]
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64};
-#[cfg(dpamatch_virtual)]
-pub(crate) use dpamatch_machine::atomic::{AtomicU32, AtomicU64};
 #[cfg(dpamatch_loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(all(dpamatch_shuttle, not(dpamatch_loom)))]
 pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64};
+#[cfg(dpamatch_virtual)]
+pub(crate) use virtual_time::{AtomicU32, AtomicU64};
 
 pub(crate) use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 
@@ -213,11 +216,11 @@ impl Wait {
         shuttle::thread::yield_now();
     }
 
-    /// Call after each poll that failed: sleeps until somebody stores to the word that was polled.
+    /// Call after each poll that failed: sleeps until another task stores to the polled word.
     #[cfg(dpamatch_virtual)]
     pub fn pause(&mut self) {
         self.failed_polls += 1;
-        dpamatch_machine::pause();
+        virtual_time::pause();
     }
 }
 
