@@ -9,11 +9,11 @@ use std::thread;
 
 use dpa_model::{Choice, PaperWorkload};
 use dpamatch::stream::Profile;
-use dpamatch_rv64::{Image, Setup};
 
 use crate::bus;
 use crate::job::{Ends, Job, OUT};
 use crate::qemu::{self, Ran};
+use crate::rv64::{Image, Setup};
 
 /// Harts of the card's side, each with a handler or more.
 const HARTS: [usize; 4] = [1, 4, 8, 32];
@@ -105,11 +105,7 @@ impl Verdict {
 }
 
 /// Runs a job in the interpreter; what differs from the oracle, or how it ended.
-pub fn interpret(
-    image: &Image,
-    job: &Job,
-    setup: Setup,
-) -> (Option<String>, dpamatch_rv64::Outcome) {
+pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, crate::rv64::Outcome) {
     let setup = Setup {
         harts: job.harts,
         memory: 128 << 20,
@@ -117,7 +113,7 @@ pub fn interpret(
         files: job.files.clone(),
         ..setup
     };
-    let outcome = dpamatch_rv64::run(image, &setup);
+    let outcome = crate::rv64::run(image, &setup);
     let difference = match outcome.end {
         Ok(0) => job.difference(outcome.files.get(OUT)),
         Ok(code) => Some(format!("exit code {code}: {}", outcome.console.trim_end())),

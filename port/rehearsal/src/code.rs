@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::rv64::{Function, Image, Setup, deepest_stack, survey};
 use dpa_model::PaperWorkload;
-use dpamatch_rv64::{Function, Image, Setup, deepest_stack, survey};
 
 use crate::check::interpret;
 use crate::job::{Ends, Job};

@@ -13,6 +13,7 @@ pub mod kit;
 pub mod phases;
 pub mod qemu;
 pub mod report;
+pub mod rv64;
 pub mod steps;
 pub mod vectors;
 pub mod weak;

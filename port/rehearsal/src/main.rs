@@ -7,8 +7,8 @@ use std::time::Instant;
 use dpamatch_port::build::{self, Build, BuildError, root};
 use dpamatch_port::choice::Choice;
 use dpamatch_port::job::{Ends, Job};
+use dpamatch_port::rv64::{Image, Setup};
 use dpamatch_port::{bus, check, code, kit, qemu, report, steps, vectors, weak};
-use dpamatch_rv64::{Image, Setup};
 
 const HELP: &str = "\
 cargo xtask rv64 [check]         firmware in QEMU and in the interpreter: outcomes equal the oracle's
@@ -105,7 +105,7 @@ fn run_kit() -> Result {
     }
     let elf = kit::build()?;
     let setup = Setup { harts: kit::HARTS, memory: 128 << 20, ..Setup::default() };
-    let outcome = dpamatch_rv64::run(&Image::from_elf(&std::fs::read(&elf)?)?, &setup);
+    let outcome = dpamatch_port::rv64::run(&Image::from_elf(&std::fs::read(&elf)?)?, &setup);
     let end =
         outcome.end.map_or_else(|fault| fault.to_string(), |code| format!("exit code {code}"));
     println!("interpreter: {}, {end}", outcome.console.trim_end());

@@ -1,7 +1,7 @@
 //! Where instructions go: the phases of the work, and which mark begins each.
 
+use crate::rv64::{MARKS, Mark};
 use dpa_model::step::StepKind;
-use dpamatch_rv64::{MARKS, Mark};
 
 /// A part of the work on a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

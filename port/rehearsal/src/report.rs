@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
+use crate::rv64::{Count, Image, Outcome, Setup};
 use dpa_model::{Choice, PaperWorkload};
-use dpamatch_rv64::{Count, Image, Outcome, Setup};
 
 use crate::check::interpret;
 use crate::job::{Ends, Job, WARM_UP};

@@ -6,12 +6,12 @@ use std::fmt::Write;
 use dpa_model::PaperWorkload;
 use dpa_model::step::StepKind;
 use dpamatch::stream::Profile;
-use dpamatch_rv64::{CacheSetup, Image, Segment, Setup};
 
 use crate::check::interpret;
 use crate::job::{Ends, Job};
 use crate::phases::marks;
 use crate::report::NotCounted;
+use crate::rv64::{CacheSetup, Image, Segment, Setup};
 
 /// First-level caches of 1 KiB each.
 const CACHES: CacheSetup = CacheSetup { data: 16, code: 16 };

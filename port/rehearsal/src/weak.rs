@@ -7,11 +7,11 @@ use std::thread;
 
 use dpa_model::PaperWorkload;
 use dpamatch::stream::Profile;
-use dpamatch_rv64::{Image, Setup, WeakOptions};
 
 use crate::check::interpret;
 use crate::job::{Ends, Job};
 use crate::phases::marks;
+use crate::rv64::{Image, Setup, WeakOptions};
 
 /// Orderings that can be weakened, by the names of their faults.
 pub const WEAKENED: [&str; 21] = [

@@ -8,9 +8,9 @@ use dpamatch::stream::Profile;
 use dpamatch_port::build::{Build, BuildError};
 use dpamatch_port::job::{Ends, Job};
 use dpamatch_port::phases::{Phase, marks};
+use dpamatch_port::rv64::{Image, Setup};
 use dpamatch_port::weak::{self, Kind};
 use dpamatch_port::{bus, check, kit, qemu, steps};
-use dpamatch_rv64::{Image, Setup};
 
 /// The ELF file; `None`: it cannot be built here.
 fn elf(build: Build) -> Option<PathBuf> {
@@ -77,7 +77,7 @@ fn nonsense_on_the_command_line_ends_with_a_message() {
     ] {
         let arguments = format!("firmware {words}");
         let setup = Setup { arguments, memory: 128 << 20, ..Setup::default() };
-        let outcome = dpamatch_rv64::run(&image, &setup);
+        let outcome = dpamatch_port::rv64::run(&image, &setup);
         assert_eq!(outcome.end, Ok(2), "{words}");
         assert!(outcome.console.contains(says), "{words}: {}", outcome.console);
     }
@@ -143,7 +143,7 @@ fn every_weakened_ordering_has_a_fault() {
     for fault in weak::WEAKENED {
         let arguments = format!("firmware fault={fault} workload=none");
         let setup = Setup { arguments, memory: 128 << 20, ..Setup::default() };
-        let console = dpamatch_rv64::run(&image, &setup).console;
+        let console = dpamatch_port::rv64::run(&image, &setup).console;
         assert!(console.contains("workload=none"), "{fault}: {console}");
     }
 }
@@ -196,6 +196,6 @@ fn handlers_in_c_link_with_the_cards_side() {
         Err(error) => panic!("{error}"),
     };
     let setup = Setup { harts: kit::HARTS, memory: 128 << 20, ..Setup::default() };
-    let outcome = dpamatch_rv64::run(&image(&elf), &setup);
+    let outcome = dpamatch_port::rv64::run(&image(&elf), &setup);
     assert_eq!((outcome.end, outcome.console.as_str()), (Ok(0), "right pairs\n"));
 }

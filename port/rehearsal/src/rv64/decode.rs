@@ -1,6 +1,6 @@
 //! Instructions, taken apart once: executing one is a look into a table and one `match`.
 
-use crate::expand::expand;
+use super::expand::expand;
 
 /// What an instruction does. Names are the manual's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,11 @@
 //! One hart: registers, and what each instruction does to them.
 
-use crate::Fault;
-use crate::count::{Count, PHASES};
-use crate::decode::{Instruction, Op};
-use crate::lines::Caches;
-use crate::memory::{Memory, Place};
-use crate::weak::{HartOrder, Weak};
+use super::Fault;
+use super::count::{Count, PHASES};
+use super::decode::{Instruction, Op};
+use super::lines::Caches;
+use super::memory::{Memory, Place};
+use super::weak::{HartOrder, Weak};
 
 /// What the machine has to do after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! A small assembler: each function is an instruction of the manual, and a program's end.
 
-use dpamatch_rv64::{Image, MEMORY_BASE, Mark, Outcome, Setup, WeakOptions, run};
+use dpamatch_port::rv64::{Image, MEMORY_BASE, Mark, Outcome, Setup, WeakOptions, run};
 
 pub(crate) const ZERO: u32 = 0;
 pub(crate) const A0: u32 = 10;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::decode::{Instruction, Op, decode};
-use crate::image::Image;
+use super::decode::{Instruction, Op, decode};
+use super::image::Image;
 
 /// A function of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub fn survey(image: &Image) -> Vec<Function> {
         starts.entry(symbol.address).or_insert(symbol);
     }
     let (code_start, code) = image.code();
-    let function = |symbol: &&crate::Symbol| {
+    let function = |symbol: &&super::Symbol| {
         let first = symbol.address.checked_sub(code_start)? as usize;
         let bytes = code.get(first..first + symbol.size as usize)?;
         Some(function(&symbol.name, symbol.address, bytes))

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::Fault;
-use crate::memory::Memory;
+use super::Fault;
+use super::memory::Memory;
 
 /// The answer to a call that failed.
 const FAILED: u64 = u64::MAX;

@@ -1,6 +1,6 @@
 //! The machine's memory: one range of bytes, as doublewords.
 
-use crate::Fault;
+use super::Fault;
 
 /// Where memory begins, as on QEMU's board `virt`.
 pub const MEMORY_BASE: u64 = 0x8000_0000;

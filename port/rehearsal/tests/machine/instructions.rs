@@ -1,7 +1,7 @@
 //! What single instructions do: results worked out by hand from the manual.
 
 use crate::assembler::*;
-use dpamatch_rv64::{Fault, Image, Mark, Setup, run};
+use dpamatch_port::rv64::{Fault, Image, Mark, Setup, run};
 
 /// A value of 64 bits in a register: 8 bits at a time.
 fn li(rd: u32, value: u64) -> Vec<u32> {

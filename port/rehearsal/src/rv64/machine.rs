@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::count::{Count, MARKS, Mark, PHASES};
-use crate::decode::{Instruction, decode};
-use crate::hart::{Hart, Shared, Then};
-use crate::image::Image;
-use crate::lines::{CacheSetup, Caches, Segments};
-use crate::memory::Memory;
-use crate::semihosting::Host;
-use crate::weak::{Weak, WeakOptions};
+use super::count::{Count, MARKS, Mark, PHASES};
+use super::decode::{Instruction, decode};
+use super::hart::{Hart, Shared, Then};
+use super::image::Image;
+use super::lines::{CacheSetup, Caches, Segments};
+use super::memory::Memory;
+use super::semihosting::Host;
+use super::weak::{Weak, WeakOptions};
 
 /// Instructions that a hart runs before the next has its turn, unless it waits; weak memory has
 /// turns of its own.

@@ -24,7 +24,7 @@
 
 use std::collections::HashMap;
 
-use crate::memory::{Memory, Place};
+use super::memory::{Memory, Place};
 
 /// Versions that memory remembers of a doubleword.
 const VERSIONS: usize = 8;

@@ -4,7 +4,7 @@ use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
-use crate::memory::MEMORY_BASE;
+use super::memory::MEMORY_BASE;
 
 /// A program for the machine.
 #[derive(Clone, Debug)]
