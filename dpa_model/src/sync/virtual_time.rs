@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering::{self, Relaxed};
 /// What a machine in virtual time does around each access.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
-    /// Before each access: returns when the caller's clock is the least.
-    pub before_access: fn(),
-    /// After a load of the word at this address.
-    pub looked_at: fn(usize),
+    /// Before a load of the word at this address: returns when the caller's clock is the least.
+    pub before_load: fn(usize),
+    /// Before a store: returns when the caller's clock is the least.
+    pub before_store: fn(),
     /// After a store to the word at this address.
     pub stored: fn(usize),
     /// After a poll that failed: returns when another task has stored to the polled word.
@@ -30,16 +30,16 @@ pub fn set_hooks(hooks: Option<&'static Hooks>) {
 }
 
 #[inline]
-fn before_access() {
+fn before_load(address: usize) {
     if let Some(hooks) = HOOKS.get() {
-        (hooks.before_access)();
+        (hooks.before_load)(address);
     }
 }
 
 #[inline]
-fn looked_at(address: usize) {
+fn before_store() {
     if let Some(hooks) = HOOKS.get() {
-        (hooks.looked_at)(address);
+        (hooks.before_store)();
     }
 }
 
@@ -78,21 +78,20 @@ macro_rules! atomic {
             /// As its namesake in `core`.
             #[inline]
             pub fn load(&self, _: Ordering) -> $value {
-                before_access();
-                looked_at(self.address());
+                before_load(self.address());
                 self.0.load(Relaxed)
             }
 
             /// As its namesake in `core`.
             #[inline]
             pub fn store(&self, value: $value, _: Ordering) {
-                before_access();
+                before_store();
                 self.0.store(value, Relaxed);
                 stored(self.address());
             }
 
             fn update(&self, change: impl FnOnce($value) -> $value) -> $value {
-                before_access();
+                before_store();
                 let before = self.0.load(Relaxed);
                 self.0.store(change(before), Relaxed);
                 stored(self.address());
@@ -135,8 +134,7 @@ macro_rules! atomic {
                 _: Ordering,
                 _: Ordering,
             ) -> Result<$value, $value> {
-                before_access();
-                looked_at(self.address());
+                before_load(self.address());
                 let found = self.0.load(Relaxed);
                 if found != current {
                     return Err(found);

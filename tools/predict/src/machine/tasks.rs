@@ -78,8 +78,9 @@ pub fn here() -> Option<(usize, Picos)> {
 
 /// Gives way until the running task is the least.
 #[inline]
-fn before_access() {
+fn give_way(note: impl FnOnce(&mut Machine)) {
     let yielder = with_stage(|stage| {
+        note(&mut stage.machine);
         let running = stage.machine.current;
         let turn = Turn::new(stage.machine.tasks[running].clock, running);
         let least = stage.ready.peek().is_some_and(|Reverse(least)| *least < turn);
@@ -93,6 +94,16 @@ fn before_access() {
     }
 }
 
+/// The running task is about to read the atomic at `address`.
+fn before_load(address: usize) {
+    give_way(|machine| machine.task().looked_at = address);
+}
+
+/// The running task is about to store.
+fn before_store() {
+    give_way(|_| ());
+}
+
 #[allow(unsafe_code)]
 fn suspend(yielder: *const Yielder<(), ()>) {
     // SAFETY: the running coroutine stored the pointer to its own yielder when it began, and that
@@ -101,16 +112,9 @@ fn suspend(yielder: *const Yielder<(), ()>) {
 }
 
 /// What the card's atomics call.
-static HOOKS: Hooks = Hooks { before_access, looked_at, stored, pause };
-
-/// The running task has read the atomic at `address`.
-#[inline]
-fn looked_at(address: usize) {
-    with_machine(|machine| machine.task().looked_at = address);
-}
+static HOOKS: Hooks = Hooks { before_load, before_store, stored, pause };
 
 /// The running task has stored to `address`: whoever sleeps on it looks again.
-#[inline]
 fn stored(address: usize) {
     with_stage(|stage| {
         if !stage.asleep[remainder(address)].is_empty() {
