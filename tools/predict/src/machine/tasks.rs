@@ -167,15 +167,21 @@ pub fn pause() {
     }
 }
 
+/// Goes on the clock or off it; returns where it was. Off it the card's atomics call nothing.
+fn set_clock(on: bool) -> bool {
+    set_hooks(on.then_some(&HOOKS));
+    ON.replace(on)
+}
+
 /// Runs `act` off the clock: host and wire, which no DPA pays for. Gives it the machine.
 pub fn off_clock<R>(act: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut Machine))) -> R) -> R {
-    let before = ON.replace(false);
+    let before = set_clock(false);
     let result = act(&mut |look| {
         STAGE.with_borrow_mut(|stage| {
             look(&mut stage.as_mut().expect("a run is under way").machine)
         });
     });
-    ON.set(before);
+    set_clock(before);
     result
 }
 
@@ -227,7 +233,6 @@ pub fn run<A: 'static, B: 'static>(
             note.borrow_mut()[index] = Some(result);
         }));
     }
-    set_hooks(Some(&HOOKS));
     let mut left = count;
     while left > 0 {
         let next = STAGE.with_borrow_mut(|stage| {
@@ -237,9 +242,9 @@ pub fn run<A: 'static, B: 'static>(
             Some(task)
         });
         let task = next.expect("the handlers wait for each other");
-        ON.set(true);
+        set_clock(true);
         let result = coroutines[task].resume(());
-        ON.set(false);
+        set_clock(false);
         if let CoroutineResult::Return(()) = result {
             left -= 1;
             if task == 0 {
@@ -253,7 +258,6 @@ pub fn run<A: 'static, B: 'static>(
             }
         }
     }
-    set_hooks(None);
     let stage = STAGE.take().expect("set above");
     let first = first_result.take().expect("task 0 has returned");
     let others = other_results
