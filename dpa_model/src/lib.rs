@@ -1,10 +1,11 @@
 //! The NIC side of dpamatch: an emulated data-path accelerator that matches MPI messages by
 //! *optimistic tag matching*.
 //!
-//! The crate depends on `crossbeam-utils` and on the shared types of `dpamatch_vocabulary`. Only the
-//! [`Pool`] of host threads needs `std` (feature `std`). Leader, workers and their tables allocate
-//! nothing after [`Nic::new`], and no message or command makes them panic. The host's end,
-//! [`HostPort`], grows its list of requests up to the most in flight, and copies forwarded payloads.
+//! The crate depends on `crossbeam-utils` and on the shared types of `dpamatch_vocabulary`. Only
+//! the [`Pool`] of host threads needs `std` (feature `std`). Leader, workers and their tables
+//! allocate nothing after [`Nic::new`], and no message or command makes them panic. The host's
+//! end, [`HostPort`], copies forwarded payloads and grows its list of requests up to the most in
+//! flight.
 //!
 //! # Roles
 //! [`Nic::new`] builds the tables and hands out

@@ -1,7 +1,7 @@
 //! The NIC reports its steps to a listener in builds for loom (`--cfg dpamatch_loom`), for random
-//! schedules (`--cfg dpamatch_shuttle`) and for virtual time (`--cfg dpamatch_virtual`). A build for
-//! RISC-V marks them in its machine code (`--cfg dpamatch_marks`). In all other builds a step is no
-//! code.
+//! schedules (`--cfg dpamatch_shuttle`) and for virtual time (`--cfg dpamatch_virtual`). A build
+//! for RISC-V marks them in its machine code (`--cfg dpamatch_marks`). All other builds compile a
+//! step to nothing.
 //!
 //! The one table of steps has several listeners: the story of a schedule (`explore`, and a model
 //! that failed), the clocks of the virtual machine (`predict`), the counters of an interpreter

@@ -4,9 +4,9 @@
 //! the leader's hart, or with `ends=apart` on harts of their own behind the workers.
 //!
 //! The command line, words of the form `name=value`:
-//! - `workload=NC|WC-FP|WC-SP` sends windows of messages (`windows`, `window`), `stream=FILE` plays a
-//!   recorded stream; `out=FILE` gets the outcomes;
-//! - `senders=N`: so many send a workload's messages in turn, each from a source of its own;
+//! - `workload=NC|WC-FP|WC-SP` sends windows of messages (`windows`, `window`);
+//! - `stream=FILE` plays a recorded stream, `out=FILE` gets the outcomes;
+//! - `senders=N`: N senders take turns at a workload's messages, each with its own source;
 //! - `harts`, `handlers`, `ends=leader|apart`;
 //! - `ends=bus`: host and wire are another program, which shares this machine's memory (`bus`);
 //! - `fast`, `removal`, `barrier`, `repost`, `early`, `shared`, `bins`, `receives`, `unexpected`,

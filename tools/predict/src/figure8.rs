@@ -26,8 +26,8 @@ pub struct Point {
     pub used: Use,
 }
 
-/// Medians of 500 repetitions at [`THREADS`] threads, in messages per microsecond: 127 / (t128 - t1),
-/// messages of 8 bytes.
+/// Medians of 500 repetitions at [`THREADS`] threads with messages of 8 bytes, in messages per
+/// microsecond: 127 / (t128 - t1).
 pub fn rates(series: PaperWorkload) -> [f64; 6] {
     match series {
         PaperWorkload::NoConflict => [0.523, 1.002, 1.955, 3.848, 5.842, 7.638],
