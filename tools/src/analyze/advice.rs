@@ -1,4 +1,4 @@
-//! What a report means, in words, each with the numbers behind it.
+//! Advice drawn from a report, in words, with the numbers that support it.
 
 use dpa_model::Footprint;
 
@@ -9,17 +9,17 @@ use super::stats::{Hint, Needs, Plan};
 /// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Advice {
-    /// What it is about.
+    /// Its subject.
     pub topic: &'static str,
-    /// What to do.
+    /// The recommendation.
     pub text: String,
-    /// The numbers behind it.
+    /// The numbers that support it.
     pub because: String,
 }
 
-/// Mean steps of a search, at the worst rank, up to which a queue is as good as empty.
+/// Mean steps per search at the worst rank below which a queue counts as short.
 const SHORT: f64 = 1.5;
-/// A larger table has to save at least this part of the steps.
+/// Smallest share of the steps that a larger table must save to be worth it.
 const WORTH: f64 = 0.05;
 
 pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
@@ -50,7 +50,7 @@ fn share_of_p2p(report: &Report) -> String {
     )
 }
 
-/// Whether everything finds room on the NIC, and where it would fall back.
+/// Whether all queues fit on the NIC, and where matching would fall back to software.
 fn room(report: &Report, plan: &Plan) -> Option<Advice> {
     let Needs { fallback, unexpected, descriptors, unexpected_bytes, .. } =
         report.application.needs;
@@ -91,21 +91,19 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
     Some(Advice { topic: "room", text, because })
 }
 
-/// Mean steps of a search with the n-th number of bins.
 fn steps_with(report: &Report, place: usize) -> f64 {
     let bins = &report.application.bins[place];
     let searches = (bins.prq.count + bins.umq.count).max(1);
     (bins.prq.steps + bins.umq.steps) as f64 / searches as f64
 }
 
-/// Place of the fewest bins that come close to the best.
+/// Index of the smallest number of bins that comes close to the best.
 fn enough_bins(report: &Report) -> Option<usize> {
     let places = 0..report.application.bins.len();
     let best = places.clone().map(|at| steps_with(report, at)).fold(f64::INFINITY, f64::min);
     places.into_iter().find(|&at| steps_with(report, at) <= best * (1.0 + WORTH) + f64::EPSILON)
 }
 
-/// How many bins.
 fn bins(report: &Report) -> Option<Advice> {
     let steps = |place: usize| steps_with(report, place);
     let places: Vec<usize> = (0..report.application.bins.len()).collect();
@@ -145,7 +143,6 @@ fn bins(report: &Report) -> Option<Advice> {
     })
 }
 
-/// Which of the engines that were run takes fewest steps.
 fn engines(report: &Report) -> Option<Advice> {
     let traffic = &report.application.traffic;
     let searches = (traffic.all_receives() + traffic.messages()).max(1) as f64;
@@ -154,7 +151,7 @@ fn engines(report: &Report) -> Option<Advice> {
     };
     let mut ranked: Vec<_> =
         report.engines.iter().filter_map(|engine| Some((steps(engine)?, engine))).collect();
-    // Stable: of equals the one that was named first.
+    // A stable sort: among equals the engine named first wins.
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     let [(fewest, best), .., (most, last)] = ranked[..] else { return None };
     let memory = |engine: &EngineReport| {
@@ -185,7 +182,7 @@ fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// Few keys are no good sign by themselves (O37).
+/// Few distinct keys alone promise nothing (O37).
 fn chains(report: &Report) -> Option<Advice> {
     let keys = &report.application.receive_keys;
     if keys.chain_max < 4 {
@@ -208,7 +205,6 @@ fn chains(report: &Report) -> Option<Advice> {
     })
 }
 
-/// Sizes of the NIC's tables.
 fn table(report: &Report, plan: &Plan) -> Advice {
     let needs = &report.application.needs;
     let size = |most: u64| most.max(1).next_power_of_two();
@@ -242,13 +238,12 @@ fn table(report: &Report, plan: &Plan) -> Advice {
     }
 }
 
-/// How many handlers find work.
 fn handlers(report: &Report) -> Option<Advice> {
     let blocks = &report.application.blocks;
     let last = blocks.last()?;
     let filled = |at: usize| blocks[at].messages as f64 / blocks[at].blocks.max(1) as f64;
     let most = filled(blocks.len() - 1);
-    // The fewest handlers that fill their blocks nearly as well as the most.
+    // The smallest number of handlers that fills its blocks nearly as well as the largest.
     let enough = (0..blocks.len()).find(|&at| filled(at) >= most * 0.95)?;
     let matched = (last.clean + last.fast + last.slow).max(1) as f64;
     let text = if most < 1.5 {
@@ -280,7 +275,6 @@ fn handlers(report: &Report) -> Option<Advice> {
     })
 }
 
-/// Hints that the trace allows, by communicator.
 fn hints(report: &Report) -> Vec<Advice> {
     type Of = fn(&super::stats::Hints) -> &Hint;
     let all: [(&'static str, Of); 4] = [

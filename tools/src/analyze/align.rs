@@ -1,41 +1,33 @@
-//! Which of two sequences go together when neither may be left in disorder: the receives of a key,
-//! in posting order, and its messages, in sending order.
+//! Aligns two sequences without reordering either: the receives of a key in posting order, and its
+//! messages in sending order.
 //!
-//! An alignment is the cheapest way to walk both sequences to their ends. A message that nobody got
-//! and a receive whose message is in no trace cost [`SKIP`] each; a pair whose byte counts
-//! contradict each other costs [`MISFIT`]; a receive that may have got nothing is passed over for
-//! nothing. So one wrong size stays one wrong size, but two in a row are put right by a shift.
+//! An alignment is the cheapest path through both sequences. A message that no receive took and a
+//! receive whose message is in no trace cost [`SKIP`] each. A pair with contradictory byte counts
+//! costs [`MISFIT`]. A receive that may have got nothing is skipped for free. So a single wrong
+//! size changes nothing, but two in a row shift the alignment.
 
-/// No message.
 pub(super) const NONE: u32 = u32::MAX;
-/// Cost of a message without receive, and of a receive without message.
+/// Cost of an unpaired message or receive.
 const SKIP: u32 = 2;
-/// Cost of a pair that contradicts its byte counts: less than a receive and a message alone.
+/// Cost of a pair with contradictory byte counts: less than two [`SKIP`]s.
 const MISFIT: u32 = 3;
-/// How far from the shortest way an alignment may stray, in messages.
+/// Width of the search band around the shortest path, in messages.
 const STRAY: usize = 16;
 
-/// What is to be aligned.
 pub(super) struct Sequences<M, F> {
-    /// Number of receives.
     pub(super) receives: usize,
-    /// Number of messages.
     pub(super) messages: usize,
-    /// Whether a receive may have got nothing.
     pub(super) may_miss: M,
-    /// Whether a receive can have got a message.
     pub(super) fits: F,
 }
 
 impl<M: Fn(usize) -> bool, F: Fn(usize, usize) -> bool> Sequences<M, F> {
-    /// The message of each receive, or [`NONE`]; of alignments at the same cost the one that pairs
-    /// earliest. `None` if it takes more than `cells_max` cells.
-    ///
-    /// # Complexity
-    /// Receives times the difference in length: the cells.
+    /// The message of each receive, or [`NONE`]. Among alignments of equal cost the one that pairs
+    /// earliest wins. `None` if it needs more than `cells_max` cells: one for each receive and each
+    /// step of the difference in length.
     pub(super) fn align(&self, cells_max: usize) -> Option<Vec<u32>> {
         let sure = (0..self.receives).filter(|&receive| !(self.may_miss)(receive)).count();
-        // Of each receive only the messages near its place among the sure ones are looked at.
+        // Only messages near a receive's place among the certain pairs are candidates.
         let below = sure.saturating_sub(self.messages) + STRAY;
         let above = self.messages.saturating_sub(sure) + STRAY;
         let width = below + above + 1;
@@ -49,7 +41,7 @@ impl<M: Fn(usize) -> bool, F: Fn(usize, usize) -> bool> Sequences<M, F> {
             sure_before += usize::from(receive < self.receives && !(self.may_miss)(receive));
         }
         const FAR: u32 = u32::MAX / 2;
-        // Cost of the rest from (receive, message) on, from the ends backwards.
+        // Cost of the remaining path from (receive, message), filled from the end.
         let mut rest = vec![FAR; (self.receives + 1) * width];
         let place = |receive: usize, message: usize| {
             let at = (message + below).checked_sub(first[receive])?;
@@ -107,7 +99,7 @@ impl<M: Fn(usize) -> bool, F: Fn(usize, usize) -> bool> Sequences<M, F> {
 mod tests {
     use super::*;
 
-    /// Receives as bytes of their statuses; those that may miss as `None`, which fit any message.
+    /// Receives as the bytes of their statuses; `None` for one that may have got nothing.
     fn aligned(receives: &[Option<u32>], messages: &[u32]) -> Vec<Option<u32>> {
         let sequences = Sequences {
             receives: receives.len(),
@@ -126,7 +118,7 @@ mod tests {
         assert_eq!(aligned(&[Some(1), Some(2)], &[1, 2]), [Some(0), Some(1)]);
         assert_eq!(aligned(&[], &[1, 2]), []);
         assert_eq!(aligned(&[Some(1), Some(2)], &[]), [None, None]);
-        // Of equal ones the first; what is over is left at the end.
+        // Among equals the first; surplus messages stay at the end.
         assert_eq!(aligned(&[Some(1), Some(1)], &[1, 1, 1]), [Some(0), Some(1)]);
         assert_eq!(aligned(&[Some(1), Some(1), Some(1)], &[1, 1]), [Some(0), Some(1), None]);
     }
@@ -137,7 +129,6 @@ mod tests {
         assert_eq!(aligned(&receives, &[1, 3, 4]), [Some(0), None, Some(1), None, Some(2)]);
         assert_eq!(aligned(&receives, &[1, 2, 3, 4]), [Some(0), Some(1), Some(2), None, Some(3)]);
         assert_eq!(aligned(&receives, &[1, 3, 2, 4]), [Some(0), None, Some(1), Some(2), Some(3)]);
-        // Both could: the earlier one.
         let receives = [Some(1), None, Some(1), None, Some(1)];
         assert_eq!(aligned(&receives, &[1; 4]), [Some(0), Some(1), Some(2), None, Some(3)]);
     }
@@ -145,7 +136,7 @@ mod tests {
     #[test]
     fn one_wrong_size_stays_and_a_row_of_them_is_shifted() {
         assert_eq!(aligned(&[Some(1), Some(9), Some(3)], &[1, 2, 3]), [Some(0), Some(1), Some(2)]);
-        // The first message was received unseen, the last send is in no trace.
+        // The first message went to a receive without status; the last send is in no trace.
         let receives = [Some(2), Some(3), Some(4)];
         assert_eq!(aligned(&receives, &[1, 2, 3]), [Some(1), Some(2), None]);
     }
@@ -156,8 +147,6 @@ mod tests {
         assert_eq!(aligned(&[Some(1), Some(3)], &[1, 2, 3]), [Some(0), Some(2)]);
     }
 
-    /// Far more messages than receives, and the other way round: the cells suffice, or it is said
-    /// that they do not.
     #[test]
     fn sequences_may_differ_much_in_length() {
         let many: Vec<u32> = (0..100).collect();

@@ -1,4 +1,4 @@
-//! Programs for tests, written by hand.
+//! Hand-written programs for tests.
 
 use super::order::Network;
 use super::program::{Action, End, Kind, LocalComm, Program, Step, Transfer, UNKNOWN};
@@ -24,18 +24,15 @@ const BLANK: Transfer = Transfer {
     unsure_null: false,
 };
 
-/// A send of four bytes that does not block.
 pub(super) fn send(peer: i32, tag: i32) -> Transfer {
     Transfer { peer, tag, ..BLANK }
 }
 
-/// A receive into four bytes that does not block.
 pub(super) fn receive(peer: i32, tag: i32, end: End) -> Transfer {
     Transfer { peer, tag, end, kind: Kind::Recv, ..BLANK }
 }
 
-/// A rank that begins these transfers one after the other; cancels follow the receive that they
-/// concern.
+/// A rank that begins these transfers in order. Each cancel follows its receive.
 pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
     let comm = |number| LocalComm { number, own_rank: None, size: None, made: true };
     let mut steps = Vec::new();
@@ -50,7 +47,7 @@ pub(super) fn program(rank: u32, transfers: &[Transfer]) -> Program {
     Program { rank, transfers: transfers.to_vec(), steps, comms, ..Program::default() }
 }
 
-/// What a report asks for by default: one bin and 32.
+/// A question with the default bins: 1 and 32.
 pub(super) fn question(order: OrderChoice) -> Question {
     let options = EngineOptions { threads: false, ..EngineOptions::default() };
     let bins = [1, 32].map(|bins| BinCount::new(bins).expect("a number")).to_vec();
@@ -65,7 +62,6 @@ pub(super) fn question(order: OrderChoice) -> Question {
     }
 }
 
-/// A report in this order.
 pub(super) fn report(run: &Run, order: OrderChoice) -> Report {
     let report = Report::make(run, &question(order), |_| ()).expect("a report");
     assert_eq!(report.checked, Some(Vec::new()), "legal pairs");

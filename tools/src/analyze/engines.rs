@@ -1,4 +1,4 @@
-//! Replays through engines of the registry, besides the one that drives the statistics.
+//! Replays through the registry's engines, beside the engine that drives the statistics.
 
 use rayon::prelude::*;
 
@@ -9,28 +9,28 @@ use super::run::Run;
 use dpamatch::engine::{Counter, Engine};
 use dpamatch::registry::{EngineEntry, EngineOptions};
 
-/// A replay through one engine of the registry.
+/// A replay through a registered engine.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct EngineReport {
     /// The engine.
     pub name: &'static str,
-    /// Its pairs beside those of the trace.
+    /// Its pairs compared with the trace's.
     pub agreement: Agreement,
-    /// Ranks at which it gave other pairs than the engine that drives the statistics: none, if all
-    /// is right.
+    /// Ranks at which its pairs differ from those of the driving engine: none, unless an engine is
+    /// wrong.
     pub differs_at: Vec<u32>,
-    /// Its counters, added up over the ranks; of those that end in `_max` or `_high` the greatest.
+    /// Its counters summed over the ranks, or the maximum for names that end in `_max` or `_high`.
     pub counters: Vec<(String, u64)>,
 }
 
 impl EngineReport {
-    /// A counter by name.
+    /// Looks up a counter by name.
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
     }
 
-    /// Steps of all searches of posted receives: compares, and inner nodes of the structure (S28).
-    /// Of the emulated NIC the descriptors that its handlers visited.
+    /// Steps of all searches for posted receives: compares plus inner nodes of the structure (S28).
+    /// For the emulated NIC, the descriptors that its handlers visited.
     pub fn posted_steps(&self) -> Option<u64> {
         if let Some(compares) = self.counter("prq_attempts") {
             return Some(compares + self.counter("prq_hops").unwrap_or(0));
@@ -39,13 +39,13 @@ impl EngineReport {
         walked.iter().map(|name| self.counter(name)).sum()
     }
 
-    /// The same of unexpected messages; the emulated NIC does not count them.
+    /// Steps of all searches for unexpected messages; the emulated NIC does not count them.
     pub fn unexpected_steps(&self) -> Option<u64> {
         Some(self.counter("umq_attempts")? + self.counter("umq_hops").unwrap_or(0))
     }
 }
 
-/// Runs one rank's order through an engine. Software engines are told the sizes of the
+/// Runs one rank's order through an engine. Software engines also get the sizes of the
 /// communicators.
 fn replay_rank(
     view: RankView<'_>,
@@ -65,7 +65,6 @@ fn replay_rank(
     Ok((receives, matcher.counters()))
 }
 
-/// Tells an engine the sizes of the rank's communicators.
 pub(crate) fn tell_sizes(view: RankView<'_>, engine: &mut dyn Engine) {
     let mut told = std::collections::BTreeSet::new();
     let comms = (0..view.program.comms.len()).map(|local| view.comms.global(view.at, local as u16));
@@ -75,8 +74,8 @@ pub(crate) fn tell_sizes(view: RankView<'_>, engine: &mut dyn Engine) {
     }
 }
 
-/// Runs all ranks' orders through one engine; `pairs` are those of the engine that drives the
-/// statistics.
+/// Runs every rank's order through an engine and compares with `pairs`, the result of the driving
+/// engine.
 pub(super) fn replay(
     run: &Run,
     orders: &[Order],

@@ -1,18 +1,18 @@
-//! A report's figures, for one application or several side by side.
+//! A report's figures, for one application or for several side by side.
 
 use super::report::Report;
 use super::stats::{BinStats, Searches, Totals};
 use crate::figure::{Axis, Bars, Figure, Heat, Lines, Series, Style};
 use crate::table::printable;
 
-/// Columns of the heat map: each is the most of several columns of depth over time.
+/// Columns of the heat map: each is the maximum over several columns of the depths.
 const HEAT_COLUMNS: usize = 25;
-/// Rows of the heat map at most; beyond that a row is the most of several ranks.
+/// Maximum rows of the heat map; with more ranks, a row is the maximum over several ranks.
 const HEAT_ROWS: usize = 64;
 
-/// Figures of applications side by side: file name without ending, and figure. Call shares (Figure
-/// 6; O33, O34), depth for each number of bins (Figure 7; O34, O36) as replayed and as the
-/// published analyzer counts, and what the tables and searches look like.
+/// The figures that compare applications: file name without extension, and figure. Call shares
+/// (Figure 6; O33, O34), queue depth by number of bins (Figure 7; O34, O36), both replayed and as
+/// the published analyzer counts, and the tables and searches.
 pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
     vec![
         ("figure-calls", calls(reports)),
@@ -21,8 +21,8 @@ pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
     ]
 }
 
-/// All figures of one application: those of [`over_applications`], and its queues over time and by
-/// rank, expected and unexpected messages, and what optimistic matching would do.
+/// All figures of one application: those of [`over_applications`], its queues over time and by
+/// rank, expected and unexpected messages, and the paths of optimistic matching.
 pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
     let mut all = over_applications(&[report]);
     all.extend([
@@ -67,13 +67,13 @@ fn calls(reports: &[&Report]) -> Figure {
     }
     let mut figure = Figure::new("Calls by class").with(three).with(five);
     if reports.len() > 2 {
-        // Side by side, the names of many applications would be too small to be read.
+        // Side by side, the labels of many applications would be too small to read.
         figure.columns = 1;
     }
     figure
 }
 
-/// The mean depth of all numbers of bins of an application, by which applications are sorted.
+/// The mean depth over all numbers of bins, the sort key of applications.
 fn first_depth(report: &Report) -> f64 {
     report.application.bins.first().map_or(0.0, |bins| bins.tables.depth_mean())
 }
@@ -229,7 +229,7 @@ fn paths(report: &Report) -> Figure {
             .with("clean", share(|block| block.clean))
             .with("fast", share(|block| block.fast))
             .with("slow", share(|block| block.slow))
-            // Of the slow some find no receive in the end, so the unexpected are more than these.
+            // Some slow-path messages end up unexpected, so the bar may be shorter than the total.
             .with(
                 "no candidate",
                 share(|block| block.messages - block.clean - block.fast - block.slow),

@@ -1,4 +1,4 @@
-//! A report as one page that needs nothing else: style and pictures are in it, and no script.
+//! A report as one self-contained page with embedded style and figures, without scripts.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use super::tables::{ALL, by_rank};
 use crate::figure::Figure;
 use crate::table::{Cell, Table, escaped};
 
-/// Narrow screens scroll wide tables and pictures and stack the advice; paper breaks neither a
-/// picture nor a row.
+/// Narrow screens scroll wide tables and figures and stack the advice. Page breaks split neither
+/// figures nor rows.
 const STYLE: &str = "\
 body{font:16px/1.45 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:0 1rem;color:#222;background:#fff}
 h1,h2,h3{line-height:1.2;overflow-wrap:anywhere}
@@ -24,13 +24,12 @@ svg{max-width:100%;height:auto}
 .advice td{border:0;padding:.1rem 0}.advice tr{border-bottom:1px solid #ccc;padding:.4rem 0}.advice td:first-child{font-weight:bold}}
 @media print{body{max-width:none;font-size:11px}figure,tr{break-inside:avoid}.wide{overflow:visible}}";
 
-/// Tables that are left to the CSV files: they have a row for each column of a figure, or too many.
+/// Tables that only the CSV files show: too many rows, or one for each column of a figure.
 const NOT_SHOWN: [&str; 2] = ["advice", "depth"];
-/// Tables of words rather than numbers.
 const WORDS: [&str; 5] = ["hints", "engines", "counters", "sites", "unmatched"];
 
-/// The page of an application. `summary` is the report in words, `command` what made it. The same
-/// report gives the same bytes.
+/// The page of an application. `summary` is the report in words, `command` the command line. Equal
+/// reports give equal bytes.
 pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command: &str) -> String {
     let name = escaped(&report.name);
     let mut out = format!(
@@ -70,7 +69,7 @@ pub fn page(report: &Report, figures: &[(&str, Figure)], summary: &str, command:
     out
 }
 
-/// The table without rows and column of single ranks, where it has a row for all of them.
+/// The table without the rows and the column of single ranks, if it has rows for the application.
 fn totals(mut table: Table) -> Table {
     let is_total = |row: &Vec<Cell>| row[0] == Cell::from(ALL);
     if table.rows.first().is_some_and(is_total) {
@@ -80,8 +79,8 @@ fn totals(mut table: Table) -> Table {
     table
 }
 
-/// A picture as part of a page: it shrinks with the page, its clip paths have names of their own,
-/// and the name space, which looks like an address, goes, as pages do not need it.
+/// An SVG figure as part of a page. It scales with the page, and its clip paths get unique names.
+/// The name space goes: pages do not need it, and it looks like an external address.
 fn inline(svg: &str, name: &str) -> String {
     let Some((tag, rest)) = svg.split_once('>') else { return String::new() };
     let value = |attribute: &str| {

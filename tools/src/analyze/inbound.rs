@@ -1,15 +1,15 @@
-//! The messages that each rank got, in the order in which each sender sent them.
+//! The messages to each rank, in each sender's sending order.
 
 use super::communicators::Communicators;
 use super::program::{Kind, Program, UNKNOWN};
 
-/// One message to a rank. 28 bytes.
+/// A message to a rank. 28 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Inbound {
-    /// The sender's rank in the world; [`UNKNOWN`] if it cannot be told.
+    /// The sender's world rank, or [`UNKNOWN`].
     pub sender: u32,
-    /// Its transfer there; [`UNKNOWN`] if the send is in no trace: then a receive's status tells
-    /// that there was one.
+    /// The sender's transfer; [`UNKNOWN`] if the send is in no trace and only a receive's status
+    /// proves it.
     pub op: u32,
     /// The communicator.
     pub comm: u32,
@@ -17,30 +17,30 @@ pub struct Inbound {
     pub source: u32,
     /// The tag.
     pub tag: u32,
-    /// Bytes sent; [`UNKNOWN`] if the trace does not tell.
+    /// Bytes sent, or [`UNKNOWN`].
     pub bytes: u32,
-    /// The receive that really got it, as a transfer of the receiver; [`UNKNOWN`] if none did or
-    /// the trace does not tell.
+    /// The receive that got the message in the recorded run, as a transfer of the receiver.
+    /// [`UNKNOWN`] if none did or the trace does not say.
     pub receive: u32,
 }
 
 impl Inbound {
-    /// Communicator, source and tag: messages with the same do not overtake each other.
+    /// Communicator, source and tag: messages with equal keys do not overtake each other.
     pub(super) fn key(&self) -> (u32, u32, u32) {
         (self.comm, self.source, self.tag)
     }
 }
 
-/// Sends that lead nowhere.
+/// Sends without a known receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Lost {
     /// To ranks without a trace.
     pub to_absent_ranks: u64,
-    /// To ranks that the communicator does not have.
+    /// To ranks outside the communicator.
     pub to_no_rank: u64,
 }
 
-/// Hands all sends out to their receivers: one list per program, in the programs' order.
+/// Distributes all sends to their receivers: one list per program, in the programs' order.
 pub(super) fn route(programs: &[Program], comms: &Communicators) -> (Vec<Vec<Inbound>>, Lost) {
     let processes = comms.all.first().map_or(0, |world| world.members.len());
     let mut index = vec![UNKNOWN; processes];
@@ -51,7 +51,7 @@ pub(super) fn route(programs: &[Program], comms: &Communicators) -> (Vec<Vec<Inb
     }
     let mut lost = Lost::default();
     let mut count = vec![0_usize; programs.len()];
-    // Twice over the sends: the first time counts, so that no list grows.
+    // The first of two passes counts, so that no list grows.
     each_send(programs, comms, &index, &mut lost, |receiver, _| count[receiver] += 1);
     let mut inbound: Vec<Vec<Inbound>> = count.into_iter().map(Vec::with_capacity).collect();
     let mut again = Lost::default();

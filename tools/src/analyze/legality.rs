@@ -1,9 +1,9 @@
-//! Whether a matching obeys MPI, given the order: independent of any engine.
+//! Checks a matching against MPI's rules for a given order, independently of any engine.
 //!
-//! Checked in one walk: a receive got a message that it accepts and that was there when they met;
-//! when they met, no earlier posted receive that accepts the message was waiting, no
-//! earlier message that the receive accepts was waiting (here for all senders), and
-//! neither waits on beside a partner.
+//! One walk checks three rules. Each receive accepts its message, and both are present when they
+//! meet. At that moment no earlier posted receive that accepts the message waits, and no earlier
+//! message that the receive accepts waits (from any sender). No partner remains in a queue
+//! afterwards.
 
 use std::collections::VecDeque;
 
@@ -22,27 +22,27 @@ pub enum Illegal {
         /// The message.
         message: u32,
     },
-    /// Another receive was first.
+    /// An earlier receive should have got the message.
     #[error("message {message} went to receive {receive} although receive {earlier} waited for it")]
     ReceiveOvertaken {
         /// The receive's transfer.
         receive: u32,
         /// The message.
         message: u32,
-        /// The one that should have got it.
+        /// The receive that should have got it.
         earlier: u32,
     },
-    /// Another message was first.
+    /// An earlier message should have been taken.
     #[error("receive {receive} got message {message} although message {earlier} waited for it")]
     MessageOvertaken {
         /// The receive's transfer.
         receive: u32,
         /// The message.
         message: u32,
-        /// The one that it should have got.
+        /// The message that the receive should have got.
         earlier: u32,
     },
-    /// A receive was given two messages, or one after its cancel.
+    /// A receive got two messages, or one after its cancel.
     #[error("receive {receive} got message {message} but was not waiting")]
     NotWaiting {
         /// The receive's transfer.
@@ -52,13 +52,13 @@ pub enum Illegal {
     },
 }
 
-/// Checks the receive of each message (as [`RankView::run`] gives them) against the order.
+/// Checks the receive of each message, as [`RankView::run`] returns them, against the order.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// The first violated rule.
 ///
 /// # Complexity
-/// Every happening walks all that waits at the rank: for tests, not for large queues.
+/// Each event walks both queues of the rank: meant for tests, not for long queues.
 pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), Illegal> {
     let transfers = &view.program.transfers;
     let mut partner = vec![UNKNOWN; transfers.len()];
@@ -76,7 +76,7 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
         view.comm(receive) == inbound.comm
             && transfers[receive as usize].accepts(inbound.source, inbound.tag)
     };
-    // Each queue in its order. What has a partner leaves when both are there.
+    // Both queues in order. A pair leaves when both partners are present.
     let (mut posted, mut arrived) = (VecDeque::new(), VecDeque::new());
     for happening in order.iter() {
         match happening {
@@ -118,7 +118,6 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
             Happening::Probe(_) => {}
         }
     }
-    // Who waits to the end has no partner.
     if let Some(&receive) = posted.iter().find(|&&receive| partner[receive as usize] != UNKNOWN) {
         return Err(Illegal::NotWaiting { receive, message: partner[receive as usize] });
     }
@@ -128,8 +127,8 @@ pub fn check(view: RankView<'_>, order: &Order, receives: &[u32]) -> Result<(), 
     }
 }
 
-/// Whether each sender's messages arrive in the order in which they were sent. Holds for all orders
-/// but the guided ones, which keep it only within a tag.
+/// Whether each sender's messages arrive in sending order. True for all orders except guided ones,
+/// which keep it only within a tag.
 pub fn keeps_senders_order(view: RankView<'_>, order: &Order) -> bool {
     let mut last = std::collections::HashMap::new();
     order.iter().all(|happening| {

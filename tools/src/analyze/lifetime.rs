@@ -1,9 +1,9 @@
-//! The published analyzer's view, for comparison: nothing is matched, a receive waits from its
+//! The published analyzer's view, for comparison: it matches nothing, and a receive waits from its
 //! posting to the call that completes it.
 //!
-//! So its depth is an upper estimate, and there is no unexpected queue. Test families,
-//! `MPI_PROC_NULL` and receives with both wildcards are followed like all others. Bins come
-//! from the hash of the engine `bins`, not from the published one of 8 bits.
+//! Its depth is therefore an upper bound, and it has no unexpected queue. Unlike the published
+//! analyzer, this one also follows the test family, `MPI_PROC_NULL` and receives with both
+//! wildcards. Bins come from the hash of the engine `bins`, not from the published 8-bit hash.
 
 use dpamatch_vocabulary::WildcardClass;
 use rayon::prelude::*;
@@ -13,35 +13,33 @@ use super::replay::RankView;
 use super::stats::{OccupancyStats, Tables, hash_of};
 use dpamatch::engine::BinCount;
 
-/// Operations without a wait after which a data point is made all the same.
+/// Operations without a wait after which a data point is taken anyway.
 const OPERATIONS_MAX: u32 = 4000;
 
-/// One number of bins, over all ranks.
+/// The results for one number of bins, over all ranks.
 #[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Lifetime {
     /// Bins of each table.
     pub bins: u32,
-    /// Depth of the table without wildcards: greatest, over the data points, of the mean over the
-    /// ranks.
+    /// Depth of the table without wildcards: the greatest mean over the ranks at any data point.
     pub depth_average: f64,
-    /// Greatest of all.
+    /// Greatest depth.
     pub depth_max: u32,
-    /// Mean over all data points of all ranks.
+    /// Mean depth over all data points of all ranks.
     pub depth_mean: f64,
     /// Collisions and empty bins, as in the replays.
     pub tables: OccupancyStats,
-    /// Most receives with both wildcards in their list.
+    /// Maximum length of the list of receives with both wildcards.
     pub list_max: u64,
 }
 
-/// Depths at a rank's data points, and its tables at the end.
 struct RankDepths {
     points: Vec<u32>,
     tables: OccupancyStats,
     list_max: u64,
 }
 
-/// All ranks, for each number of bins.
+/// The results for each number of bins, over all ranks.
 pub fn lifetime(views: &[RankView<'_>], bins: &[BinCount]) -> Vec<Lifetime> {
     let ranks: Vec<Vec<RankDepths>> = views.par_iter().map(|&view| rank(view, bins)).collect();
     let all = bins.iter().enumerate().map(|(place, bins)| {
@@ -151,8 +149,8 @@ mod tests {
         lifetime(&views, &[BinCount::new(bins).expect("a number")]).remove(0)
     }
 
-    /// Three receives wait for one call, whether their messages are there or not; in the
-    /// replay in which all messages come first, none waits at all.
+    /// Three receives wait for one call, whether or not their messages have come. In a replay with
+    /// all messages first, none waits.
     #[test]
     fn nothing_is_matched() {
         let tags = [1, 2, 3];
@@ -182,8 +180,6 @@ mod tests {
         assert_eq!(early.lifetime[0], life, "one view whatever the order");
     }
 
-    /// What the published analyzer stops at: tests, receives with both wildcards,
-    /// `MPI_PROC_NULL`.
     #[test]
     fn every_trace_is_followed() {
         let nobody = Transfer { kind: Kind::Null, ..receive(NOBODY, 0, End::Ignored) };
@@ -196,7 +192,7 @@ mod tests {
         ];
         let sends: Vec<_> = (0..4).map(|_| send(1, 7)).collect();
         let mut run = Run::new(vec![program(0, &sends), program(1, &receives)], Some(2));
-        // A test completes the first, one call later all others are.
+        // A test completes the first receive; one call later all others are complete.
         finish(&mut run, 1, 1, &[0]);
         finish(&mut run, 1, 6, &[1, 2, 3, 4]);
         let life = of(&run, 1);
@@ -212,7 +208,6 @@ mod tests {
         assert_eq!(life.depth_max, 0, "only the table without wildcards counts");
     }
 
-    /// Two data points of rank 1, of depths 2 and 0, and one of rank 0, of depth 1.
     #[test]
     fn averages_are_over_ranks_and_means_over_points() {
         let receives: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Pending)).collect();
@@ -225,19 +220,16 @@ mod tests {
         assert_eq!((life.depth_max, life.depth_average, life.depth_mean), (2, 1.5, 1.0));
     }
 
-    /// Without a wait a data point is made after 4,000 operations, and the average is that
-    /// over the ranks.
     #[test]
     fn data_points_are_made_without_waits() {
         let receives: Vec<_> = (0..4001).map(|tag| receive(0, tag, End::Pending)).collect();
         let run = Run::new(vec![program(0, &[]), program(1, &receives)], Some(2));
         let life = of(&run, 1);
-        // The look at the 4,000th sees 3,999 receives, and the later one is in no data point any
-        // more.
+        // The data point at the 4,000th operation sees 3,999 receives; none sees the last one.
         assert_eq!((life.depth_max, life.depth_average), (3998, 3998.0));
         let mut idle = Run::new(vec![program(0, &receives[..2]), program(1, &receives)], Some(2));
         finish(&mut idle, 0, 2, &[]);
-        // Rank 0 has a data point as well, of two receives.
+        // Rank 0 also has a data point, of two receives.
         assert_eq!(of(&idle, 1).depth_average, (3998.0 + 1.0) / 2.0);
     }
 }

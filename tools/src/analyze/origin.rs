@@ -1,56 +1,56 @@
-//! Where a rank's communicators and groups come from: its creating calls with lists of its own.
+//! The origins of a rank's communicators and groups: its creating calls, with owned lists.
 
 use crate::trace::{CommHow, GroupHow};
 
 /// Index of a communicator in [`Program::comms`](super::Program::comms).
 pub type LocalId = u16;
 
-/// How a communicator was made; see [`CommHow`].
+/// How a communicator is made; see [`CommHow`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum How {
-    /// Same ranks.
+    /// A communicator of the same ranks.
     Dup,
-    /// A group's members.
+    /// A communicator of a group's members.
     Create {
         /// The group's number.
         group: u32,
     },
-    /// By colour.
+    /// One communicator for each colour.
     Split {
-        /// The colour; none takes no part.
+        /// The colour; `None` takes no part.
         color: Option<u32>,
         /// Order within the colour.
         key: i32,
     },
-    /// A grid.
+    /// A Cartesian grid.
     Cart {
         /// Its extents.
         dims: Vec<i32>,
     },
     /// A part of the parent's grid.
     CartSub {
-        /// Not 0 for dimensions that stay.
+        /// Non-zero for the dimensions to keep.
         remain: Vec<i32>,
     },
-    /// The first so many ranks.
+    /// The first ranks of the parent.
     Graph {
-        /// How many.
+        /// Their number.
         nodes: u32,
     },
-    /// Two groups side by side.
+    /// An inter-communicator of two groups.
     Inter {
         /// Rank of the local leader.
         local_leader: i32,
-        /// Where the leaders talk.
+        /// The communicator that the leaders use.
         peer: LocalId,
-        /// Rank of the other leader there.
+        /// Rank of the other leader in `peer`.
         remote_leader: i32,
-        /// Their tag.
+        /// The leaders' tag.
         tag: i32,
     },
-    /// Both groups of an inter-communicator in one.
+    /// Merges both groups of an inter-communicator.
     Merge {
-        /// This rank's group comes last.
+        /// Whether this rank's group comes last.
         high: bool,
     },
     /// Joins processes of other runs.
@@ -58,7 +58,7 @@ pub enum How {
 }
 
 impl How {
-    /// From a call; `local` finds the index of a communicator by its number.
+    /// Converts a call; `local` finds the index of a communicator by its number.
     pub(super) fn from_call(how: CommHow<'_>, local: impl FnOnce(u32) -> LocalId) -> Self {
         match how {
             CommHow::Dup => Self::Dup,
@@ -76,31 +76,31 @@ impl How {
     }
 }
 
-/// How a group was made; see [`GroupHow`].
+/// How a group is made; see [`GroupHow`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Members {
-    /// Those of a communicator.
+    /// The group of a communicator.
     OfComm(LocalId),
-    /// Those of its other side.
+    /// The remote group of an inter-communicator.
     OfRemote(LocalId),
-    /// Of both groups.
+    /// The members of either group.
     Union(u32, u32),
-    /// In both groups.
+    /// The members of both groups.
     Intersection(u32, u32),
-    /// In the first alone.
+    /// The members of the first group only.
     Difference(u32, u32),
     /// These ranks.
     Incl(u32, Vec<i32>),
-    /// All but these.
+    /// All ranks except these.
     Excl(u32, Vec<i32>),
-    /// These ranges.
+    /// The ranks in these ranges.
     RangeIncl(u32, Vec<[i32; 3]>),
-    /// All but these.
+    /// All ranks except those in these ranges.
     RangeExcl(u32, Vec<[i32; 3]>),
 }
 
 impl Members {
-    /// From a call; `local` finds the index of a communicator by its number.
+    /// Converts a call; `local` finds the index of a communicator by its number.
     pub(super) fn from_call(how: GroupHow<'_>, local: impl FnOnce(u32) -> LocalId) -> Self {
         match how {
             GroupHow::OfComm(comm) => Self::OfComm(local(comm.0)),
@@ -116,23 +116,23 @@ impl Members {
     }
 }
 
-/// One creating call.
+/// A creating call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// Of a communicator.
+    /// Creates a communicator.
     Comm {
-        /// How.
+        /// The kind of creation.
         how: How,
-        /// From which; none if the parent is no communicator of the rank.
+        /// The parent; `None` if it is no communicator of the rank.
         parent: Option<LocalId>,
-        /// The new one; none if the rank is no member.
+        /// The new communicator; `None` if the rank is no member.
         new: Option<LocalId>,
     },
-    /// Of a group.
+    /// Creates a group.
     Group {
-        /// How.
+        /// The kind of creation.
         how: Members,
-        /// Its number; a later group may have the same.
+        /// Its number, which a later group may reuse.
         new: u32,
     },
 }

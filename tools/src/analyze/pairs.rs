@@ -1,15 +1,15 @@
-//! The matching of a replay as a file.
+//! Writes the matching of a replay to a file.
 
 use super::program::UNKNOWN;
 use super::run::Run;
 
-/// The matching of a replay, ordered by communicator, sender, receiver, tag and posting: one line
-/// per pair.
+/// Writes the matching of a replay, one line per pair, ordered by communicator, sender, receiver,
+/// tag and posting.
 ///
-/// Columns: number of the communicator in the receiver's trace, receiver and its operation, sender
-/// and its operation, tag, bytes (of the status, else as sent), source and tag as posted. Ranks are
-/// those of the world, as posted those of the communicator; operations count a rank's sends,
-/// receives and successful probes in posting order. Pairs whose send is in no trace are left out.
+/// Columns: the communicator's number in the receiver's trace; receiver and its operation; sender
+/// and its operation; tag; bytes (from the status, else as sent); source and tag as posted. Ranks
+/// are world ranks, except the posted source. Operations count a rank's sends, receives and
+/// successful probes in posting order. Pairs without recorded send are left out.
 pub fn pairs(
     run: &Run,
     receives: &[Vec<u32>],
@@ -33,7 +33,7 @@ pub fn pairs(
             }
         }
     }
-    // The k-th receive of a key got its k-th message: the order of one is that of the other.
+    // The k-th receive of a key got its k-th message, so ordering one orders the other.
     rows.sort_unstable();
     writeln!(out, "comm,recv_rank,recv_op,send_rank,send_op,tag,bytes,posted_src,posted_tag")?;
     for (number, sender, receiver, tag, receive, op, at) in rows {

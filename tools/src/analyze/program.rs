@@ -1,33 +1,31 @@
-//! What one rank did, as far as matching is concerned, in arrays: made once from its calls, read by
-//! every replay.
+//! The matching-related actions of one rank, in arrays: built once from its calls and read by every
+//! replay.
 //!
-//! A run of 300,000 calls is some 20 MB of this, and nothing is taken per call besides the growth
-//! of the arrays.
+//! A run of 300,000 calls takes some 20 MB. Only the growth of the arrays allocates.
 
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel};
 
 use crate::trace::{CallSites, CollectiveKind, Counts, Function};
 
-/// A number of bytes that the trace does not tell; also of a transfer, message or rank that is not
-/// there.
+/// Bytes that the trace does not give, or a transfer, message or rank that is absent.
 pub const UNKNOWN: u32 = u32::MAX;
 
-/// In place of a [`Transfer`]'s peer or tag: any.
+/// A wildcard as a [`Transfer`]'s peer or tag.
 pub const ANY: i32 = -1;
-/// In place of its peer: `MPI_PROC_NULL`.
+/// `MPI_PROC_NULL` as a [`Transfer`]'s peer.
 pub const NOBODY: i32 = -2;
 
-/// What a [`Transfer`] is to matching.
+/// The role of a [`Transfer`] in matching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// A message is sent.
+    /// Sends a message.
     Send,
-    /// A receive is posted.
+    /// Posts a receive.
     Recv,
-    /// A probe that found a message; it takes nothing.
+    /// A probe that found a message, which it leaves in the queue.
     Probe,
-    /// To or from `MPI_PROC_NULL`: never takes part in matching.
+    /// A transfer with `MPI_PROC_NULL`, which never takes part in matching.
     Null,
 }
 
@@ -37,54 +35,54 @@ pub enum Kind {
 pub enum End {
     /// No call completed it.
     Pending,
-    /// Complete, and the status tells with what.
+    /// Complete, with a status.
     Known,
     /// Complete, but the program ignored the status.
     Ignored,
-    /// Cancelled: took no message.
+    /// Cancelled without a message.
     Cancelled,
-    /// Cancelled or complete: a cancel was asked for and the status ignored.
+    /// Cancelled or complete: the program asked for a cancel and ignored the status.
     CancelAsked,
-    /// Its request was freed; it goes on unseen.
+    /// Its request was freed, so its end is invisible.
     Freed,
 }
 
-/// One send, receive or successful probe, in posting order. 40 bytes.
+/// A send, receive or successful probe, in posting order. 40 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     /// Rank in the communicator, [`ANY`] or [`NOBODY`].
     pub peer: i32,
     /// Tag, or [`ANY`].
     pub tag: i32,
-    /// Bytes sent, or room for them; [`UNKNOWN`] if the datatype's size is not in the trace.
+    /// Bytes sent, or capacity of the receive; [`UNKNOWN`] if the trace lacks the datatype's size.
     pub bytes: u32,
-    /// Source of the completion's status, where [`End::Known`].
+    /// Source in the completion's status, for [`End::Known`].
     pub got_source: i32,
-    /// Its tag.
+    /// Tag in that status.
     pub got_tag: i32,
-    /// Its bytes, or [`UNKNOWN`].
+    /// Bytes in that status, or [`UNKNOWN`].
     pub got_bytes: u32,
-    /// Number of the call that posted it, from 0.
+    /// Number of the posting call, from 0.
     pub call: u32,
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
-    /// Number of the function that posted it.
+    /// Number of the posting function.
     pub function: u16,
-    /// What it is.
+    /// Its role.
     pub kind: Kind,
     /// How it ended.
     pub end: End,
-    /// The call waits until it is complete.
+    /// Whether the call waits for its completion.
     pub blocking: bool,
-    /// A synchronous send: complete when matched.
+    /// Whether the send is synchronous: complete when matched.
     pub synchronous: bool,
-    /// What is written as any source may be `MPI_PROC_NULL` (see
+    /// Whether the recorded any source may be `MPI_PROC_NULL` (see
     /// [`Source::AnyOrNull`](crate::trace::Source)).
     pub unsure_null: bool,
 }
 
 impl Transfer {
-    /// What a receive or probe accepts.
+    /// The messages that a receive or probe accepts.
     pub fn selector(&self) -> Selector {
         let source = u32::try_from(self.peer).ok().and_then(|rank| Rank::new(rank).ok());
         let tag = u32::try_from(self.tag).ok().and_then(|tag| Tag::new(tag).ok());
@@ -94,14 +92,14 @@ impl Transfer {
         }
     }
 
-    /// Whether the receive or probe accepts this source and tag of its communicator.
+    /// Whether the receive or probe accepts this source and tag on its communicator.
     #[inline]
     pub fn accepts(&self, source: u32, tag: u32) -> bool {
         (self.peer < 0 || self.peer as u32 == source) && (self.tag < 0 || self.tag as u32 == tag)
     }
 
-    /// Source and tag of the message that the receive got, if the trace tells: from the status, or
-    /// from the posting where nothing was wild.
+    /// Source and tag of the message that the receive got, if known: from the status, or from a
+    /// posting without wildcards.
     pub fn envelope(&self) -> Option<(u32, u32)> {
         let pair = match self.end {
             End::Known => (self.got_source, self.got_tag),
@@ -111,28 +109,28 @@ impl Transfer {
         Some((u32::try_from(pair.0).ok()?, u32::try_from(pair.1).ok()?))
     }
 
-    /// The function that posted it.
+    /// The posting function.
     pub fn function_name(&self) -> &'static str {
         Function::from_number(self.function).map_or("?", Function::name)
     }
 }
 
-/// Which ranks of a collective wait for which.
+/// Which ranks of a collective operation wait for which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Sync {
-    /// All for all.
+    /// All wait for all.
     All,
-    /// All for the root.
+    /// All wait for the root.
     FromRoot,
-    /// The root for all.
+    /// The root waits for all.
     ToRoot,
-    /// Nobody for sure.
+    /// No rank is sure to wait.
     None,
 }
 
 impl Sync {
-    /// Of a collective operation.
+    /// The synchronisation of a collective operation.
     pub fn of(kind: CollectiveKind) -> Self {
         use CollectiveKind::{Bcast, Exscan, Gather, Gatherv, Reduce, Scan, Scatter, Scatterv};
         match kind {
@@ -144,16 +142,16 @@ impl Sync {
     }
 }
 
-/// What a rank does next.
+/// A rank's next action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Begins the transfer with this number; a probe waits for its message.
+    /// Begins this transfer; a probe waits for its message.
     Begin(u32),
-    /// Waits for so many transfers from this place of [`Program::finished`] on.
+    /// Waits for `count` transfers from index `first` of [`Program::finished`] on.
     Finish {
-        /// First place.
+        /// First index.
         first: u32,
-        /// How many.
+        /// Number of transfers.
         count: u32,
     },
     /// Asks to cancel a receive.
@@ -162,26 +160,26 @@ pub enum Action {
     Collective {
         /// Its communicator, as an index into [`Program::comms`].
         comm: u16,
-        /// Who waits for whom.
+        /// Which ranks wait.
         sync: Sync,
-        /// The root's rank in the communicator, where there is one.
+        /// The root's rank in the communicator, if the operation has one.
         root: u32,
     },
 }
 
-/// One action and when. 24 bytes.
+/// An action and its time. 24 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Wall time of the call's entry in nanoseconds, on the node's clock; of the return for a
+    /// Wall time on the node's clock in nanoseconds: of the call's entry, or of its return for a
     /// successful probe.
     pub at_ns: i64,
-    /// Processor time since the call before returned, up to 4 s.
+    /// Processor time since the previous call returned, up to 4 s.
     pub gap_ns: u32,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
-/// A communicator as one rank saw it: a number of its trace, from one creation to the next.
+/// A communicator as one rank sees it: a number in its trace, from one creation to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalComm {
     /// Its number in the rank's trace.
@@ -190,21 +188,21 @@ pub struct LocalComm {
     pub own_rank: Option<u32>,
     /// Its size, if the program asked.
     pub size: Option<u32>,
-    /// The call that made it is in the trace, or it is predefined.
+    /// Whether it is predefined or its creating call is in the trace.
     pub made: bool,
 }
 
-/// Probes of one kind that found nothing: no step of the program, but hints may forbid their
+/// Failed probes with wildcards: they are no steps of the program, but hints may forbid their
 /// wildcards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmptyPolls {
     /// The communicator, as an index into [`Program::comms`].
     pub comm: u16,
-    /// They are for any source.
+    /// Whether they accept any source.
     pub any_source: bool,
-    /// They are for any tag.
+    /// Whether they accept any tag.
     pub any_tag: bool,
-    /// How many.
+    /// Number of probes.
     pub count: u64,
     /// Number of the first call.
     pub call: u32,
@@ -212,15 +210,15 @@ pub struct EmptyPolls {
     pub function: u16,
 }
 
-/// What was odd in a rank's trace, each counted.
+/// Counts of irregularities in a rank's trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Oddities {
-    /// Completions of requests that no recorded call posted (non-blocking collectives, for
+    /// Completions of requests without a recorded posting call (non-blocking collectives, for
     /// instance).
     pub unknown_requests: u64,
-    /// Starts of persistent requests that no recorded call made.
+    /// Starts of persistent requests without a recorded creating call.
     pub unknown_starts: u64,
-    /// Receives whose status contradicts what was posted.
+    /// Receives whose status contradicts the posted values.
     pub contradictions: u64,
 }
 
@@ -231,25 +229,25 @@ pub struct Program {
     pub rank: u32,
     /// Sends, receives and successful probes in posting order.
     pub transfers: Vec<Transfer>,
-    /// What it does, in order.
+    /// Its actions in order.
     pub steps: Vec<Step>,
-    /// Transfers that waits and tests completed, as [`Action::Finish`] says.
+    /// Transfers completed by waits and tests, for [`Action::Finish`].
     pub finished: Vec<u32>,
-    /// Probes with wildcards that found nothing, by communicator and wildcards.
+    /// Failed probes with wildcards, by communicator and wildcards.
     pub empty_polls: Vec<EmptyPolls>,
-    /// Its communicators in the order of appearance; 0 is the world, 1 the rank alone.
+    /// Its communicators in order of appearance; 0 is `MPI_COMM_WORLD`, 1 is `MPI_COMM_SELF`.
     pub comms: Vec<LocalComm>,
-    /// Where communicators and groups come from.
+    /// The creating calls of its communicators and groups.
     pub origins: Vec<super::origin::Origin>,
     /// Calls by function.
     pub calls: Counts,
-    /// Bytes of trace read, if known.
+    /// Bytes of trace, if known.
     pub trace_bytes: u64,
-    /// What was odd.
+    /// Irregularities in the trace.
     pub oddities: Oddities,
-    /// Where its calls are in the program, if that was recorded.
+    /// The program locations of its calls, if recorded.
     pub sites: Option<CallSites>,
-    /// The trace broke off: what was lost.
+    /// What was lost, if the trace is truncated.
     pub salvaged: Option<String>,
 }
 
@@ -259,7 +257,7 @@ impl Program {
         self.comms.get(usize::from(comm)).map_or(0, |comm| comm.number)
     }
 
-    /// Bytes that the arrays take.
+    /// Bytes of memory used by the arrays.
     pub fn memory_bytes(&self) -> usize {
         self.transfers.capacity() * size_of::<Transfer>()
             + self.steps.capacity() * size_of::<Step>()

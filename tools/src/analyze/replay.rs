@@ -1,4 +1,4 @@
-//! Runs an order through anything that matches, and takes down who got what.
+//! Runs an order through any matcher and records the pairs.
 
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Tag};
 
@@ -9,14 +9,14 @@ use super::program::{Program, UNKNOWN};
 use dpamatch::engine::{MsgId, RecvId};
 use dpamatch::stream::{Event, Outcome, ProbeId, RunError, StreamMatcher};
 
-/// One rank with all that a replay reads.
+/// The inputs of a replay for one rank.
 #[derive(Clone, Copy, Debug)]
 pub struct RankView<'a> {
-    /// Its number in the list of programs.
+    /// Its index in the list of programs.
     pub at: usize,
-    /// What it did.
+    /// Its actions.
     pub program: &'a Program,
-    /// What it was sent.
+    /// Its messages.
     pub inbound: &'a [Inbound],
     /// All communicators.
     pub comms: &'a Communicators,
@@ -29,17 +29,17 @@ impl<'a> RankView<'a> {
         self.comms.global(self.at, self.program.transfers[transfer as usize].comm)
     }
 
-    /// A message's envelope, as matching sees it.
+    /// A message's envelope for matching.
     #[inline]
     pub fn envelope(&self, message: u32) -> Envelope {
         let &Inbound { comm, source, tag, .. } = &self.inbound[message as usize];
-        // Both came out of a rank or a tag: in range.
+        // Both values come from a valid rank or tag, so they are in range.
         let source = Rank::new(source).unwrap_or_default();
         Envelope { comm: CommId(comm), source, tag: Tag::new(tag).unwrap_or_default() }
     }
 
-    /// The order as an event stream: receives are named by their transfer, messages by their
-    /// number, probes by their transfer, communicators by their number in the run.
+    /// The order as an event stream. Receives and probes carry the number of their transfer,
+    /// messages their own number, and communicators their number in the run.
     pub fn events(self, order: &'a Order) -> impl Iterator<Item = Event> + 'a {
         let known = |bytes: u32| (bytes != UNKNOWN).then_some(u64::from(bytes));
         order.iter().map(move |happening| match happening {
@@ -68,11 +68,11 @@ impl<'a> RankView<'a> {
         })
     }
 
-    /// Runs the order through a matcher with empty queues: the receive of each message, [`UNKNOWN`]
-    /// for one without.
+    /// Runs the order through a matcher with empty queues. Returns the receive of each message, or
+    /// [`UNKNOWN`] for an unmatched one.
     ///
     /// # Errors
-    /// The matcher cannot go on.
+    /// The matcher cannot continue.
     pub fn run(self, matcher: &mut dyn StreamMatcher, order: &Order) -> Result<Vec<u32>, RunError> {
         let mut receives = vec![UNKNOWN; self.inbound.len()];
         let mut sink = |outcome: Outcome| {
@@ -84,7 +84,7 @@ impl<'a> RankView<'a> {
         Ok(receives)
     }
 
-    /// How far a replay's pairs agree with what was really matched.
+    /// Compares a replay's pairs with the trace's.
     pub fn compare(self, receives: &[u32]) -> Agreement {
         let mut agreement = Agreement::default();
         for (message, &receive) in self.inbound.iter().zip(receives) {
@@ -107,30 +107,30 @@ impl<'a> RankView<'a> {
     }
 }
 
-/// A replay's pairs beside those of the trace.
+/// A replay's pairs compared with the trace's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Agreement {
-    /// Messages that went to the receive that really got them.
+    /// Messages matched to the receive that the trace shows.
     pub same: u64,
-    /// To another one.
+    /// Messages matched to another receive.
     pub other: u64,
-    /// To none.
+    /// Messages that stayed unmatched against the trace.
     pub missing: u64,
-    /// To one, where the trace does not tell.
+    /// Messages that were matched while the trace shows no receive.
     pub more: u64,
-    /// Pairs whose message has the bytes of the receive's status.
+    /// Pairs whose message has as many bytes as the receive's status.
     pub bytes_equal: u64,
-    /// Another number: so for receives of any source in an order that is not guided.
+    /// Pairs with another byte count: possible for receives of any source in unguided orders.
     pub bytes_differ: u64,
 }
 
 impl Agreement {
-    /// All pairs are as in the trace.
+    /// Whether all pairs agree with the trace.
     pub fn is_exact(&self) -> bool {
         self.other == 0 && self.missing == 0 && self.bytes_differ == 0
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.same += other.same;
         self.other += other.other;

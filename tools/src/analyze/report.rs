@@ -1,4 +1,4 @@
-//! All that is found out about a run, as one value: tables, files and pictures are made from it.
+//! The complete report on a run, from which tables, files and figures are made.
 
 use rayon::prelude::*;
 
@@ -17,44 +17,44 @@ use super::truth::Truth;
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::RunError;
 
-/// In which order messages and posts come to the ranks.
+/// The order in which messages and posts reach the ranks.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case", tag = "name")]
 pub enum OrderChoice {
-    /// The ranks run, each until it blocks.
+    /// A simulated run, in which each rank runs until it blocks.
     #[default]
     Causal,
-    /// By the recorded clocks.
+    /// The recorded clocks.
     Time,
-    /// As it was, which only order logs tell.
+    /// The real order, known only from order logs.
     Recorded,
-    /// What was really matched, all receives first.
+    /// The recorded pairs, with all receives first.
     PostsFirst,
-    /// What was really matched, each message as early as it can be.
+    /// The recorded pairs, with each message as early as possible.
     ArrivalsFirst,
-    /// What was really matched, mixed at random.
+    /// The recorded pairs, interleaved at random.
     Random {
-        /// The same seed gives the same order.
+        /// Seed: equal seeds give equal orders.
         seed: u64,
     },
 }
 
-/// What is to be found out.
+/// The parameters of a report.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The trace's name in the report.
     pub name: String,
-    /// The order.
+    /// The order to replay.
     pub order: OrderChoice,
-    /// For [`OrderChoice::Causal`].
+    /// The network for [`OrderChoice::Causal`].
     pub network: Network,
-    /// Numbers of bins and handlers, and the NIC.
+    /// Numbers of bins and handlers, and the NIC's sizes.
     pub plan: Plan,
-    /// Check every rank's pairs against MPI's rules: costs a walk along the queues for each event.
+    /// Whether to check every rank's pairs against MPI's rules: each event walks the queues.
     pub check: bool,
-    /// Engines to replay through besides.
+    /// Further engines to replay through.
     pub engines: Vec<&'static EngineEntry>,
-    /// What they are built from.
+    /// The options of these engines.
     pub options: EngineOptions,
 }
 
@@ -68,104 +68,103 @@ pub enum ReportError {
     /// An engine cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// An engine gave up.
+    /// An engine failed.
     #[error("engine {engine}, rank {rank}: {error}")]
     Engine {
-        /// Which.
+        /// The engine.
         engine: &'static str,
-        /// At which rank.
+        /// The rank.
         rank: u32,
-        /// Why.
+        /// The failure.
         error: RunError,
     },
 }
 
-/// One communicator.
+/// A communicator.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CommReport {
     /// Its number in the run; the world is 0.
     pub id: u32,
     /// Its number in the trace of the lowest rank that has it.
     pub number: u32,
-    /// How it came about.
+    /// Its origin in words.
     pub name: String,
-    /// Processes, both groups together.
+    /// Number of processes, in both groups together.
     pub size: u32,
-    /// How sure its ranks are.
+    /// How reliable its ranks are.
     pub translation: Translation,
-    /// Its ranks added up.
+    /// Its statistics, summed over its ranks.
     #[serde(flatten)]
     pub stats: CommStats,
 }
 
-/// What the trace itself tells and hides.
+/// What the trace contains and what it lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Source {
     /// Calls in the trace.
     pub calls: u64,
     /// Bytes of trace.
     pub bytes: u64,
-    /// How receives and messages go together.
+    /// How receives and messages were paired.
     pub truth: Truth,
-    /// Sends that lead nowhere.
+    /// Sends without a known receiver.
     pub lost: Lost,
-    /// What was odd.
+    /// Irregularities in the trace.
     pub oddities: Oddities,
-    /// Creations of communicators that not all members recorded.
+    /// Creations of communicators that some members did not record.
     pub incomplete_creations: u64,
-    /// Ranks whose trace broke off, and what was lost.
+    /// Ranks with a truncated trace, and what was lost.
     pub salvaged: Vec<(u32, String)>,
 }
 
-/// The whole.
+/// The complete report.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Report {
     /// The trace's name.
     pub name: String,
     /// Processes of the run.
     pub processes: u32,
-    /// The trace does not tell how many: it is the least number that its ranks need.
+    /// Whether `processes` is a guess: the minimum that the recorded ranks imply.
     pub processes_guessed: bool,
     /// The order that was replayed.
     pub order: OrderChoice,
     /// The network of a causal order.
     pub network: Option<Network>,
-    /// How often a rank had to be let go in a causal order.
+    /// Number of stalls that a causal order had to resolve.
     pub stalls: u64,
-    /// The first of these times.
+    /// The first stalls.
     pub first_stalls: Vec<Stall>,
-    /// What the trace tells.
+    /// The contents of the trace.
     pub source: Source,
-    /// All ranks together.
+    /// Totals over all ranks.
     pub application: Totals,
-    /// Each rank that has a trace.
+    /// Statistics of each rank with a trace.
     pub ranks: Vec<RankStats>,
     /// Communicators in use.
     pub communicators: Vec<CommReport>,
     /// The published analyzer's view.
     pub lifetime: Vec<Lifetime>,
-    /// Replays through further engines.
+    /// Replays through other engines.
     pub engines: Vec<EngineReport>,
-    /// What is wrong with the pairs by MPI's rules, by rank; `None` if that was not asked for.
+    /// Violations of MPI's rules by rank; `None` if not checked.
     pub checked: Option<Vec<(u32, String)>>,
-    /// What is left at the end.
+    /// Receives and messages left unmatched.
     pub unmatched: Vec<Unmatched>,
-    /// Where in the program queues grow; empty if no call sites were recorded.
+    /// Call sites and their unexpected messages; empty if the trace has no call sites.
     pub sites: Vec<SiteReport>,
-    /// What to make of it.
+    /// Advice drawn from the numbers.
     pub advice: Vec<Advice>,
-    /// End of the last rank in the order's times; 0 if it has none.
+    /// Time of the last event; 0 if the order has no times.
     pub end_ns: u64,
     /// The receive of each message at each rank, in the order of [`Run::inbound`].
     #[serde(skip)]
     pub pairs: Vec<Vec<u32>>,
 }
 
-/// Unmatched receives and messages that are told one by one.
 const UNMATCHED_TOLD: usize = 20;
 
 impl Report {
-    /// Finds it all out; `done` is told each rank.
+    /// Makes the report and calls `done` after each rank.
     ///
     /// # Errors
     /// [`ReportError`].
@@ -229,14 +228,13 @@ impl Report {
     }
 }
 
-/// What is illegal about the pairs, by rank.
 fn illegal(
     run: &Run,
     orders: &[Order],
     choice: OrderChoice,
     pairs: &[Vec<u32>],
 ) -> Vec<(u32, String)> {
-    // Guided orders keep the order of a sender only within a tag.
+    // Guided orders keep a sender's order only within a tag.
     let keeps_order =
         matches!(choice, OrderChoice::Causal | OrderChoice::Time | OrderChoice::Recorded);
     let check = |(at, order): (usize, &Order)| {
@@ -253,7 +251,6 @@ fn illegal(
     orders.par_iter().enumerate().filter_map(check).collect()
 }
 
-/// The call that sent a message, as its number at the sender.
 fn sending_call(run: &Run, message: &Inbound) -> Option<u32> {
     if message.op == UNKNOWN {
         return None;

@@ -1,4 +1,4 @@
-//! A run with everything that replays and statistics start from.
+//! A run: the common input of replays and statistics.
 
 use dpamatch_vocabulary::Rank;
 use rayon::prelude::*;
@@ -12,38 +12,38 @@ use super::report::OrderChoice;
 use super::truth::{Truth, pair};
 use crate::trace::{TraceError, TraceErrorKind, TraceSource};
 
-/// Most processes of a run: tables over the world grow with it.
+/// Maximum processes of a run, which bounds tables over the world.
 const PROCESSES_MAX: u32 = 1 << 22;
 
-/// All ranks of a trace, their messages, and what was really matched.
+/// All ranks of a trace, their messages, and the recorded pairs.
 #[derive(Debug)]
 pub struct Run {
     /// Processes of the world.
     pub processes: u32,
-    /// Nobody tells how many there were: it is the least number that the ranks here need.
+    /// Whether `processes` is a guess: the minimum that the recorded ranks imply.
     pub processes_guessed: bool,
-    /// The ranks that have a trace, ascending.
+    /// The ranks with a trace, ascending.
     pub programs: Vec<Program>,
     /// All communicators.
     pub comms: Communicators,
-    /// What each of the programs was sent.
+    /// The messages to each program.
     pub inbound: Vec<Vec<Inbound>>,
-    /// How their receives and messages go together.
+    /// How each program's receives and messages were paired.
     pub truth: Vec<Truth>,
-    /// Sends that lead nowhere.
+    /// Sends without a known receiver.
     pub lost: Lost,
-    /// The order at each rank, if it is known and need not be made.
+    /// The order at each rank, if known.
     pub(super) recorded: Option<Vec<Order>>,
 }
 
 impl Run {
-    /// Reads all ranks of a trace, in parallel; `read` is told each rank that is done.
+    /// Reads all ranks of a trace in parallel and calls `read` after each one.
     ///
     /// # Errors
-    /// A rank cannot be read, or is beyond 2^22.
+    /// A rank cannot be read or exceeds 2^22.
     ///
     /// # Complexity
-    /// Linear in the calls, but for sorting each rank's receives and messages once.
+    /// Linear in the calls, plus one sort of each rank's receives and messages.
     pub fn load(source: &dyn TraceSource, read: impl Fn(Rank) + Sync) -> Result<Self, TraceError> {
         if let Some(rank) = source.ranks().iter().find(|rank| rank.get() >= PROCESSES_MAX) {
             let name = format!("rank {}", rank.get());
@@ -64,14 +64,14 @@ impl Run {
         Ok(Self::new(programs?, source.run().processes))
     }
 
-    /// From operations; `processes` is the size of the world, if it is known.
+    /// Builds a run from operations; `processes` is the size of the world, if known.
     pub fn new(mut programs: Vec<Program>, processes: Option<u32>) -> Self {
         programs.sort_by_key(|program| program.rank);
         let highest = programs.last().map_or(0, |program| program.rank + 1);
         let asked = programs.iter().filter_map(|program| program.comms[0].size).max();
         let processes_told = processes.or(asked);
         let told = processes_told.unwrap_or_else(|| addressed(&programs));
-        // What the recorder's notes or the program tell may be damaged: memory goes with the ranks.
+        // A damaged number must not make tables grow beyond what the ranks need.
         let processes = told.min(PROCESSES_MAX).max(highest);
         let comms = Communicators::resolve(&programs, processes);
         let (mut inbound, lost) = route(&programs, &comms);
@@ -86,17 +86,17 @@ impl Run {
         Self { processes, processes_guessed, programs, comms, inbound, truth, lost, recorded: None }
     }
 
-    /// The n-th program with all that a replay reads.
+    /// The inputs of a replay of the n-th program.
     pub fn view(&self, at: usize) -> RankView<'_> {
         RankView { at, program: &self.programs[at], inbound: &self.inbound[at], comms: &self.comms }
     }
 
-    /// All programs, as [`view`](Self::view).
+    /// The inputs of a replay of each program.
     pub fn views(&self) -> impl Iterator<Item = RankView<'_>> {
         (0..self.programs.len()).map(|at| self.view(at))
     }
 
-    /// The order that what was really matched asks for, at each rank.
+    /// A guided order at each rank, which reproduces the recorded pairs.
     pub fn guided(&self, interleaving: Interleaving) -> Vec<Order> {
         let order = |at: usize| {
             let (program, inbound) = (&self.programs[at], self.inbound[at].as_slice());
@@ -105,14 +105,14 @@ impl Run {
         (0..self.programs.len()).into_par_iter().map(order).collect()
     }
 
-    /// Whether the order at each rank is known ([`Run::of_logs`]): then it is the answer whatever
-    /// order is asked for.
+    /// Whether the order at each rank is known ([`Run::of_logs`]). Then every order choice returns
+    /// it.
     pub fn is_logged(&self) -> bool {
         self.recorded.is_some()
     }
 
-    /// The order that comes about when the ranks run, how often one had to be let go, and the first
-    /// of these times.
+    /// Simulates the ranks. Returns the order at each rank, the number of stalls and the first of
+    /// them.
     pub fn causal(&self, network: Network) -> (Vec<Order>, u64, Vec<Stall>) {
         if let Some(orders) = &self.recorded {
             return (orders.clone(), 0, Vec::new());
@@ -120,7 +120,7 @@ impl Run {
         Causal::new(&self.programs, &self.comms, &self.inbound, network).run()
     }
 
-    /// When each rank is done in the causal order if matching costs so much, in nanoseconds.
+    /// When each rank is done in the causal order with the matching cost `load`, in nanoseconds.
     pub fn ends(&self, network: Network, load: Load) -> Vec<u64> {
         if let Some(orders) = &self.recorded {
             return self.logged_ends(orders, &load);
@@ -128,9 +128,8 @@ impl Run {
         Causal::new(&self.programs, &self.comms, &self.inbound, network).ends(load)
     }
 
-    /// Orders as chosen, how often a rank had to be let go, and the first of these times; `network`
-    /// counts for [`OrderChoice::Causal`]. `None`: [`OrderChoice::Time`], but not all ranks have
-    /// wall times.
+    /// The chosen order at each rank, the number of stalls and the first of them. `network` applies
+    /// to [`OrderChoice::Causal`]. `None` for [`OrderChoice::Time`] if a rank lacks wall times.
     pub fn orders(
         &self,
         choice: OrderChoice,
@@ -156,8 +155,7 @@ impl Run {
     }
 }
 
-/// One more than the highest rank that anybody sends to or receives from: the size of a world that
-/// nobody told.
+/// One more than the highest rank in any send or receive: the minimum size of the world.
 fn addressed(programs: &[Program]) -> u32 {
     let transfers = programs.iter().flat_map(|program| &program.transfers);
     transfers.map(|transfer| (transfer.peer.saturating_add(1)).max(0) as u32).max().unwrap_or(0)
@@ -175,7 +173,6 @@ mod tests {
         Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
     }
 
-    /// Pairs of rank 1 in all interleavings: receives of its messages.
     fn replayed(run: &Run) -> Vec<u32> {
         let random = (0..20).map(|seed| Interleaving::Random { seed });
         let all = [Interleaving::PostsFirst, Interleaving::ArrivalsFirst].into_iter().chain(random);
@@ -234,8 +231,8 @@ mod tests {
         assert_eq!(replayed(&run), [1, 0]);
     }
 
-    /// In reality the first receive got the second sender's message; in a causal order it may get
-    /// the first one's, and the second receive waits for ever.
+    /// The recorded first receive got the second sender's message. In a causal order it may get the
+    /// first sender's, and the second receive waits for ever.
     #[test]
     fn a_causal_order_that_cannot_go_on_lets_go() {
         let wild =

@@ -1,4 +1,4 @@
-//! Where in the program the queues grow: receives and sends by their call sites.
+//! Attributes unexpected messages to the call sites of receives and sends.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,29 +12,28 @@ use super::replay::RankView;
 use super::run::Run;
 use crate::trace::{Function, Site};
 
-/// A place that sends or receives, over all ranks.
+/// A call site of receives or sends, over all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SiteReport {
-    /// File and line, or program and address if these are not known.
+    /// File and line, or program and address if unknown.
     pub place: String,
-    /// The function of the program that the place is in, if it is known.
+    /// The enclosing function of the program, if known.
     pub within: Option<String>,
     /// The MPI function.
     pub function: &'static str,
     /// Receives posted, or messages sent.
     pub count: u64,
-    /// Those among them whose message was there before its receive.
+    /// Those whose message arrived before its receive.
     pub unexpected: u64,
-    /// Most of these messages that waited at one rank at a time.
+    /// Maximum of these messages waiting at one rank at a time.
     pub waiting_max: u64,
-    /// How long these messages waited, all together; none if the order has no times.
+    /// Their total waiting time; `None` if the order has no times.
     pub waited_ns: Option<u64>,
 }
 
-/// A site, and the number of the MPI function that is called there.
+/// A site, and the number of the MPI function called there.
 type Key = (Site, u16);
 
-/// What is counted of one.
 #[derive(Clone, Copy, Default, Debug)]
 struct Count {
     count: u64,
@@ -45,7 +44,6 @@ struct Count {
 }
 
 impl Count {
-    /// A message begins to wait.
     fn wait(&mut self) {
         self.unexpected += 1;
         self.waiting += 1;
@@ -66,8 +64,8 @@ impl Count {
     }
 }
 
-/// All sites of a run, those with most unexpected messages first; none if no rank recorded any.
-/// `pairs` are the receives of each rank's messages.
+/// All sites of a run, by unexpected messages in falling order; empty if no rank recorded any.
+/// `pairs` holds the receives of each rank's messages.
 pub(super) fn sites(run: &Run, orders: &[Order], pairs: &[Vec<u32>]) -> Vec<SiteReport> {
     let mut all: BTreeMap<Key, Count> = BTreeMap::new();
     if run.programs.iter().all(|program| program.sites.is_none()) {
@@ -101,7 +99,6 @@ pub(super) fn sites(run: &Run, orders: &[Order], pairs: &[Vec<u32>]) -> Vec<Site
     reports
 }
 
-/// The sites of one rank's receives, and those of the messages that it got.
 fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> HashMap<Key, Count> {
     let mut counts: HashMap<Key, Count> = HashMap::new();
     let receiving = |receive: u32| key(run, view.at, receive);
@@ -113,7 +110,6 @@ fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> Ha
     let mut messages: HashMap<u32, u32> = HashMap::new();
     let matched = receives.iter().enumerate().filter(|(_, receive)| **receive != UNKNOWN);
     messages.extend(matched.map(|(message, &receive)| (receive, message as u32)));
-    // When the messages came that wait for their receive.
     let mut came: HashMap<u32, Option<u64>> = HashMap::new();
     let mut posted = vec![false; view.program.transfers.len()];
     for (place, happening) in order.iter().enumerate() {
@@ -154,7 +150,6 @@ fn of_rank(run: &Run, view: RankView<'_>, order: &Order, receives: &[u32]) -> Ha
     counts
 }
 
-/// The site of a transfer, and its function.
 fn key(run: &Run, at: usize, transfer: u32) -> Option<Key> {
     let program = &run.programs[at];
     let transfer = program.transfers.get(transfer as usize)?;
@@ -162,17 +157,16 @@ fn key(run: &Run, at: usize, transfer: u32) -> Option<Key> {
     Some((site.clone(), transfer.function))
 }
 
-/// Objects whose debug information has been looked for.
+/// Debug information of objects, loaded once.
 #[derive(Default)]
 struct Places(HashMap<PathBuf, Option<Loader>>);
 
 impl Places {
-    /// File and line of a site, and the function around it.
     fn of(&mut self, site: &Site) -> (String, Option<String>) {
         let Site { object, address } = site;
         let loader = self.0.entry(object.clone()).or_insert_with(|| Loader::new(object).ok());
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).display().to_string();
-        // The innermost function, even where it is part of another one.
+        // The innermost function, even if it is inlined.
         let frames = loader.as_ref().and_then(|loader| loader.find_frames(*address).ok());
         let frame = frames.and_then(|mut frames| frames.next().ok().flatten());
         let location = frame.as_ref().and_then(|frame| frame.location.as_ref());
@@ -188,10 +182,10 @@ impl Places {
     }
 }
 
-/// Unexpected messages of a receive's site, from which on it is worth to be told.
+/// Minimum unexpected messages of a receive's site for advice.
 const TOLD: u64 = 2;
 
-/// The place that makes the unexpected queue grow most.
+/// Names the site that adds most to the unexpected queue.
 pub(super) fn advice(sites: &[SiteReport]) -> Option<Advice> {
     let receives = sites.iter().filter(|site| site.function.contains("ecv"));
     let worst = receives.max_by_key(|site| (site.waiting_max, site.unexpected))?;

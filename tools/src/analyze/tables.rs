@@ -1,4 +1,4 @@
-//! The figures of reports as tables: to print, to compare runs, and as the files of `--out`.
+//! The numbers of reports as tables: printed, compared between runs, and written to `--out`.
 
 use super::report::{CommReport, Report};
 use super::stats::{Hint, Searches, Totals};
@@ -8,11 +8,11 @@ fn percent(part: u64, all: u64) -> f64 {
     100.0 * part as f64 / all.max(1) as f64
 }
 
-/// An application or one of its ranks: what names it, and its figures.
+/// An application or one of its ranks: its name and its numbers.
 type Subject<'a> = (Cell, &'a Totals);
 
-/// The tables to print and to compare: each has a row or more for each report, and the figures in
-/// which programs are told apart. [`by_rank`] has all figures.
+/// The tables to print and to compare. Each has at least one row per report, with the columns that
+/// distinguish programs; [`by_rank`] has all columns.
 pub fn tables(reports: &[&Report]) -> Vec<Table> {
     let subjects: Vec<Subject<'_>> =
         reports.iter().map(|report| (report.name.as_str().into(), &report.application)).collect();
@@ -31,10 +31,10 @@ pub fn tables(reports: &[&Report]) -> Vec<Table> {
     ]
 }
 
-/// What stands in place of a rank's number in the rows of the whole application.
+/// Stands for the rank in rows of the whole application.
 pub(super) const ALL: &str = "all";
 
-/// The tables of one report with rows for the application ([`ALL`]) and for each rank of the world.
+/// The tables of one report, with rows for the application ([`ALL`]) and for each world rank.
 pub fn by_rank(report: &Report) -> Vec<Table> {
     let ranks = report.ranks.iter().map(|rank| (rank.rank.to_string().into(), &rank.totals));
     let subjects: Vec<Subject<'_>> =

@@ -1,15 +1,15 @@
-//! Which receive really got which message.
+//! Determines which receive got which message in the recorded run.
 //!
-//! A status names source and tag of the message that a receive got. On one communicator the k-th
-//! receive of a rank, in posting order, whose message was (s, t) got the k-th message (s, t) that s
-//! sent it: all those receives accept (s, t), and messages of one sender with one tag do not
-//! overtake each other. So the very message is known, wildcards or not, and the bytes
-//! that the status tells prove it.
+//! A status gives the source and tag of a receive's message. Consider all receives of a rank on one
+//! communicator whose message was (s, t), in posting order. The k-th of them got the k-th message
+//! (s, t) from s: all these receives accept (s, t), and messages of one sender with one tag do not
+//! overtake each other. So each message is identified, with or without wildcards, and the status's
+//! byte count confirms it.
 //!
-//! Of some receives the status is not known: it was ignored, and something was wild or a cancel was
-//! asked for. Such a receive may stand anywhere among those of a key, or not at all; byte counts
-//! that contradict the order tell where ([`align`](super::align)), and messages that are over tell
-//! that it does.
+//! Some receives have an unknown status: the program ignored it, and there was a wildcard or a
+//! cancel. Such a receive may be anywhere among the receives of a key, or got nothing. Byte counts
+//! that contradict the order show where ([`align`](super::align)); surplus messages show that it
+//! got one.
 
 use std::collections::HashMap;
 
@@ -20,35 +20,35 @@ use super::communicators::Communicators;
 use super::inbound::Inbound;
 use super::program::{End, Kind, Program, Transfer, UNKNOWN};
 
-/// Compares that the search for the messages of receives without status may take, per rank.
+/// Maximum compares per rank in the search for messages of receives without status.
 const ELIMINATION_STEPS_MAX: usize = 20_000_000;
-/// Cells that the alignment of one key's receives and messages may take, of 4 bytes.
+/// Maximum cells, of 4 bytes, in the alignment of one key's receives and messages.
 const CELLS_MAX: usize = 1 << 22;
 
-/// How the receives of a rank and its messages go together.
+/// How the receives of a rank and its messages were paired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Truth {
-    /// Pairs known from a status or from a posting without wildcard.
+    /// Pairs known from a status or from a posting without wildcards.
     pub pairs: u64,
-    /// Pairs found by elimination: the status was ignored and something was wild, but a message was
-    /// left over.
+    /// Pairs found by elimination: the status was ignored and there was a wildcard, but a message
+    /// was left over.
     pub eliminated: u64,
-    /// Pairs whose status tells as many bytes as were sent.
+    /// Pairs whose status has as many bytes as were sent.
     pub bytes_equal: u64,
-    /// Pairs whose status tells another number.
+    /// Pairs whose status has another byte count.
     pub bytes_differ: u64,
-    /// Complete receives whose send is in no trace: the message is made up from the status.
+    /// Complete receives without recorded send: the message is made up from the status.
     pub assumed: u64,
-    /// Receives that were taken to be from `MPI_PROC_NULL`: nobody sent what they would have got.
+    /// Receives assumed to be from `MPI_PROC_NULL`, because no rank sent a message for them.
     pub taken_for_null: u64,
-    /// Receives that got a message of which nothing is known, and take no part.
+    /// Receives with an unidentified message, which take no part.
     pub without_message: u64,
-    /// Messages that no receive is known to have got.
+    /// Messages without a known receive.
     pub left: u64,
 }
 
 impl Truth {
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.pairs += other.pairs;
         self.eliminated += other.eliminated;
@@ -61,7 +61,6 @@ impl Truth {
     }
 }
 
-/// Key of a message: communicator, source, tag.
 type Key = (u32, u32, u32);
 
 struct Known {
@@ -72,13 +71,10 @@ struct Known {
 /// All messages of a key, and the receives that got them.
 struct Chain<'a> {
     key: Key,
-    /// In sending order.
     messages: &'a [u32],
-    /// In posting order.
     receives: Vec<u32>,
 }
 
-/// What chains are made of.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     transfers: &'a [Transfer],
@@ -86,7 +82,6 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Whether the byte counts allow that the receive got the message.
     fn fits(self, receive: u32, message: u32) -> bool {
         let (transfer, sent) =
             (&self.transfers[receive as usize], self.inbound[message as usize].bytes);
@@ -98,14 +93,13 @@ impl Parts<'_> {
         }
     }
 
-    /// Whether the k-th receive can have got the k-th message, for all k.
     fn fits_in_order(self, chain: &Chain<'_>) -> bool {
         let mut pairs = chain.receives.iter().zip(chain.messages);
         pairs.all(|(&receive, &message)| self.fits(receive, message))
     }
 
-    /// The message of each of `receives`; where the byte counts contradict the order, as they ask
-    /// for. `may_miss` tells which receives need not have got one.
+    /// The message of each of `receives`, aligned by byte counts if these contradict the order.
+    /// `may_miss` says which receives may have got nothing.
     fn align(
         self,
         receives: &[u32],
@@ -125,13 +119,13 @@ impl Parts<'_> {
     }
 }
 
-/// Pairs one rank's receives with its messages: sets [`Inbound::receive`], and adds messages whose
-/// sends are not in the trace. Receives from `MPI_PROC_NULL` that were not told as such are dropped
-/// from the program. `ranks` are those that have a trace, ascending.
+/// Pairs one rank's receives with its messages: sets [`Inbound::receive`], and adds messages
+/// without recorded send. Drops receives from `MPI_PROC_NULL` that the trace does not mark as such.
+/// `ranks` are the ranks with a trace, ascending.
 ///
 /// # Complexity
 /// Sorts receives and messages once: n log n. A chain whose byte counts contradict its order takes
-/// its length times what is over in it.
+/// its length times its surplus.
 pub(super) fn pair(
     at: usize,
     program: &mut Program,
@@ -229,12 +223,12 @@ fn chains<'a>(sent: &'a [u32], inbound: &[Inbound], known: &[Known]) -> Vec<Chai
     }
 }
 
-/// Adds receives of which only the pattern is known to chains with messages that nobody else can
-/// have got: first where byte counts decide, then where more was sent than received. `comm` is a
-/// receive's communicator.
+/// Adds receives with only a known pattern to chains whose surplus messages no other receive can
+/// have got. Contradictory byte counts decide first, then surplus messages. `comm` is a receive's
+/// communicator.
 fn eliminate(parts: Parts<'_>, comm: impl Fn(u32) -> u32, chains: &mut [Chain<'_>], open: &[u32]) {
     let mut steps = 0;
-    // Complete receives before those that may have got nothing at all.
+    // Complete receives go before those that may have got nothing.
     for sure in [true, false] {
         let of_kind = |end| (end == End::Ignored) == sure;
         let mut waiting: Vec<u32> = open
@@ -252,7 +246,7 @@ fn eliminate(parts: Parts<'_>, comm: impl Fn(u32) -> u32, chains: &mut [Chain<'_
             if !in_order || over.is_some() {
                 let (comm, source, _) = chain.key;
                 let op = over.map_or(0, |&over| parts.inbound[over as usize].op);
-                // Of several keys the one whose messages were sent first.
+                // Among several keys the one whose messages were sent first wins.
                 wanting.push(((in_order, comm, op, source), at));
             }
         }
@@ -277,7 +271,7 @@ fn eliminate(parts: Parts<'_>, comm: impl Fn(u32) -> u32, chains: &mut [Chain<'_
     }
 }
 
-/// Adds those of the candidates to the chain that got one of its messages: who they are, ascending.
+/// Adds the candidates that got a message of the chain; returns them, ascending.
 fn take(
     parts: Parts<'_>,
     chain: &mut Chain<'_>,
@@ -292,7 +286,7 @@ fn take(
             let partners: HashMap<u32, u32, Fast> = all.into_iter().zip(partners).collect();
             candidates.retain(|receive| partners[receive] != align::NONE);
         }
-        // Too many to look at them all.
+        // Too many candidates to examine all.
         None if in_order => candidates.truncate(chain.messages.len() - chain.receives.len()),
         None => candidates.clear(),
     }
@@ -301,8 +295,8 @@ fn take(
     candidates
 }
 
-/// Receives of which only the pattern is known and that got no message of the trace take no part
-/// any more, unless they may wait to the end.
+/// Drops receives with only a known pattern and no message from the trace, unless they may wait to
+/// the end.
 fn drop_open(program: &mut Program, inbound: &[Inbound], open: &[u32], truth: &mut Truth) {
     let mut paired = vec![false; program.transfers.len()];
     for message in inbound.iter().filter(|message| message.receive != UNKNOWN) {
@@ -312,7 +306,7 @@ fn drop_open(program: &mut Program, inbound: &[Inbound], open: &[u32], truth: &m
         let transfer = &mut program.transfers[receive as usize];
         match transfer.end {
             End::Ignored => {
-                // Left in, it would take what others got.
+                // If it stayed, it would take other receives' messages.
                 transfer.kind = Kind::Null;
                 let null = transfer.unsure_null;
                 *if null { &mut truth.taken_for_null } else { &mut truth.without_message } += 1;

@@ -28,7 +28,7 @@ use crate::table::Cell;
 use crate::trace::Function;
 use dpamatch::engine::BinCount;
 
-/// The program with these times of its steps, and a number for each call.
+/// Sets the times of the program's steps, and numbers its calls.
 fn at(times: &[i64], mut program: Program) -> Program {
     assert_eq!(program.steps.len(), times.len());
     (program.steps.iter_mut().zip(times)).for_each(|(step, &at_ns)| step.at_ns = 1000 + at_ns);
@@ -86,7 +86,6 @@ pub(super) fn report() -> Report {
     report
 }
 
-/// A table's rows that begin so; numbers with a fraction have four digits behind the point.
 fn lines(report: &Report, table: &str, beginning: &str) -> Vec<String> {
     let tables = by_rank(report);
     let table = tables.iter().find(|known| known.name == table).expect("a table");
@@ -113,7 +112,7 @@ fn calls_and_messages_are_counted() {
     );
     let percent = report.application.shares.percent().map(|share| (share * 9.0).round() as u32);
     assert_eq!(percent, [600, 200, 100]);
-    // Sends and known bytes; receives by wildcard; probes, nobody, cancels; expected and not; left.
+    // Sends, bytes, receives by wildcard, probes, null, cancels, expected, unexpected, left.
     assert_eq!(
         each(&report, "traffic"),
         [
@@ -156,7 +155,7 @@ fn searches_are_counted() {
             "all,unexpected,1,9,3,3,0.3333,0.3750,1,0.5556,2,1",
         ]
     );
-    // In many bins only A and B share one, and no search meets a stranger.
+    // With many bins only A and B share one, and no search meets another key.
     assert_eq!(
         of_bins("all", "64"),
         [
@@ -166,9 +165,9 @@ fn searches_are_counted() {
     );
 }
 
-/// Put in, collisions, longest chain and its mean over the looks, least and mean share of empty
-/// bins, mean and greatest depth. There is a look before each of the 15 happenings of rank 1 and
-/// the 2 of rank 2.
+/// Insertions, collisions, longest chain and its mean over the samples, minimum and mean share of
+/// empty bins, mean and maximum depth. A sample precedes each of the 15 events of rank 1 and the 2
+/// of rank 2.
 #[test]
 fn tables_are_looked_at() {
     let report = report();
@@ -180,12 +179,12 @@ fn tables_are_looked_at() {
     // A and B share a bin: 0, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1; at most two are taken.
     assert_eq!(of("1,64,no"), ["1,64,no_wildcard,5,1,2,1.0000,0.9688,0.9865,0.2000,1"]);
     assert_eq!(of("all,64,no"), ["all,64,no_wildcard,6,1,2,0.9412,0.9688,0.9871,0.1765,1"]);
-    // E finds its message, so it never waits.
+    // E finds its message at once, so it never waits.
     assert_eq!(of("1,1,any_s"), ["1,1,any_source,0,0,0,0.0000,1.0000,1.0000,0.2667,2"]);
 }
 
-/// Uses, different ones, their share, most of one, most that wait at once, their mean over the
-/// keys; tags and the highest; sequences, mean, longest, receives in those of two and more.
+/// Uses, distinct keys, their share, most frequent key, longest and mean chain; tags and the
+/// highest; sequences with mean, maximum and receives in runs of at least two.
 #[test]
 fn keys_and_sequences_are_counted() {
     let report = report();
@@ -216,8 +215,8 @@ fn needs_and_communicators_are_counted() {
         ["by hand,2,world,0,3,exact,7,122,8,1,1,0,0,1,1,4,3,1,1,3,2,7,1.1429,2,7,1.2857,1.3333,\
               1.4286,9,0.3333,0.3750,0.5556"]
     );
-    // D has more room than its message needs, of E's the size is not known. A and D had a choice of
-    // partners, E is wild.
+    // D's capacity exceeds its message, and the size for E is unknown. A and D had a choice of
+    // partners; E has a wildcard.
     assert_eq!(
         each(&report, "hints"),
         [
@@ -245,7 +244,7 @@ fn columns(runs: &[(usize, u32)]) -> Vec<u32> {
     all
 }
 
-/// In each column the longest that a queue was. 10 ns are column 7, 20 ns 15, and so on.
+/// Each column has the maximum length of a queue. 10 ns is column 7, 20 ns is column 15.
 #[test]
 fn depths_stand_in_their_columns() {
     let report = report();
@@ -297,7 +296,6 @@ fn depths_stand_in_their_columns() {
     );
 }
 
-/// A picture's numbers, in full.
 fn numbers(figure: &crate::figure::Figure) -> Vec<String> {
     figure.csv().lines().skip(1).map(str::to_owned).collect()
 }
@@ -305,7 +303,7 @@ fn numbers(figure: &crate::figure::Figure) -> Vec<String> {
 #[test]
 fn figures_show_the_same_numbers() {
     let mut report = report();
-    // Ten messages in blocks of four: two of them never had a candidate.
+    // Ten messages in blocks of four; two never had a candidate.
     report.application.blocks = vec![BlockStats {
         handlers: 4,
         messages: 10,
@@ -366,8 +364,8 @@ fn figures_show_the_same_numbers() {
     assert_eq!(figure("figure-paths"), paths.map(|path| format!("Paths of the messages,{path}")));
 }
 
-/// Several applications stand by falling mean depth in the first number of bins, and have a mean;
-/// the published analyzer's depth is that of the trace.
+/// Several applications stand in falling order of mean depth with the first number of bins, with a
+/// mean. The published analyzer's depth comes from the trace.
 #[test]
 fn applications_stand_side_by_side() {
     let (mut first, mut second) = (report(), report());
@@ -410,7 +408,7 @@ fn applications_stand_side_by_side() {
     assert_eq!(names, ["figure-calls", "figure-bins", "figure-tables"]);
 }
 
-/// More than 64 ranks share rows: a row is the most of two.
+/// With more than 64 ranks, a row is the maximum of two ranks.
 #[test]
 fn many_ranks_share_rows() {
     let posts: Vec<_> = (0..3).map(|tag| receive(0, tag, End::Pending)).collect();

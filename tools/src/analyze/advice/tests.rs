@@ -1,11 +1,8 @@
-//! Every threshold of the advice, from both sides: reports are taken from a run and given numbers.
-
 use super::*;
 use crate::analyze::by_hand::question;
 use crate::analyze::stats::{BinStats, BlockStats, Fallback, Searches, Shortage};
 use crate::analyze::{Agreement, OrderChoice, worked_example};
 
-/// The text of the advice on this topic, and why.
 fn advice(report: &Report, topic: &str) -> Option<(String, String)> {
     let all = advise(report, &question(OrderChoice::Time).plan);
     let mut found = all.into_iter().filter(|advice| advice.topic == topic);
@@ -45,7 +42,6 @@ fn most_messages_are_more_than_half() {
     assert!(room(0, 0).starts_with("Everything fits, nothing falls back"));
 }
 
-/// A shortage comes before everything else, with its option, and the call of whoever made it.
 #[test]
 fn a_fallback_is_told_with_its_option() {
     let mut report = worked_example::report();
@@ -72,7 +68,7 @@ fn a_fallback_is_told_with_its_option() {
     assert!(told(unknown).ends_with("communicators with tables (--communicators)."));
 }
 
-/// Numbers of bins with so many steps in 100 searches of the posted queue and 100 of the other.
+/// Numbers of bins with their steps per 100 searches of each queue, posted and unexpected.
 fn with_bins(steps: &[(u32, u64, u64)], worst: [f64; 2]) -> Report {
     let mut report = worked_example::report();
     let searches =
@@ -112,7 +108,7 @@ fn more_bins_must_save_a_twentieth_of_the_steps() {
     assert_eq!(bins(&[(1, 105, 105), (32, 100, 100)]), none);
     assert_eq!(bins(&[(1, 106, 105), (32, 100, 100)]), use_bins(32));
     assert_eq!(bins(&[(1, 105, 106), (32, 100, 100)]), use_bins(32));
-    // The fewest that come close to the best of all, not to the next.
+    // The smallest number near the overall best, not near its neighbour.
     assert_eq!(bins(&[(1, 400, 0), (32, 210, 0), (128, 200, 0)]), use_bins(32));
     assert_eq!(bins(&[(1, 400, 0), (32, 211, 0), (128, 200, 0)]), use_bins(128));
     assert_eq!(bins(&[(1, 108, 0), (32, 104, 0), (128, 100, 0)]), use_bins(32));
@@ -153,7 +149,7 @@ fn engines_must_differ_by_a_twentieth() {
     let (text, because) = told(&[&far, &list]).expect("advice");
     assert_eq!(text, "Of the engines that were run list takes fewest steps, 4d most.");
     assert!(because.ends_with("list 6.67; 4d 7.07, 512 bytes at most"), "{because}");
-    // One that counts in one queue only may take fewer: it is not among those compared.
+    // An engine that counts steps in one queue only is left out of the comparison.
     let (text, _) = told(&[&far, &list, &silent]).expect("advice");
     let whose = "Of the engines whose steps are counted in both queues list takes fewest steps";
     assert!(text.starts_with(whose), "{text}");
@@ -196,7 +192,6 @@ fn tables_are_the_next_power_of_two() {
     assert_eq!(options(1, 2, 9, 1), "1 2 2 1", "no more buffers than entries");
 }
 
-/// Memory is told for the number of bins that is advised, not for the largest one asked for.
 #[test]
 fn memory_is_that_of_the_advised_bins() {
     let report = with_bins(&[(1, 400, 0), (32, 210, 0), (128, 200, 0)], [9.0; 2]);
@@ -235,13 +230,12 @@ fn handlers_must_find_work() {
     assert_eq!(text(&[blocks(4, 150, 100)]), enough(4));
     assert_eq!(text(&[blocks(2, 190, 100), blocks(8, 200, 100)]), enough(2));
     assert_eq!(text(&[blocks(2, 189, 100), blocks(8, 200, 100)]), enough(8));
-    // Where the most tried are full, nothing says that more would not be.
+    // If the largest block tried is full, larger ones may be full as well.
     let full = "Blocks of 8 handlers are full: more would find work, too (--sweep).";
     assert_eq!(text(&[blocks(2, 200, 100), blocks(8, 760, 100)]), full);
     assert_eq!(text(&[blocks(2, 200, 100), blocks(8, 759, 100)]), enough(8));
 }
 
-/// A hint is safe, unsure or unsafe on each communicator that receives.
 #[test]
 fn hints_are_told_by_communicator() {
     let mut report = worked_example::report();
@@ -269,7 +263,7 @@ fn hints_are_told_by_communicator() {
     );
     assert_eq!(all[0].1, "0 violations in 40 receives");
     assert!(all[3].0.starts_with("mpi_assert_allow_overtaking may be tried on"), "{}", all[3].0);
-    // Who receives nothing needs no hint.
+    // A communicator that receives nothing needs no hint.
     report.communicators.truncate(2);
     report.communicators[0].stats.traffic.receives = [0; 4];
     assert!(told(&report)[0].0.contains("on communicator 2 (world):"));
@@ -283,7 +277,7 @@ fn hints_are_told_by_communicator() {
             "3 receives of which it does not say how long message or buffer were".to_owned()
         )
     );
-    // Of two communicators the earlier violation is told.
+    // Of two communicators with violations, the earlier violation is named.
     let violated = |rank, call| {
         let first = Some(crate::analyze::stats::Violation { rank, call, function: "MPI_Recv" });
         Hint { count: 2, first, unknown: 0 }

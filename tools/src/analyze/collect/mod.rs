@@ -1,8 +1,8 @@
-//! From calls to operations: follows the requests of one rank from posting to completion.
+//! Turns calls into operations: follows one rank's requests from posting to completion.
 //!
-//! A request's number names several operations at once: libraries give all sends that were complete
-//! at once the same handle. So each number has a queue of operations, and completions take from its
-//! front.
+//! Libraries give all sends that complete at once the same handle, so a request number can name
+//! several operations. Each number therefore has a queue of operations, and completions take from
+//! its front.
 
 use std::collections::HashMap;
 
@@ -25,12 +25,12 @@ mod transfers;
 
 use requests::{NONE, Requests};
 
-/// Number of the world in [`Program::comms`], and of the communicator of a rank alone.
+/// Index of `MPI_COMM_WORLD` in [`Program::comms`].
 pub(super) const WORLD: LocalId = 0;
-/// See [`WORLD`].
+/// Index of `MPI_COMM_SELF`.
 pub(super) const SELF: LocalId = 1;
 
-/// Most transfers of a rank: their numbers have 30 bits in an order.
+/// Maximum transfers of a rank: an order numbers them with 30 bits.
 const TRANSFERS_MAX: usize = 1 << 30;
 
 /// Builds a [`Program`] call by call.
@@ -38,20 +38,20 @@ pub(super) struct Collector<'a> {
     program: Program,
     sizes: &'a DatatypeSizes,
     requests: Requests,
-    /// Index of the communicator that has this number now.
+    /// The current communicator of each number.
     comms: HashMap<u32, LocalId, Fast>,
-    /// Place in [`Program::empty_polls`] by communicator and wildcards.
+    /// Index into [`Program::empty_polls`], by communicator and wildcards.
     polls: HashMap<(LocalId, (bool, bool)), usize, Fast>,
-    /// Number of the communicator asked for last, and its index.
+    /// The last communicator looked up: number and index.
     last_comm: (u32, LocalId),
     cpu_before: Option<i64>,
     wall_before: Option<i64>,
 }
 
-/// The operations of a rank.
+/// Collects the operations of a rank.
 ///
 /// # Errors
-/// Its trace cannot be read, or has more than 2^30 transfers or 65,535 communicators.
+/// The trace cannot be read, or it has more than 2^30 transfers or 65,535 communicators.
 pub fn collect(reader: &mut dyn RankReader) -> Result<Program, TraceError> {
     let info = reader.info().clone();
     let mut collector = Collector::new(info.rank.get(), &info.sizes);
@@ -183,7 +183,6 @@ impl<'a> Collector<'a> {
         self.wall_before = call.wall.map(|wall| wall.return_ns);
     }
 
-    /// The index of the communicator with this number now.
     fn comm(&mut self, number: u32) -> LocalId {
         if self.last_comm.0 == number {
             return self.last_comm.1;
@@ -197,7 +196,7 @@ impl<'a> Collector<'a> {
     }
 
     fn new_comm(&mut self, number: u32, made: bool) -> LocalId {
-        // One above the limit is refused by `collect`.
+        // `collect` refuses an index above the limit.
         let local = self.program.comms.len().min(usize::from(u16::MAX)) as LocalId;
         self.program.comms.push(LocalComm { number, own_rank: None, size: None, made });
         self.comms.insert(number, local);
@@ -212,7 +211,7 @@ impl<'a> Collector<'a> {
             (None, Some(wall)) => gap(wall.entry_ns, self.wall_before),
             (None, None) => None,
         };
-        // The second step of one call comes at once.
+        // The second step of a call follows at once.
         self.cpu_before = call.cpu.map(|cpu| cpu.entry_ns);
         self.wall_before = call.wall.map(|wall| wall.entry_ns);
         let probe = matches!(action, Action::Begin(at) if self.program.transfers[at as usize].kind == Kind::Probe);

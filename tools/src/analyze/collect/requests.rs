@@ -1,4 +1,4 @@
-//! The operations in flight of each request's number.
+//! The pending operations of each request number.
 
 use std::collections::HashMap;
 
@@ -7,23 +7,20 @@ use foldhash::fast::RandomState as Fast;
 use crate::analyze::program::Transfer;
 use crate::trace::Request;
 
-/// No operation.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// First and last operation in flight of a request's number.
+/// First and last pending operation of a request number.
 #[derive(Clone, Copy)]
 struct Queue {
     first: u32,
     last: u32,
 }
 
-/// What is known of a rank's requests.
 #[derive(Default)]
 pub(super) struct Requests {
     queues: HashMap<i32, Queue, Fast>,
-    /// The operation after each in its queue.
     pub(super) next: Vec<u32>,
-    /// What each start of a persistent request begins.
+    /// The transfer that each start of a persistent request begins.
     pub(super) persistent: HashMap<i32, Transfer>,
 }
 

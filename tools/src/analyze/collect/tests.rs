@@ -1,5 +1,3 @@
-//! Calls written by hand.
-
 use dpamatch_vocabulary::{Rank, Tag};
 
 use super::*;
@@ -76,7 +74,7 @@ fn status(source: i32, tag: i32) -> Option<crate::trace::Status> {
     Some(crate::trace::Status { bytes: 8, source, tag, cancelled: false, error: 0 })
 }
 
-/// Old statuses have no tag: the posted one is right. A status without source is of nobody.
+/// An old status has no tag, so the posted tag counts. Without a source it names no sender.
 #[test]
 fn statuses_tell_what_was_received() {
     let (rank, tag) = (|rank| Source::Rank(Rank::new(rank).expect("a rank")), Tag::new(6));
@@ -105,7 +103,6 @@ fn statuses_tell_what_was_received() {
     assert_eq!(nulls, [false, false, false, false, false, false, false, true]);
 }
 
-/// How a receive ends: cancelled or not, and freed, as far as the trace tells.
 #[test]
 fn cancels_and_freed_requests_are_told_apart() {
     use crate::trace::{CompletionKind, Done, Status};
@@ -140,7 +137,6 @@ fn cancels_and_freed_requests_are_told_apart() {
     assert_eq!(ends, [End::Cancelled, End::Known, asked, asked, End::Freed]);
 }
 
-/// Several operations may have one request number: completions take the oldest.
 #[test]
 fn a_request_number_names_operations_in_their_order() {
     use crate::trace::{CompletionKind, Done, Status};
@@ -160,7 +156,6 @@ fn a_request_number_names_operations_in_their_order() {
     let bytes: Vec<_> = program.transfers.iter().map(|transfer| transfer.got_bytes).collect();
     assert_eq!(bytes, [1, 2, UNKNOWN]);
     assert_eq!(program.transfers[2].end, End::Pending);
-    // Once more: only one is left.
     let program = collected(&[post, post, post, all, all]);
     assert_eq!((program.oddities.unknown_requests, program.transfers[2].got_bytes), (1, 1));
 }

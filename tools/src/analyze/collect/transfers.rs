@@ -1,4 +1,4 @@
-//! Sends and receives as they are posted, and how each ends.
+//! Sends and receives as they are posted, and how each one ends.
 
 use super::Collector;
 use crate::analyze::program::{ANY, End, Kind, NOBODY, Transfer, UNKNOWN};
@@ -81,7 +81,6 @@ impl Collector<'_> {
         self.requests.push(request, at);
     }
 
-    /// The transfer is complete.
     pub(super) fn complete(&mut self, at: u32, status: Option<Status>) {
         let transfer = &mut self.program.transfers[at as usize];
         if !matches!(transfer.kind, Kind::Recv | Kind::Probe) {
@@ -98,7 +97,7 @@ impl Collector<'_> {
             return;
         }
         transfer.end = End::Known;
-        // Statuses before version 0.6.3 have no tag: then it is the posted one.
+        // A status from before version 0.6.3 has no tag: the posted tag counts.
         let tag = if status.tag < 0 && status.source >= 0 { transfer.tag } else { status.tag };
         (transfer.got_source, transfer.got_tag) = (status.source, tag);
         transfer.got_bytes = u32::try_from(status.bytes).unwrap_or(UNKNOWN);
@@ -107,7 +106,7 @@ impl Collector<'_> {
             if transfer.unsure_null {
                 transfer.kind = Kind::Null;
             } else {
-                // What was posted is sure where it is not wild; of the rest nothing is known.
+                // Posted values are certain except for wildcards; nothing else is known.
                 self.program.oddities.contradictions += 1;
                 transfer.end = End::Ignored;
             }

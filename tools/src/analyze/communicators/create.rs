@@ -1,4 +1,4 @@
-//! What a creation makes, once all who take part have come to it.
+//! Makes the communicators of a creation once all participants have reached it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{Creation, OPEN, Resolver, Translation};
 use crate::analyze::origin::{How, LocalId};
 
-/// What tells the parts of a split from each other: a colour, or a group's members.
+/// What distinguishes the parts of a split: a colour, or a group's members.
 type Part = (u64, Vec<u32>);
 
 impl Resolver<'_> {
-    /// Makes the communicators of a creation out of the ranks that came; `whole` if all did.
+    /// Makes the communicators of a creation from the ranks that reached it; `whole` if all did.
     pub(super) fn close(&mut self, creation: Creation, whole: bool) {
         let mut programs = self.waiting.remove(&creation).unwrap_or_default();
         let parent = creation.0;
@@ -51,7 +51,7 @@ impl Resolver<'_> {
         self.go_on(&programs);
     }
 
-    /// Whatever was not given a communicator is named by its number; the programs go on.
+    /// Names each missing communicator by its number and lets the programs continue.
     fn go_on(&mut self, programs: &[usize]) {
         for &program in programs {
             if let Some(new) = self.call(program).1 {
@@ -99,8 +99,7 @@ impl Resolver<'_> {
         vec![(None, global)]
     }
 
-    /// If the ranks that `MPI_Comm_rank` reported are others (a reordered grid) and complete, they
-    /// count.
+    /// Prefers the ranks reported by `MPI_Comm_rank`, if complete: a grid may be reordered.
     fn corrected(&self, receivers: &[(usize, LocalId)], members: Arc<[u32]>) -> Arc<[u32]> {
         if receivers.len() != members.len() {
             return members;
@@ -129,7 +128,6 @@ impl Resolver<'_> {
         self.one(programs, members, how, parent, whole)
     }
 
-    /// Splits the programs by colour (or what plays its part) and orders each part.
     fn partition(
         &mut self,
         programs: &[usize],
@@ -166,7 +164,7 @@ impl Resolver<'_> {
                 }
                 _ => continue,
             };
-            // Equal keys: by rank in the parent, which is the order of the programs.
+            // Equal keys are ordered by rank in the parent, which is the order of the programs.
             parts.entry(part).or_default().push((key, place));
         }
         let mut made = Vec::new();
@@ -194,7 +192,7 @@ impl Resolver<'_> {
         let mine_first = match (high(&mine), high(&theirs)) {
             (true, false) => false,
             (false, true) => true,
-            // The standard leaves it open.
+            // The standard leaves this order open.
             _ => mine.first() < theirs.first(),
         };
         let (first, second) = if mine_first { (mine, theirs) } else { (theirs, mine) };
@@ -202,7 +200,7 @@ impl Resolver<'_> {
         self.one(programs, members, "merger", parent, true)
     }
 
-    /// One side of an inter-communicator is complete; with the other, the communicator is.
+    /// Records a complete side of an inter-communicator; with both sides the communicator exists.
     fn close_half(&mut self, parent: u32, programs: Vec<usize>) {
         let group = self.all[parent as usize].members.clone();
         let handshake = programs.iter().find_map(|&program| {
@@ -245,8 +243,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Of a rank of a grid (the last dimension runs fastest): the numbers that its dropped and its kept
-/// coordinates form.
+/// The numbers of a grid rank's dropped and kept coordinates. The last dimension runs fastest.
 fn sub_grid(dims: &[i32], stays: &[bool], rank: u32) -> (u64, i64) {
     let (mut dropped, mut kept) = (0_u64, 0_i64);
     let (mut dropped_unit, mut kept_unit) = (1_u64, 1_i64);

@@ -1,4 +1,4 @@
-//! The creating calls of each program, one after the other; and communicators that no call made.
+//! Follows each program's creating calls, and communicators that no recorded call created.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::{Creation, GlobalComm, OPEN, Resolver, Translation};
 use crate::analyze::origin::{How, LocalId, Origin};
 
 impl<'a> Resolver<'a> {
-    /// Follows a program's creating calls until one has to wait for other ranks.
+    /// Follows a program's creating calls until one must wait for other ranks.
     pub(super) fn advance(&mut self, program: usize) {
         while let Some(origin) = self.programs[program].origins.get(self.next[program]) {
             match origin {
@@ -38,7 +38,7 @@ impl<'a> Resolver<'a> {
         waiting.push(program);
         let here = waiting.len();
         let comm = &self.all[creation.0 as usize];
-        // Members without a trace cannot be waited for.
+        // A member without a trace never arrives, so the creation does not wait for it.
         let expected = comm.everyone().filter(|world| self.index.contains_key(world)).count();
         if here >= expected {
             let whole = expected == comm.everyone().count();
@@ -46,7 +46,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A rank whose communicator was made without it.
+    /// Adds a rank whose communicator was made without it.
     fn join_late(
         &mut self,
         program: usize,
@@ -61,7 +61,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The number of a program's communicator; one that no call made is named by its number.
+    /// A program's communicator, as its number in the run. One without creation is named by number.
     pub(super) fn global(&mut self, program: usize, local: LocalId) -> u32 {
         let known = self.of_local[program][usize::from(local)];
         if known == OPEN {
@@ -91,8 +91,8 @@ impl<'a> Resolver<'a> {
         self.of_local[program][local] = global;
     }
 
-    /// Members of the communicator of this number, if every rank that has one without a creating
-    /// call also asked for its rank there, and no two have the same.
+    /// Members of the communicator with this number, if every rank that has it without a creating
+    /// call also recorded a rank in it, and all recorded ranks differ.
     fn reported_members(&self, number: u32) -> Option<Arc<[u32]>> {
         let mut members = BTreeMap::new();
         for program in self.programs {
@@ -118,7 +118,6 @@ impl<'a> Resolver<'a> {
         self.all.len() as u32 - 1
     }
 
-    /// The creating call at which a program waits.
     pub(super) fn call(&self, program: usize) -> (&'a How, Option<LocalId>) {
         match &self.programs[program].origins[self.next[program]] {
             Origin::Comm { how, new, .. } => (how, *new),

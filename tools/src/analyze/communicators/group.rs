@@ -1,4 +1,4 @@
-//! Groups: who is in them, and in which order.
+//! The members of groups, and their order.
 
 use std::sync::Arc;
 
@@ -6,7 +6,6 @@ use super::Resolver;
 use crate::analyze::origin::Members;
 
 impl Resolver<'_> {
-    /// The members of a group, as world ranks.
     pub(super) fn group(&mut self, program: usize, how: &Members) -> Arc<[u32]> {
         let of = |resolver: &Self, group: u32| -> Arc<[u32]> {
             resolver.groups[program].get(&group).cloned().unwrap_or_default()
@@ -41,8 +40,8 @@ impl Resolver<'_> {
     }
 }
 
-/// The ranks of ranges (first, last, stride). A range that is none is empty, and none is longer
-/// than a group can be.
+/// The ranks in ranges (first, last, stride). An invalid range is empty, and no range exceeds the
+/// size of a group.
 fn in_ranges(ranges: &[[i32; 3]]) -> impl Iterator<Item = i32> + '_ {
     ranges.iter().flat_map(|&[first, last, stride]| {
         let (first, last, stride) = (i64::from(first), i64::from(last), i64::from(stride));
@@ -53,7 +52,7 @@ fn in_ranges(ranges: &[[i32; 3]]) -> impl Iterator<Item = i32> + '_ {
 }
 
 fn chosen(group: &[u32], ranks: impl Iterator<Item = i32>) -> Arc<[u32]> {
-    // A group has no member twice: more ranks than members is damage.
+    // A group has each member once: more ranks than members means a damaged trace.
     let ranks = ranks.take(group.len());
     ranks.filter_map(|rank| group.get(usize::try_from(rank).ok()?).copied()).collect()
 }

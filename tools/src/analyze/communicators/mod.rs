@@ -1,9 +1,9 @@
-//! The same communicator on all ranks, and its ranks in the world.
+//! Identifies each communicator on all ranks, and maps its ranks to world ranks.
 //!
-//! Handles are numbered by each rank for itself, so identity comes from the calls that create: on
-//! one parent, the k-th creation is the same one on all of its members, and its arguments tell who
-//! becomes a member and in which order. Where the creating call was not recorded, the number itself
-//! has to do, and the ranks that `MPI_Comm_rank` reported.
+//! Each rank numbers its own handles, so identity follows from the creating calls. The k-th
+//! creation on a parent is one creation for all members, and its arguments determine the new
+//! members and their order. Without a recorded creation, the handle's number and the ranks that
+//! `MPI_Comm_rank` reported must do.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,18 +17,18 @@ mod group;
 #[cfg(test)]
 mod tests;
 
-/// How sure the ranks of a communicator are.
+/// How reliable a communicator's ranks are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Translation {
-    /// They follow from recorded calls.
+    /// The ranks follow from recorded calls.
     Exact,
-    /// Some call was missing: taken to be those of the parent, or of the world.
+    /// A call is missing: the ranks of the parent or the world are assumed.
     Assumed,
 }
 
 impl Translation {
-    /// Its name in tables.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -40,22 +40,21 @@ impl Translation {
 /// One communicator of the run.
 #[derive(Clone, Debug)]
 pub struct GlobalComm {
-    /// How it came about, for reports: `world`, `split of world`.
+    /// Its origin in words, such as `world` or `split of world`.
     pub name: String,
-    /// World ranks by rank in the communicator.
+    /// World ranks, indexed by rank in the communicator.
     pub members: Arc<[u32]>,
-    /// Of an inter-communicator: the other group; `members` is one of the two.
+    /// For an inter-communicator, the other group; `members` is the first.
     pub remote: Option<Arc<[u32]>>,
-    /// How sure that is.
+    /// How reliable the ranks are.
     pub translation: Translation,
-    /// Its number in the trace of the lowest rank that has it.
+    /// The number in the trace of its lowest rank.
     pub number: u32,
-    /// Extents, if it is a grid.
     dims: Option<Vec<i32>>,
 }
 
 impl GlobalComm {
-    /// The world rank of a peer, seen from a member.
+    /// The world rank of a peer, as a member sees it.
     pub fn peer(&self, own_world: u32, rank: u32) -> Option<u32> {
         let group = match &self.remote {
             Some(remote) if self.members.contains(&own_world) => remote,
@@ -64,7 +63,6 @@ impl GlobalComm {
         group.get(rank as usize).copied()
     }
 
-    /// A process's rank in its group.
     fn rank_of(&self, world: u32) -> Option<u32> {
         let groups = [Some(&self.members), self.remote.as_ref()];
         let places = groups.into_iter().flatten();
@@ -82,31 +80,30 @@ impl GlobalComm {
 /// All communicators of a run.
 #[derive(Clone, Debug)]
 pub struct Communicators {
-    /// By number; 0 is the world.
+    /// Indexed by number; 0 is the world.
     pub all: Vec<GlobalComm>,
-    /// Number of each rank's communicators, by index of the program and of its communicator.
+    /// The number of each rank's communicators, by program index and local index.
     of_local: Vec<Vec<u32>>,
-    /// The rank's own rank in each of them.
     own_rank: Vec<Vec<u32>>,
-    /// Creations that not all members recorded.
+    /// Creations that some members did not record.
     pub incomplete: u64,
 }
 
 impl Communicators {
-    /// The communicator of this number in the program's list.
+    /// The number of the program's local communicator in the run.
     #[inline]
     pub fn global(&self, program: usize, local: LocalId) -> u32 {
         self.of_local[program][usize::from(local)]
     }
 
-    /// The program's own rank there, as its messages carry it.
+    /// The program's own rank in the communicator, as its messages carry it.
     #[inline]
     pub fn own_rank(&self, program: usize, local: LocalId) -> u32 {
         self.own_rank[program][usize::from(local)]
     }
 
-    /// Communicators that are known beforehand: their names, which may end with a number; the ones
-    /// that each program has; and the processes, all of which are members.
+    /// Communicators known in advance. `names` may end with a number, `of_local` lists each
+    /// program's communicators, and every process in `members` belongs to all of them.
     pub(super) fn known(names: Vec<String>, of_local: Vec<Vec<u32>>, members: Arc<[u32]>) -> Self {
         let comm = |(at, name): (usize, String)| {
             let ending = name.rsplit_once(' ').and_then(|(name, last)| {
@@ -128,36 +125,34 @@ impl Communicators {
         Self { all, of_local, own_rank, incomplete: 0 }
     }
 
-    /// Works out all communicators. `processes` is the size of the world.
+    /// Identifies all communicators. `processes` is the size of the world.
     pub fn resolve(programs: &[Program], processes: u32) -> Self {
         Resolver::new(programs, processes).run()
     }
 }
 
 const OPEN: u32 = u32::MAX;
-/// The k-th creation on a communicator.
+/// A parent communicator and the index of the creation on it.
 type Creation = (u32, u32);
 /// The leaders' world ranks, lower first, and their tag.
 type Handshake = (u32, u32, i32);
 
-/// Follows the creating calls of all programs at once ([`follow`]), and makes the communicators
+/// Follows the creating calls of all programs at once ([`follow`]) and makes the communicators
 /// ([`create`]).
 struct Resolver<'a> {
     programs: &'a [Program],
-    /// Index of the program of a world rank.
     index: HashMap<u32, usize>,
     world: Arc<[u32]>,
     all: Vec<GlobalComm>,
     of_local: Vec<Vec<u32>>,
     groups: Vec<HashMap<u32, Arc<[u32]>>>,
-    /// Next creating call of each program.
     next: Vec<usize>,
     creations: HashMap<(usize, u32), u32>,
     waiting: BTreeMap<Creation, Vec<usize>>,
-    /// Creations that were closed before all members came: what became of them, by colour.
+    /// The results, by colour, of creations that were closed before all members came.
     closed: HashMap<Creation, Vec<(Option<u32>, u32)>>,
     unknown: HashMap<u32, u32>,
-    /// Inter-communicators of which one side is complete: group and programs.
+    /// Inter-communicators with one complete side: its group and programs.
     halves: HashMap<Handshake, (Arc<[u32]>, Vec<usize>)>,
     ready: VecDeque<usize>,
     incomplete: u64,
@@ -210,8 +205,8 @@ impl<'a> Resolver<'a> {
             while let Some(program) = self.ready.pop_front() {
                 self.advance(program);
             }
-            // All wait for ranks that recorded less, or are not here: the first creation goes on
-            // without them.
+            // Every program waits for a rank that recorded less or has no trace: the first creation
+            // proceeds without it.
             let Some((&creation, _)) = self.waiting.first_key_value() else { break };
             self.incomplete += 1;
             self.close(creation, false);

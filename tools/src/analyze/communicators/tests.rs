@@ -1,10 +1,8 @@
-//! Identity and ranks of communicators, by hand.
-
 use super::*;
 use crate::analyze::origin::{How, Members, Origin};
 
-/// Programs of `ranks` ranks, each with what `origins` makes of its number; a communicator beyond
-/// the two predefined ones for each that it names, numbered from 4.
+/// One program per rank with the origins that `origins` gives it. Each origin that names a new
+/// communicator adds one, numbered from 4.
 fn programs(ranks: u32, origins: impl Fn(u32) -> Vec<Origin>) -> Vec<Program> {
     let program = |rank| {
         let origins = origins(rank);
@@ -52,7 +50,7 @@ fn splits_are_told_apart_by_colour_and_ordered_by_key() {
 
 #[test]
 fn the_same_communicator_may_have_another_number_elsewhere() {
-    // Rank 0 makes one of its own first.
+    // Rank 0 first creates a communicator of its own.
     let programs = programs(2, |rank| match rank {
         0 => vec![new(How::Dup, 1, 2), new(How::Dup, 0, 3)],
         _ => vec![new(How::Dup, 0, 2)],
@@ -149,7 +147,7 @@ fn what_was_not_recorded_is_assumed() {
     let unknown = comms.global(2, 2);
     assert_eq!(unknown, comms.global(0, 3));
     assert_eq!(comms.all[unknown as usize].peer(0, 2), Some(2));
-    // With the ranks reported, all is known.
+    // With the reported ranks, the members are known.
     for (program, rank) in programs.iter_mut().zip([1, 2, 0]) {
         program
             .comms

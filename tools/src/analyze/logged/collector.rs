@@ -1,4 +1,4 @@
-//! The program of one process, out of the pieces of its log.
+//! Assembles the program of a process from the pieces of its log.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,12 @@ use super::super::truth::Truth;
 use super::LogError;
 use super::piece::Piece;
 
-/// Most communicators of a process: a transfer names them by 16 bits.
+/// Maximum communicators of a process: a transfer numbers them with 16 bits.
 const COMMS_MAX: usize = 1 << 16;
-/// Most receives, probes and messages of a process each: an order names them by 30 bits.
+/// Maximum receives, probes and messages of a process: an order numbers them with 30 bits.
 const EVENTS_MAX: usize = 1 << 30;
 
-/// The communicators of all processes: those with the same bits are one.
+/// The communicators of all processes, identified by their bits.
 #[derive(Default)]
 pub(super) struct Comms {
     pub(super) numbers: HashMap<u64, u32>,
@@ -32,7 +32,7 @@ impl Comms {
             names.len() as u32 - 1
         });
         let name = &mut names[number as usize];
-        // Before the bits that receives ignore are known a log cannot tell.
+        // A log cannot name communicators before it knows which bits receives ignore.
         if !what.is_empty() && (name.is_empty() || name.starts_with("unknown")) {
             *name = what.to_owned();
         }
@@ -40,16 +40,14 @@ impl Comms {
     }
 }
 
-/// One process's program while it is read.
 pub(super) struct Collector<'a> {
-    /// Rank of a peer by its identity.
     pub(super) ranks: &'a HashMap<String, u32>,
     pub(super) strangers: u32,
     pub(super) program: Program,
     pub(super) inbound: Vec<Inbound>,
     pub(super) order: Order,
     pub(super) truth: Truth,
-    /// Index into the program's communicators by number in the run.
+    /// Index into the program's communicators, by number in the run.
     pub(super) local: HashMap<u32, u16>,
     pub(super) of_local: Vec<u32>,
     pub(super) receives: HashMap<u64, u32>,
@@ -58,7 +56,6 @@ pub(super) struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Takes in the next piece.
     pub(super) fn piece(
         &mut self,
         piece: &Piece,
@@ -83,7 +80,7 @@ impl Collector<'_> {
                 Event::Arrive { envelope, .. } => envelope.comm.0,
                 Event::Cancel { .. } => 0,
             };
-            // A log that was cut off has no comments.
+            // A truncated log has no comments.
             let comm = match numbers.get(comm as usize) {
                 Some(&number) => number,
                 None => comms.number(u64::from(comm), ""),
@@ -113,7 +110,7 @@ impl Collector<'_> {
         let happening = match event {
             Event::Post { recv, selector, size, .. } => {
                 if self.receives.contains_key(&recv.0) {
-                    // Told again by the next piece.
+                    // The next piece repeats it.
                     return;
                 }
                 let at = self.transfer(Kind::Recv, selector, local, size, piece);
@@ -165,7 +162,7 @@ impl Collector<'_> {
                 Happening::Probe(self.transfer(Kind::Probe, selector, local, None, piece))
             }
             Event::Mprobe { probe, selector, .. } => {
-                // A probe that takes a message is a receive that is posted for it.
+                // A matched probe that takes a message counts as a receive posted for it.
                 let found = piece.probed.get(&probe.0);
                 match found.and_then(|message| self.messages.get(message)).copied() {
                     Some(message) => {
@@ -205,7 +202,6 @@ impl Collector<'_> {
         self.program.transfers.len() as u32 - 1
     }
 
-    /// The receive got the message.
     fn pair(&mut self, receive: u32, message: u32, time: u64) {
         let inbound = &mut self.inbound[message as usize];
         inbound.receive = receive;
@@ -224,7 +220,7 @@ impl Collector<'_> {
     }
 }
 
-/// A transfer of which nothing is known but this; its peer is set by the caller.
+/// A transfer with only these fields known. The caller sets its peer.
 pub(super) fn transfer(
     kind: Kind,
     selector: Selector,
@@ -253,7 +249,6 @@ pub(super) fn transfer(
     }
 }
 
-/// Bytes as the arrays have them.
 fn short(bytes: Option<u64>) -> u32 {
     bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(UNKNOWN)
 }

@@ -1,9 +1,8 @@
-//! A run from order logs: what the matching of every process did, in its own order.
+//! Reads a run from order logs: the matching of every process in its real order.
 //!
-//! A log is an event stream with the results beside it, as the libfabric provider writes them, in
-//! one or several pieces: a piece that follows another begins with what was left in the queues.
-//! Comments at the end of a piece tell what communicators and peers are. So the order is known, and
-//! nothing has to be made up; but sends, waits and the calls of the program are not in it.
+//! A log is an event stream with its results, written by the libfabric provider in one or more
+//! pieces. Each later piece begins with the queues' contents. Comments at the end of a piece name
+//! communicators and peers. The order is known, but sends, waits and the program's calls are not.
 
 mod collector;
 mod piece;
@@ -26,37 +25,37 @@ use super::program::{End, Kind, LocalComm, Program, Transfer, UNKNOWN};
 use super::run::Run;
 use super::truth::Truth;
 
-/// Why there is no run.
+/// Why the logs give no run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
     /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// A file is not what it should be.
+    /// A file has invalid content.
     #[error("{}: {what}", path.display())]
     Content {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What is wrong.
+        /// The defect.
         what: String,
     },
 }
 
-/// Whether the folder has order logs in it.
+/// Whether the folder has order logs.
 pub fn is_log(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| {
         entries.flatten().any(|entry| entry.path().extension().is_some_and(|ext| ext == "events"))
     })
 }
 
-/// What the receivers' logs tell of each process's sends: how many, to whom, how long; not when.
+/// Adds each process's sends as the receivers' logs show them: peers and bytes, but no times.
 fn add_sends(run: &mut Run, of_local: &mut [Vec<u32>]) {
     let index: HashMap<u32, usize> =
         run.programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
@@ -71,7 +70,7 @@ fn add_sends(run: &mut Run, of_local: &mut [Vec<u32>]) {
                 comms.push(message.comm);
                 comms.len() - 1
             });
-            // Beyond that many communicators a process has no logged receives either.
+            // A process with that many communicators has no further logged receives, either.
             let Ok(comm) = u16::try_from(local) else { continue };
             let selector = Selector { source: SourceSel::Any, tag: TagSel::Any };
             let send = transfer(Kind::Send, selector, comm, UNKNOWN, message.bytes);
@@ -86,7 +85,7 @@ fn add_sends(run: &mut Run, of_local: &mut [Vec<u32>]) {
 }
 
 impl Run {
-    /// Reads the order logs of a folder, each process from its `.events` and `.results`.
+    /// Reads the order logs in a folder: `.events` and `.results` of each process.
     ///
     /// # Errors
     /// [`LogError`].
@@ -149,9 +148,9 @@ impl Run {
         Ok(run)
     }
 
-    /// When each rank's log ends if matching costs so much more than nothing, in nanoseconds. A log
-    /// does not tell when the program waited: it is taken to have waited once for all messages that
-    /// came to posted receives between one post and the next.
+    /// When each rank's log ends, in nanoseconds, with the matching cost `load` added. Logs have no
+    /// waits: the model assumes one wait for all messages that came to posted receives between two
+    /// posts.
     pub(super) fn logged_ends(&self, orders: &[Order], load: &Load) -> Vec<u64> {
         let end = |(at, order): (usize, &Order)| {
             let view = self.view(at);

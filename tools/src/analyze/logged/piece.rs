@@ -1,4 +1,4 @@
-//! The files of order logs: pieces, and the processes that they are of.
+//! The files of order logs: pieces, and their processes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -9,26 +9,22 @@ use dpamatch::stream::{Event, Reader};
 
 use super::LogError;
 
-/// One piece of a log, and the file that it is in.
+/// A piece of a log, and its file.
 pub(super) struct Piece {
     pub(super) path: PathBuf,
     pub(super) events: Vec<(Event, Option<u64>)>,
-    /// The message of each receive that got one.
     pub(super) matched: HashMap<u64, u64>,
-    /// The receive of each message that was received.
     pub(super) taken: HashMap<u64, u64>,
-    /// The message that each matched probe took.
     pub(super) probed: HashMap<u64, u64>,
     pub(super) cancelled: HashSet<u64>,
     pub(super) begin_unix_ns: u64,
     pub(super) protocol: u64,
-    /// High bits of each communicator, and what it is.
+    /// High bits and description of each communicator.
     pub(super) comms: Vec<(u64, String)>,
-    /// Identities of the peers.
     pub(super) peers: Vec<String>,
 }
 
-/// `NAME.PIECE.events` taken apart.
+/// Splits `NAME.PIECE.events`.
 fn name_and_number(path: &Path) -> Option<(String, u32)> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".events")?;
     match stem.rsplit_once('.') {
@@ -73,7 +69,6 @@ impl Piece {
             let time = lines.next().and_then(|line| line.rsplit_once(",t=")?.1.parse().ok());
             events.push((event, time));
         }
-        // Comments behind the last event.
         lines.for_each(drop);
         piece.events = events;
         piece.read_results(&path.with_extension("results"))?;
@@ -129,14 +124,13 @@ impl Piece {
     }
 }
 
-/// One process: its pieces and who it is.
 pub(super) struct Process {
     pub(super) rank: u32,
     pub(super) identity: String,
     pub(super) pieces: Vec<Piece>,
 }
 
-/// The processes whose logs a folder has, by rank.
+/// The processes with logs in a folder, by rank.
 pub(super) fn processes(folder: &Path) -> Result<Vec<Process>, LogError> {
     let mut files: BTreeMap<String, BTreeMap<u32, PathBuf>> = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(io_error(folder))? {
@@ -151,7 +145,7 @@ pub(super) fn processes(folder: &Path) -> Result<Vec<Process>, LogError> {
         let identity = name.rsplit('-').next().unwrap_or(&name).to_owned();
         let pieces: Result<Vec<_>, _> = pieces.into_values().map(Piece::read).collect();
         let pieces = pieces?;
-        // An endpoint that was never used for anything.
+        // An endpoint that was never used.
         if pieces.iter().any(|piece| !piece.events.is_empty()) {
             all.push((told, Process { rank: 0, identity, pieces }));
         }
@@ -161,7 +155,7 @@ pub(super) fn processes(folder: &Path) -> Result<Vec<Process>, LogError> {
         (rank(a), &one.identity).cmp(&(rank(b), &other.identity))
     });
     let told: HashSet<u32> = all.iter().filter_map(|(told, _)| *told).collect();
-    // Several endpoints of one rank, or ranks that nobody told: numbered as they come.
+    // Several endpoints of one rank, or unknown ranks: numbered in order of appearance.
     let own_numbers = told.len() < all.len();
     let number = |(at, (told, process)): (usize, (Option<u32>, Process))| {
         let rank = told.filter(|_| !own_numbers).unwrap_or(at as u32);

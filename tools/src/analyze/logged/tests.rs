@@ -10,8 +10,8 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// Two pieces of rank 1: what is left of the first is told again by the second. A matched probe
-/// takes a message, another one finds none.
+/// Two pieces of rank 1: the second repeats what the first left. One matched probe takes a message,
+/// another finds none.
 const PIECES: &[(&str, &str)] = &[
     (
         "rank-1-bb.0.events",
@@ -59,11 +59,11 @@ fn pieces_become_one_order() {
     let recorded: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
     assert_eq!(recorded, receives);
     assert_eq!(run.programs[1].transfers[4].end, End::Cancelled);
-    // The peer is rank 0, which therefore sent three messages.
+    // The peer is rank 0, so it sent three messages.
     assert!(run.inbound[1].iter().all(|message| (message.sender, message.source) == (0, 0)));
     let sends = run.programs[0].transfers.iter().filter(|it| it.kind == Kind::Send);
     assert_eq!(sends.count(), 3);
-    // The bits are those of one communicator, whatever its number in the piece.
+    // The bits identify the communicator, whatever its number in the piece.
     let comms: Vec<u32> = run.inbound[1].iter().map(|message| message.comm).collect();
     assert_eq!(comms[0], comms[1]);
     let comm = &run.comms.all[comms[0] as usize];

@@ -1,12 +1,12 @@
-//! The order that what was really matched asks for.
+//! An order in which every correct matcher reproduces the recorded pairs.
 //!
-//! Per receiver, messages come in the posting order of the receives that got them. Then every
-//! correct matcher gives just these pairs, whatever the interleaving with the posts, as long as
-//! both orders are kept: the first receive is the earliest that can take the first message, and
-//! that message is the earliest that it can take; and so on. A cancelled receive took nothing, so a
-//! message that it would have taken from a later receive comes after the cancel.
+//! At each receiver, messages arrive in the posting order of their receives. Then the first receive
+//! is the earliest that accepts the first message, and that message is the earliest that it
+//! accepts; by induction every pair follows, whatever the interleaving with the posts. A cancelled
+//! receive took nothing, so a message that it would have taken from a later receive arrives after
+//! the cancel.
 //!
-//! The order may break that of one sender between different tags, which no matcher sees.
+//! The order may reorder one sender's messages with different tags, which no matcher observes.
 
 use std::collections::HashMap;
 
@@ -17,41 +17,41 @@ use crate::analyze::communicators::Communicators;
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Action, End, Kind, Program, Transfer, UNKNOWN};
 
-/// How posts and arrivals are laid into one another.
+/// How to interleave posts and arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interleaving {
-    /// All receives first: nothing is unexpected.
+    /// All receives first: no message is unexpected.
     PostsFirst,
-    /// Each message as early as the pairs allow: all are unexpected, unless a cancel comes before.
+    /// Each message as early as the pairs allow: all are unexpected unless a cancel comes first.
     ArrivalsFirst,
-    /// At random, in runs of random length.
+    /// Random runs of random length.
     Random {
-        /// The same seed gives the same order.
+        /// Seed: equal seeds give equal orders.
         seed: u64,
     },
 }
 
-/// Makes the order of one rank.
+/// The inputs of one rank's order.
 #[derive(Debug)]
 pub struct Guided<'a> {
     /// The rank.
     pub program: &'a Program,
-    /// Its number in the list of programs.
+    /// Its index in the list of programs.
     pub at: usize,
-    /// Its messages, paired.
+    /// Its messages, with their receives.
     pub inbound: &'a [Inbound],
     /// All communicators.
     pub comms: &'a Communicators,
 }
 
-/// A message and how many program events must come before it.
+/// A message, and the number of program events that must precede it.
 struct Arrival {
     message: u32,
     after: u32,
 }
 
 impl Guided<'_> {
-    /// The order. Messages that no receive is known to have got come last.
+    /// Builds the order. Messages without a known receive come last.
     ///
     /// # Complexity
     /// Sorts the messages once.
@@ -64,7 +64,7 @@ impl Guided<'_> {
             Interleaving::Random { seed } => Dice::new(seed, self.program.rank),
             _ => Dice::new(0, 0),
         };
-        // Left of the run of arrivals (true) or of posts that is on.
+        // The remaining length of the current run, of arrivals (true) or posts.
         let mut run = (false, 0_u64);
         while posted < events.len() || arrived < arrivals.len() {
             let due = arrivals.get(arrived).is_some_and(|arrival| arrival.after as usize <= posted);
@@ -98,7 +98,6 @@ impl Guided<'_> {
         order
     }
 
-    /// Posts and the cancels that succeeded, in program order.
     fn events(&self) -> Vec<Happening> {
         let transfers = &self.program.transfers;
         let steps = self.program.steps.iter();
@@ -119,8 +118,7 @@ impl Guided<'_> {
             .filter(|&message| self.inbound[message as usize].receive != UNKNOWN)
             .collect();
         paired.sort_unstable_by_key(|&message| self.inbound[message as usize].receive);
-        // Of the cancelled receives posted so far: the place behind the last cancel, by what they
-        // accept.
+        // Cancels by receive, each with the number of events up to and including it.
         let mut cancels: Vec<(u32, u32)> = events
             .iter()
             .enumerate()

@@ -1,16 +1,16 @@
-//! The order of the recorded clocks: right only if all ranks ran on one node, or the nodes' clocks
-//! agree.
+//! The order of the recorded clocks. It is right only if all ranks ran on one node, or if the
+//! nodes' clocks agree.
 
 use super::{Happening, Order};
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Action, End, Kind, Program, UNKNOWN};
 
-/// Orders of all ranks: a receive is posted when its call was entered, a message arrives when its
-/// sending call was entered, a probe looks when it returned. Messages whose send is in no trace
-/// arrive when their receive was waited for. `None` if a trace has no wall times.
+/// Orders of all ranks. A receive is posted when its call is entered, a message arrives when its
+/// sending call is entered, and a probe looks when it returns. A message without recorded send
+/// arrives when its receive is waited for. `None` if a trace has no wall times.
 ///
 /// # Complexity
-/// Sorts the happenings of each rank once.
+/// Sorts the events of each rank once.
 pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Order>> {
     let recorded = |program: &Program| {
         program.steps.iter().any(|step| step.at_ns != 0) || program.steps.is_empty()
@@ -26,8 +26,7 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
         programs.iter().enumerate().map(|(at, program)| (program.rank, at)).collect();
     let order = |(program, messages): (&Program, &Vec<Inbound>)| {
         let ends = ends(program);
-        // At the same time: posts first, then messages in the order of their lists, which is each
-        // sender's.
+        // At equal times posts come first, then messages in the order of their lists.
         let mut events: Vec<(i64, u32, Happening)> =
             Vec::with_capacity(program.steps.len() + messages.len());
         let mut latest = i64::MIN;
@@ -45,7 +44,7 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
                 }
                 Action::Cancel(_) | Action::Finish { .. } | Action::Collective { .. } => continue,
             };
-            // Stable: program order among equals.
+            // A stable sort: program order among equals.
             let class = if matches!(happening, Happening::Probe(_)) { 2 } else { 0 };
             events.push((latest, class, happening));
         }
@@ -68,7 +67,7 @@ pub fn merged(programs: &[Program], inbound: &[Vec<Inbound>]) -> Option<Vec<Orde
     Some(programs.iter().zip(inbound).map(order).collect())
 }
 
-/// When each transfer of a rank began; never falls.
+/// When each transfer of a rank began; monotonic.
 fn begins(program: &Program) -> Vec<i64> {
     let mut begins = vec![0; program.transfers.len()];
     let mut latest = i64::MIN;
@@ -81,7 +80,7 @@ fn begins(program: &Program) -> Vec<i64> {
     begins
 }
 
-/// When each receive of a rank was waited for; never falls.
+/// When each receive of a rank was waited for; monotonic.
 fn ends(program: &Program) -> Vec<i64> {
     let mut ends = vec![i64::MAX; program.transfers.len()];
     let mut latest = i64::MIN;
@@ -107,7 +106,6 @@ mod tests {
     use crate::analyze::by_hand::{program, receive};
     use crate::analyze::program::Step;
 
-    /// Of a rank without a trace: each message comes when its receive was waited for.
     #[test]
     fn messages_that_nobody_is_known_to_have_sent_come_with_their_receives_end() {
         let mut receiver = program(1, &[receive(0, 1, End::Ignored), receive(0, 2, End::Ignored)]);

@@ -1,8 +1,8 @@
-//! In which order posts and arrivals come to a rank's matching.
+//! The order in which posts and arrivals reach a rank's matching.
 //!
-//! A trace tells what each rank did, not when messages arrived. So an order is made: guided by what
-//! was really matched ([`Guided`]), by letting the ranks run ([`Causal`]), or by the recorded
-//! clocks ([`merged`]).
+//! A trace records what each rank did, not when messages arrived, so an order must be made. It
+//! follows the recorded pairs ([`Guided`]), a simulated run ([`Causal`]) or the recorded clocks
+//! ([`merged`]).
 
 mod causal;
 mod guided;
@@ -12,20 +12,20 @@ pub use causal::{Causal, Load, Network, Stall};
 pub use guided::{Guided, Interleaving};
 pub use merged::merged;
 
-/// What happens next at a rank.
+/// The next event at a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Happening {
-    /// This receive of its [`transfers`](super::Program::transfers) is posted.
+    /// Posts this receive of its [`transfers`](super::Program::transfers).
     Post(u32),
-    /// This one of its messages arrives.
+    /// This message arrives.
     Arrive(u32),
-    /// This receive is cancelled.
+    /// Cancels this receive.
     Cancel(u32),
     /// This probe looks for its message.
     Probe(u32),
 }
 
-/// A [`Happening`] in 32 bits: which kind in the upper two.
+/// A [`Happening`] in 32 bits; the upper two hold the kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Code(u32);
 
@@ -56,11 +56,11 @@ impl From<Code> for Happening {
     }
 }
 
-/// What happens at one rank, in order. 12 bytes each, 4 without times.
+/// The events at one rank, in order. 12 bytes each, 4 without times.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Order {
     codes: Vec<Code>,
-    /// When, in nanoseconds since the first of all ranks; empty if there is no time, only order.
+    /// Nanoseconds since the first event of all ranks; empty without times.
     times_ns: Vec<u64>,
 }
 
@@ -78,29 +78,28 @@ impl Order {
         self.times_ns.push(time_ns);
     }
 
-    /// Number of happenings.
+    /// Number of events.
     pub fn len(&self) -> usize {
         self.codes.len()
     }
 
-    /// Whether nothing happens.
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }
 
-    /// What happens, one after the other.
+    /// The events in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Happening> + '_ {
         self.codes.iter().map(|&code| code.into())
     }
 
-    /// When the n-th happens, if there is a time.
+    /// The time of the n-th event, if the order has times.
     pub fn time_ns(&self, at: usize) -> Option<u64> {
         self.times_ns.get(at).copied()
     }
 }
 
-/// A stream of numbers from a seed: SplitMix64. What an order is made of must never change for a
-/// seed.
+/// SplitMix64. Orders depend on its numbers, so they must never change for a seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dice(u64);
 
@@ -116,7 +115,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `end`, which is not 0.
+    /// A number below `end`, which is not 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.roll()) * u128::from(end)) >> 64) as u64
     }

@@ -1,7 +1,7 @@
-//! What optimistic matching does with one rank's messages: the emulated NIC runs them in the rank's
-//! order, once for each number of handlers, and its counters tell.
+//! Runs one rank's messages, in its order, through an emulated NIC for each number of handlers, and
+//! reads the NIC's counters.
 //!
-//! A block is up to N messages between two commands (O1, S12).
+//! A block has up to N messages between two commands (O1, S12).
 
 use std::collections::HashMap;
 
@@ -12,35 +12,35 @@ use foldhash::fast::RandomState as Fast;
 use crate::analyze::order::{Happening, Order};
 use crate::analyze::replay::RankView;
 
-/// What the handlers of all blocks did; names as in the NIC's own counters.
+/// Counts over the handlers of all blocks, named as in the NIC's counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct BlockStats {
-    /// Handlers of a block, N.
+    /// Handlers in a block, N.
     pub handlers: u32,
     /// Blocks.
     pub blocks: u64,
-    /// Of these, with a conflict.
+    /// Blocks with a conflict.
     pub conflict_blocks: u64,
     /// Messages.
     pub messages: u64,
-    /// Took their candidate without conflict.
+    /// Messages that took their candidate without conflict.
     pub clean: u64,
-    /// Took the fast path.
+    /// Messages that took the fast path.
     pub fast: u64,
-    /// Took the slow path.
+    /// Messages that took the slow path.
     pub slow: u64,
-    /// Of these, kept their candidate: forced by a lower conflict.
+    /// Slow-path messages that kept their candidate, forced by a lower conflict.
     pub forced: u64,
-    /// Found no receive.
+    /// Messages that found no receive.
     pub unexpected: u64,
-    /// Fast path refused: lower handlers chose receives of other sequences, or none.
+    /// Refusals of the fast path: lower handlers chose receives of other sequences, or none.
     pub refused_mixed: u64,
-    /// Fast path refused: the sequence ends before.
+    /// Refusals of the fast path: the sequence is too short.
     pub refused_end: u64,
 }
 
 impl BlockStats {
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.blocks += other.blocks;
         self.conflict_blocks += other.conflict_blocks;
@@ -55,14 +55,12 @@ impl BlockStats {
     }
 }
 
-/// Bins of each table: they change how long a search is, not what it finds.
+/// Bins of each table: they affect the length of searches, not their results.
 const BINS: usize = 64;
 
-/// The fewest entries of the queues, so that most runs of messages are cut into whole blocks
-/// without a look in between.
+/// Minimum queue entries, so that most runs of messages form whole blocks.
 const QUEUE: usize = 1024;
 
-/// Most entries of any table that the rank's order needs at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
     pub(super) posted: u32,
@@ -70,10 +68,7 @@ pub(super) struct Needs {
     pub(super) comms: usize,
 }
 
-/// Runs one rank's order through a NIC with so many handlers.
-///
-/// # Complexity
-/// A post, search or probe of the NIC for each happening.
+/// Runs one rank's order through a NIC with this number of handlers: linear in the events.
 pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs) -> BlockStats {
     let handlers = (handlers.max(1) as usize).min(dpa_model::HANDLERS_MAX);
     let queue = QUEUE.max(2 * handlers.next_power_of_two());
@@ -86,14 +81,14 @@ pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs
         completion_queue: queue,
         bounce_buffers: 1,
         eager_limit: 32,
-        // A block is stored as a whole before the next command takes some of it.
+        // The NIC stores a whole block before the next command can take from it.
         unexpected: needs.unexpected as usize + handlers,
         unexpected_buffers: 1,
         command_queue: queue,
         completion_ring: 2 * queue,
         regions: 1,
         memory_bytes: u64::MAX,
-        // Blocks of as many messages as the handlers can take, as on a card with a thread for each.
+        // Blocks as large as the number of handlers, as on a card with a thread for each.
         options: Options {
             always_shared: true,
             order: Interleaving::Stamped,
@@ -129,25 +124,22 @@ pub(super) fn run(view: RankView<'_>, order: &Order, handlers: u32, needs: Needs
     }
 }
 
-/// A NIC and what it has been told.
 struct Feed {
     nic: Nic,
-    /// The NIC's number of each communicator.
     comms: HashMap<u32, CommId, Fast>,
-    /// Requests of receives that may be cancelled, by transfer.
     requests: HashMap<u32, RequestId, Fast>,
     arrivals: u64,
 }
 
 impl Feed {
-    /// One block, and the commands before it. `false`: there was nothing to do.
+    /// Runs one block and the commands before it. `false` if there was no work.
     fn round(&mut self) -> bool {
         let worked = self.nic.leader.round(1) == Round::Worked;
         self.nic.host.drain(drop);
         worked
     }
 
-    /// The NIC's number of a communicator, which is made there when it is first used.
+    /// The NIC's number of a communicator, created on first use.
     fn comm(&mut self, comm: u32) -> CommId {
         if let Some(&known) = self.comms.get(&comm) {
             return known;
@@ -159,7 +151,6 @@ impl Feed {
         number
     }
 
-    /// Gives a command, as soon as there is room for it.
     fn command<T>(&mut self, give: impl Fn(&mut dpa_model::HostPort) -> Option<T>) -> T {
         loop {
             if let Some(given) = give(&mut self.nic.host) {

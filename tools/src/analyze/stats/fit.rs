@@ -1,26 +1,26 @@
-//! Whether the queues would have fitted the NIC.
+//! Checks whether the queues fit on the NIC.
 
 use dpa_model::{INLINE_BYTES, NicConfig};
 
 use crate::analyze::order::Happening;
 use crate::analyze::program::UNKNOWN;
 
-/// Which part of the NIC is too small.
+/// The part of the NIC that is too small.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shortage {
-    /// All descriptors hold posted receives.
+    /// No free descriptor for a posted receive.
     Descriptors,
-    /// All entries of the unexpected store are taken.
+    /// No free entry in the unexpected store.
     UnexpectedEntries,
-    /// All buffers for payloads of unexpected messages are taken.
+    /// No free buffer for the payload of an unexpected message.
     UnexpectedBuffers,
-    /// More communicators than tables.
+    /// No free table for another communicator.
     Communicators,
 }
 
 impl Shortage {
-    /// The option that makes the part larger, and what there is too little of.
+    /// The option that enlarges the part, and the name of the missing resource.
     pub fn option(self) -> (&'static str, &'static str) {
         match self {
             Self::Descriptors => ("--receives", "receive descriptors"),
@@ -31,22 +31,21 @@ impl Shortage {
     }
 }
 
-/// The first time that something did not fit: there the communicator would have fallen back to
-/// software (S20, S21).
+/// The first overflow, at which the communicator would fall back to software (S20, S21).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Fallback {
-    /// What was short.
+    /// The exhausted resource.
     pub shortage: Shortage,
     /// The rank.
     pub rank: u32,
     /// Number of the post or arrival in the rank's order.
     pub happening: u64,
-    /// When, if the order has times.
+    /// Time in nanoseconds, if the order has times.
     pub time_ns: Option<u64>,
-    /// Number of the call that posted the receive, or of the send at its sender; none if it is in
+    /// Number of the call that posted the receive, or of the send at its sender; `None` if it is in
     /// no trace.
     pub call: Option<u32>,
-    /// Of a message: the rank that sent it, if that is known.
+    /// For a message, the sending rank, if known.
     pub sender: Option<u32>,
 }
 
@@ -57,26 +56,26 @@ impl Fallback {
     }
 }
 
-/// What one rank's matching needs on the NIC.
+/// The NIC resources that one rank's matching needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Needs {
-    /// Most receives posted at once: descriptors.
+    /// Maximum receives posted at once: descriptors.
     pub descriptors: u64,
-    /// Most unexpected messages at once.
+    /// Maximum unexpected messages at once.
     pub unexpected: u64,
-    /// Most bytes of unexpected eager payload at once; of a rendezvous message only its header
-    /// stays.
+    /// Maximum bytes of unexpected eager payload at once; a rendezvous message stores only its
+    /// header.
     pub unexpected_bytes: u64,
-    /// Most unexpected messages at once whose payload needs a buffer of the eager limit's size.
+    /// Maximum unexpected messages at once whose payload needs a buffer of the eager limit's size.
     pub unexpected_buffers: u64,
-    /// Communicators used.
+    /// Number of communicators.
     pub communicators: u64,
-    /// The first time that the configuration does not suffice.
+    /// The first overflow of this configuration.
     pub fallback: Option<Fallback>,
 }
 
 impl Needs {
-    /// The more of each; the first fallback, without times that of the lowest rank.
+    /// Takes the maximum of each resource and the first fallback by time, else by rank.
     pub fn add(&mut self, other: &Self) {
         self.descriptors = self.descriptors.max(other.descriptors);
         self.unexpected = self.unexpected.max(other.unexpected);
@@ -90,7 +89,6 @@ impl Needs {
     }
 }
 
-/// Follows one rank.
 #[derive(Debug)]
 pub(crate) struct Fit {
     config: NicConfig,
@@ -106,7 +104,6 @@ impl Fit {
         Self { config, needs: Needs::default(), posted: 0, unexpected: 0, bytes: 0, buffers: 0 }
     }
 
-    /// Bytes and buffers that an unexpected message takes.
     fn size(&self, bytes: u32) -> (u64, u64) {
         let bytes = if bytes == UNKNOWN { 0 } else { bytes as usize };
         match bytes {
@@ -157,7 +154,6 @@ impl Fit {
         self.buffers -= buffers;
     }
 
-    /// Notes the first shortage.
     pub(crate) fn note(&mut self, shortage: Shortage, place: impl FnOnce(Shortage) -> Fallback) {
         if self.needs.fallback.is_none() {
             self.needs.fallback = Some(place(shortage));
@@ -169,7 +165,6 @@ impl Fit {
     }
 }
 
-/// The number of the receiving rank's call behind a happening.
 pub(crate) fn call_of(view: crate::analyze::RankView<'_>, happening: Happening) -> Option<u32> {
     match happening {
         Happening::Post(at) | Happening::Cancel(at) | Happening::Probe(at) => {

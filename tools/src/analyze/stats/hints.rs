@@ -1,15 +1,15 @@
-//! Which communicator hints the trace allows (MPI 4.1, section 7.4.4; S24).
+//! Which communicator hints the trace permits (MPI 4.1, section 7.4.4; S24).
 
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{Kind, Program, Transfer, UNKNOWN};
 use crate::trace::Function;
 
-/// Where a hint is violated.
+/// The place of a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Violation {
     /// The rank.
     pub rank: u32,
-    /// Number of the call there, from 0.
+    /// Number of the call at this rank, from 0.
     pub call: u32,
     /// The function.
     pub function: &'static str,
@@ -25,14 +25,14 @@ impl Violation {
     }
 }
 
-/// How often a hint is violated, and where first; 0 and none where the trace proves it.
+/// The violations of a hint: none if the trace proves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Hint {
-    /// Violations.
+    /// Number of violations.
     pub count: u64,
-    /// The first, of the lowest rank.
+    /// The first violation at the lowest rank.
     pub first: Option<Violation>,
-    /// Receives of which the trace does not tell.
+    /// Receives about which the trace says nothing.
     pub unknown: u64,
 }
 
@@ -44,8 +44,7 @@ impl Hint {
         }
     }
 
-    /// Several times in calls that the replay does not have; the first of them may be before the
-    /// first known.
+    /// Counts violations by calls outside the replay; the first may precede the recorded first.
     fn violated_in_vain(&mut self, count: u64, call: Violation) {
         self.count += count;
         self.first = Some(self.first.filter(|first| first.call < call.call).unwrap_or(call));
@@ -58,25 +57,24 @@ impl Hint {
     }
 }
 
-/// The hints.
+/// The hints of a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Hints {
-    /// `mpi_assert_no_any_source`: receives and probes of any source violate it, also those that
-    /// find nothing.
+    /// `mpi_assert_no_any_source`: receives and probes of any source violate it, including probes
+    /// that find nothing.
     pub no_any_source: Hint,
-    /// `mpi_assert_no_any_tag`: those of any tag.
+    /// `mpi_assert_no_any_tag`: receives and probes of any tag violate it.
     pub no_any_tag: Hint,
-    /// `mpi_assert_exact_length`: messages shorter or longer than the room of the receive that got
-    /// them.
+    /// `mpi_assert_exact_length`: messages shorter or longer than their receive's capacity violate
+    /// it.
     pub exact_length: Hint,
-    /// `mpi_assert_allow_overtaking`: receives that had a choice among messages, or messages among
-    /// receives, so that another choice could have been made. What is counted depends on the order
-    /// replayed: 0 is no proof.
+    /// `mpi_assert_allow_overtaking`: counts receives with a choice among messages, and messages
+    /// with a choice among receives. The count depends on the replayed order, so 0 is no proof.
     pub allow_overtaking: Hint,
 }
 
 impl Hints {
-    /// Adds another rank's or communicator's.
+    /// Adds the counts of another rank or communicator.
     pub fn add(&mut self, other: &Self) {
         self.no_any_source.add(&other.no_any_source);
         self.no_any_tag.add(&other.no_any_tag);
@@ -84,7 +82,6 @@ impl Hints {
         self.allow_overtaking.add(&other.allow_overtaking);
     }
 
-    /// A receive or probe is made.
     #[inline]
     pub(crate) fn asked(&mut self, program: &Program, at: u32) {
         let transfer = &program.transfers[at as usize];
@@ -97,7 +94,7 @@ impl Hints {
         debug_assert!(matches!(transfer.kind, Kind::Recv | Kind::Probe), "only these ask");
     }
 
-    /// Probes that found nothing, or receives from nobody, with these wildcards (source, tag).
+    /// Counts failed probes, or receives from `MPI_PROC_NULL`, with these wildcards (source, tag).
     pub(crate) fn asked_in_vain(&mut self, is_wild: (bool, bool), count: u64, call: Violation) {
         if is_wild.0 {
             self.no_any_source.violated_in_vain(count, call);
@@ -107,11 +104,10 @@ impl Hints {
         }
     }
 
-    /// A receive got a message.
     #[inline]
     pub(crate) fn matched(&mut self, program: &Program, at: u32, message: &Inbound) {
         let transfer = &program.transfers[at as usize];
-        // A message that was made up without a status has just the receive's size.
+        // A message made up without a status has the receive's own size.
         let is_made_up = message.op == UNKNOWN && transfer.got_bytes == UNKNOWN;
         if is_made_up || message.bytes == UNKNOWN || transfer.bytes == UNKNOWN {
             self.exact_length.unknown += 1;
@@ -120,7 +116,7 @@ impl Hints {
         }
     }
 
-    /// A receive got a message; `others` says whether another pair was possible at that moment.
+    /// Counts a match; `others` says whether another pair was possible at that moment.
     #[inline]
     pub(crate) fn chosen(&mut self, program: &Program, at: u32, others: bool) {
         let transfer = &program.transfers[at as usize];

@@ -1,10 +1,10 @@
-//! Tags, and how often the same source and tag is asked for (O37).
+//! Counts tags, and the reuse of (source, tag) pairs (O37).
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState as Fast;
 
-/// Pattern of a receive (-1: wild) or envelope of a message: communicator, source, tag.
+/// A receive's pattern (-1: wildcard) or a message's envelope: communicator, source, tag.
 pub(crate) type Key = (u32, i32, i32);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +14,6 @@ struct Use {
     live_max: u32,
 }
 
-/// Uses of keys, and how many of one key wait at once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keys {
     uses: HashMap<Key, Use, Fast>,
@@ -22,13 +21,11 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The key is used once more.
     #[inline]
     pub(crate) fn used(&mut self, key: Key) {
         self.uses.entry(key).or_default().count += 1;
     }
 
-    /// One with this key begins to wait.
     #[inline]
     pub(crate) fn waits(&mut self, key: Key) {
         let uses = self.uses.entry(key).or_default();
@@ -37,7 +34,7 @@ impl Keys {
         self.live_max = self.live_max.max(uses.live);
     }
 
-    /// One with this key waits no longer; whether others do.
+    /// Removes a waiting entry; returns whether others with this key wait.
     #[inline]
     pub(crate) fn leaves(&mut self, key: Key) -> bool {
         let Some(uses) = self.uses.get_mut(&key) else { return false };
@@ -45,7 +42,6 @@ impl Keys {
         uses.live > 0
     }
 
-    /// What was seen, and the tags in use.
     pub(crate) fn stats(&self) -> (KeyStats, Vec<i32>) {
         let mut tags: Vec<i32> =
             self.uses.keys().map(|&(_, _, tag)| tag).filter(|&tag| tag >= 0).collect();
@@ -63,34 +59,36 @@ impl Keys {
     }
 }
 
-/// How keys are used. Few unique keys do not mean well-spread receives: with many receives of one
-/// key waiting at once they mean one long chain, in however many bins. So both are told (O37).
+/// How keys are used. A small number of distinct keys does not imply well-spread receives. If many
+/// receives of one key wait at once, they form one long chain whatever the number of bins. So both
+/// numbers are reported (O37).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct KeyStats {
     /// Receives.
     pub uses: u64,
-    /// Different (communicator, source, tag) among them; over ranks: sum of each rank's.
+    /// How keys are used. Few distinct keys do not imply well-spread receives: if many receives of
+    /// one key wait at once, they form one long chain whatever the number of bins (O37).
     pub unique: u64,
-    /// Receives of the key used most.
+    /// Receives of the most frequent key.
     pub most_used: u64,
-    /// Most receives of one key that waited at once: no number of bins makes the chain shorter.
+    /// Maximum receives of one key waiting at once: a chain that no number of bins shortens.
     pub chain_max: u32,
-    /// Sum of that over the keys: divided by the unique keys, the mean chain.
+    /// Sum over the keys of their maximum chains; divided by `unique`, the mean chain.
     pub chain_max_sum: u64,
 }
 
 impl KeyStats {
-    /// Unique keys by receives.
+    /// Distinct keys per receive.
     pub fn unique_share(&self) -> f64 {
         self.unique as f64 / self.uses.max(1) as f64
     }
 
-    /// Mean over the keys of the most receives that waited at once.
+    /// Mean over the keys of the maximum receives that waited at once.
     pub fn chain_mean(&self) -> f64 {
         self.chain_max_sum as f64 / self.unique.max(1) as f64
     }
 
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.uses += other.uses;
         self.unique += other.unique;

@@ -1,4 +1,4 @@
-//! What is unmatched at the end, and why.
+//! Lists and explains the entries that are unmatched at the end.
 
 use crate::analyze::inbound::Inbound;
 use crate::analyze::program::{End, Transfer, UNKNOWN};
@@ -11,17 +11,15 @@ pub struct Unmatched {
     pub rank: u32,
     /// `receive` or `message`.
     pub what: &'static str,
-    /// Number of the posting call, or of the sending call at the sender; none if it is in no trace.
+    /// Number of the posting call, or of the sending call at the sender; `None` if in no trace.
     pub call: Option<u32>,
-    /// The communicator's number, source and tag as posted or sent: `*` is wild.
+    /// The communicator's number, source and tag as posted or sent; `*` is a wildcard.
     pub envelope: String,
-    /// Why it is left, and the nearest candidate.
+    /// The reason, and the nearest candidate.
     pub reason: String,
 }
 
-/// Unmatched receives and messages that are told one by one, per rank.
 const TOLD: usize = 4;
-/// Candidates that are looked at for each.
 const LOOKED_AT: usize = 10_000;
 
 fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
@@ -30,7 +28,7 @@ fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
     format!("communicator {comm}, source {}, tag {}", field(source), field(tag))
 }
 
-/// How far apart a pattern and an envelope are: fields that differ.
+/// Number of fields in which a pattern and an envelope differ.
 fn distance(view: RankView<'_>, receive: u32, message: &Inbound) -> u32 {
     let Transfer { peer, tag, .. } = view.program.transfers[receive as usize];
     let differs = |posted: i32, sent: u32| u32::from(posted >= 0 && posted as u32 != sent);
@@ -58,8 +56,8 @@ fn sender_of(message: &Inbound) -> String {
     }
 }
 
-/// The first few of a rank, with their nearest candidates. `posted` and `unexpected` are its queues
-/// at the end; `receives` the receive of each message. `calls` gives the sending call of a message.
+/// Explains the first unmatched entries of a rank. `posted` and `unexpected` are its final queues,
+/// `receives` holds the receive of each message, and `calls` gives a message's sending call.
 pub(crate) fn explain(
     view: RankView<'_>,
     posted: &[u32],

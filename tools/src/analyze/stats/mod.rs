@@ -1,5 +1,5 @@
-//! What one rank's matching looks like in an order: all in one walk, whatever the number of bins
-//! and handlers.
+//! Statistics of one rank's matching in an order, gathered in one walk for all numbers of bins and
+//! handlers.
 
 mod blocks;
 mod fit;
@@ -35,14 +35,14 @@ pub(crate) use walk::walk;
 /// Columns of depth over time.
 pub const COLUMNS: usize = 100;
 
-/// What is to be found out.
+/// The parameters of the statistics.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Numbers of bins.
     pub bins: Vec<BinCount>,
-    /// Numbers of handlers for which the paths are worked out.
+    /// Numbers of handlers to simulate.
     pub handlers: Vec<u32>,
-    /// The NIC that the queues are to fit.
+    /// The NIC whose capacity is checked.
     pub nic: NicConfig,
 }
 
@@ -76,13 +76,13 @@ impl Shares {
         shares
     }
 
-    /// Point-to-point, collective and one-sided calls in percent of the three, as in Figure 6.
+    /// Point-to-point, collective and one-sided calls as percentages of their sum, as in Figure 6.
     pub fn percent(&self) -> [f64; 3] {
         let all = (self.p2p + self.collective + self.one_sided).max(1) as f64;
         [self.p2p, self.collective, self.one_sided].map(|part| part as f64 * 100.0 / all)
     }
 
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.p2p += other.p2p;
         self.collective += other.collective;
@@ -95,7 +95,7 @@ impl Shares {
 /// Sends, receives and messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Traffic {
-    /// Sends, `MPI_PROC_NULL` left out.
+    /// Sends, except those to `MPI_PROC_NULL`.
     pub sends: u64,
     /// Bytes sent, as far as known.
     pub bytes_sent: u64,
@@ -103,13 +103,13 @@ pub struct Traffic {
     pub receives: [u64; 4],
     /// Probes that found a message.
     pub probes: u64,
-    /// To or from `MPI_PROC_NULL`.
+    /// Transfers with `MPI_PROC_NULL`.
     pub to_null: u64,
     /// Receives cancelled.
     pub cancelled: u64,
     /// Messages that found a posted receive.
     pub expected: u64,
-    /// Messages that had to wait for one.
+    /// Messages that had to wait for a receive.
     pub unexpected: u64,
     /// Receives left without a message.
     pub receives_left: u64,
@@ -128,12 +128,12 @@ impl Traffic {
         self.receives[1..].iter().sum()
     }
 
-    /// Messages, expected or not.
+    /// Messages, expected or unexpected.
     pub fn messages(&self) -> u64 {
         self.expected + self.unexpected
     }
 
-    /// Adds another rank's or communicator's.
+    /// Adds the counts of another rank or communicator.
     pub fn add(&mut self, other: &Self) {
         self.sends += other.sends;
         self.bytes_sent += other.bytes_sent;
@@ -148,17 +148,16 @@ impl Traffic {
     }
 }
 
-/// Runs of receives with the same source and tag, one posted after the other on a communicator
-/// (O9).
+/// Runs of consecutive receives with equal source and tag on a communicator (O9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Sequences {
-    /// Runs.
+    /// Number of runs.
     pub count: u64,
-    /// Receives in them: all.
+    /// Receives in all runs.
     pub receives: u64,
     /// Longest run.
     pub longest: u64,
-    /// Receives in runs of two and more: those that the fast path can serve.
+    /// Receives in runs of at least two, which the fast path can serve.
     pub in_runs: u64,
 }
 
@@ -177,7 +176,7 @@ impl Sequences {
         }
     }
 
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.receives += other.receives;
@@ -186,22 +185,22 @@ impl Sequences {
     }
 }
 
-/// What belongs to one communicator at one rank.
+/// Statistics of one communicator at one rank.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct CommStats {
-    /// Its sends, receives and messages.
+    /// Sends, receives and messages.
     pub traffic: Traffic,
-    /// Searches for its messages among its posted receives, in the first number of bins.
+    /// Searches for its messages among its posted receives, with the first number of bins.
     pub prq: Searches,
     /// Searches for its receives and probes among its unexpected messages.
     pub umq: Searches,
-    /// Most receives posted at once.
+    /// Maximum receives posted at once.
     pub posted_max: u64,
-    /// Most unexpected messages at once.
+    /// Maximum unexpected messages at once.
     pub unexpected_max: u64,
     /// Runs of compatible receives.
     pub sequences: Sequences,
-    /// Hints.
+    /// Violations of hints.
     pub hints: Hints,
     #[serde(skip)]
     posted: u64,
@@ -212,7 +211,7 @@ pub struct CommStats {
 }
 
 impl CommStats {
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.traffic.add(&other.traffic);
         self.prq.add(&other.prq);
@@ -224,8 +223,8 @@ impl CommStats {
     }
 }
 
-/// Most entries of both queues in each of [`COLUMNS`] parts of the time (or of the order, if it has
-/// no times).
+/// Maximum length of both queues in each of [`COLUMNS`] intervals of the time, or of the order if
+/// it has no times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Depths {
     /// Posted receives.
@@ -234,20 +233,20 @@ pub struct Depths {
     pub unexpected: Vec<u32>,
 }
 
-/// What is told of a rank and, added up, of the application.
+/// Statistics of a rank or, summed, of the application.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Totals {
     /// Calls by class.
     pub shares: Shares,
     /// Sends, receives and messages.
     pub traffic: Traffic,
-    /// By number of bins.
+    /// Searches and tables, by number of bins.
     pub bins: Vec<BinStats>,
-    /// Patterns of receives.
+    /// Use of the receives' patterns.
     pub receive_keys: KeyStats,
-    /// Envelopes of messages; chains are those of the unexpected queue.
+    /// Use of the messages' envelopes; chains refer to the unexpected queue.
     pub message_keys: KeyStats,
-    /// Different tags of messages; of the application the most of a rank.
+    /// Distinct tags of messages; for the application the maximum over the ranks.
     pub tags: u64,
     /// Highest tag of a message; -1 without messages.
     pub tag_max: i32,
@@ -255,20 +254,20 @@ pub struct Totals {
     pub sequences: Sequences,
     /// Paths of optimistic matching, by number of handlers.
     pub blocks: Vec<BlockStats>,
-    /// Its messages on several NICs, by their number.
+    /// Its messages spread over several NICs, by number of NICs.
     pub shards: Vec<ShardStats>,
-    /// What the NIC would need.
+    /// The NIC resources needed.
     pub needs: Needs,
-    /// Hints, over all communicators.
+    /// Violations of hints on all communicators.
     pub hints: Hints,
-    /// Queue lengths over time; of the application the longest of a rank.
+    /// Queue lengths over time; for the application the maximum over the ranks.
     pub depths: Depths,
-    /// The pairs beside those of the trace.
+    /// Pairs compared with the trace's.
     pub agreement: Agreement,
 }
 
 impl Totals {
-    /// Adds another rank's.
+    /// Adds the statistics of another rank.
     pub fn add(&mut self, other: &Self) {
         fn each<T: Copy>(mine: &mut Vec<T>, theirs: &[T], add: impl Fn(&mut T, &T)) {
             if mine.is_empty() {
@@ -296,20 +295,20 @@ impl Totals {
     }
 }
 
-/// One rank in one order.
+/// Statistics of one rank in one order.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct RankStats {
     /// Its rank in the world.
     pub rank: u32,
-    /// What is told of the application, too.
+    /// Statistics that the application has as well.
     #[serde(flatten)]
     pub totals: Totals,
-    /// By communicator's number in the run.
+    /// Statistics by the communicator's number in the run.
     #[serde(skip)]
     pub comms: BTreeMap<u32, CommStats>,
-    /// Some of what is left at the end.
+    /// A sample of the unmatched entries at the end.
     #[serde(skip)]
     pub unmatched: Vec<Unmatched>,
-    /// When the rank's last event happened, if the order has times.
+    /// Time of the rank's last event, if the order has times.
     pub end_ns: u64,
 }

@@ -1,11 +1,10 @@
-//! How receives would lie in hash tables of a given number of bins (Figure 7).
+//! Occupancy of hash tables by receives, for a number of bins (Figure 7).
 
 use dpamatch_vocabulary::{Selector, SourceSel, TagSel, WildcardClass};
 
 use dpamatch::engine::{bin_of, key_hash};
 
-/// The hash of a receive's key, the same as that of the engine `bins`: computed once, reduced for
-/// each number of bins.
+/// The hash of a receive's key in the engine `bins`, reduced later for each number of bins.
 #[inline]
 pub(crate) fn hash_of(comm: u32, selector: Selector) -> u32 {
     let source = match selector.source {
@@ -19,11 +18,10 @@ pub(crate) fn hash_of(comm: u32, selector: Selector) -> u32 {
     key_hash(comm, source, tag)
 }
 
-/// One table: only lengths of chains, so that any number of tables can be followed at once.
+/// A table that keeps only the lengths of chains, so that many tables can be followed at once.
 #[derive(Clone, Debug)]
 struct Table {
     chains: Vec<u32>,
-    /// Number of chains by length.
     lengths: Vec<u32>,
     longest: u32,
     longest_ever: u32,
@@ -70,14 +68,14 @@ impl Table {
         *length -= 1;
         self.lengths[*length as usize] += 1;
         if self.lengths[self.longest as usize] == 0 {
-            // The chain that became shorter was the last of this length, and now is the longest.
+            // The shortened chain was the last of this length; its new length is the maximum.
             self.longest -= 1;
         }
     }
 }
 
-/// Three tables with the same number of bins, for all communicators together: no wildcard, any
-/// source, any tag (O5). Receives with both lie in a list, which has no bins.
+/// Three tables of equal size over all communicators: no wildcard, any source, any tag (O5).
+/// Receives with both wildcards form a list without bins.
 #[derive(Clone, Debug)]
 pub(crate) struct Occupancy {
     bins: u32,
@@ -93,7 +91,6 @@ impl Occupancy {
         Self { bins, tables: [table(), table(), table()], samples: 0, depth_sum: 0, depth_max: 0 }
     }
 
-    /// A receive begins to wait.
     #[inline]
     pub(crate) fn insert(&mut self, class: WildcardClass, hash: u32) {
         if let Some(table) = self.tables.get_mut(class as usize) {
@@ -101,7 +98,6 @@ impl Occupancy {
         }
     }
 
-    /// A receive waits no longer.
     #[inline]
     pub(crate) fn remove(&mut self, class: WildcardClass, hash: u32) {
         if let Some(table) = self.tables.get_mut(class as usize) {
@@ -109,7 +105,7 @@ impl Occupancy {
         }
     }
 
-    /// A receive that is complete at once: it may collide but does not stay.
+    /// Counts the collision of a receive that completes at once and does not stay.
     pub(crate) fn touch(&mut self, class: WildcardClass, hash: u32) {
         if let Some(table) = self.tables.get_mut(class as usize) {
             table.inserted += 1;
@@ -117,18 +113,17 @@ impl Occupancy {
         }
     }
 
-    /// Receives that stand before the last one in the longest chain, over all three tables.
+    /// Receives before the last one in the longest chain of the three tables.
     pub(crate) fn depth(&self) -> u32 {
         let longest = self.tables.iter().map(|table| table.longest).max();
         longest.unwrap_or(0).saturating_sub(1)
     }
 
-    /// The same for the table without wildcards alone, as the published analyzer has it.
+    /// [`depth`](Self::depth) of the table without wildcards, which the published analyzer shows.
     pub(crate) fn depth_without_wildcards(&self) -> u32 {
         self.tables[0].longest.saturating_sub(1)
     }
 
-    /// Looks at the tables as they are now.
     #[inline]
     pub(crate) fn sample(&mut self) {
         self.samples += 1;
@@ -159,11 +154,11 @@ impl Occupancy {
     }
 }
 
-/// What was seen of three tables. Sums are over samples: one before each post, arrival, cancel and
-/// probe.
+/// Observations of the three tables. Sums are over samples: one before each post, arrival, cancel
+/// and probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct OccupancyStats {
-    /// Looks.
+    /// Number of samples.
     pub samples: u64,
     /// Sum of the depths: receives before the last one in the longest chain.
     pub depth_sum: u64,
@@ -173,18 +168,18 @@ pub struct OccupancyStats {
     pub tables: [TableStats; 3],
 }
 
-/// One table.
+/// Observations of one table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct TableStats {
-    /// Receives put in.
+    /// Receives inserted.
     pub inserted: u64,
-    /// Of these, into a bin that held one (S28).
+    /// Insertions into a non-empty bin (S28).
     pub collisions: u64,
-    /// Longest chain ever.
+    /// Length of the longest chain.
     pub longest_chain: u32,
     /// Sum of the longest chains.
     pub longest_chain_sum: u64,
-    /// Fewest empty bins.
+    /// Minimum empty bins.
     pub empty_bins_min: u32,
     /// Sum of the empty bins.
     pub empty_bins_sum: u64,
@@ -196,7 +191,7 @@ impl OccupancyStats {
         self.depth_sum as f64 / self.samples.max(1) as f64
     }
 
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.samples += other.samples;
         self.depth_sum += other.depth_sum;
@@ -216,7 +211,6 @@ impl OccupancyStats {
 mod tests {
     use super::*;
 
-    /// Against tables that are recounted each time.
     #[test]
     fn lengths_are_followed_right() {
         let bins = 5;

@@ -1,30 +1,30 @@
-//! What searches cost, for a number of bins.
+//! The cost of searches for a number of bins.
 
 use super::OccupancyStats;
 use dpamatch::engine::QueueStats;
 
-/// Length of one queue, and what its searches cost.
+/// The length of a queue and the cost of its searches.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Searches {
-    /// Searches.
+    /// Number of searches.
     pub count: u64,
-    /// Of these, with a hit.
+    /// Searches with a hit.
     pub hits: u64,
     /// Full compares (S28).
     pub steps: u64,
-    /// Most compares of one search; over ranks the most of any. (The papers' MASL is a maximum of
-    /// means: see [`mean_max`](Self::mean_max).)
+    /// Maximum compares of one search at any rank. (The papers' MASL is a maximum of means: see
+    /// [`mean_max`](Self::mean_max).)
     pub steps_max: u64,
     /// Sum over the searches of the queue's length.
     pub length_sum: u64,
-    /// Longest (MQL).
+    /// Maximum queue length (MQL).
     pub length_max: u64,
-    /// Greatest of the ranks' average search lengths (MASL).
+    /// Maximum over the ranks of the average search length (MASL).
     pub mean_max: f64,
 }
 
 impl Searches {
-    /// From an engine's counters.
+    /// Converts an engine's counters.
     pub fn of(queue: &QueueStats) -> Self {
         let mut searches = Self {
             count: queue.searches(),
@@ -39,7 +39,6 @@ impl Searches {
         searches
     }
 
-    /// One search more: its steps, whether it found an entry, and how long the queue was.
     pub(crate) fn searched(&mut self, steps: u64, hit: bool, length: u64) {
         self.count += 1;
         self.hits += u64::from(hit);
@@ -48,7 +47,7 @@ impl Searches {
         self.length_sum += length;
     }
 
-    /// All searches of one queue of one rank are counted; so long it was at most.
+    /// Records the maximum length after all searches of a rank's queue.
     pub(crate) fn end(&mut self, length_max: u64) {
         self.length_max = length_max;
         self.mean_max = self.mean();
@@ -59,12 +58,12 @@ impl Searches {
         self.steps as f64 / self.count.max(1) as f64
     }
 
-    /// Average queue length (AQL), seen by its searches.
+    /// Average queue length (AQL), as its searches see it.
     pub fn length_mean(&self) -> f64 {
         self.length_sum as f64 / self.count.max(1) as f64
     }
 
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.hits += other.hits;
@@ -76,7 +75,7 @@ impl Searches {
     }
 }
 
-/// One number of bins.
+/// The results for one number of bins.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct BinStats {
     /// Bins of each table.
@@ -85,14 +84,14 @@ pub struct BinStats {
     pub prq: Searches,
     /// Searches of the unexpected queue.
     pub umq: Searches,
-    /// How posted receives lie in the tables.
+    /// Occupancy of the tables by posted receives.
     pub tables: OccupancyStats,
-    /// Unexpected messages put into a bin that held one.
+    /// Unexpected messages inserted into a non-empty bin.
     pub umq_collisions: u64,
 }
 
 impl BinStats {
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.bins = other.bins;
         self.prq.add(&other.prq);

@@ -1,46 +1,44 @@
-//! How evenly a rank's messages would spread over shards: several NICs that share them by source.
+//! Spreads a rank's messages over shards: several NICs, each with a part of the sources.
 //!
-//! Shards share nothing, so together they are as fast as the one with the most messages lets them
-//! be, whatever a message costs.
+//! Shards share nothing, so the busiest one limits their common speed, whatever a message costs.
 
 use std::collections::HashMap;
 
 use dpamatch::endpoint::SOURCES_DEALT;
 use foldhash::fast::RandomState as Fast;
 
-/// Numbers of shards that are looked at.
 pub(crate) const SHARDS: [usize; 3] = [2, 4, 8];
 
-/// Messages on so many shards.
+/// The distribution of messages over a number of shards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct ShardStats {
     /// Shards of each rank.
     pub shards: usize,
-    /// Messages that came.
+    /// Number of messages.
     pub messages: u64,
-    /// Of these on the busiest shard of a rank; of the application summed over its ranks.
+    /// Messages on a rank's busiest shard; for the application summed over its ranks.
     pub busiest: u64,
 }
 
 impl ShardStats {
-    /// How much faster than one NIC: messages over those of the busiest shard.
+    /// Speed-up over one NIC: all messages over the busiest shard's.
     pub fn speed_up(&self) -> f64 {
         self.messages as f64 / self.busiest.max(1) as f64
     }
 
-    /// The speed-up over the number of shards: 1 if all have the same number of messages.
+    /// Speed-up over the number of shards: 1 if all shards have equal numbers of messages.
     pub fn efficiency(&self) -> f64 {
         self.speed_up() / self.shards.max(1) as f64
     }
 
-    /// Adds another rank's.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.messages += other.messages;
         self.busiest += other.busiest;
     }
 }
 
-/// Messages by communicator and source, in the order in which sources were first named.
+/// Messages by communicator and source, in the order in which sources first appear.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     places: HashMap<(u32, i32), usize, Fast>,
@@ -48,7 +46,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// A receive (0) or a message (1) names a source; any source is none.
+    /// Counts messages of a source: 0 for a receive. A wildcard names no source.
     #[inline]
     pub(crate) fn named(&mut self, comm: u32, source: i32, messages: u64) {
         if source < 0 {
@@ -61,24 +59,21 @@ impl Sources {
         self.messages[place].2 += messages;
     }
 
-    /// Those of one communicator.
     pub(crate) fn of(&self, comm: u32) -> Vec<(i32, u64)> {
         let own = self.messages.iter().filter(|of| of.0 == comm);
         own.map(|&(_, source, messages)| (source, messages)).collect()
     }
 }
 
-/// The messages of one communicator at one rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommMessages {
-    /// How many of each source, numbered in the communicator, in the order in which a receive or a
-    /// message named it first.
+    /// Messages of each source, by rank in the communicator, in order of first appearance.
     pub(crate) by_source: Vec<(i32, u64)>,
-    /// Some receive or probe asked for any source: all of its messages stay together.
+    /// Whether a receive or probe asked for any source, so that all messages stay together.
     pub(crate) any_source: bool,
 }
 
-/// Puts the messages of these communicators on shards as `dpamatch::endpoint::Shards` does.
+/// Assigns the messages of these communicators to shards as `dpamatch::endpoint::Shards` does.
 pub(crate) fn spread(comms: &[CommMessages]) -> Vec<ShardStats> {
     SHARDS.iter().map(|&shards| spread_over(comms, shards)).collect()
 }
@@ -134,11 +129,11 @@ mod tests {
     fn a_communicator_with_any_source_stays_together() {
         let sources = [(0, 4), (1, 4), (2, 4), (3, 4)];
         assert_eq!(busiest(&[comm(true, &sources)]), [16; 3]);
-        // The next such one is on the next shard.
+        // The next communicator with any source goes to the next shard.
         assert_eq!(busiest(&[comm(true, &sources), comm(true, &sources)]), [16; 3]);
         let three = [comm(true, &sources), comm(true, &sources), comm(true, &sources)];
         assert_eq!(busiest(&three), [32, 16, 16]);
-        // A spread one in between does not count.
+        // A spread communicator in between does not count.
         let mixed = [comm(true, &sources), comm(false, &[(7, 1)]), comm(true, &sources)];
         assert_eq!(busiest(&mixed), [17, 17, 17]);
     }

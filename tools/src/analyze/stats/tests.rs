@@ -1,5 +1,3 @@
-//! Reports on programs written by hand.
-
 use crate::analyze::by_hand::{program, question, receive, report, send};
 use crate::analyze::program::{ANY, EmptyPolls, End, Kind, NOBODY, Transfer, UNKNOWN};
 use crate::analyze::stats::{COLUMNS, Shortage, Violation};
@@ -9,7 +7,6 @@ fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
     Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
 }
 
-/// The sender takes its time: all the while one receive is posted.
 #[test]
 fn what_waits_is_there_while_nothing_happens() {
     // A rank's first step has no time before it.
@@ -40,7 +37,7 @@ fn hints_forbid_wildcards_that_find_nothing_and_of_nobody() {
         Some((1, 2))
     );
 
-    // A receive that was posted before the first of the polls is the first violation.
+    // A receive posted before the first of the polls is the first violation.
     let wild = Transfer { call: 1, ..receive(-1, 0, End::Ignored) };
     let mut early = run(&[send(1, 0)], &[wild, nobody(ANY)]);
     early.programs[1].empty_polls.push(polls);
@@ -50,7 +47,6 @@ fn hints_forbid_wildcards_that_find_nothing_and_of_nobody() {
     assert_eq!(found.no_any_tag.first.map(|first| first.call), Some(3));
 }
 
-/// Where a size is not known, nothing is proved.
 #[test]
 fn lengths_that_the_trace_does_not_tell_are_no_proof() {
     let lengths = |sends: &[Transfer], receives: &[Transfer]| {
@@ -65,7 +61,7 @@ fn lengths_that_the_trace_does_not_tell_are_no_proof() {
     assert_eq!(lengths(&[send(1, 0)], &[known]), (0, 0, 1));
     assert_eq!(lengths(&[send(1, 0)], &[Transfer { bytes: 8, ..known }]), (1, 0, 0));
     assert_eq!(lengths(&[send(1, 0)], &[Transfer { bytes: UNKNOWN, ..known }]), (0, 1, 0));
-    // The send is in no trace: the message is made up, with the receive's own size.
+    // The send is in no trace: the made-up message has the receive's own size.
     assert_eq!(lengths(&[], &[known]), (0, 1, 0));
 }
 
@@ -76,7 +72,7 @@ fn small(run: &Run, order: OrderChoice, receives: usize, unexpected: usize) -> R
     Report::make(run, &question, |_| ()).expect("a report")
 }
 
-/// Two ranks run out of descriptors: the earlier one is told, not the one with the lower number.
+/// Two ranks run out of descriptors: the report names the earlier one, not the lower rank.
 #[test]
 fn the_first_to_fall_back_is_the_first_in_time() {
     let posts: Vec<_> =
@@ -85,7 +81,6 @@ fn the_first_to_fall_back_is_the_first_in_time() {
     run.programs[0].steps[1].gap_ns = 50_000;
     let first = small(&run, OrderChoice::Causal, 2, 8).application.needs.fallback.expect("no room");
     assert_eq!((first.shortage, first.rank, first.call), (Shortage::Descriptors, 1, Some(2)));
-    // Without times there is no first; the lowest rank stands for all.
     let first =
         small(&run, OrderChoice::PostsFirst, 2, 8).application.needs.fallback.expect("no room");
     assert_eq!((first.rank, first.time_ns), (0, None));
@@ -103,8 +98,7 @@ fn a_message_without_room_is_told_by_its_sender() {
     assert!(advice.text.contains("rank 1, at the message of rank 0, call 12"), "{}", advice.text);
 }
 
-/// What an unexpected message of so many bytes takes: its bytes, and a buffer if they do not fit
-/// into its entry; of a rendezvous message neither.
+/// An eager payload takes its bytes, and a buffer if the entry is too small for it.
 #[test]
 fn messages_take_room_by_their_size() {
     let needs = |bytes: u32, more: u32| {
@@ -123,7 +117,7 @@ fn messages_take_room_by_their_size() {
     assert_eq!(needs(UNKNOWN, 1), (2, 1, 0));
 }
 
-/// What a receive fetches takes no room any more; high water is what was needed at once.
+/// A fetched message frees its room; the peak counts what was needed at once.
 #[test]
 fn room_is_given_back() {
     let sends: Vec<_> =
@@ -141,7 +135,6 @@ fn room_is_given_back() {
     assert_eq!(needs.descriptors, 0);
 }
 
-/// The first shortage of each kind: one more than there is room for, not one less.
 #[test]
 fn shortages_begin_one_above_the_room() {
     let sends: Vec<_> = (0..3).map(|tag| Transfer { bytes: 30, ..send(1, tag) }).collect();

@@ -1,4 +1,4 @@
-//! The walk along one rank's order: engines, tables and counters side by side.
+//! Walks along one rank's order, with engines, tables and counters side by side.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,6 @@ use crate::analyze::program::{ANY, Kind, UNKNOWN};
 use crate::analyze::replay::RankView;
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
 
-/// A walk along one rank's order.
 struct Walk<'a> {
     view: RankView<'a>,
     engines: Vec<BinEngine>,
@@ -36,12 +35,9 @@ struct Walk<'a> {
     unexpected: u32,
 }
 
-/// Finds out all about one rank. `end_ns` is the end of the run in the order's times; `calls` tells
-/// the sending call of a message.
-///
-/// # Complexity
-/// For each happening a search per number of bins, and a command or message of an emulated NIC per
-/// number of handlers.
+/// Gathers all statistics of one rank. `end_ns` is the end of the run in the order's times; `calls`
+/// gives a message's sending call. Each event costs one search per number of bins, and one command
+/// or message of an emulated NIC per number of handlers.
 pub(crate) fn walk(
     view: RankView<'_>,
     order: &Order,
@@ -49,7 +45,7 @@ pub(crate) fn walk(
     end_ns: u64,
     calls: impl Fn(&Inbound) -> Option<u32>,
 ) -> (RankStats, Vec<u32>) {
-    // One engine drives the walk even if no number of bins was asked for.
+    // One engine drives the walk even without a requested number of bins.
     let numbers = if plan.bins.is_empty() { vec![BinCount::default()] } else { plan.bins.clone() };
     let mut walk = Walk {
         view,
@@ -72,7 +68,7 @@ pub(crate) fn walk(
             None => at * COLUMNS / order.len().max(1),
         };
         let column = column.min(COLUMNS - 1);
-        // What waits does so while nothing happens, too.
+        // Waiting entries count in each column that passes.
         walk.note_depths(reached, column);
         walk.happens(at, happening, order);
         walk.note_depths(column, column);
@@ -83,7 +79,7 @@ pub(crate) fn walk(
 }
 
 impl Walk<'_> {
-    /// The communicator's statistics; new ones need tables on the NIC.
+    /// The communicator's statistics; a new communicator needs tables on the NIC.
     fn comm(
         &mut self,
         comm: u32,
@@ -145,7 +141,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Steps so far of the first number of bins: among posted receives, and among unexpected
+    /// Steps so far with the first number of bins: among posted receives, and among unexpected
     /// messages.
     fn steps(&self) -> (u64, u64) {
         self.engines.first().map_or((0, 0), |engine| {
@@ -193,7 +189,6 @@ impl Walk<'_> {
         }
     }
 
-    /// A receive takes an unexpected message.
     fn match_stored(&mut self, receive: u32, message: u32, comm: u32) {
         let program = self.view.program;
         let inbound = &self.view.inbound[message as usize];
@@ -208,7 +203,7 @@ impl Walk<'_> {
         stats.hints.chosen(program, receive, others);
     }
 
-    /// A posted receive leaves its queue; whether another one with its key waits.
+    /// Removes a posted receive from its queue; returns whether another one with its key waits.
     fn takes(&mut self, receive: u32, comm: u32) -> bool {
         let transfer = &self.view.program.transfers[receive as usize];
         let class = transfer.selector().class();
@@ -259,7 +254,6 @@ impl Walk<'_> {
         }
     }
 
-    /// The queues are as they are in these columns.
     fn note_depths(&mut self, first: usize, last: usize) {
         for column in first..=last {
             let higher = |place: &mut u32, now: u32| *place = now.max(*place);
@@ -268,8 +262,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Sends are counted where they are made; and wildcards of calls that matching does not see,
-    /// since hints forbid them, too. Says how many transfers are to or from nobody.
+    /// Counts sends where they are made, and wildcards of calls outside matching, since hints
+    /// forbid them as well. Returns the number of transfers with `MPI_PROC_NULL`.
     fn count_the_rest(&mut self) -> u64 {
         let (view, program) = (self.view, self.view.program);
         let mut to_null = 0;
@@ -341,7 +335,7 @@ impl Walk<'_> {
             hints.add(&stats.hints);
         }
         for (engine, tables) in self.engines.iter().zip(&self.tables) {
-            // Two ways of counting the same thing.
+            // Both counts must agree.
             let collisions: u64 = tables.stats().tables.iter().map(|table| table.collisions).sum();
             debug_assert_eq!(
                 engine.stats().prq.collisions,

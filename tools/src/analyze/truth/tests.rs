@@ -1,5 +1,3 @@
-//! Chains of which not everything is known, written by hand.
-
 use crate::analyze::Run;
 use crate::analyze::by_hand::{program, receive, send};
 use crate::analyze::legality;
@@ -7,12 +5,10 @@ use crate::analyze::order::{Dice, Happening, Interleaving, Network};
 use crate::analyze::program::{End, Transfer, UNKNOWN};
 use dpamatch::engine::Oracle;
 
-/// A send with tag 5 of so many bytes.
 fn sent(bytes: u32) -> Transfer {
     Transfer { bytes, ..send(1, 5) }
 }
 
-/// A receive whose status tells a message of this source with tag 5, of so many bytes.
 fn got_from(source: i32, bytes: u32) -> Transfer {
     Transfer {
         bytes: 100,
@@ -27,7 +23,7 @@ fn got(bytes: u32) -> Transfer {
     got_from(0, bytes)
 }
 
-/// A receive with room for 100 bytes whose cancel had an ignored status.
+/// A receive of 100 bytes with a cancel and an ignored status.
 fn asked(peer: i32, tag: i32) -> Transfer {
     Transfer { bytes: 100, ..receive(peer, tag, End::CancelAsked) }
 }
@@ -36,7 +32,7 @@ fn run(senders: &[Transfer], receivers: &[Transfer]) -> Run {
     Run::new(vec![program(0, senders), program(1, receivers)], Some(2))
 }
 
-/// Receives of the messages of rank 1: as paired, which every interleaving gives again.
+/// The receives of rank 1's messages as paired, which every interleaving must reproduce.
 fn paired(run: &Run) -> Vec<u32> {
     let receives: Vec<u32> = run.inbound[1].iter().map(|message| message.receive).collect();
     let random = (0..20).map(|seed| Interleaving::Random { seed });
@@ -52,8 +48,8 @@ fn paired(run: &Run) -> Vec<u32> {
     receives
 }
 
-/// The second of two receives that were cancelled with an ignored status got a message, and the
-/// first did not: the bytes of those behind it say so.
+/// Of two receives cancelled with an ignored status, only the second got a message, as the byte
+/// counts of later receives show.
 #[test]
 fn bytes_tell_which_cancelled_receive_got_a_message() {
     for (peer, tag) in [(0, 5), (-1, 5), (0, -1), (-1, -1)] {
@@ -70,14 +66,13 @@ fn bytes_tell_which_cancelled_receive_got_a_message() {
     }
 }
 
-/// All of one size: the one that was posted first.
+/// All sizes are equal: the receive posted first wins.
 #[test]
 fn where_bytes_do_not_tell_the_first_cancelled_receive_got_the_message() {
     let run = run(&[sent(1); 3], &[got(1), asked(0, 5), got(1), asked(0, 5)]);
     assert_eq!(paired(&run), [0, 1, 2]);
 }
 
-/// Nothing is over: nobody who was cancelled got anything.
 #[test]
 fn cancelled_receives_got_nothing_where_nothing_is_over() {
     let run = run(&[sent(1), sent(2)], &[asked(0, 5), got(1), asked(-1, -1), got(2)]);
@@ -92,13 +87,12 @@ fn a_message_went_into_a_buffer_with_room_for_it() {
     let run = run(&[sent(9), sent(8)], &[small, asked(0, 5), small]);
     assert_eq!(paired(&run), [1, 2]);
     assert_eq!(run.programs[1].transfers[0].end, End::Cancelled);
-    // The room of a receive that was complete counts as well, where its status was ignored.
+    // The capacity also limits a complete receive whose status was ignored.
     let complete = Transfer { bytes: 8, ..receive(0, 5, End::Ignored) };
     let run = self::run(&[sent(9), sent(8)], &[asked(0, 5), complete]);
     assert_eq!(paired(&run), [0, 1]);
 }
 
-/// The chain whose bytes ask for the receive gets it before one that has merely a message over.
 #[test]
 fn a_receive_is_given_where_bytes_ask_for_it() {
     let other = Transfer { bytes: 7, ..send(1, 4) };
@@ -109,7 +103,6 @@ fn a_receive_is_given_where_bytes_ask_for_it() {
     assert_eq!((run.truth[1].bytes_differ, run.truth[1].left), (0, 1));
 }
 
-/// A receive that is complete got something; a cancelled one comes after it.
 #[test]
 fn complete_receives_come_before_cancelled_ones() {
     let complete = Transfer { bytes: 100, ..receive(-1, -1, End::Ignored) };
@@ -121,7 +114,6 @@ fn complete_receives_come_before_cancelled_ones() {
     assert_eq!(run.truth[1].without_message, 1);
 }
 
-/// Sends of several ranks, a cancelled receive of each, and many that got nothing.
 #[test]
 fn each_sender_has_its_chain() {
     let nobody = [asked(-1, -1); 20];
@@ -140,7 +132,7 @@ fn each_sender_has_its_chain() {
     assert_eq!((run.truth[1].bytes_equal, run.truth[1].bytes_differ), (5, 0));
 }
 
-/// Half of the sends are in no trace: the bytes tell which.
+/// Half of the sends are in no trace: the byte counts show which.
 #[test]
 fn made_up_messages_stand_where_bytes_ask_for_them() {
     let run = run(&[sent(1), sent(3), sent(5)], &[got(1), got(2), got(3), got(4), got(5)]);
@@ -151,7 +143,7 @@ fn made_up_messages_stand_where_bytes_ask_for_them() {
     assert_eq!(bytes, [1, 3, 5, 2, 4]);
 }
 
-/// A size that the trace has wrong moves nothing.
+/// A single wrong size in the trace moves nothing.
 #[test]
 fn one_wrong_size_is_told_and_moves_nothing() {
     let run = run(&[sent(1), sent(2), sent(3)], &[got(1), got(9), got(3)]);
@@ -160,7 +152,6 @@ fn one_wrong_size_is_told_and_moves_nothing() {
     assert_eq!((run.truth[1].bytes_equal, run.truth[1].bytes_differ), (2, 1));
 }
 
-/// Where the trace does not tell sizes, nothing contradicts anything.
 #[test]
 fn unknown_sizes_fit_everywhere() {
     let unknown = sent(UNKNOWN);
@@ -172,7 +163,7 @@ fn unknown_sizes_fit_everywhere() {
     assert_eq!(paired(&run), [0, 1]);
 }
 
-/// In no order is a receive cancelled that got a message in reality; one that got none is.
+/// No order cancels a receive that got a message; every order cancels one that got none.
 #[test]
 fn a_cancel_that_failed_does_not_happen() {
     let mut run = run(&[sent(1), sent(2)], &[asked(0, 5), got(2), asked(0, 5)]);
@@ -190,9 +181,9 @@ fn a_cancel_that_failed_does_not_happen() {
     }
 }
 
-/// Programs at random in which a third of the receives are cancelled with an ignored status. What
-/// they got follows from the bytes of the others if all messages are from one sender; else one of
-/// them may be given to the wrong sender, and yet no receive contradicts its status.
+/// Random programs in which a third of the receives are cancelled with an ignored status. With one
+/// sender, the byte counts of the others determine what they got. With several, a message may go to
+/// the wrong sender's chain, but no receive contradicts its status.
 #[test]
 fn no_receive_of_a_whole_trace_contradicts_its_status() {
     for seed in 0..300 {

@@ -1,4 +1,5 @@
-//! What happens to the ranks: messages come, receives are complete, who waits is woken or let go.
+//! Delivers events to ranks: messages arrive, receives complete, waiting ranks wake or are
+//! released.
 
 use dpamatch_vocabulary::{Envelope, Rank, Tag};
 
@@ -26,7 +27,6 @@ impl Causal<'_> {
         }
     }
 
-    /// A receive of the rank has got a message.
     pub(super) fn matched(&mut self, rank: u32, receive: u32, message: u32, time_ns: u64) {
         self.complete(rank, receive, time_ns);
         let &Inbound { sender, op, .. } = &self.inbound[rank as usize][message as usize];
@@ -57,7 +57,7 @@ impl Causal<'_> {
         }
     }
 
-    /// What the rank waited for has come about.
+    /// Wakes a rank whose wait is over.
     pub(super) fn wake(&mut self, rank: u32, time_ns: u64) {
         let state = &mut self.ranks[rank as usize];
         state.now_ns = state.now_ns.max(time_ns);
@@ -66,7 +66,7 @@ impl Causal<'_> {
         self.push_due(at, rank, STEP);
     }
 
-    /// Everybody waits: lets the rank go that has waited longest. `false` if all are at their end.
+    /// If every rank waits, releases the one that has waited longest. `false` if all are done.
     pub(super) fn let_one_go(&mut self) -> bool {
         let waiting = self.ranks.iter().enumerate().filter(|(_, state)| state.wait != Wait::End);
         let Some((rank, state)) = waiting.min_by_key(|(rank, state)| (state.now_ns, *rank)) else {
@@ -83,7 +83,7 @@ impl Causal<'_> {
             self.first_stalls.push(Stall { rank, step: state.step, waits_for });
         }
         if let Wait::Finish { next, end } = state.wait {
-            // Only what it waits for is given up, not the rest of the list.
+            // Gives up only the current wait, not the rest of the list.
             let wait = self.finish(rank as u32, next + 1, end);
             self.ranks[rank].wait = wait;
             if wait != Wait::Nothing {

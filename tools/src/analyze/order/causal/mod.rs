@@ -1,12 +1,12 @@
-//! The order that comes about when the ranks run: each until it blocks, messages under way for as
-//! long as a simple network takes them.
+//! The order of a simulated run: each rank runs until it blocks, and a simple network delays
+//! messages.
 //!
-//! A rank's clock moves by the processor time that the trace shows between its calls. A blocking
-//! receive, a wait or a probe waits for its message, a collective operation for the ranks that it
-//! needs; a test or probe that found nothing is no event, one that found something waits for it,
-//! since the program went that way. Sends do not wait unless they are synchronous. Where a receive
-//! of any source takes another message than it did in reality, the recorded program may ask for one
-//! that never comes: then the rank is let go, and the stall is counted.
+//! A rank's clock advances by the processor time that the trace shows between its calls. A blocking
+//! receive, a wait or a probe waits for its message; a collective operation waits for the ranks
+//! that it needs. A test or probe that found nothing is no event. One that found something waits
+//! for it, since the program took that path. Only synchronous sends wait. A receive of any source
+//! may take another message than in the recorded run, and the program may then wait for one that
+//! never comes. The simulation releases such a rank and counts the stall.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -26,26 +26,25 @@ mod steps;
 
 pub use network::{Load, Network, Stall};
 
-/// What a rank waits for.
+/// The event that a rank waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wait {
-    /// Nothing: it has an entry in the queue of times.
+    /// None: the rank is in the queue of due events.
     Nothing,
-    /// A transfer that it began.
+    /// A transfer that the rank began.
     Transfer(u32),
     /// The rest of a list of finished transfers.
     Finish { next: u32, end: u32 },
     /// A message for a probe.
     Probe(u32),
-    /// Others in this collective operation of this communicator.
+    /// Other ranks in this collective operation of a communicator.
     Collective(u32, u32),
-    /// Nothing any more: its next step is due.
+    /// The wait is over, and the next step is due.
     Woken,
-    /// It is at its end.
+    /// The rank is done.
     End,
 }
 
-/// The k-th collective operation on a communicator.
 #[derive(Debug, Default)]
 struct Meeting {
     came: u32,
@@ -61,12 +60,12 @@ struct RankState {
     now_ns: u64,
     wait: Wait,
     dice: Dice,
-    /// Transfers that are complete: received, or a synchronous send taken.
+    /// Complete transfers: matched receives and synchronous sends.
     complete: Vec<bool>,
     order: Order,
 }
 
-/// The simulation. Orders are its result.
+/// The simulation, whose result is an order for each rank.
 #[derive(Debug)]
 pub struct Causal<'a> {
     programs: &'a [Program],
@@ -74,25 +73,25 @@ pub struct Causal<'a> {
     inbound: &'a [Vec<Inbound>],
     network: Network,
     load: Load,
-    /// Receiver and number there of each program's sends, in the order of its transfers.
+    /// Receiver and message number of each program's sends, in the order of its transfers.
     outbound: Vec<Vec<(u32, u32)>>,
     ranks: Vec<RankState>,
     engine: BinEngine,
-    /// Time, number, and rank whose step or (receiver, message) whose arrival is due.
+    /// Due events: time, number, and the rank to step or the (receiver, message) to arrive.
     due: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     number: u64,
-    /// When the last message from one rank to another arrives.
+    /// Arrival of the last message from one rank to another.
     last_arrival: HashMap<u64, u64, Fast>,
     meetings: HashMap<(u32, u32), Meeting, Fast>,
     met: HashMap<(u32, u32), u32, Fast>,
-    /// Ranks with a trace in each communicator; 0 where its members are not sure: then nobody
+    /// Ranks with a trace in each communicator; 0 if its members are uncertain, so that no rank
     /// waits.
     present: Vec<u32>,
     stalls: u64,
     first_stalls: Vec<Stall>,
 }
 
-/// Stalls that are told one by one.
+/// Maximum stalls to list one by one.
 const STALLS_TOLD: usize = 8;
 /// In place of a message: the rank's next step.
 const STEP: u32 = u32::MAX;
@@ -164,8 +163,7 @@ impl<'a> Causal<'a> {
         }
     }
 
-    /// Runs to the end: the order at each rank, how often a rank had to be let go, and the first of
-    /// these times.
+    /// Runs to the end. Returns the order at each rank, the number of stalls and the first of them.
     ///
     /// # Complexity
     /// A few hash and heap operations for each step and message.
@@ -174,10 +172,10 @@ impl<'a> Causal<'a> {
         (self.ranks.into_iter().map(|rank| rank.order).collect(), self.stalls, self.first_stalls)
     }
 
-    /// Runs to the end with what matching costs: when each rank is done, in nanoseconds.
+    /// Runs to the end with the matching cost `load`: when each rank is done, in nanoseconds.
     ///
     /// # Complexity
-    /// As [`run`](Self::run).
+    /// A few hash and heap operations for each step and message.
     pub fn ends(mut self, load: Load) -> Vec<u64> {
         self.load = load;
         self.run_all();
@@ -207,12 +205,12 @@ impl<'a> Causal<'a> {
         self.due.push(Reverse((time_ns, self.number, rank, message)));
     }
 
-    /// Communicators of different ranks share the engine.
+    /// The ranks' communicators share one engine, so each gets its own number there.
     fn engine_comm(&self, rank: u32, comm: u32) -> CommId {
         CommId(rank.wrapping_mul(self.comms.all.len() as u32).wrapping_add(comm))
     }
 
-    /// Messages whose sends are in no trace stand in the place of their receive.
+    /// Inserts messages without recorded send at the place of their receive.
     fn place_assumed(&mut self) {
         let orphans = self.inbound.iter().enumerate().flat_map(|(rank, messages)| {
             messages

@@ -1,24 +1,24 @@
-//! The network's numbers, and what is told of ranks that it leaves waiting.
+//! Parameters of the simulated network, and reports of stalled ranks.
 
-/// How long messages are under way.
+/// The cost of messages.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Network {
-    /// Of every message, in nanoseconds.
+    /// Latency of every message in nanoseconds.
     pub latency_ns: u64,
     /// Bytes per microsecond.
     pub bytes_per_us: u64,
-    /// Up to so much more, at random.
+    /// Maximum random addition to the latency.
     pub jitter_ns: u64,
-    /// What a call takes on its rank.
+    /// Duration of a call on its rank.
     pub call_ns: u64,
-    /// Recorded time between calls counts so many times.
+    /// Factor for the recorded time between calls.
     pub compute: f64,
-    /// The same seed gives the same order.
+    /// Seed: equal seeds give equal orders.
     pub seed: u64,
 }
 
 impl Default for Network {
-    /// 1.5 us, 12.5 GB/s, half a microsecond of jitter, 100 ns a call; recorded times as they are.
+    /// 1.5 us, 12.5 GB/s, 0.5 us jitter, 100 ns per call; recorded compute times unchanged.
     fn default() -> Self {
         Self {
             latency_ns: 1500,
@@ -31,31 +31,30 @@ impl Default for Network {
     }
 }
 
-/// What matching costs, where that is asked; nothing by default.
+/// The cost of matching; zero by default.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Load {
-    /// Nanoseconds that a receive costs its rank when it is posted, by program.
+    /// Nanoseconds that each receive costs its rank at posting, by program.
     pub receive_ns: Vec<u64>,
-    /// Nanoseconds that every message comes later.
+    /// Delay of every message in nanoseconds.
     pub delay_ns: u64,
-    /// Only receives and messages of this communicator; `None`: all.
+    /// The communicator whose receives and messages are charged; `None` for all.
     pub comm: Option<u32>,
 }
 
 impl Load {
-    /// Whether this communicator's count.
     pub(crate) fn counts(&self, comm: u32) -> bool {
         self.comm.is_none_or(|only| only == comm)
     }
 }
 
-/// A rank that waited for what nobody would bring.
+/// A rank that waited for an event that could not happen.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Stall {
     /// The rank.
     pub rank: u32,
-    /// The call that it was in, as a number of its step.
+    /// The step of its blocking call.
     pub step: u32,
-    /// What it waited for.
+    /// The event that it waited for.
     pub waits_for: &'static str,
 }

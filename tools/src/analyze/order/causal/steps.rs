@@ -1,4 +1,4 @@
-//! What the ranks do, step by step.
+//! Executes the ranks' steps.
 
 use std::cmp::Reverse;
 
@@ -8,7 +8,7 @@ use crate::analyze::program::{Action, End, Kind, Sync, UNKNOWN};
 use dpamatch::engine::{Engine, RecvId};
 
 impl Causal<'_> {
-    /// Lets a rank run until it blocks, or until something else is due before its next step.
+    /// Runs a rank until it blocks, or until another event is due before its next step.
     pub(super) fn go(&mut self, rank: u32) {
         let programs = self.programs;
         let program = &programs[rank as usize];
@@ -18,7 +18,6 @@ impl Causal<'_> {
                 return;
             }
             if state.wait == Wait::Woken {
-                // The step that it waited in is complete.
                 state.wait = Wait::Nothing;
                 state.step += 1;
                 self.schedule(rank);
@@ -44,7 +43,6 @@ impl Causal<'_> {
         }
     }
 
-    /// When the rank's next step begins.
     fn next_time(&self, rank: u32) -> u64 {
         let state = &self.ranks[rank as usize];
         let gap = self.programs[rank as usize]
@@ -64,7 +62,7 @@ impl Causal<'_> {
         self.push_due(at, rank, STEP);
     }
 
-    /// Does the step; says what it has to wait for.
+    /// Executes the step; returns what it must wait for.
     fn take_step(&mut self, rank: u32, action: Action) -> Wait {
         let now = self.ranks[rank as usize].now_ns;
         match action {
@@ -109,7 +107,7 @@ impl Causal<'_> {
                 }
                 self.finish(rank, first, first + count)
             }
-            // One that failed is no event: its receive got a message.
+            // A failed cancel is no event: its receive got a message.
             Action::Cancel(at) if !self.is_cancelled(rank, at) => Wait::Nothing,
             Action::Cancel(at) => {
                 self.ranks[rank as usize].order.push_at(Happening::Cancel(at), now);
@@ -126,8 +124,8 @@ impl Causal<'_> {
         self.programs[rank as usize].transfers[at as usize].end == End::Cancelled
     }
 
-    /// A message whose send is in no trace comes when its receive is waited for: as late as it can,
-    /// so queues are rather too long than too short.
+    /// Adds a message without recorded send when its receive is waited for. This is the latest
+    /// possible time, so queues are too long rather than too short.
     fn make_up(&mut self, rank: u32, at: u32, now: u64) {
         if self.programs[rank as usize].transfers[at as usize].kind != Kind::Recv {
             return;
@@ -146,7 +144,6 @@ impl Causal<'_> {
         }
     }
 
-    /// Goes on in a list of finished transfers.
     pub(super) fn finish(&self, rank: u32, first: u32, end: u32) -> Wait {
         let program = &self.programs[rank as usize];
         let complete = |place: u32| {
@@ -188,7 +185,6 @@ impl Causal<'_> {
         let jitter =
             if jitter_ns == 0 { 0 } else { self.ranks[rank as usize].dice.below(jitter_ns) };
         let arrives = now + latency_ns + bytes * 1000 / bytes_per_us.max(1) + jitter;
-        // One sender's messages do not overtake each other.
         let last =
             self.last_arrival.entry(u64::from(rank) << 32 | u64::from(receiver)).or_default();
         *last = arrives.max(*last);
@@ -234,7 +230,7 @@ impl Causal<'_> {
             self.meetings.remove(&(comm, number));
         }
         for other in woken {
-            // It may have been let go before.
+            // The simulation may have released it before.
             if self.ranks[other as usize].wait == Wait::Collective(comm, number) {
                 self.wake(other, leave + self.network.latency_ns);
             }
@@ -251,8 +247,8 @@ mod tests {
     use crate::analyze::order::Load;
     use crate::analyze::program::{Step, Transfer};
 
-    /// The root stalls: its receive from any source took the message that its next one is for. When
-    /// it is let go, who waits for it goes on then, and not when the last rank came.
+    /// The root stalls: its receive from any source took the message meant for its next receive.
+    /// Ranks that wait for the root continue at its release, not when the last rank comes.
     #[test]
     fn who_waits_for_the_root_leaves_when_it_comes() {
         let meet = |rank, transfers: &[Transfer], gap_ns| {
@@ -275,7 +271,7 @@ mod tests {
         let run = Run::new(programs, Some(3));
         let (latency_ns, call_ns) = (1_500, 100);
         let network = Network { latency_ns, jitter_ns: 0, call_ns, ..Network::default() };
-        // The root has a message at 1,500, asks for the other at 1,600 and comes at 1,700.
+        // The root has a message at 1,500, asks for the other at 1,600 and enters at 1,700.
         let ends = run.ends(network, Load::default());
         assert_eq!(ends, [1_700 + latency_ns + call_ns, 1_700 + call_ns, 1_000_200]);
     }
