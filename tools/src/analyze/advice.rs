@@ -28,7 +28,14 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
     if traffic.all_receives() == 0 {
         return vec![Advice {
             topic: "room",
-            text: "Offloading brings nothing: the program posts no receives.".to_owned(),
+            text: match report.application.shares.collective {
+                0 => "Offloading brings nothing: the program posts no receives.",
+                _ => {
+                    "No verdict: the program posts no receives, and a trace does not hold the \
+                     messages inside its collective calls."
+                }
+            }
+            .to_owned(),
             because: share_of_p2p(report),
         }];
     }

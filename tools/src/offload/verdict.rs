@@ -66,7 +66,9 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::NothingToMatch => f.write_str("there is nothing to match"),
+            Self::NothingToMatch => f.write_str(
+                "the trace holds no receives; messages inside collectives are not in it",
+            ),
             Self::TooLittle { percent } => {
                 write!(f, "it moves the run's end by {percent:.2} % at most")
             }

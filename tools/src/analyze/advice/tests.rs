@@ -20,8 +20,14 @@ fn a_program_without_receives_gains_nothing() {
     let mut report = worked_example::report();
     report.application.traffic.receives = [0; 4];
     let (text, because) = advice(&report, "room").expect("advice");
-    assert_eq!(text, "Offloading brings nothing: the program posts no receives.");
+    assert_eq!(
+        text,
+        "No verdict: the program posts no receives, and a trace does not hold the messages inside \
+         its collective calls."
+    );
     assert_eq!(because, "calls: 66.7 % point-to-point, 22.2 % collective, 11.1 % one-sided");
+    report.application.shares.collective = 0;
+    assert_eq!(said(&report, "room"), "Offloading brings nothing: the program posts no receives.");
     report.application.traffic.receives = [0, 0, 0, 1];
     assert_eq!(
         said(&report, "room"),
