@@ -1,4 +1,4 @@
-//! The whole cost: moving, searching, contending, per rank and per phase.
+//! Total cost of communication: transfer, queue search and contention, per rank and per phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::profile::{Place, Profile, Protocol};
 use super::queue::{bound_s, steps_s, third_s};
 use super::transfer::{max_rate_s, node_aware_s, postal_s};
 
-/// Which queue term is part of the total.
+/// The queue term that the total includes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueTerm {
     /// gamma n^2.
@@ -19,35 +19,36 @@ pub enum QueueTerm {
     Steps,
 }
 
-/// What a phase costs one rank. Times in seconds.
+/// Cost of a phase for one rank. Times are in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RankCost {
-    /// The rank.
+    /// Rank.
     pub rank: u32,
-    /// Messages it sends.
+    /// Messages sent.
     pub sent: u64,
-    /// Bytes it sends.
+    /// Bytes sent.
     pub sent_bytes: u64,
-    /// Messages it receives: the n of queue search.
+    /// Messages received: the n of queue search.
     pub received: u64,
-    /// Moving what it sends, as if everything went between nodes without a limit of the node.
+    /// Transfer time by the postal model, as if all messages crossed the network without a node
+    /// limit.
     pub postal_s: f64,
-    /// The same with the limit of the node.
+    /// Transfer time by the max-rate model, as if all messages crossed the network.
     pub max_rate_s: f64,
-    /// With the parameters of each place; this one is part of the total.
+    /// Transfer time with the parameters of each place; this one is part of the total.
     pub transfer_s: f64,
     /// gamma n^2.
     pub queue_bound_s: f64,
     /// gamma n^2 / 3.
     pub queue_third_s: f64,
-    /// Steps of an engine, if they were counted.
+    /// Search steps of an engine, if counted.
     pub steps: Option<u64>,
-    /// Time of these steps.
+    /// Time of the search steps.
     pub queue_steps_s: Option<f64>,
 }
 
 impl RankCost {
-    /// Queue search by this term; 0 without counted steps.
+    /// Queue search by `term`; 0 without counted steps.
     pub fn queue_s(&self, term: QueueTerm) -> f64 {
         match term {
             QueueTerm::Bound => self.queue_bound_s,
@@ -57,41 +58,41 @@ impl RankCost {
     }
 }
 
-/// What a phase costs.
+/// Cost of a phase.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PhaseCost {
-    /// Its ranks that send or receive, by number.
+    /// Ranks that send or receive, in rising order.
     pub ranks: Vec<RankCost>,
-    /// h: links that a byte between nodes passes on average.
+    /// h: average number of links that a byte between nodes passes.
     pub hops: f64,
-    /// b: bytes that a process sends to other nodes on average.
+    /// b: average bytes that a process sends to other nodes.
     pub bytes_per_process: f64,
     /// l: bytes on the busiest link.
     pub link_bytes: f64,
-    /// Contention in seconds, the same for all ranks.
+    /// Contention in seconds, equal for all ranks.
     pub contention_s: f64,
 }
 
-/// The parts of the cost of the rank that takes longest, in seconds.
+/// Cost of the slowest rank by its parts, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Split {
     /// The rank; `None` without messages.
     pub rank: Option<u32>,
-    /// Moving.
+    /// Transfer.
     pub transfer_s: f64,
-    /// Searching.
+    /// Queue search.
     pub queue_s: f64,
-    /// Contending.
+    /// Contention.
     pub contention_s: f64,
 }
 
 impl Split {
-    /// The sum.
+    /// The sum of the parts.
     pub fn total_s(&self) -> f64 {
         self.transfer_s + self.queue_s + self.contention_s
     }
 
-    /// Adds the phase after this one: an application's cost is the sum of its phases.
+    /// Adds the next phase: an application's cost is the sum of its phases.
     pub fn then(&mut self, next: &Self) {
         self.transfer_s += next.transfer_s;
         self.queue_s += next.queue_s;
@@ -100,12 +101,12 @@ impl Split {
 }
 
 impl PhaseCost {
-    /// The cost of messages that `ranks` processes send at the same time.
+    /// The cost of messages that `ranks` processes send concurrently.
     ///
-    /// A rank pays for the messages that it sends, one after the other, and for searching among the
-    /// receives of those that it gets. ppn counts the processes of the sender's node that
-    /// send to other nodes in this phase. `hops` replaces the average over the smallest torus that
-    /// holds the job. `steps`: counted steps of each receiving rank.
+    /// A rank pays for each message that it sends, one after the other, and for searching its
+    /// posted receives for each message that it gets. ppn counts the processes of the sender's node
+    /// that send to other nodes in this phase. `hops` replaces the average over the smallest torus
+    /// that holds the job. `steps` are the counted steps of each receiving rank.
     ///
     /// # Complexity
     /// O(messages log messages).
@@ -163,10 +164,10 @@ impl PhaseCost {
         }
     }
 
-    /// The parts of the rank that takes longest: the phase ends when it does.
+    /// Parts of the slowest rank's cost: the phase ends when that rank does.
     pub fn split(&self, term: QueueTerm) -> Split {
         let time = |cost: &RankCost| cost.transfer_s + cost.queue_s(term);
-        // The first of equals, so that the answer does not depend on the way of searching.
+        // The first of equal ranks, whatever the order of the search.
         let slowest = self.ranks.iter().rev().max_by(|a, b| time(a).total_cmp(&time(b)));
         slowest.map_or_else(Split::default, |cost| Split {
             rank: Some(cost.rank),
@@ -176,18 +177,18 @@ impl PhaseCost {
         })
     }
 
-    /// Most messages that a rank receives.
+    /// Most messages received by one rank.
     pub fn received_max(&self) -> u64 {
         self.ranks.iter().map(|cost| cost.received).max().unwrap_or(0)
     }
 
-    /// Most of some value over the ranks, in seconds.
+    /// Maximum of a value over the ranks, in seconds.
     pub fn max_s(&self, value: impl Fn(&RankCost) -> f64) -> f64 {
         self.ranks.iter().map(value).fold(0.0, f64::max)
     }
 }
 
-/// Messages and bytes of each place and protocol, near to far and short to long.
+/// Messages and bytes by place (near to far) and protocol (short to long).
 pub fn by_place(profile: &Profile, messages: &[Message]) -> [[(u64, u64); 3]; 3] {
     let mut table = [[(0, 0); 3]; 3];
     for message in messages {
@@ -211,8 +212,8 @@ mod tests {
     #[test]
     fn parts_add_up_by_hand() {
         let profile = Profile::blue_waters();
-        // Ranks 0 and 1 of node 0 send to node 1 (the same router) and node 2 (one hop); 0 sends to
-        // its neighbour as well.
+        // Ranks 0 and 1 of node 0 send to node 1 (same router) and node 2 (one hop); rank 0 also
+        // sends to its neighbour.
         let messages =
             [message(0, 16, 8), message(1, 32, 8), message(0, 1, 1 << 20), message(2, 1, 8)];
         let steps = BTreeMap::from([(1, 3)]);
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(cost.ranks.iter().map(|cost| cost.rank).collect::<Vec<_>>(), [0, 1, 2, 16, 32]);
         let close = |a: f64, b: f64| assert!((a - b).abs() <= b.abs() * 1e-12, "{a} is not {b}");
         close(cost.ranks[0].transfer_s, 2.3e-6 + 8.0 / 1.3e9 + 1.7e-6 + 1_048_576.0 / 6.2e9);
-        // As if between nodes: two senders, below the limit of the node.
+        // As if between nodes: two senders stay below the node limit.
         close(cost.ranks[0].max_rate_s, 2.3e-6 + 8.0 / 1.3e9 + 3.0e-6 + 1_048_576.0 / 2.9e9);
         close(cost.ranks[1].queue_bound_s, 8.4e-9 * 4.0);
         close(cost.ranks[1].queue_s(QueueTerm::Steps), 16.8e-9 * 3.0);
@@ -251,7 +252,7 @@ mod tests {
     fn nothing_costs_nothing() {
         let cost = PhaseCost::of(&Profile::blue_waters(), 0, &[], None, None);
         assert_eq!((cost.split(QueueTerm::Third), cost.received_max()), (Split::default(), 0));
-        // Nor links, if nothing leaves its node.
+        // Without traffic between nodes no link is used either.
         let near = PhaseCost::of(&Profile::blue_waters(), 16, &[message(0, 1, 8)], None, None);
         assert_eq!((near.hops, near.link_bytes, near.contention_s), (0.0, 0.0, 0.0));
     }

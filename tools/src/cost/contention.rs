@@ -1,13 +1,13 @@
-//! Time that bytes wait for each other on the links of a 3-D torus.
+//! Time that bytes queue on the links of a 3-D torus.
 
 use std::collections::BTreeMap;
 
 use super::message_list::Message;
 use super::profile::Layout;
 
-/// Bytes on the busiest link if the job is a perfect cube of the torus: l = 2 h^3 b ppn, where
-/// h is the average of hops per byte and b the average of bytes that a process sends to other
-/// nodes. h^3 routers lie within h hops, and each of them has the bytes of two nodes.
+/// Bytes on the busiest link of a job that is a perfect cube of the torus: l = 2 h^3 b ppn. h is
+/// the average number of hops per byte, b the average bytes that a process sends to other nodes.
+/// h^3 routers lie within h hops, each with the bytes of two nodes.
 pub fn link_bytes(hops: f64, bytes_per_process: f64, processes_per_node: u32) -> f64 {
     2.0 * hops.powi(3) * bytes_per_process * f64::from(processes_per_node)
 }
@@ -17,28 +17,26 @@ pub fn contention_s(delta_s_per_byte: f64, link_bytes: f64) -> f64 {
     delta_s_per_byte * link_bytes
 }
 
-/// Routers in a torus of three directions, a message's bytes going along the first direction, then
-/// the second, then the third, each by the shorter way.
+/// A 3-D torus of routers with dimension-ordered routing, each dimension by its shorter way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Torus {
     extents: [u32; 3],
     nodes_per_router: u32,
 }
 
-/// A link out of a router. The two ways between neighbours are two links.
+/// A directed link out of a router.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkId {
-    /// Where it begins.
+    /// The router where it begins.
     pub router: u32,
-    /// Along which direction, 0 to 2.
+    /// Dimension, 0 to 2.
     pub axis: usize,
-    /// To the higher neighbour, or round from the last to the first.
+    /// Towards the higher neighbour, or from the last router round to the first.
     pub up: bool,
 }
 
 impl Torus {
-    /// The smallest cube that holds the nodes of so many ranks; used where the real place of a job
-    /// is not known.
+    /// The smallest cube that holds the nodes of `ranks`, for jobs whose placement is unknown.
     pub fn holding(ranks: u32, layout: &Layout) -> Self {
         let nodes = ranks.div_ceil(layout.processes_per_node).max(1);
         let routers = u64::from(nodes.div_ceil(layout.nodes_per_router));
@@ -46,13 +44,13 @@ impl Torus {
         Self { extents: [side; 3], nodes_per_router: layout.nodes_per_router }
     }
 
-    /// A line of routers in a ring so long that no way round it is shorter.
+    /// A line of routers, as a ring too long for the way round to be shorter.
     pub fn line(routers: u32, layout: &Layout) -> Self {
         let extents = [routers.max(1).saturating_mul(2), 1, 1];
         Self { extents, nodes_per_router: layout.nodes_per_router }
     }
 
-    /// Routers along each direction.
+    /// Routers along each dimension.
     pub fn extents(&self) -> [u32; 3] {
         self.extents
     }
@@ -63,7 +61,7 @@ impl Torus {
         [router % x, router / x % y, router / x / y]
     }
 
-    /// Links between the routers of two nodes, by the shortest way.
+    /// Links on the shortest way between the routers of two nodes.
     pub fn hops(&self, from_node: u32, to_node: u32) -> u32 {
         let (from, to) = (self.coordinates(from_node), self.coordinates(to_node));
         let along = |axis: usize| {
@@ -73,14 +71,14 @@ impl Torus {
         (0..3).map(along).sum()
     }
 
-    /// The links that bytes between two nodes pass, in their order.
+    /// The links from one node to another, in order.
     pub fn route(&self, from_node: u32, to_node: u32) -> Vec<LinkId> {
         let (mut here, to) = (self.coordinates(from_node), self.coordinates(to_node));
         let mut links = Vec::new();
         for axis in 0..3 {
             let extent = self.extents[axis];
             let ahead = (to[axis] + extent - here[axis]) % extent;
-            // Of two equal ways the upper one.
+            // Of two equal ways the upward one.
             let (up, count) =
                 if 2 * ahead <= extent { (true, ahead) } else { (false, extent - ahead) };
             for _ in 0..count {
@@ -96,8 +94,7 @@ impl Torus {
         links
     }
 
-    /// Bytes of these messages on each link that any of them passes; the most of them is l, without
-    /// a guess.
+    /// Bytes of these messages on each link that they pass. The maximum is the exact l.
     ///
     /// # Complexity
     /// O(messages * hops * log links).
@@ -113,12 +110,12 @@ impl Torus {
     }
 }
 
-/// The contention test: `routers` in a line, and each process of a node in the first half
-/// sends to its like half a line further. With four routers 0 sends to 2 and 1 to 3, so that the
-/// link from 1 to 2 carries everything. Of each node `senders` processes send.
+/// The contention test. `routers` stand in a line, and each process of a node in the first half
+/// sends to its counterpart half a line further. With four routers, 0 sends to 2 and 1 to 3, so
+/// that the link from 1 to 2 carries everything. `senders` processes of each node send.
 ///
 /// # Panics
-/// When a rank is beyond 32 bits.
+/// When a rank does not fit 32 bits.
 pub fn line_test(routers: u32, senders: u32, bytes: u64, layout: &Layout) -> Vec<Message> {
     let half = routers / 2 * layout.nodes_per_router;
     let ppn = layout.processes_per_node;
@@ -178,8 +175,8 @@ mod tests {
 
     #[test]
     fn one_link_of_the_line_carries_everything() {
-        // 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by
-        // the published delta.
+        // 0 to 2 and 1 to 3, two nodes of 16 processes each; T_c of 1 MB from each process by the
+        // published delta.
         let layout = Layout { processes_per_node: 16, sockets_per_node: 2, nodes_per_router: 2 };
         let messages = line_test(4, 16, 1_000_000, &layout);
         assert_eq!(messages.len(), 64);

@@ -1,9 +1,9 @@
-//! Predicted against measured: HighVolumePingPong on every engine of the registry and on whole
-//! endpoints.
+//! Predicted against measured times of HighVolumePingPong, on every engine of the registry and on
+//! whole endpoints.
 //!
-//! Per engine a set-up time, a time per message and a gamma are fitted to the runs in the best and
-//! in the worst order; the runs in random order are then predicted, unseen, from their steps,
-//! by the bound gamma n^2 and by gamma n^2 / 3.
+//! The runs in best and worst order give each engine a set-up time, a time per message and a gamma.
+//! The runs in random order are then predicted, unseen: from their steps, by the bound gamma n^2,
+//! and by gamma n^2 / 3.
 
 use dpamatch_vocabulary::Rank;
 use serde::Serialize;
@@ -14,23 +14,23 @@ use super::steps::{Posting, StepsError, counted_steps, roomy};
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::registry::{EngineEntry, EngineOptions};
 
-/// What is measured.
+/// Parameters of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Messages each way.
     pub sizes: Vec<u32>,
     /// Bytes each way.
     pub total_bytes: u64,
-    /// Times that everything is measured; the shortest counts, because other programs only ever add
+    /// Repetitions of each measurement. The shortest time counts, because other programs only add
     /// to it.
     pub rounds: u32,
-    /// Decides the random orders.
+    /// Seed of the random orders.
     pub seed: u64,
-    /// How engines are built.
+    /// Options of the engines.
     pub options: EngineOptions,
 }
 
-/// Name of the runs between two endpoints.
+/// Name under which runs between two endpoints are listed.
 pub const ENDPOINT: &str = "endpoint";
 
 /// One measured test.
@@ -44,11 +44,11 @@ pub struct Measured {
     pub messages: u32,
     /// Search steps of one side.
     pub steps: u64,
-    /// Shortest time, both ways, in seconds.
+    /// Shortest time for both ways, in seconds.
     pub seconds: f64,
 }
 
-/// A measurement that came to nothing.
+/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
@@ -60,11 +60,11 @@ pub enum MeasureError {
     PingPong(#[from] PingPongError),
 }
 
-/// A timing is the shortest of runs that together last at least this long.
+/// Runs repeat until a timing lasts this long in all; the shortest run counts.
 const TIMED_S: f64 = 1e-3;
 
-/// Measures all engines given, and endpoints if asked for. `progress` hears of every timing done;
-/// there are `rounds` of them for each engine, size and order.
+/// Measures all given engines, and endpoints on request. Calls `progress` after every timing:
+/// `rounds` times for each engine, size and order.
 ///
 /// # Errors
 /// [`MeasureError`].
@@ -161,42 +161,42 @@ fn time_endpoints(
     Ok((steps, shortest))
 }
 
-/// A measured test beside what the model says. Times in seconds.
+/// A measured test beside its predictions. Times are in seconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Predicted {
     /// The measurement.
     #[serde(flatten)]
     pub measured: Measured,
-    /// By steps.
+    /// Predicted from steps.
     pub by_steps_s: f64,
-    /// By gamma n^2.
+    /// Predicted by gamma n^2.
     pub by_bound_s: f64,
-    /// By gamma n^2 / 3.
+    /// Predicted by gamma n^2 / 3.
     pub by_third_s: f64,
 }
 
-/// One engine: what was fitted, and how well it predicts.
+/// An engine's fitted parameters and the quality of its predictions.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct EnginePrediction {
     /// The engine.
     pub engine: &'static str,
-    /// Time per message besides searching, in seconds.
+    /// Time per message apart from searching, in seconds.
     pub message_s: Option<Estimate>,
-    /// gamma per step, in seconds; `None` if steps cannot be told from messages.
+    /// gamma per step, in seconds; `None` if the runs cannot separate steps from messages.
     pub gamma_step_s: Option<Estimate>,
     /// gamma of gamma n^2, in seconds.
     pub gamma_s: Option<Estimate>,
-    /// Mean of the relative errors over the random orders, by steps.
+    /// Mean relative error of the random orders, from steps.
     pub error_steps: f64,
-    /// The same by gamma n^2.
+    /// Mean relative error of the random orders, by gamma n^2.
     pub error_bound: f64,
-    /// The same by gamma n^2 / 3.
+    /// Mean relative error of the random orders, by gamma n^2 / 3.
     pub error_third: f64,
-    /// Every test.
+    /// All tests.
     pub tests: Vec<Predicted>,
 }
 
-/// Fits each engine to its runs in best and worst order and predicts all its runs.
+/// Fits each engine to its runs in best and worst order, and predicts all its runs.
 pub fn predict(measured: &[Measured]) -> Vec<EnginePrediction> {
     let mut engines: Vec<&'static str> = Vec::new();
     for run in measured {
@@ -211,7 +211,7 @@ pub fn predict(measured: &[Measured]) -> Vec<EnginePrediction> {
     engines.into_iter().map(of_engine).collect()
 }
 
-/// Ways of a ping-pong: both sides search.
+/// Both sides search.
 const WAYS: f64 = 2.0;
 
 fn predict_engine(engine: &'static str, runs: &[&Measured]) -> EnginePrediction {
@@ -307,17 +307,16 @@ mod tests {
         assert!((list.gamma_step_s.expect("told").value / 3e-9 - 1.0).abs() < 1e-6);
         assert!((list.message_s.expect("told").value / 20e-9 - 1.0).abs() < 1e-4);
         assert!(list.error_steps < 1e-6);
-        // A random order takes half of the worst order's steps: the bound says nearly twice, a
-        // third too little.
+        // A random order takes half of the worst order's steps: the bound predicts nearly twice the
+        // time, a third too little.
         assert!(list.error_bound > 0.3 && list.error_third > 0.1, "{list:?}");
-        // In the best order there is nothing to search, by either way of counting.
+        // The best order needs no search, by either count.
         let best = list.tests.iter().filter(|test| test.measured.order == "best");
         assert!(best.clone().count() == 4 && best.clone().all(|it| it.by_bound_s == it.by_third_s));
         // n (n + 1) / 2 steps of 3 ns each are 1.5 ns n^2 and a little per message.
         assert!((list.gamma_s.expect("told").value / 1.5e-9 - 1.0).abs() < 0.01);
     }
 
-    /// Where the worst order takes n^2 steps and a random one half of that, the errors follow.
     #[test]
     fn errors_are_parts_of_the_time_measured() {
         let time = |n: u32, part: f64| {

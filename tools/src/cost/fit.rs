@@ -1,20 +1,22 @@
 //! Parameters from measured runs: alpha, R_b and R_N of each place and protocol, gamma and delta,
 //! in one least-squares fit.
 //!
-//! A run is modelled as
+//! The model of a run has two cases. Below the node limit:
 //!
 //! ```text
-//! seconds = alpha * messages + bytes / R_b + gamma * search + delta * link_bytes while the node
-//! does not limit
-//!         = alpha * messages + ppn * bytes / R_N + gamma * search + delta * link_bytes from some
-//!         ppn on
+//! seconds = alpha * messages + bytes / R_b + gamma * search + delta * link_bytes
 //! ```
 //!
-//! which is linear in alpha, 1 / R_b, 1 / R_N, gamma and delta once it is known which runs the node
-//! limited. Those are the ones with many processes, so every ppn is tried as the first of them, and
-//! what fits best is kept. Errors of measurement grow with the time measured: each run counts with
-//! weight 1 / seconds. `search` is the number of steps, or n^2 for runs in the worst order
-//! and 0 for runs in the best.
+//! From some ppn on, the node limits:
+//!
+//! ```text
+//! seconds = alpha * messages + ppn * bytes / R_N + gamma * search + delta * link_bytes
+//! ```
+//!
+//! The model is linear in alpha, 1 / R_b, 1 / R_N, gamma and delta once the runs that the node
+//! limits are known. These have the most processes, so the fit tries every ppn as the first limited
+//! one and keeps the best. Measurement errors grow with the time measured: each run has the weight
+//! 1 / seconds. `search` is the number of steps, or n^2 in the worst order and 0 in the best.
 
 use std::io::BufRead;
 
@@ -33,7 +35,7 @@ pub enum Order {
     Best,
     /// In reverse.
     Worst,
-    /// In a random order; not used for gamma n^2.
+    /// In a random order; unused for gamma n^2.
     Random,
 }
 
@@ -45,23 +47,23 @@ fn one() -> u32 {
     1
 }
 
-/// A measured run: each of `ppn` processes of a node sends `messages` messages, `bytes` in total,
+/// A measured run: each of `ppn` processes of a node sends `messages` messages of `bytes` in total
 /// to a partner.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 pub struct Run {
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Messages of each process.
+    /// Messages per process.
     pub messages: u64,
-    /// Bytes of each process, all messages together.
+    /// Bytes per process, over all messages.
     pub bytes: u64,
-    /// Processes of a node that send.
+    /// Sending processes per node.
     #[serde(default = "one")]
     pub ppn: u32,
-    /// Where the partners are.
+    /// Distance of the partners.
     #[serde(default = "network")]
     pub place: Place,
-    /// How the messages were sent; by their length if absent.
+    /// Protocol of the messages; derived from their length if absent.
     #[serde(default)]
     pub protocol: Option<Protocol>,
     /// Search steps of a receiver.
@@ -75,9 +77,9 @@ pub struct Run {
     pub link_bytes: Option<u64>,
 }
 
-/// Reads measured runs: CSV with the columns `seconds`, `messages`, `bytes`, and if wanted `ppn`
-/// (1), `place` (network), `protocol` (by length), `steps`, `order` (best, worst, random) and
-/// `link_bytes`. `seconds` must be above 0.
+/// Reads measured runs from CSV. The columns are `seconds` (above 0), `messages`, `bytes`, and
+/// optionally `ppn` (default 1), `place` (network), `protocol` (by length), `steps`, `order` (best,
+/// worst, random) and `link_bytes`.
 ///
 /// # Errors
 /// [`InputError`] with the line.
@@ -96,51 +98,51 @@ pub fn read_csv(input: impl BufRead) -> Result<Vec<Run>, InputError> {
     Ok(runs)
 }
 
-/// What gamma is multiplied with.
+/// The factor of gamma.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {
-    /// Steps; gives gamma per step.
+    /// Counted steps: gamma is a time per step.
     Steps,
-    /// n^2 of runs in the worst order; gives gamma of the bound.
+    /// n^2 in the worst order: gamma is that of the bound.
     Square,
 }
 
 /// The parameters of one place and protocol.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LinkFit {
-    /// Where.
+    /// Place.
     pub place: Place,
-    /// How.
+    /// Protocol.
     pub protocol: Protocol,
     /// Runs used.
     pub runs: usize,
-    /// alpha in seconds; `None` where the runs do not tell.
+    /// alpha in seconds; `None` where the runs do not determine it.
     pub alpha_s: Option<Estimate>,
     /// R_b in bytes per second.
     pub rate_bytes_per_s: Option<Estimate>,
     /// R_N in bytes per second.
     pub node_rate_bytes_per_s: Option<Estimate>,
-    /// Processes from which on the node limits.
+    /// Smallest number of processes that the node limits.
     pub limited_from: Option<u32>,
 }
 
 /// A fit.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Fit {
-    /// What gamma belongs to.
+    /// The factor of gamma.
     pub search: Search,
     /// By place and protocol.
     pub links: Vec<LinkFit>,
-    /// gamma in seconds; `None` where the runs do not tell.
+    /// gamma in seconds; `None` where the runs do not determine it.
     pub gamma_s: Option<Estimate>,
-    /// delta in seconds per byte; `None` where the runs do not tell.
+    /// delta in seconds per byte; `None` where the runs do not determine it.
     pub delta_s_per_byte: Option<Estimate>,
     /// Runs used.
     pub runs: usize,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// Root of the mean square of the relative errors.
+    /// Root mean square of the relative errors.
     pub relative_error: f64,
 }
 
@@ -148,18 +150,18 @@ pub struct Fit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// There are not more runs than parameters.
+    /// The runs do not outnumber the parameters.
     #[error("{runs} runs are too few for {parameters} parameters and their confidence")]
     TooFew {
-        /// Runs that can be used.
+        /// Usable runs.
         runs: usize,
         /// Parameters.
         parameters: usize,
     },
 }
 
-/// Fits all runs that tell something about `search`. Runs without protocol get the one that
-/// `profile` gives messages of their length.
+/// Fits all runs that carry information about `search`. A run without protocol gets the one that
+/// `profile` assigns to its message length.
 ///
 /// # Errors
 /// [`FitError`].
@@ -187,8 +189,7 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
     }
     groups.sort_by_key(|group| group.key);
     let mut best = system(&runs, &groups, search);
-    // A few passes over the groups: they share gamma only, so the choice of one hardly moves that
-    // of another.
+    // Groups share gamma only, so one group's choice hardly moves another's: a few passes suffice.
     for _ in 0..4 {
         let before = groups.clone();
         for place in 0..groups.len() {
@@ -209,14 +210,13 @@ pub fn fit(runs: &[Run], profile: &Profile, search: Search) -> Result<Fit, FitEr
     best.finish(&runs, &groups, search)
 }
 
-/// Whether a limit and its place, two parameters more, fit so much better that they are worth it
-/// (Bayesian information criterion). Relative errors below a millionth are none.
+/// Whether two more parameters, a limit and its place, improve the fit enough to be worth it
+/// (Bayesian information criterion). Relative errors below a millionth count as zero.
 fn is_worth(before: f64, after: f64, runs: usize) -> bool {
     let runs = runs as f64;
     before > runs * 1e-12 && runs * (before / after).ln() > 2.0 * runs.ln()
 }
 
-/// Runs of one place and protocol.
 #[derive(Clone, PartialEq, Debug)]
 struct Group {
     key: (Place, Protocol),
@@ -225,8 +225,8 @@ struct Group {
 }
 
 impl Group {
-    /// Numbers of processes from which on the node may limit; the fewest processes are never
-    /// limited, or R_b could not be told.
+    /// Process counts from which on the node may limit. The fewest processes are never limited;
+    /// otherwise R_b could not be determined.
     fn candidates(&self) -> Vec<u32> {
         let mut distinct = self.ppn.clone();
         distinct.sort_unstable();
@@ -264,7 +264,6 @@ fn system(runs: &[Run], groups: &[Group], search: Search) -> Solution {
 }
 
 impl Solution {
-    /// No rate is negative.
     fn is_physical(&self) -> bool {
         let groups = self.estimates.len() / OF_GROUP * OF_GROUP;
         let mut rates = self.estimates[..groups]
@@ -303,8 +302,8 @@ impl Solution {
 }
 
 impl Fit {
-    /// Puts what was fitted into a profile. A start-up, gamma or delta below 0 becomes 0; what the
-    /// runs do not tell stays.
+    /// Writes the fitted parameters into a profile. A start-up, gamma or delta below 0 becomes 0;
+    /// parameters that the runs do not determine stay.
     pub fn apply(&self, profile: &mut Profile) {
         for fitted in &self.links {
             let old = profile.link(fitted.place, fitted.protocol);
@@ -341,7 +340,7 @@ mod tests {
     use crate::cost::queue::steps_reverse;
     use crate::cost::transfer::node_aware_s;
 
-    /// Runs whose times follow the model exactly, but for a relative error up to `noise`.
+    /// Runs whose times follow the model up to a relative error of `noise`.
     fn synthetic(noise: f64, seed: u64) -> Vec<Run> {
         let profile = Profile::blue_waters();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -397,7 +396,7 @@ mod tests {
                 None => assert_eq!(link.node_rate_bytes_per_s, None, "{link:?}"),
             }
         }
-        // Three senders and more are limited.
+        // The node limits three senders and more.
         assert_eq!(fit.links.last().and_then(|link| link.limited_from), Some(3));
         close(fit.gamma_s, profile.queue.gamma_step_s);
         let mut other = profile.clone();
@@ -433,8 +432,8 @@ mod tests {
         assert!(all == 152 && held >= 131, "{held} of {all}");
     }
 
-    /// As long as the network's limit is not known, its errors hide those of the socket's, which
-    /// are a tenth as large; the socket is looked at first, so it takes a second pass.
+    /// The network's unknown limit causes errors ten times the socket's, which hide the socket's
+    /// limit. The first pass looks at the socket first, so a second pass must find it.
     #[test]
     fn a_limit_that_hides_another_is_found_before_it() {
         let mut runs = Vec::new();
@@ -464,8 +463,7 @@ mod tests {
 
     #[test]
     fn gamma_of_the_bound_comes_from_worst_and_best_orders() {
-        // Worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half of that of a
-        // step.
+        // Worst minus model. A list takes n (n + 1) / 2 steps, so gamma is half the time of a step.
         let runs: Vec<Run> =
             synthetic(0.01, 3).into_iter().filter(|run| run.messages >= 10).collect();
         let fit = fit(&runs, &Profile::blue_waters(), Search::Square).expect("enough runs");
@@ -475,8 +473,8 @@ mod tests {
 
     #[test]
     fn the_line_of_routers_gives_delta() {
-        // Ping-pongs with the link that carries everything, and the same without it; both are
-        // needed, since delta and R_N act alike on a full node.
+        // Ping-pongs with and without the link that carries everything. The fit needs both, since
+        // delta and R_N act alike on a full node.
         let profile = Profile::blue_waters();
         let mut runs = Vec::new();
         for (bytes, ppn) in
@@ -515,14 +513,14 @@ mod tests {
         let text = "seconds,messages,bytes\n1e-6,1,8\n2.1e-6,2,16\n3.0e-6,3,24\n";
         let runs = read_csv(text.as_bytes()).expect("good runs");
         let fit = fit(&runs, &Profile::blue_waters(), Search::Steps).expect("enough runs");
-        // Bytes are always eight times the messages, and nothing was searched.
+        // Bytes are always eight times the messages, and no run searched.
         assert!(fit.links[0].alpha_s.is_some());
         assert_eq!(
             (fit.links[0].rate_bytes_per_s, fit.gamma_s, fit.delta_s_per_byte),
             (None, None, None)
         );
-        // One of the three took a twentieth more than it should: 1.6, 3.3 and 1.6 parts of a
-        // hundred remain, whose squares are 5.2 parts of ten thousand in the mean.
+        // One of the three took a twentieth longer: relative errors of 1.6, 3.3 and 1.6 % remain,
+        // whose mean square is 5.2e-4.
         assert!((fit.relative_error - 0.0228).abs() < 1e-4, "{}", fit.relative_error);
         let error = super::fit(&runs[..1], &Profile::blue_waters(), Search::Steps);
         assert_eq!(error, Err(FitError::TooFew { runs: 1, parameters: 1 }));

@@ -1,9 +1,9 @@
 //! The messages of a recorded run.
 //!
-//! Phases are cut where all processes take part in a collective operation, whatever the
-//! communicator: nobody's message of the phase before is sent after it. Creating a communicator out
-//! of one of all processes counts, too. A message belongs to the phase in which it is sent, and its
-//! name is the number of such operations before it.
+//! A phase ends where all processes take part in a collective operation, on any communicator: every
+//! message of the phase was sent before it. Creating a communicator from one of all processes
+//! counts as well. A message belongs to the phase in which it is sent; the phase's name is the
+//! number of collective operations before it.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,31 @@ use super::message_list::{Message, MessageList, Phase};
 use crate::analyze::{Action, Kind, Program, Run, Translation, UNKNOWN};
 use crate::trace::{TraceError, TraceSource};
 
-/// What was found. Ranks are those of the world, whatever communicator a message was sent in.
+/// Messages found in a trace. Ranks are world ranks, whatever the message's communicator.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceMessages {
-    /// The messages. Within a phase, the k-th messages of all senders come before the next ones: a
-    /// trace does not say in which order messages of different senders arrived.
+    /// The messages. Within a phase the k-th messages of all senders precede the next ones, because
+    /// a trace does not record the arrival order across senders.
     pub list: MessageList,
-    /// Communicators that messages were sent in.
+    /// Communicators with messages.
     pub communicators: usize,
     /// Messages left out.
     pub left_out: LeftOut,
-    /// Messages of communicators whose creation was not recorded: their ranks are taken to be those
-    /// of the parent.
+    /// Messages on communicators whose creation was not recorded; the parent's ranks stand in.
     pub assumed_ranks: u64,
 }
 
-/// Messages that cannot be counted, by cause.
+/// Messages left out, by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LeftOut {
-    /// The size of the datatype is not in the trace.
+    /// The trace does not hold the size of the datatype.
     pub unknown_bytes: u64,
     /// The communicator has no such rank.
     pub to_no_rank: u64,
 }
 
-/// Takes the messages out of a trace. Nothing is sent by collective operations: what a library
-/// sends for them is not recorded.
+/// Extracts the messages of a trace. Collective operations send none: the trace does not record
+/// what the library sends for them.
 ///
 /// # Errors
 /// The trace cannot be read.
@@ -47,7 +46,7 @@ pub fn read(trace: &dyn TraceSource) -> Result<TraceMessages, TraceError> {
     Ok(of_run(&Run::load(trace, |_| ())?))
 }
 
-/// The same of a run that has been read.
+/// Extracts the messages of a run in memory.
 pub fn of_run(run: &Run) -> TraceMessages {
     let mut found = TraceMessages::default();
     found.list.ranks = run.processes;
@@ -88,7 +87,6 @@ pub fn of_run(run: &Run) -> TraceMessages {
     }
     found.communicators = senders_of.into_iter().filter(|&sent| sent).count();
     for (phase, mut messages) in phases {
-        // Stable: ranks came in rising order.
         messages.sort_by_key(|&(place, _)| place);
         let messages = messages.into_iter().map(|(_, message)| message).collect();
         found.list.phases.push(Phase { name: phase.to_string(), messages });
@@ -96,8 +94,8 @@ pub fn of_run(run: &Run) -> TraceMessages {
     found
 }
 
-/// The receive that each program's sends really met, by transfer; the receives of a rank are
-/// numbered as they were posted.
+/// The receive that each send of a program met, by transfer. A rank's receives are numbered in
+/// posting order.
 fn posts(run: &Run) -> Vec<Vec<u32>> {
     let mut posts: Vec<Vec<u32>> =
         run.programs.iter().map(|program| vec![UNKNOWN; program.transfers.len()]).collect();
@@ -111,7 +109,7 @@ fn posts(run: &Run) -> Vec<Vec<u32>> {
     posts
 }
 
-/// The transfers that a program begins, in order, and the phase of each.
+/// The transfers that a program begins, in order, each with its phase.
 fn begun<'a>(
     run: &'a Run,
     at: usize,
@@ -143,7 +141,6 @@ mod tests {
         SendSpec, Source, Tag,
     };
 
-    /// A run of calls that the test makes up.
     #[derive(Debug)]
     struct Recorded {
         run: RunInfo,
@@ -229,7 +226,6 @@ mod tests {
         Op::Recv { recv: RecvSpec { source, tag, comm: Comm::WORLD, room }, status: None }
     }
 
-    /// Source, destination, tag, bytes.
     fn envelopes(phase: &Phase) -> Vec<(u32, u32, u32, u64)> {
         phase.messages.iter().map(|m| (m.src, m.dst, m.tag, m.bytes)).collect()
     }
@@ -286,7 +282,7 @@ mod tests {
                 Op::Send(send(0, rank, 1, reversed)),
                 collective(pair),
                 Op::Send(send(1, rank, 2, pair)),
-                // All processes, though not the world: a phase ends.
+                // All processes, though not the world communicator: a phase ends.
                 collective(reversed),
                 Op::Send(send(3, rank, 1, Comm(9))),
             ]
@@ -305,7 +301,7 @@ mod tests {
         assert_eq!(comms[0], comms[3]);
         assert_eq!(comms[4], comms[5]);
         assert!(comms[4] != comms[6] && comms[0] != comms[4], "{comms:?}");
-        // Nobody knows how communicator 9 came about: its ranks are taken to be those of the world.
+        // The creation of communicator 9 was not recorded: world ranks stand in.
         assert_eq!(envelopes(after).iter().map(|&(_, dst, ..)| dst).collect::<Vec<_>>(), [3; 4]);
         assert_eq!((found.communicators, found.assumed_ranks), (4, 4));
     }

@@ -1,8 +1,7 @@
-//! HighVolumePingPong: n messages at once to a partner, n messages back.
+//! HighVolumePingPong: n messages at once to a partner, then n messages back.
 //!
-//! The published algorithm sends first and receives afterwards on one side and the other way round
-//! on the other. Here the receiver has always posted before the sender starts, so that every
-//! message searches the posted receives, which is what the test is for.
+//! In the published algorithm one side sends first and the other receives first. Here the receiver
+//! always posts before the sender starts, so that every message searches the posted receives.
 
 use std::time::{Duration, Instant};
 
@@ -16,18 +15,18 @@ use dpamatch::endpoint::{
 };
 use dpamatch::stream::Event;
 
-/// A test: so many messages with tags `0..messages`, received in some order.
+/// A test with tags `0..messages`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HighVolumePingPong {
-    /// n, messages each way.
+    /// n, messages per direction.
     pub messages: u32,
-    /// Bytes each way, the same for any n.
+    /// Bytes per direction, independent of n.
     pub total_bytes: u64,
     /// Order of the receives' tags.
     pub posting: Posting,
 }
 
-/// A test that came to nothing.
+/// Why a test failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PingPongError {
@@ -46,7 +45,7 @@ pub enum PingPongError {
     /// The NIC stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// A receive got another message than its tag says.
+    /// A receive got a message with another tag.
     #[error("the receive with tag {tag} got another message")]
     WrongMessage {
         /// The tag.
@@ -65,13 +64,13 @@ impl HighVolumePingPong {
         (0..self.messages).map(|tag| Message { dst: 1, tag, bytes, ..Message::default() }).collect()
     }
 
-    /// What happens at either side while it receives.
+    /// Events at either side while it receives.
     pub fn events(&self) -> Vec<Event> {
         events(&self.messages(), self.posting)
     }
 
-    /// Runs it between two endpoints that the calling thread drives; returns how long it took.
-    /// Every message's tag and bytes are checked.
+    /// Runs the test between two endpoints that the calling thread drives, and returns its
+    /// duration. Checks every message's tag and bytes.
     ///
     /// # Errors
     /// [`PingPongError`].
@@ -106,17 +105,17 @@ impl HighVolumePingPong {
     }
 }
 
-/// One side of the test: an endpoint, and the partner that sends to it.
+/// One side of the test: an endpoint, and the partner's sender to it.
 #[derive(Debug)]
 pub struct Side {
-    /// Receives.
+    /// The receiving endpoint.
     pub endpoint: Endpoint,
     comm: Communicator,
     partner: CommSender,
 }
 
 impl Side {
-    /// A side whose partner has this rank.
+    /// A side whose partner has rank `partner`.
     ///
     /// # Errors
     /// [`PingPongError`].
@@ -126,7 +125,7 @@ impl Side {
         Ok(Self { endpoint, comm, partner })
     }
 
-    /// Descriptors that the NIC visited so far.
+    /// Descriptors that the NIC has visited.
     pub fn steps(&self) -> u64 {
         let handlers = self.endpoint.counts().0.handlers;
         handlers.walked_exact
@@ -153,7 +152,7 @@ mod tests {
 
     #[test]
     fn both_sides_receive_everything_and_take_the_same_steps() {
-        // One bin is traditional matching, so the order of the tags shows in the steps.
+        // With one bin, matching is traditional, so the order of the tags shows in the steps.
         let (mut ping, mut pong) = (side(1), side(1));
         let mut before = 0;
         let mut taken = Vec::new();

@@ -1,13 +1,13 @@
 //! Weighted linear least squares with confidence intervals.
 //!
-//! Columns are made orthogonal one after the other (modified Gram-Schmidt, each column twice, which
-//! is as good as Householder's method). A column that depends on earlier ones cannot be told apart
-//! from them: it gets no estimate, and the fit goes on without it.
+//! Modified Gram-Schmidt, applied twice to each column, makes the columns orthogonal; this is as
+//! accurate as Householder's method. A column that depends on earlier ones gets no estimate, and
+//! the fit goes on without it.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A fitted parameter with its interval of 95 % confidence (Student's t).
+/// A fitted parameter with its 95 % confidence interval (Student's t).
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
     /// The most likely value.
@@ -19,7 +19,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of 1 / parameter, if the parameter is above 0; ends that are not become infinite.
+    /// The estimate of 1 / parameter, if the parameter is above 0. An end that is not above 0
+    /// becomes infinite.
     pub fn inverse(self) -> Option<Self> {
         let end = |end: f64| if end > 0.0 { 1.0 / end } else { f64::INFINITY };
         (self.value > 0.0).then(|| Self {
@@ -30,31 +31,31 @@ impl Estimate {
     }
 }
 
-/// What the fit of some columns gave.
+/// Result of a fit.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Solution {
-    /// By column; `None` if it depends on earlier columns.
+    /// By column; `None` for a column that depends on earlier ones.
     pub(super) estimates: Vec<Option<Estimate>>,
-    /// Sum of the squares of the weighted differences.
+    /// Weighted sum of squared residuals.
     pub(super) residual: f64,
-    /// Rows less estimated columns.
+    /// Rows minus estimated columns.
     pub(super) freedom: usize,
 }
 
-/// Rest of a column, relative to the column, below which it depends on earlier ones.
+/// A column whose remainder is smaller than this, relative to the column, is dependent.
 const DEPENDENT: f64 = 1e-7;
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Fits `values` by the sum of `columns`, each row counted by its weight.
+/// Fits `values` by a linear combination of `columns`, with a weight for each row.
 pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> Solution {
     let weighted = |column: &Vec<f64>| -> Vec<f64> {
         column.iter().zip(weights).map(|(x, w)| x * w).collect()
     };
     let mut rest = weighted(&values.to_vec());
-    // Orthonormal columns, and for each the row of the triangle that it was made by.
+    // Orthonormal columns, each with its row of the triangular factor.
     let mut basis: Vec<Vec<f64>> = Vec::new();
     let mut used: Vec<usize> = Vec::new();
     let mut triangle: Vec<Vec<f64>> = Vec::new();
@@ -66,7 +67,7 @@ pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> So
         for _ in 0..2 {
             for (part, direction) in parts.iter_mut().zip(&basis) {
                 let by = dot(direction, &column);
-                // Links have rows of their own, so this is usual.
+                // Common: links have rows of their own.
                 if by == 0.0 {
                     continue;
                 }
@@ -95,14 +96,14 @@ pub(super) fn solve(columns: &[Vec<f64>], values: &[f64], weights: &[f64]) -> So
     let mut estimates = vec![None; columns.len()];
     for (row, &place) in used.iter().enumerate() {
         let value = dot(&inverse[row], &along);
-        // The covariance of the parameters is variance * inverse * inverse transposed.
+        // Covariance of the parameters: variance * inverse * inverse^T.
         let half = reach * (variance * dot(&inverse[row], &inverse[row])).sqrt();
         estimates[place] = Some(Estimate { value, low: value - half, high: value + half });
     }
     Solution { estimates, residual, freedom }
 }
 
-/// Inverse of the upper triangle whose columns are given, row by row.
+/// Inverse of the upper triangular matrix with these columns, row by row.
 fn inverse(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let size = columns.len();
     let mut inverse = vec![vec![0.0; size]; size];
@@ -116,8 +117,7 @@ fn inverse(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
     inverse
 }
 
-/// The value below which Student's t with `freedom` degrees of freedom lies with this probability,
-/// for `0.5 < probability < 1`.
+/// The quantile of Student's t with `freedom` degrees of freedom, for `0.5 < probability < 1`.
 ///
 /// # Panics
 /// When `freedom` is 0.

@@ -1,13 +1,12 @@
-//! Lines of a file that a user wrote.
+//! Reads the lines of a user's file.
 
 use std::io::BufRead;
 
 use dpamatch::stream::lines::{self, is_too_long};
 
-/// Longest line in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Input that is not what it should be.
+/// Malformed input.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct InputError {
@@ -19,9 +18,9 @@ pub struct InputError {
 
 pub(super) struct Lines<R> {
     lines: lines::Lines<R>,
-    /// Number of the last line that there is, from 1; 1 before the first.
+    /// Number of the last line read, from 1; 1 before the first.
     line: u64,
-    /// Begins a comment line.
+    /// First character of a comment line.
     comment: char,
 }
 
@@ -30,12 +29,12 @@ impl<R: BufRead> Lines<R> {
         Self { lines: lines::Lines::new(input, LINE_BYTES_MAX), line: 1, comment }
     }
 
-    /// Something is wrong with the line read last.
+    /// An error at the last line read.
     pub(super) fn fail(&self, what: impl Into<String>) -> InputError {
         InputError { line: self.line, what: what.into() }
     }
 
-    /// The next line without its end.
+    /// The next line without its line end.
     pub(super) fn next(&mut self) -> Result<Option<String>, InputError> {
         let line = match self.lines.read() {
             Ok(None) => return Ok(None),
@@ -51,7 +50,7 @@ impl<R: BufRead> Lines<R> {
         line.map(Some).map_err(|what| self.fail(what))
     }
 
-    /// The next line that is neither blank nor a comment, without space around it.
+    /// The next line that is neither blank nor a comment, trimmed.
     pub(super) fn next_content(&mut self) -> Result<Option<String>, InputError> {
         while let Some(text) = self.next()? {
             let text = text.trim();

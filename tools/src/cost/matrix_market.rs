@@ -2,21 +2,21 @@
 //!
 //! The format (NIST, *The Matrix Market exchange formats*): a line
 //! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comment lines with `%`, a line
-//! `ROWS COLUMNS ENTRIES`, and one line `ROW COLUMN [VALUES]` for each entry, counted from 1. Of a
-//! symmetric matrix only one triangle is stored.
+//! `ROWS COLUMNS ENTRIES`, and one line `ROW COLUMN [VALUES]` per entry, counted from 1. A
+//! symmetric matrix stores only one triangle.
 
 use std::io::BufRead;
 
 use super::lines::{InputError, Lines};
 use super::sparse::Pattern;
 
-/// Entries for which room is made before they have been seen.
+/// Most entries to reserve memory for before reading them.
 const RESERVED_MAX: u64 = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Symmetry {
     General,
-    /// Symmetric, skew-symmetric or Hermitian: the other triangle has entries at the same places.
+    /// Symmetric, skew-symmetric or Hermitian: the pattern is symmetric.
     Mirrored,
 }
 
@@ -77,7 +77,7 @@ pub fn read(input: impl BufRead) -> Result<Pattern, InputError> {
     Ok(Pattern::new(rows as u32, columns as u32, entries))
 }
 
-/// Values of an entry, and the symmetry.
+/// Number of values per entry, and the symmetry.
 fn header(text: &str) -> Result<(usize, Symmetry), String> {
     let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -111,7 +111,6 @@ fn numbers(text: &str) -> Result<Vec<u64>, String> {
         .collect()
 }
 
-/// Row and column, counted from 0.
 fn entry(text: &str, values: usize, rows: u64, columns: u64) -> Result<(u32, u32), String> {
     let mut words = text.split_whitespace();
     let mut place = |name: &str, size: u64| {

@@ -1,4 +1,4 @@
-//! Who sends what to whom, phase by phase; read from CSV.
+//! Messages by phase with source and destination, read from CSV.
 
 use std::io::BufRead;
 
@@ -7,46 +7,45 @@ use serde::Deserialize;
 
 use super::lines::{InputError, Lines};
 
-/// Most ranks: MPI's ranks are ints.
+/// Highest rank: MPI's ranks are ints.
 const RANK_MAX: u32 = i32::MAX as u32;
 
 /// One message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Message {
-    /// Rank that sends it.
+    /// Source rank.
     pub src: u32,
-    /// Rank that receives it.
+    /// Destination rank.
     pub dst: u32,
-    /// Its tag.
+    /// Tag.
     pub tag: u32,
-    /// Its length.
+    /// Length.
     pub bytes: u64,
-    /// Its communicator; `src` and `dst` are ranks of the world all the same.
+    /// Communicator; `src` and `dst` are world ranks in any case.
     pub comm: u32,
-    /// Place of its receive in the order in which `dst` posts them; receives with the same place
-    /// are posted in the order of the messages.
+    /// Position of the message's receive in the posting order of `dst`. Receives with equal
+    /// positions are posted in message order.
     pub post: u32,
 }
 
-/// Messages that are under way together, in the order in which they are sent and arrive.
+/// Messages in flight together, in the order of sending and arrival.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Phase {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its messages.
+    /// Messages.
     pub messages: Vec<Message>,
 }
 
 /// The messages of an application. One phase ends before the next begins.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MessageList {
-    /// Processes, those that neither send nor receive included.
+    /// Processes, including idle ones.
     pub ranks: u32,
-    /// In their order.
+    /// Phases in order.
     pub phases: Vec<Phase>,
 }
 
-/// One line; other columns are ignored.
 #[derive(Deserialize)]
 struct Row {
     src: u32,
@@ -62,7 +61,7 @@ struct Row {
     phase: String,
 }
 
-/// The rows of a CSV text with a header line; lines with `#` are comments, quotes mean nothing.
+/// The rows of a CSV text with a header line. Lines with `#` are comments; quotes have no meaning.
 ///
 /// # Errors
 /// [`InputError`] with the line.
@@ -98,8 +97,8 @@ pub(super) fn rows<T: for<'a> Deserialize<'a>>(
 
 impl MessageList {
     /// Reads a CSV text with a header line. Columns, in any order: `src`, `dst` (ranks), `bytes`,
-    /// and if wanted `tag`, `comm`, `post` and `phase`. Phases are numbered by their first line;
-    /// messages of a phase are sent and arrive in the order of the lines.
+    /// and optionally `tag`, `comm`, `post` and `phase`. Phases follow each other by their first
+    /// line; the messages of a phase are sent and arrive in line order.
     ///
     /// # Errors
     /// [`InputError`] with the line.

@@ -1,10 +1,9 @@
 //! A multigrid hierarchy of the 3-D Poisson problem, as a source of irregular messages.
 //!
 //! The finest matrix is the 7-point stencil on a box of cells. Cells are numbered along a Morton
-//! curve, so that any stretch of numbers is a compact lump. Each coarser level joins cells two by
-//! two by two and is made by Galerkin's product with a prolongation smoothed by one weighted Jacobi
-//! step. Smoothing is what makes algebraic multigrid work and what makes its coarse levels dense:
-//! fewer rows, more neighbours.
+//! curve, so that consecutive cells form a compact block. Each coarser level joins 2 x 2 x 2 cells
+//! by a Galerkin product with a prolongation smoothed by one weighted Jacobi step. As in algebraic
+//! multigrid, smoothing makes the coarse levels dense: fewer rows, more neighbours.
 
 use super::sparse::Csr;
 use super::spmv::Partition;
@@ -14,16 +13,16 @@ use super::spmv::Partition;
 pub struct Level {
     /// Its matrix.
     pub matrix: Csr,
-    /// Which process has which rows.
+    /// The owner of each row.
     pub partition: Partition,
 }
 
-/// Weight of the Jacobi step: 4/3 by the largest eigenvalue of the scaled matrix, which is 2 here.
+/// Weight of the Jacobi step: 4/3 divided by the largest eigenvalue of the scaled matrix, 2 here.
 const WEIGHT: f64 = 2.0 / 3.0;
-/// Most cells along an edge of the box: 1024^3 cells are more than memory holds.
+/// Most cells along an edge of the box: 1024^3 cells do not fit memory.
 pub const EDGE_MAX: u32 = 256;
 
-/// Bits of a coordinate spread out, two zeros between them.
+/// Spreads the bits of a coordinate, with two zeros between them.
 fn spread(coordinate: u32) -> u64 {
     (0..21).map(|bit| u64::from(coordinate >> bit & 1) << (3 * bit)).sum()
 }
@@ -33,9 +32,9 @@ fn key([x, y, z]: [u32; 3]) -> u64 {
     spread(x) | spread(y) << 1 | spread(z) << 2
 }
 
-/// The hierarchy over a box of these edges, for `processes` processes with equally many of the
-/// finest rows, down to `rows_min` rows or fewer. A coarse row is where the first of its fine rows
-/// is.
+/// The hierarchy over a box with these edges, down to at most `rows_min` rows. Each of the
+/// `processes` gets equally many of the finest rows. A coarse row belongs to the owner of its first
+/// fine row.
 ///
 /// # Panics
 /// When an edge is 0 or above [`EDGE_MAX`].
@@ -91,8 +90,8 @@ fn seven_points(cells: &[[u32; 3]], keys: &[u64], edges: [u32; 3]) -> Csr {
     })
 }
 
-/// Keys of the cells twice as large, and for each cell the number of the one it is in. Since a
-/// key's last three bits are the place within the larger cell, both stay sorted.
+/// Keys of the cells twice as large, and the new cell number of each old one. A key's last three
+/// bits are the place within the larger cell, so both stay sorted.
 fn join(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
     let mut coarse: Vec<u64> = Vec::new();
     let mut aggregates = Vec::with_capacity(keys.len());
@@ -105,7 +104,7 @@ fn join(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
     (coarse, aggregates)
 }
 
-/// P^T A P with P = (I - weight D^-1 A) P0, where P0 is 1 for every row in its aggregate's column.
+/// P^T A P with P = (I - weight D^-1 A) P0. P0 is 1 for every row in its aggregate's column.
 fn galerkin(matrix: &Csr, aggregates: &[u32], coarse: usize) -> Csr {
     let constant =
         Csr::by_rows(matrix.rows(), coarse, |row, entries| entries.push((aggregates[row], 1.0)));
@@ -160,13 +159,12 @@ mod tests {
         }
     }
 
-    /// Far from the border the constant function has no energy on any level: rows add up to 0.
     #[test]
     fn inner_rows_add_up_to_zero_on_the_second_level() {
         let levels = poisson([16, 16, 16], 1, 512);
         let matrix = &levels[1].matrix;
         let zero = |row: usize| matrix.row(row).map(|(_, value)| value).sum::<f64>().abs() < 1e-9;
-        // 8^3 aggregates, of which those two away from the border see nothing of it.
+        // 8^3 aggregates; those two away from the border do not feel it.
         assert!((0..matrix.rows()).filter(|&row| zero(row)).count() >= 4 * 4 * 4);
     }
 

@@ -1,8 +1,8 @@
-//! Machines as parameter files: the node-aware max-rate model, queue search and contention.
+//! Machines as parameter files: node-aware max-rate model, queue search and contention.
 
 use serde::{Deserialize, Serialize};
 
-/// How far apart two processes are.
+/// Distance between two processes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -10,11 +10,11 @@ pub enum Place {
     Socket,
     /// Same node, other socket.
     Node,
-    /// Other node.
+    /// Different nodes.
     Network,
 }
 
-/// How a message of some length is sent.
+/// How the library sends a message of some length.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -22,12 +22,12 @@ pub enum Protocol {
     Short,
     /// Into the receiver's buffers.
     Eager,
-    /// After the receive was matched.
+    /// After the receive has matched.
     Rendezvous,
 }
 
 impl Place {
-    /// All of them, near to far.
+    /// All places, near to far.
     pub const ALL: [Self; 3] = [Self::Socket, Self::Node, Self::Network];
 
     /// The word in files and tables.
@@ -37,7 +37,7 @@ impl Place {
 }
 
 impl Protocol {
-    /// All of them, short to long messages.
+    /// All protocols, short to long messages.
     pub const ALL: [Self; 3] = [Self::Short, Self::Eager, Self::Rendezvous];
 
     /// The word in files and tables.
@@ -46,7 +46,7 @@ impl Protocol {
     }
 }
 
-/// What moves messages of one protocol between processes of one place.
+/// Transfer parameters of one protocol between processes of one place.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
@@ -54,7 +54,7 @@ pub struct Link {
     pub alpha_s: f64,
     /// R_b: bytes per second of one process; infinite if only the node limits.
     pub rate_bytes_per_s: f64,
-    /// R_N: bytes per second that all processes of a node inject together; no limit if absent.
+    /// R_N: bytes per second that all processes of a node inject together; absent: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_rate_bytes_per_s: Option<f64>,
 }
@@ -71,19 +71,19 @@ pub struct Links {
     pub rendezvous: Link,
 }
 
-/// Where processes are: consecutive ranks fill sockets, sockets fill nodes, nodes fill routers.
+/// Placement of processes: consecutive ranks fill sockets, sockets fill nodes, nodes fill routers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// ppn.
     pub processes_per_node: u32,
-    /// Sockets among which they are split evenly.
+    /// Sockets that share a node's processes evenly.
     pub sockets_per_node: u32,
-    /// Nodes at a router of the torus.
+    /// Nodes per router of the torus.
     pub nodes_per_router: u32,
 }
 
-/// Where one protocol ends and the next begins; not published, so parameters.
+/// Message lengths at which the protocol changes; not published, so parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -115,9 +115,9 @@ pub struct ContentionRate {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Where its processes are.
+    /// Placement of processes.
     pub layout: Layout,
     /// Lengths at which protocols change.
     pub limits: Limits,
@@ -133,21 +133,21 @@ pub struct Profile {
     pub network: Links,
 }
 
-/// A profile that is none.
+/// Why a profile is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// No file of parameters; the text names line and column.
+    /// Not a parameter file; the text names line and column.
     #[error("{0}")]
     Syntax(String),
-    /// A parameter that cannot be.
+    /// A parameter out of range.
     #[error("{key} is {value}, must be {must}")]
     Value {
         /// The parameter, as `table.key`.
         key: String,
         /// Its value.
         value: String,
-        /// What it must be.
+        /// The accepted range.
         must: &'static str,
     },
 }
@@ -156,7 +156,7 @@ pub enum ProfileError {
 pub const BUILT_IN: &[(&str, &str)] = &[("blue-waters", include_str!("profiles/blue-waters.toml"))];
 
 impl Profile {
-    /// The machine on which the model was published.
+    /// The machine of the published model.
     ///
     /// # Panics
     /// Never: the text is part of the program and tested.
@@ -184,7 +184,7 @@ impl Profile {
     /// Checks every parameter.
     ///
     /// # Errors
-    /// [`ProfileError::Value`] for the first that cannot be.
+    /// [`ProfileError::Value`] for the first parameter out of range.
     pub fn validate(&self) -> Result<(), ProfileError> {
         let wrong =
             |key: String, value: String, must| Err(ProfileError::Value { key, value, must });
@@ -266,7 +266,7 @@ impl Profile {
         } = link;
     }
 
-    /// The protocol that a message of this length uses.
+    /// The protocol for a message of this length.
     pub fn protocol(&self, bytes: u64) -> Protocol {
         if bytes <= self.limits.short_max_bytes {
             Protocol::Short
@@ -291,7 +291,7 @@ impl Layout {
         u64::from(self.node(rank)) * u64::from(self.sockets_per_node) + u64::from(within)
     }
 
-    /// How far apart two ranks are.
+    /// Distance between two ranks.
     pub fn place(&self, from: u32, to: u32) -> Place {
         if self.node(from) != self.node(to) {
             Place::Network
@@ -336,7 +336,7 @@ mod tests {
     fn a_profile_survives_its_own_file() {
         let mut profile = Profile::blue_waters();
         assert_eq!(Profile::parse(&profile.to_toml()), Ok(profile.clone()));
-        // Without eager messages: whatever is not short is a rendezvous.
+        // Without eager messages, every message that is not short is a rendezvous.
         profile.limits.eager_max_bytes = profile.limits.short_max_bytes;
         assert_eq!(Profile::parse(&profile.to_toml()), Ok(profile));
     }

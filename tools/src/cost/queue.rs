@@ -5,12 +5,12 @@ pub fn bound_s(gamma_s: f64, messages: u64) -> f64 {
     gamma_s * (messages as f64).powi(2)
 }
 
-/// gamma n^2 / 3: as many steps as were seen at most in applications, in seconds.
+/// gamma n^2 / 3, the most steps that the paper saw in applications, in seconds.
 pub fn third_s(gamma_s: f64, messages: u64) -> f64 {
     bound_s(gamma_s, messages) / 3.0
 }
 
-/// Ours: steps that an engine really took, each at `gamma_step_s`, in seconds.
+/// Counted steps of an engine, each at `gamma_step_s`, in seconds (ours).
 pub fn steps_s(gamma_step_s: f64, steps: u64) -> f64 {
     gamma_step_s * steps as f64
 }

@@ -1,6 +1,6 @@
 //! Sparse matrices: patterns, compressed rows, and the products that a multigrid hierarchy needs.
 
-/// Which entries of a matrix are not zero.
+/// Positions of a matrix's nonzero entries.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pattern {
     /// Rows.
@@ -15,7 +15,7 @@ impl Pattern {
     /// A pattern of these entries, in any order.
     ///
     /// # Panics
-    /// When an entry lies outside.
+    /// When an entry lies outside the matrix.
     pub fn new(rows: u32, columns: u32, mut entries: Vec<(u32, u32)>) -> Self {
         assert!(
             entries.iter().all(|&(row, column)| row < rows && column < columns),
@@ -36,14 +36,14 @@ impl Pattern {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Csr {
     columns_total: usize,
-    /// Place of each row's first entry, and the end.
+    /// Index of each row's first entry, then the number of entries.
     starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
 }
 
 impl Csr {
-    /// A matrix built row by row: `fill` adds the entries of a row, columns in any order but each
+    /// Builds a matrix row by row. `fill` adds the entries of a row, in any order but each column
     /// once.
     pub fn by_rows(
         rows: usize,
@@ -65,17 +65,17 @@ impl Csr {
         matrix
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Entries that are stored.
+    /// Number of stored entries.
     pub fn entries(&self) -> usize {
         self.columns.len()
     }
 
-    /// Columns and values of a row, in the order of the columns.
+    /// Columns and values of a row, by rising column.
     pub fn row(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
         let range = self.starts[row]..self.starts[row + 1];
         self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
@@ -119,7 +119,7 @@ impl Csr {
     /// When the sizes do not fit.
     ///
     /// # Complexity
-    /// O(multiplications + entries of the result * log of those in a row).
+    /// O(multiplications + entries of the result * log of the entries in a row).
     pub fn times(&self, other: &Self) -> Self {
         assert_eq!(self.columns_total, other.rows(), "rows and columns of a product do not fit");
         let mut sum = vec![0.0; other.columns_total];
@@ -141,7 +141,7 @@ impl Csr {
         })
     }
 
-    /// Which entries are stored.
+    /// Positions of the stored entries.
     pub fn pattern(&self) -> Pattern {
         let of_row = |row| self.row(row).map(move |(column, _)| (row as u32, column));
         let entries = (0..self.rows()).flat_map(of_row).collect();

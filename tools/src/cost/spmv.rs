@@ -1,4 +1,4 @@
-//! The messages of a sparse matrix product whose rows are spread over processes.
+//! The messages of a sparse matrix product with rows distributed over processes.
 
 use super::message_list::Message;
 use super::sparse::Pattern;
@@ -6,22 +6,22 @@ use super::sparse::Pattern;
 /// Consecutive rows for each process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partition {
-    /// First row of each process, and the number of rows.
+    /// First row of each process, then the number of rows.
     starts: Vec<u32>,
 }
 
 impl Partition {
-    /// Equally many rows for each of at least one process, up to one row.
+    /// Distributes the rows evenly, up to one row, over at least one process.
     pub fn even(rows: u32, processes: u32) -> Self {
         let processes = u64::from(processes.max(1));
         let start = |process: u64| (u64::from(rows) * process / processes) as u32;
         Self { starts: (0..=processes).map(start).collect() }
     }
 
-    /// Rows whose owners are given, in rising order.
+    /// Distributes rows by their owners, in rising order.
     ///
     /// # Panics
-    /// When an owner is not a process or comes after a larger one.
+    /// When an owner is not a process or follows a larger one.
     pub fn of_owners(owners: &[u32], processes: u32) -> Self {
         assert!(owners.is_sorted(), "owners of rows fall");
         assert!(owners.last().is_none_or(|&last| last < processes), "an owner is no process");
@@ -29,18 +29,18 @@ impl Partition {
         Self { starts: (0..=processes).map(start).collect() }
     }
 
-    /// Processes.
+    /// Number of processes.
     pub fn processes(&self) -> u32 {
         (self.starts.len() - 1) as u32
     }
 
-    /// The process that has this row.
+    /// The process that owns `row`.
     ///
     /// # Complexity
     /// O(log processes).
     pub fn owner(&self, row: u32) -> u32 {
-        // The last process that starts at or before the row: processes without rows start where the
-        // next does.
+        // The last process that starts at or before the row: a process without rows starts where
+        // the next one does.
         (self.starts.partition_point(|&start| start <= row) - 1) as u32
     }
 
@@ -49,18 +49,18 @@ impl Partition {
     }
 }
 
-/// Which product.
+/// The kind of product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Product {
-    /// Matrix times vector: 8 bytes for each element of the vector that another process has.
+    /// Matrix times vector: 8 bytes for each vector element of another process.
     Vector,
-    /// Matrix times itself: the whole row of the right matrix for each column of the left, 12 bytes
-    /// an entry and 4 for their number.
+    /// Matrix times itself: a whole row of the right matrix for each column of the left, with 12
+    /// bytes per entry and 4 for their number.
     Matrix,
 }
 
-/// The messages with which processes fetch from each other what they lack: one for each pair, in
-/// the order of receiver and sender. The vector is spread like the rows.
+/// The messages by which processes fetch remote operands: one per pair, ordered by receiver and
+/// sender. The vector is distributed like the rows.
 ///
 /// # Panics
 /// When the matrix is not square, or the partition has other rows.
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn messages_by_hand() {
-        // Two rows a process; process 0 needs columns 2 and 3 of process 1 and 5 of process 2.
+        // Two rows per process; process 0 needs columns 2 and 3 of process 1 and 5 of process 2.
         let entries = vec![(0, 0), (0, 2), (0, 3), (1, 2), (1, 5), (2, 2), (4, 0), (5, 5)];
         let pattern = Pattern::new(6, 6, entries);
         let partition = Partition::even(6, 3);
@@ -140,7 +140,7 @@ mod tests {
             messages(&pattern, &partition, Product::Vector),
             [message(1, 0, 16), message(2, 0, 8), message(0, 2, 8)]
         );
-        // Rows 2, 3 and 5 have one, no and one entry, row 0 has three.
+        // Rows 2, 3 and 5 have one, no and one entry; row 0 has three.
         assert_eq!(
             messages(&pattern, &partition, Product::Matrix),
             [message(1, 0, 12 + 4 + 4), message(2, 0, 16), message(0, 2, 40)]

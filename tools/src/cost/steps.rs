@@ -13,16 +13,16 @@ use dpamatch::engine::{Counter, MsgId, RecvId};
 use dpamatch::registry::{BuildError, EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, RunError};
 
-/// The order in which a process posts its receives, all of them before the first message arrives.
+/// The order in which a process posts its receives, all before the first message arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Posting {
-    /// That of the arrivals: n steps in a list (the benchmark's best case).
+    /// Arrival order: n steps in a list (the benchmark's best case).
     InOrder,
-    /// The reverse: n (n + 1) / 2 steps in a list (the benchmark's worst case).
+    /// Reverse arrival order: n (n + 1) / 2 steps in a list (the benchmark's worst case).
     Reverse,
-    /// A random permutation, decided by this seed and the rank that receives.
+    /// A random permutation, seeded by this number and the receiving rank.
     Random(u64),
-    /// That of the receives as they are given: [`Message::post`].
+    /// The given order of the receives: [`Message::post`].
     Given,
 }
 
@@ -37,7 +37,7 @@ impl Posting {
         }
     }
 
-    /// Places of the messages that one rank receives, in the order of its receives.
+    /// Indices of the messages that one rank receives, in the order of its receives.
     pub fn order(self, messages: &[Message]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..messages.len()).collect();
         match self {
@@ -45,7 +45,7 @@ impl Posting {
             Self::Given => order.sort_by_key(|&place| messages[place].post),
             Self::Reverse => order.reverse(),
             Self::Random(seed) => {
-                // One stream of a seed for each rank: no order of a seed comes again with another.
+                // A ChaCha stream per rank, so that the orders of different ranks never coincide.
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 random.set_stream(messages.first().map_or(0, |message| message.dst.into()));
                 order.shuffle(&mut random);
@@ -65,15 +65,15 @@ pub enum StepsError {
     /// The engine gave up.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The engine does not count its steps, or not all of them.
+    /// The engine leaves some steps uncounted.
     #[error("engine {0} does not count the steps of all its searches")]
     Uncounted(&'static str),
 }
 
-/// What happens at the process that receives these messages: a post for each, then the arrivals in
-/// the order given.
+/// Events at the process that receives these messages: a post for each, then the arrivals in the
+/// given order.
 ///
-/// Communicators are numbered by their first message: a NIC has room for few at a time.
+/// Communicators are numbered by their first message, because a NIC has room for few at a time.
 pub fn events(messages: &[Message], posting: Posting) -> Vec<Event> {
     let mut comms: BTreeMap<u32, u32> = BTreeMap::new();
     for message in messages {
@@ -120,8 +120,8 @@ pub fn steps_by_rank(
     received.into_iter().map(of_rank).collect()
 }
 
-/// Options with room on the emulated NIC for this many receives and communicators, so that software
-/// matches none of them.
+/// Options that give the emulated NIC room for this many receives and communicators, so that
+/// software matches none.
 pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> EngineOptions {
     let nic = NicConfig {
         receives: options.nic.receives.max(receives + 1),
@@ -131,7 +131,7 @@ pub fn roomy(options: &EngineOptions, receives: usize, communicators: usize) -> 
     EngineOptions { nic, ..options.clone() }
 }
 
-/// Steps that a new engine takes for these events: envelopes compared, in both queues.
+/// Envelopes that a new engine compares for these events, in both queues.
 ///
 /// # Errors
 /// [`StepsError`].
@@ -152,7 +152,7 @@ pub fn steps(
 }
 
 /// The steps among an engine's counters: compares of a software engine, visited descriptors of the
-/// emulated NIC. `None` if some searches are not in the counters.
+/// emulated NIC. `None` if the counters do not cover all searches.
 pub fn counted_steps(counters: &[Counter]) -> Option<u64> {
     let value = |name: &str| {
         counters.iter().find(|counter| counter.name == name).map(|counter| counter.value)
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn random_orders_lie_near_a_quarter_of_the_square() {
-        // Each search passes half of what is still posted: n^2 / 4 on average.
+        // Each search passes half of the receives that are still posted: n^2 / 4 on average.
         let messages = from_one_sender(1000);
         let random = steps_of("list", &messages, Posting::Random(7)) as f64;
         assert!((random / 250_000.0 - 1.0).abs() < 0.1, "{random}");
@@ -228,14 +228,14 @@ mod tests {
 
     #[test]
     fn given_orders_are_kept_and_communicators_do_not_meet() {
-        // The places of the receives: 2, 0, 1; so the list takes 2 steps, then 2, then 1.
+        // Receive positions 2, 0, 1: the list takes 2 steps, then 2, then 1.
         let posts = [1, 2, 0];
         let message = |(tag, post)| Message { dst: 1, tag, post, ..Message::default() };
         let mut messages: Vec<Message> = (0..).zip(posts).map(message).collect();
         assert_eq!(steps_of("list", &messages, Posting::Given), 5);
         assert_eq!(steps_of("list", &messages, Posting::Reverse), 6);
-        // A communicator for each of 40 messages: the list passes those of the others, a NIC with
-        // room for all does not.
+        // A communicator for each of 40 messages: the list passes the receives of the others; a NIC
+        // with room for all of them does not.
         messages =
             (0..40).map(|comm| Message { dst: 1, comm: comm * 7, ..Message::default() }).collect();
         assert_eq!(steps_of("list", &messages, Posting::Reverse), steps_reverse(40));

@@ -15,8 +15,8 @@ pub fn postal_s(link: Link, bytes: u64) -> f64 {
     link.alpha_s + bytes as f64 / link.rate_bytes_per_s
 }
 
-/// Max-rate: alpha + ppn s / min(R_N, ppn R_b), in seconds. With a node rate that is not
-/// reached it is the postal time.
+/// Max-rate: alpha + ppn s / min(R_N, ppn R_b), in seconds. Below the node rate this is the postal
+/// time.
 pub fn max_rate_s(link: Link, bytes: u64, senders: u32) -> f64 {
     let senders = f64::from(senders.max(1));
     let together = senders * link.rate_bytes_per_s;
@@ -28,15 +28,14 @@ pub fn max_rate_s(link: Link, bytes: u64, senders: u32) -> f64 {
     }
 }
 
-/// Node-aware: the max-rate time with the parameters of place and protocol; inside a node
-/// nothing is injected, so the postal time.
+/// Node-aware: the max-rate time with the parameters of place and protocol. Within a node there is
+/// no injection, so it is the postal time.
 pub fn node_aware_s(profile: &Profile, place: Place, bytes: u64, senders: u32) -> f64 {
     let link = profile.link(place, profile.protocol(bytes));
     if place == Place::Network { max_rate_s(link, bytes, senders) } else { postal_s(link, bytes) }
 }
 
-/// R_N / R_b: with more sending processes than this the node limits them. `None` without a node
-/// limit.
+/// R_N / R_b: the node limits more sending processes than this. `None` without a node limit.
 pub fn senders_at_limit(link: Link) -> Option<f64> {
     Some(link.node_rate_bytes_per_s? / link.rate_bytes_per_s)
 }
@@ -46,7 +45,6 @@ mod tests {
     use super::*;
     use crate::cost::profile::Protocol;
 
-    /// Equal to all five printed digits.
     fn assert_printed(value: f64, printed: &str) {
         assert_eq!(format!("{value:.4e}"), printed);
     }
@@ -64,7 +62,7 @@ mod tests {
             postal_s(profile.link(Place::Socket, Protocol::Rendezvous), MIB),
             "1.7083e-4",
         );
-        // The same by length and place.
+        // By length and place.
         assert_printed(node_aware_s(&profile, Place::Network, MIB, 16), "2.5450e-3");
         assert_printed(node_aware_s(&profile, Place::Network, 1024, 1), "8.3653e-6");
         assert_printed(node_aware_s(&profile, Place::Socket, MIB, 16), "1.7083e-4");

@@ -1,27 +1,27 @@
-//! What the card needs for a sequence, in virtual time.
+//! The card's time for a sequence, in virtual time.
 
 use dpamatch_predict::{Sequence, Setup, SimulateError, simulate};
 
 use super::demand::Part;
 use crate::sequence;
 
-/// A card and how its handlers match.
+/// A card and its matching options.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Card {
     /// Profile, handlers and options.
     pub setup: Setup,
 }
 
-/// What the card came to.
+/// Result of the card's run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Service {
-    /// Time for all messages if they come as fast as the wire brings them, in microseconds.
+    /// Time for all messages at the wire's full rate, in microseconds.
     pub busy_us: f64,
-    /// From a message's arrival to the end of its handler, mean, at the recorded times.
+    /// Mean time from a message's arrival to the end of its handler, at the recorded times.
     pub latency_us: f64,
-    /// The longest of these.
+    /// The longest such time.
     pub longest_us: f64,
-    /// Receives and messages that the card had no room for: software matches them.
+    /// Receives and messages that fell back to software because the card had no room.
     pub sent_on: u64,
 }
 
@@ -29,10 +29,10 @@ pub struct Service {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CardError {
-    /// The set-up is impossible.
+    /// The set-up is invalid.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// What virtual time has no room for.
+    /// Virtual time has no room for the sequence.
     #[error("{0}")]
     Event(String),
     /// The order has no times.
@@ -40,11 +40,11 @@ pub enum CardError {
     NoTimes,
 }
 
-/// Communicators for which the card has tables; those after them go to software.
+/// Most communicators with tables on the card; the others go to software.
 const COMMUNICATORS_MAX: u32 = 256;
 
 impl Card {
-    /// Lets the card match, once as fast as it can and once at the recorded times.
+    /// Runs the card twice: at the wire's full rate, and at the recorded times.
     ///
     /// # Errors
     /// [`CardError`].

@@ -1,4 +1,4 @@
-//! What one process asks of its matching, in an order of posts and arrivals.
+//! What one process asks of its matching engine, in an order of posts and arrivals.
 
 use dpamatch::registry::{EngineEntry, EngineOptions};
 use dpamatch::stream::{Event, RunError, StreamMatcher};
@@ -7,23 +7,23 @@ use crate::analyze::order::{Happening, Order};
 use crate::analyze::{RankView, tell_sizes};
 use crate::cost::steps::counted_steps;
 
-/// Counts of one rank, of one communicator at a rank, or of all ranks together.
+/// Counts of a rank, of a communicator at a rank, or of all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Demand {
     /// Receives posted.
     pub posts: u64,
     /// Messages.
     pub messages: u64,
-    /// Bytes of those that are eager.
+    /// Bytes of eager messages.
     pub eager_bytes: u64,
-    /// Those that are too long to be eager.
+    /// Messages too long to be eager.
     pub rendezvous: u64,
     /// Entries passed by the host's engine, in both queues.
     pub steps: u64,
 }
 
 impl Demand {
-    /// Adds another's.
+    /// Adds another demand.
     pub fn add(&mut self, other: &Self) {
         self.posts += other.posts;
         self.messages += other.messages;
@@ -32,13 +32,13 @@ impl Demand {
         self.steps += other.steps;
     }
 
-    /// Mean entries passed for a message: by its own search and by that of its receive.
+    /// Mean entries passed per message, in its own search and in that of its receive.
     pub fn steps_per_message(&self) -> f64 {
         self.steps as f64 / self.messages.max(1) as f64
     }
 }
 
-/// The part of a rank's order that belongs to one communicator, or all of it.
+/// A rank's order, restricted to one communicator or complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'a> {
     pub(super) view: RankView<'a>,
@@ -47,7 +47,7 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Its events, each with its time in nanoseconds, if the order has times.
+    /// The events, each with its time in nanoseconds if the order has times.
     pub(super) fn events(self) -> impl Iterator<Item = (Event, Option<u64>)> + 'a {
         let Self { view, order, comm } = self;
         let comm_of = move |happening: Happening| match happening {
@@ -62,7 +62,6 @@ impl<'a> Part<'a> {
             .map(|((event, _), time)| (event, time))
     }
 
-    /// Its communicators.
     pub(super) fn comms(self) -> std::collections::BTreeSet<u32> {
         let posts = self.order.iter().filter_map(|happening| match happening {
             Happening::Post(at) => Some(self.view.comm(at)),
@@ -72,10 +71,10 @@ impl<'a> Part<'a> {
         posts.collect()
     }
 
-    /// Counts it, and lets the host's engine match it.
+    /// Counts the events and matches them with the host's engine.
     ///
     /// # Errors
-    /// The engine cannot go on.
+    /// The engine gives up.
     ///
     /// # Panics
     /// `entry` is not a software engine.

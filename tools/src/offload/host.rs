@@ -1,10 +1,10 @@
-//! What matching costs a host's processor, with and without a card.
+//! A host core's cost of matching, with and without a card.
 
 use serde::{Deserialize, Serialize};
 
 use super::Range;
 
-/// Matching in the MPI library, on the core that computes. Nanoseconds.
+/// Costs of matching in the MPI library, on the application's core, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Matching {
@@ -16,19 +16,19 @@ pub struct Matching {
     pub step_ns: Range,
     /// Each byte of an eager message, copied out of a bounce buffer.
     pub copy_ns_per_byte: Range,
-    /// A message that is too long to be eager.
+    /// A message too long to be eager.
     pub rendezvous_ns: Range,
 }
 
-/// What stays with the host when the card matches. Nanoseconds.
+/// Costs that stay with the host when the card matches, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offloaded {
-    /// A command written to the card.
+    /// Writing a command to the card.
     pub post_ns: Range,
-    /// A completion of the card, read.
+    /// Reading a completion of the card.
     pub completion_ns: Range,
-    /// From the card's write to the host that sees it.
+    /// From the card's write until the host sees it.
     pub handover_ns: Range,
 }
 
@@ -36,24 +36,24 @@ pub struct Offloaded {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is.
+    /// Description.
     pub about: String,
-    /// Without a card.
+    /// Costs without a card.
     pub matching: Matching,
-    /// With one.
+    /// Costs with a card.
     pub offloaded: Offloaded,
 }
 
-/// A file that describes no host.
+/// Why a host file is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// It cannot be read; the text names line and column.
+    /// A syntax error; the text names line and column.
     #[error("{0}")]
     Syntax(String),
-    /// Three numbers that are no range.
+    /// Three numbers that form no range.
     #[error("{0} must be three numbers from 0 on that do not fall: lowest, likely, highest")]
     Range(&'static str),
 }
@@ -76,7 +76,7 @@ impl Host {
         }
     }
 
-    /// Its numbers by name, as in a file.
+    /// All ranges by name, as in a file.
     pub fn ranges(&self) -> [(&'static str, Range); 8] {
         let Self { matching, offloaded, .. } = self;
         [

@@ -1,12 +1,12 @@
-//! Whether it pays to let the card match, for a recorded program: the verdict.
+//! Whether matching on the card pays for a recorded program: the verdict.
 //!
-//! What the host spends on matching now is counted ([`Demand`]) and priced ([`Host`], [`Costs`]).
-//! What the card needs for the same sequence comes from virtual time ([`Service`]). Then the ranks
-//! run twice through the same simple network, with the host's costs and with the card's: how much
-//! earlier the run ends is what is gained ([`Gain`]), and that is judged ([`Verdict`]).
+//! [`Demand`] counts the host's present matching work; [`Host`] and [`Costs`] price it. Virtual
+//! time gives the card's time for the same sequence ([`Service`]). The ranks then run twice through
+//! one simple network, with the host's costs and with the card's. [`Gain`] is how much earlier the
+//! run ends, and [`Verdict`] judges it.
 //!
-//! All times of the host are ranges, because nobody knows them exactly: a verdict is *yes* or *no*
-//! only if it holds for the whole range.
+//! All times of the host are ranges, because they are uncertain: a verdict is *yes* or *no* only if
+//! it holds for the whole range.
 
 mod card;
 mod demand;

@@ -1,19 +1,19 @@
-//! A number that is not known exactly.
+//! An uncertain number.
 
 use std::iter::Sum;
 use std::ops::{Add, Mul, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// Lowest, likely and highest value; written as a list of three in files.
+/// Lowest, likely and highest value; in files a list of three.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "[f64; 3]", into = "[f64; 3]")]
 pub struct Range {
-    /// It is not less.
+    /// Lower bound.
     pub low: f64,
     /// Best guess.
     pub likely: f64,
-    /// It is not more.
+    /// Upper bound.
     pub high: f64,
 }
 
@@ -23,12 +23,12 @@ impl Range {
         Self { low, likely, high }
     }
 
-    /// A number that is known.
+    /// An exactly known number.
     pub const fn exact(value: f64) -> Self {
         Self::new(value, value, value)
     }
 
-    /// Its three numbers do not fall, and none is below 0 or infinite.
+    /// Whether the numbers are finite, non-negative and do not fall.
     pub fn is_valid(self) -> bool {
         0.0 <= self.low
             && self.low <= self.likely
@@ -36,7 +36,7 @@ impl Range {
             && self.high.is_finite()
     }
 
-    /// The same, none of the three below `least`.
+    /// This range with each number raised to at least `least`.
     pub fn at_least(self, least: f64) -> Self {
         Self::new(self.low.max(least), self.likely.max(least), self.high.max(least))
     }
@@ -65,13 +65,13 @@ impl Add for Range {
 impl Sub for Range {
     type Output = Self;
 
-    /// The two do not depend on each other: the lowest result takes the most away.
+    /// The operands are independent: the lowest result subtracts the highest value.
     fn sub(self, other: Self) -> Self {
         Self::new(self.low - other.high, self.likely - other.likely, self.high - other.low)
     }
 }
 
-/// By a number that is not below 0.
+/// By a non-negative number.
 impl Mul<f64> for Range {
     type Output = Self;
 

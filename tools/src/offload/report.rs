@@ -13,52 +13,52 @@ use super::{Card, CardError, Demand, Host, Range, Service, Verdict};
 use crate::analyze::Run;
 use crate::analyze::order::{Load, Network};
 
-/// What is asked.
+/// Inputs of a verdict.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The network of the causal order.
     pub network: Network,
-    /// The engine that matches on the host now: a software engine.
+    /// The software engine that matches on the host now.
     pub engine: &'static EngineEntry,
-    /// What it is built from.
+    /// The engine's options.
     pub options: EngineOptions,
-    /// What it costs.
+    /// The host's costs.
     pub host: Host,
     /// The card.
     pub card: Card,
-    /// The part of a run's time below which a difference is none.
+    /// Smallest part of a run's time that counts as a difference.
     pub worth: f64,
-    /// Weigh each communicator, as if it alone were offloaded.
+    /// Also judge each communicator, as if it alone were offloaded.
     pub communicators: bool,
 }
 
 /// A part of the run with its verdict.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Advised {
-    /// Number of the rank or communicator; `None`: the application.
+    /// Number of the rank or communicator; `None` for the application.
     pub number: Option<u32>,
-    /// What is asked.
+    /// Matching work.
     pub demand: Demand,
-    /// What the card came to: time and counts added up, latencies the mean over the messages.
+    /// The card's result: sums of times and counts, message means of latencies.
     pub service: Service,
-    /// What it costs, added up.
+    /// Costs, summed.
     pub costs: Costs,
-    /// When this part ends.
+    /// The change of the run's end.
     pub gain: Gain,
-    /// From where on it pays.
+    /// From where on the card pays.
     pub break_even: BreakEven,
     /// The verdict.
     pub verdict: Verdict,
 }
 
-/// All of it.
+/// Verdicts for the application and its parts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
     /// All ranks together.
     pub application: Advised,
     /// Each rank.
     pub ranks: Vec<Advised>,
-    /// Each communicator, if that was asked for.
+    /// Each communicator, if requested.
     pub communicators: Vec<Advised>,
 }
 
@@ -69,24 +69,24 @@ pub enum OffloadError {
     /// The host's engine gave up.
     #[error("engine {engine}, rank {rank}: {error}")]
     Engine {
-        /// Which.
+        /// Engine.
         engine: &'static str,
-        /// At which rank.
+        /// Rank.
         rank: u32,
-        /// Why.
+        /// Cause.
         error: RunError,
     },
-    /// The card cannot run it.
+    /// The card cannot run a rank's sequence.
     #[error("rank {rank}: {error}")]
     Card {
-        /// At which rank.
+        /// Rank.
         rank: u32,
-        /// Why.
+        /// Cause.
         error: CardError,
     },
 }
 
-/// A rank, or a communicator at a rank, or a sum of these.
+/// A rank, a communicator at a rank, or a sum of several.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weighed {
     demand: Demand,
@@ -124,13 +124,13 @@ impl Weighed {
     }
 }
 
-/// Which end of each range counts.
+/// The end of each range that counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Case {
-    /// Least for the card.
+    /// Least favourable to the card.
     Worst,
     Likely,
-    /// Most for the card.
+    /// Most favourable to the card.
     Best,
 }
 
@@ -146,8 +146,8 @@ impl Case {
     }
 }
 
-/// The ends of all ranks in microseconds, in each case without and with a card; and with a card
-/// whose messages are not late.
+/// The ends of all ranks in microseconds, for each case: without a card, with it, and with it but
+/// without its delay.
 struct Ends {
     now: [Vec<f64>; 3],
     card: [Vec<f64>; 3],
@@ -155,7 +155,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Runs the ranks with these costs: of each rank's receives, of one communicator or of all.
+    /// Runs the ranks with these costs, for the receives of one communicator or of all.
     fn of(run: &Run, network: Network, ranks: &[Weighed], comm: Option<u32>) -> Self {
         let receives = |us: &dyn Fn(&Costs) -> f64| {
             let each = |weighed: &Weighed| {
@@ -179,7 +179,7 @@ impl Ends {
         }
     }
 
-    /// Of one rank, or of the last one.
+    /// The gain of `rank`, or of the last rank to end.
     fn gain(&self, rank: Option<usize>) -> Gain {
         let end = |ends: &[f64]| match rank {
             Some(rank) => ends[rank],
@@ -188,7 +188,8 @@ impl Ends {
         let share = |now: f64, card: f64| (now - card) / now.max(1e-9);
         let mut shares = Case::ALL
             .map(|case| share(end(&self.now[case as usize]), end(&self.card[case as usize])));
-        // Receives of any source may take other messages: then worst need not be least.
+        // A wildcard receive may take another message, so the worst case need not give the least
+        // gain.
         shares.sort_by(f64::total_cmp);
         let run_us = end(&self.now[Case::Likely as usize]);
         Gain {
@@ -212,7 +213,7 @@ impl Question {
 }
 
 impl Report {
-    /// Weighs every rank, and every communicator if asked; `done` is told each rank.
+    /// Judges every rank, and every communicator on request. Calls `done` after each rank.
     ///
     /// # Errors
     /// [`OffloadError`].

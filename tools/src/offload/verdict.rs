@@ -1,4 +1,4 @@
-//! Is more freed than added?
+//! Whether the card frees more time than it adds.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::Serialize;
 
 use super::{Demand, Host, Range, Service};
 
-/// What a verdict is.
+/// The answer of a verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The run ends earlier, whatever value in its range each cost has.
+    /// The run ends earlier for every value in the cost ranges.
     Yes,
-    /// It ends later, likewise.
+    /// The run ends later for every value in the cost ranges.
     No,
-    /// It makes no difference worth having, or the ranges do not decide.
+    /// The difference is too small, or the ranges do not decide.
     Indifferent,
 }
 
 impl Answer {
-    /// The word.
+    /// The answer as a word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -35,31 +35,31 @@ impl Answer {
 pub enum Reason {
     /// No receives are posted.
     NothingToMatch,
-    /// Whatever happens is too small a part of the run.
+    /// The difference is too small a part of the run.
     TooLittle {
         /// The largest gain or loss, in per cent of the run.
         percent: f64,
     },
-    /// Ranks wait for messages, and the card's way is long.
+    /// Ranks wait for messages, and the way over the card is long.
     Delay {
-        /// How much later a message is there, likely, in microseconds.
+        /// Likely delay per message, in microseconds.
         each_us: f64,
-        /// How much later the run ends for that alone, in per cent of the run.
+        /// Delay of the run's end by that alone, in per cent of the run.
         percent: f64,
     },
     /// Searches on the host are long.
     LongSearches {
-        /// Entries passed for a message, mean.
+        /// Mean entries passed per message.
         steps: f64,
     },
-    /// The host copies much.
+    /// The host copies many bytes.
     Copies {
-        /// Bytes copied for a message, mean.
+        /// Mean bytes copied per message.
         bytes: f64,
     },
     /// Posts, completions and requests cost more, or less, than with a card.
     Calls,
-    /// The lowest and the highest value say different things.
+    /// The ends of the range disagree.
     Uncertain,
 }
 
@@ -91,19 +91,19 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What matching costs. Times in microseconds.
+/// Costs of matching. Times are in microseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Costs {
     /// The host's time without a card.
     pub now_us: Range,
-    /// And with one.
+    /// The host's time with a card.
     pub after_us: Range,
-    /// How much later a message is there with a card.
+    /// Delay per message with a card.
     pub delay_us: Range,
 }
 
 impl Costs {
-    /// Of a part of a run.
+    /// The costs of a part of a run.
     pub fn of(demand: &Demand, service: &Service, host: &Host) -> Self {
         let (now, after) = (&host.matching, &host.offloaded);
         let (posts, messages) = (demand.posts as f64, demand.messages as f64);
@@ -113,7 +113,7 @@ impl Costs {
             + now.copy_ns_per_byte * demand.eager_bytes as f64
             + now.rendezvous_ns * demand.rendezvous as f64)
             * (1.0 / NS);
-        // What the card has no room for costs both.
+        // Messages and receives that fall back to software cost both.
         let sent_on = service.sent_on as f64 / (posts + messages).max(1.0);
         let after_us = (after.post_ns * posts + after.completion_ns * messages) * (1.0 / NS)
             + now_us * sent_on;
@@ -121,12 +121,12 @@ impl Costs {
         Self { now_us, after_us, delay_us }
     }
 
-    /// What the host no longer spends.
+    /// Host time that the card frees.
     pub fn freed_us(&self) -> Range {
         self.now_us - self.after_us
     }
 
-    /// Adds another part's time; the delay is the mean by messages: so many here, so many there.
+    /// Adds another part. The delay becomes the mean over `mine` and `theirs` messages.
     pub fn add(&mut self, other: &Self, mine: u64, theirs: u64) {
         let share = |part: u64| part as f64 / (mine + theirs).max(1) as f64;
         self.now_us = self.now_us + other.now_us;
@@ -135,33 +135,32 @@ impl Costs {
     }
 }
 
-/// Nanoseconds in a microsecond.
 const NS: f64 = 1e3;
 
-/// When the run ends, without and with a card.
+/// The run's end with a card, compared with the run without one.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Gain {
-    /// The run's end without a card, likely, in microseconds.
+    /// Likely end of the run without a card, in microseconds.
     pub run_us: f64,
-    /// How much earlier it ends with a card, as a part of the run without one.
+    /// How much earlier the run ends with a card, as a part of the run without one.
     pub share: Range,
-    /// The likely one, if messages were not later.
+    /// The likely share if messages were not delayed.
     pub share_without_delay: f64,
 }
 
-/// From where on it pays.
+/// Break-even points.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct BreakEven {
-    /// Entries passed for a message from which on the host has less work with a card.
+    /// Entries passed per message from which on the card saves host time.
     pub host_steps: Range,
-    /// Entries passed for a message from which on it is there no later than with the host.
+    /// Entries passed per message from which on the card delays no message.
     pub delay_steps: Range,
-    /// Messages per microsecond up to which the card keeps up.
+    /// Highest rate that the card sustains, in messages per microsecond.
     pub card_rate: f64,
 }
 
 impl BreakEven {
-    /// Of a part of a run.
+    /// The break-even points of a part of a run.
     pub fn of(demand: &Demand, service: &Service, host: &Host) -> Self {
         let (now, after) = (&host.matching, &host.offloaded);
         let messages = demand.messages.max(1) as f64;
@@ -187,17 +186,17 @@ impl BreakEven {
     }
 }
 
-/// A verdict, and what it is made of.
+/// A verdict with its reason.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Verdict {
     /// Yes, no or indifferent.
     pub answer: Answer,
-    /// Why.
+    /// Reason.
     pub reason: Reason,
 }
 
 impl Verdict {
-    /// Judges a gain. A gain or loss below `worth` (a part of the run's time) is none.
+    /// Judges a gain. Gains and losses below `worth`, a part of the run's time, count as none.
     pub fn of(demand: &Demand, host: &Host, costs: &Costs, gain: &Gain, worth: f64) -> Self {
         let Range { low, likely, high } = gain.share;
         let largest = low.abs().max(high.abs());
@@ -213,7 +212,7 @@ impl Verdict {
             Answer::Indifferent if largest <= worth => {
                 Reason::TooLittle { percent: 100.0 * largest }
             }
-            // Most of the range says loss: what it would be for.
+            // Most of the range is a loss: name its cause.
             Answer::Indifferent if likely < -worth => lost(costs, gain),
             Answer::Indifferent => Reason::Uncertain,
         };
@@ -221,7 +220,7 @@ impl Verdict {
     }
 }
 
-/// The largest part of what the host spends now.
+/// The largest part of the host's present time.
 fn gained(demand: &Demand, host: &Host) -> Reason {
     let now = &host.matching;
     let searches = now.step_ns.likely * demand.steps as f64;
@@ -237,7 +236,7 @@ fn gained(demand: &Demand, host: &Host) -> Reason {
     }
 }
 
-/// The larger part of what the card adds.
+/// The larger part of the time that the card adds.
 fn lost(costs: &Costs, gain: &Gain) -> Reason {
     let late = gain.share_without_delay - gain.share.likely;
     if late >= -gain.share_without_delay {
@@ -251,7 +250,8 @@ mod tests {
     use super::*;
     use crate::offload::BUILT_IN;
 
-    /// A host whose numbers are known: 100 ns a message, 10 a step, 50 a command, 900 on the way.
+    /// A host with exact costs: 100 ns per message, 10 per step, 50 per command, 900 for the
+    /// hand-over.
     fn host() -> Host {
         let mut host = Host::parse(BUILT_IN[0].1).expect("a host");
         host.matching.post_ns = Range::exact(0.0);
@@ -286,7 +286,7 @@ mod tests {
         near(costs.after_us, 15.0);
         near(costs.freed_us(), 996.08);
         near(costs.delay_us, 2.9);
-        // Half of what is asked has no room.
+        // Half of the posts and messages fall back.
         let half = Costs::of(&DEEP, &Service { sent_on: 100, ..CARD }, &host());
         near(half.after_us, 15.0 + 1011.08 / 2.0);
     }
@@ -305,7 +305,7 @@ mod tests {
         let demand = Demand { posts: 100, messages: 100, steps: 100, ..Demand::default() };
         let even = BreakEven::of(&demand, &CARD, &host());
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{even:?}");
-        // 50 + 100 - 100 ns of commands over 10 a step; 2,000 + 900 + 100 - 100 on the way.
+        // 50 + 100 - 100 ns of commands over 10 per step; 2,000 + 900 + 100 - 100 ns of delay.
         near(even.host_steps.likely, 5.0);
         near(even.delay_steps.likely, 290.0);
         near(even.card_rate, 0.5);
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(deep.answer, Answer::Yes);
         assert_eq!(deep.reason, Reason::LongSearches { steps: 1000.0 });
         assert_eq!(judged(DEEP, [-0.002, 0.05, 0.09], 0.06).reason, Reason::Uncertain);
-        // A thousandth counts, less does not.
+        // A thousandth counts, a smaller part does not.
         assert_eq!(judged(DEEP, [0.0005, 0.05, 0.09], 0.0).answer, Answer::Indifferent);
         let little = judged(DEEP, [-0.0005, 0.0001, 0.00075], 0.0);
         assert_eq!(little.answer, Answer::Indifferent);
