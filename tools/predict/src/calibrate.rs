@@ -1,7 +1,7 @@
-//! Fitting the free parameters to runs with one and two threads.
+//! Fits the free parameters to runs with one and two threads.
 //!
-//! Four numbers are free, or two where the code's own instructions are charged. Each has the one
-//! measurement that it moves most:
+//! A profile has four free parameters, or two where the code's own instructions are charged. Each
+//! is fitted to the measurement that it moves most:
 //!
 //! | parameter | fitted to |
 //! |---|---|
@@ -10,17 +10,17 @@
 //! | `work.fast_ns`, without instructions | WC-FP, two threads |
 //! | `work.slow_ns`, without instructions | WC-SP, two threads |
 //!
-//! A rate falls as its parameter grows, so each is found by bisection; since all of them touch all
-//! rates a little, the four are gone through until they stand.
+//! A rate falls as its parameter grows, so bisection finds each. Every parameter moves all rates a
+//! little, so the fit repeats until they settle.
 
 use crate::predict::{predict, series};
 use crate::{Profile, Setup, SimulateError};
 use dpamatch_vocabulary::PaperWorkload;
 
-/// A measured rate that calibration may use.
+/// A measured rate for calibration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
-    /// PaperWorkload.
+    /// Workload.
     pub series: PaperWorkload,
     /// Threads: 1 or 2.
     pub threads: usize,
@@ -28,16 +28,16 @@ pub struct Measured {
     pub rate: f64,
 }
 
-/// What was fitted to one measurement.
+/// A fitted parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
     /// Parameter.
     pub parameter: &'static str,
-    /// Its value; a factor for `work`.
+    /// Value; for `work` a factor.
     pub value: f64,
     /// The measurement.
     pub measured: Measured,
-    /// The rate predicted with it.
+    /// The fitted profile's prediction.
     pub predicted: f64,
 }
 
@@ -53,7 +53,6 @@ pub enum CalibrateError {
     Simulate(#[from] SimulateError),
 }
 
-/// One free parameter.
 struct Free {
     name: &'static str,
     series: PaperWorkload,
@@ -115,23 +114,23 @@ static FREE: [Free; 4] = [
     },
 ];
 
-/// What is free in a profile.
+/// The free parameters of a profile.
 fn free(profile: &Profile) -> Vec<&'static Free> {
     if profile.instructions.cpi > 0.0 { vec![&OWN, &FREE[1]] } else { FREE.iter().collect() }
 }
 
-/// Whether a parameter comes out of a fit, whatever the profile says.
+/// Whether the fit determines a parameter, whatever its value in the profile.
 pub(crate) fn is_fitted(profile: &Profile, name: &str) -> bool {
     free(profile).iter().any(|free| free.name == name)
 }
 
-/// Times that the parameters are gone through.
+/// Rounds over all parameters.
 const ROUNDS: usize = 6;
 /// Halvings of a parameter's range.
 const HALVINGS: usize = 30;
 
-/// The profile with its free parameters fitted, and what came out. `setup` gives everything but the
-/// profile's free parameters and the number of handlers.
+/// Fits the free parameters of the set-up's profile. `setup` also fixes everything but the number
+/// of handlers.
 ///
 /// # Errors
 /// [`CalibrateError`].
@@ -183,7 +182,7 @@ fn fit(
     let (mut least, mut most) = (0.0, free.most);
     let fastest = try_value(profile, least)?;
     if fastest < measured.rate {
-        // Slower even without it: the best that the parameter can do.
+        // Too slow even at the least value: the best fit there is.
         return Ok(Fit { parameter: free.name, value: least, measured, predicted: fastest });
     }
     if try_value(profile, most)? > measured.rate {

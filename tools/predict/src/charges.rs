@@ -1,10 +1,10 @@
-//! What each step of the NIC costs: the listener that moves the clocks of the virtual machine.
+//! The listener that charges each step of the NIC to the virtual machine.
 
 use crate::machine::charge;
 use dpa_model_predict::Path;
 use dpa_model_predict::step::{Step, listen};
 
-/// From now on the steps of this thread are charged to its machine.
+/// Charges this thread's steps to its machine from now on.
 pub(crate) fn begin() {
     listen(Some(|step| {
         match step {
@@ -20,7 +20,7 @@ pub(crate) fn begin() {
     }));
 }
 
-/// Steps that cost nothing on a card are the story's alone.
+/// Charges a step. Steps without cost on a card serve the story only.
 fn charge(step: Step) {
     match step {
         Step::CommandBegins => charge::command(),

@@ -1,14 +1,14 @@
-//! Spans as a Chrome trace, which Perfetto reads as well: one row for each EU.
+//! Spans as a Chrome trace, which Perfetto also reads: one row per EU.
 
 use std::io::{self, Write};
 
 use crate::Part;
 
-/// Writes the spans of a part. Times are microseconds since its beginning, with six decimals:
-/// picoseconds.
+/// Writes the spans of a part. Times are microseconds since its beginning, with six decimals
+/// (picoseconds).
 ///
 /// # Errors
-/// Those of `out`.
+/// Writing to `out` fails.
 pub fn write_chrome(part: &Part, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     write!(

@@ -1,15 +1,15 @@
-//! The measured Figure 8 (O40), and how far a prediction is from it.
+//! The measured Figure 8 (O40), and a prediction's distance from it.
 
 use dpamatch_vocabulary::{Choice, PaperWorkload};
 
-/// What a point may be used for.
+/// Use of a measured point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
-    /// One or two threads: the free parameters are fitted to these.
+    /// One or two threads: the fit uses it.
     Fitted,
-    /// Of the same session, and not fitted: the prediction is judged by these.
+    /// From the same session and held out: it judges the prediction.
     Clean,
-    /// Recorded six hours later: shown only.
+    /// Recorded six hours later: for display only.
     Later,
 }
 
@@ -22,7 +22,7 @@ pub struct Point {
     pub threads: usize,
     /// Median rate in messages per microsecond.
     pub rate: f64,
-    /// What it may be used for.
+    /// Permitted use.
     pub used: Use,
 }
 
@@ -36,7 +36,7 @@ pub fn rates(series: PaperWorkload) -> [f64; 6] {
     }
 }
 
-/// Threads of the measured points.
+/// Thread counts of the measured points.
 pub const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
 /// All points, series by series.
@@ -74,7 +74,7 @@ pub fn mape(pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 mod tests {
     use super::*;
 
-    /// What is fitted is never judged by.
+    /// No fitted point judges a prediction.
     #[test]
     fn every_point_has_its_use() {
         for point in points() {

@@ -1,4 +1,4 @@
-//! Message rates on a DPA, predicted: `dpa_model`'s own handlers run in virtual time.
+//! Predicts message rates on a DPA: the handlers of `dpa_model` run in virtual time.
 #![deny(unsafe_code)]
 
 pub mod calibrate;

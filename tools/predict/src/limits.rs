@@ -1,26 +1,26 @@
-//! What limits a rate: one cost at a time is taken away, and the rate asked again.
+//! Limits of a rate: removes one cost at a time and predicts the rate again.
 
 use crate::{FastPath, Offer, Prediction, Setup, SimulateError, predict};
 
-/// A thing that can limit the rate.
+/// A possible limit of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// Messages do not come faster.
+    /// Message arrival rate.
     Arrival,
-    /// Words that pass from EU to EU, one after the other.
+    /// Serial hand-overs of words between EUs.
     Handover,
-    /// The slow path: one handler after the other.
+    /// The slow path's chain of handlers.
     Chain,
-    /// Loads and stores that go beyond the first level.
+    /// Loads and stores that miss the first level.
     Memory,
     /// Posts, probes and cancels, all executed by one EU.
     Commands,
-    /// The number of EUs at work: each is busy with its own message.
+    /// Number of EUs, each busy with its own message.
     Eus,
 }
 
 impl Limit {
-    /// All.
+    /// All limits.
     pub const ALL: [Self; 6] =
         [Self::Arrival, Self::Handover, Self::Chain, Self::Memory, Self::Commands, Self::Eus];
 
@@ -36,7 +36,7 @@ impl Limit {
         }
     }
 
-    /// Set-up and offer without it; `None` where it cannot be taken away.
+    /// Set-up and offer without this limit; `None` if it cannot be removed.
     fn relaxed(self, setup: &Setup, offer: &Offer) -> Option<(Setup, Offer)> {
         let (mut setup, mut offer) = (setup.clone(), offer.clone());
         let profile = &mut setup.profile;
@@ -71,24 +71,24 @@ impl Limit {
     }
 }
 
-/// How much the rate gains when a limit is taken away.
+/// Gain in rate when a limit is removed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gain {
-    /// Which limit.
+    /// Limit.
     pub limit: Limit,
-    /// Rate without it over the rate with it, minus 1.
+    /// Relative gain: the rate without the limit over the rate with it, minus 1.
     pub gain: f64,
 }
 
-/// The gains, the largest first. For [`Limit::Eus`]: with twice as many handlers, as far as the
-/// card has EUs.
+/// The gains, largest first. For [`Limit::Eus`] the number of handlers doubles, up to the card's
+/// EUs.
 ///
 /// # Errors
-/// As [`predict`].
+/// See [`predict`].
 pub fn limits(setup: &Setup, offer: &Offer, now: &Prediction) -> Result<Vec<Gain>, SimulateError> {
     let mut gains = Vec::new();
     for limit in Limit::ALL {
-        // Without slow paths there is no chain to take away.
+        // Without slow paths there is no chain to remove.
         if limit == Limit::Chain && now.part.count("slow") == 0 {
             continue;
         }

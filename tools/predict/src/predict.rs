@@ -1,16 +1,15 @@
-//! The rate of a set-up, as the paper's driver would measure it.
+//! The rate of a set-up, measured as the paper's driver does.
 
 use dpamatch_vocabulary::PaperWorkload;
 
 use crate::{Part, Pattern, Sequence, Setup, SimulateError, simulate};
 
-/// Messages of an endless stream that are measured, at least.
+/// Least number of measured messages of an endless stream.
 const STREAM: usize = 8192;
-/// Receives posted at a time in an endless stream, at least: as many as the prototype holds in
-/// flight (O38).
+/// Least batch of receives in an endless stream: the prototype's receives in flight (O38).
 const POSTED: usize = 1024;
 
-/// What is offered.
+/// The offered load.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Offer {
     /// Windows of the profile's length, or an endless stream.
@@ -20,12 +19,12 @@ pub enum Offer {
         /// Length of each message in bytes.
         bytes: u32,
     },
-    /// Just these events, once, from cold caches on.
+    /// These events, once, starting with cold caches.
     Sequence(Sequence),
 }
 
 impl Offer {
-    /// Messages of the paper's length (O40).
+    /// Offers messages of the paper's length (O40).
     pub fn pattern(pattern: Pattern) -> Self {
         Self::Pattern { pattern, bytes: 8 }
     }
@@ -38,21 +37,21 @@ pub struct Prediction {
     pub rate: f64,
     /// Time of a window of one message, in microseconds; `None` without windows.
     pub single_us: Option<f64>,
-    /// The window, stream or sequence behind it.
+    /// The underlying window, stream or sequence.
     pub part: Part,
 }
 
-/// The set-up and the offer of a series of Figure 8.
+/// The set-up and offer of a series of Figure 8.
 pub fn series(setup: &Setup, series: PaperWorkload) -> (Setup, Offer) {
     let fast_path = series.fast_path(setup.fast_path);
     (Setup { fast_path, ..setup.clone() }, Offer::pattern(series.into()))
 }
 
-/// Predicts the rate: with windows, 127 / (t128 - t1) as the paper's raw data (O40), with an
-/// endless stream, with a sequence as well, messages over time. Keeps up to `spans` spans.
+/// Predicts the rate. For windows it is 127 / (t128 - t1) as in the paper's raw data (O40),
+/// otherwise messages over time. Records up to `spans` spans.
 ///
 /// # Errors
-/// As [`simulate`].
+/// See [`simulate`].
 pub fn predict(setup: &Setup, offer: &Offer, spans: usize) -> Result<Prediction, SimulateError> {
     let (pattern, bytes) = match offer {
         Offer::Pattern { pattern, bytes } => (*pattern, *bytes),

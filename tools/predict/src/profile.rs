@@ -1,33 +1,33 @@
-//! Profiles: the named numbers of a card, as TOML files.
+//! Profiles: a card's named numbers, as TOML files.
 
 use crate::machine;
 use machine::picos;
 use serde::Deserialize;
 
-/// A profile that cannot be used.
+/// Why a profile is unusable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
     /// No profile of this name is built in.
     #[error("unknown profile {0:?} (known: {known}; or give a file)", known = Profile::NAMES.join(", "))]
     Unknown(String),
-    /// The text is no profile.
+    /// The text is not a profile.
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
     /// An override that is not `name=value`.
     #[error("{0:?} is not NAME=VALUE")]
     NotAnAssignment(String),
-    /// An override of something that no profile has.
+    /// An override of an unknown parameter.
     #[error("no parameter {0:?}")]
     NoParameter(String),
     /// A number outside its range.
     #[error("{name} is {value}, must be {range}")]
     OutOfRange {
-        /// Which parameter.
+        /// Parameter.
         name: &'static str,
-        /// What it is.
+        /// Value.
         value: f64,
-        /// What it may be.
+        /// Accepted range.
         range: &'static str,
     },
 }
@@ -50,11 +50,11 @@ section! {
         cores: usize,
         /// EUs of a core.
         per_core: usize,
-        /// EUs that a program gets.
+        /// EUs available to a program.
         usable: usize,
         /// Issue slots of a core.
         issue_slots: u32,
-        /// Share of a slot that an EU asks for when it is alone.
+        /// Share of a slot that an EU alone on its core uses.
         issue_demand: f64,
     }
 }
@@ -75,12 +75,12 @@ section! {
         l2_bytes: usize,
         /// Size of the third.
         l3_bytes: usize,
-        /// Completion queue and bounce buffers up to this size land in the caches.
+        /// Largest completion queue and bounce buffers that land in the caches.
         landing_bytes: u64,
     }
 }
 section! {
-    /// What leads out of the DPA, in ns.
+    /// Accesses outside the DPA, in ns.
     Host {
         /// A line written to the host's memory, with its write-back.
         window_write_ns: f64,
@@ -97,18 +97,18 @@ section! {
 section! {
     /// Contended words, in ns.
     Word {
-        /// Read-modify-write of a word that another EU has just changed.
+        /// Read-modify-write of a word that another EU has just modified.
         handover_ns: f64,
-        /// Added to a waiter's look for each other waiter.
+        /// Extra cost of a waiter's load for each other waiter.
         waiter_ns: f64,
-        /// One look of a polling loop.
+        /// Period of a polling loop.
         poll_miss_ns: f64,
     }
 }
 section! {
     /// Arrivals, in ns.
     Arrival {
-        /// Distance of two.
+        /// Spacing of two arrivals.
         spacing_ns: f64,
         /// Serial cost per completion entry.
         entry_shared_ns: f64,
@@ -146,7 +146,7 @@ section! {
     }
 }
 
-/// Names of choices in a profile.
+/// Defines an enum of choices with their names in a profile.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident in $of:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
         $(#[$doc])*
@@ -163,7 +163,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Which EUs.
+    /// Assignment of handlers to EUs.
     Placement in machine {
         /// Core after core.
         Packed,
@@ -172,29 +172,29 @@ choice! {
     }
 }
 choice! {
-    /// Whose protocol stage overlaps.
+    /// Handlers whose protocol stage overlaps the next block.
     Overlap in machine {
-        /// That of handlers without conflict.
+        /// Handlers without conflict.
         Clean,
-        /// Everybody's.
+        /// All handlers.
         Always,
-        /// Nobody's.
+        /// None.
         Never,
     }
 }
 choice! {
-    /// On whose EU a block's end is: what is done there for each of its messages.
+    /// The EU that executes the boundary's work for each message at the end of a block.
     #[derive(Default)]
     BlockEnd in machine {
-        /// That of the message's handler.
+        /// The message's handler's EU.
         #[default]
         Handlers,
-        /// Handler 0's.
+        /// Handler 0's EU.
         Leader,
     }
 }
 choice! {
-    /// How the partial barrier is made.
+    /// Form of the partial barrier.
     Barrier in dpa_model_predict {
         /// One bitmap for all.
         Bitmap,
@@ -203,15 +203,13 @@ choice! {
     }
 }
 section! {
-    /// Instructions as measured in the code, in place of most of `work`; see
-    /// `profiles/rv64imac.txt`.
+    /// Measured instruction counts in place of most of `work`; see `profiles/rv64imac.txt`.
     #[derive(Default)]
     Instructions {
-        /// Cycles per instruction, without those for lines that miss the first level; 0: the code's
-        /// instructions are not charged.
+        /// Cycles per instruction, without first-level misses; 0: instruction counts are not
+        /// charged.
         cpi: f64,
-        /// Line that an EU has for itself, or nobody writes, and that misses a first level of 1
-        /// KiB, in ns.
+        /// EU-private or never written line that misses a first level of 1 KiB, in ns.
         own_ns: f64,
         /// Line of code that misses a first level of 1 KiB, in ns.
         code_ns: f64,
@@ -220,24 +218,24 @@ section! {
 section! {
     /// Options of the NIC: see its `Options`.
     Nic {
-        /// How the partial barrier is made.
+        /// Form of the partial barrier.
         barrier: Barrier,
     }
 }
 section! {
     /// The named choices.
     Rules {
-        /// Which EUs.
+        /// Assignment of handlers to EUs.
         placement: Placement,
-        /// What overlaps it.
+        /// Overlap of protocol stages.
         overlap: Overlap,
-        /// On whose EU it ends.
+        /// Place of the block's end.
         #[serde(default)]
         block_end: BlockEnd,
     }
 }
 section! {
-    /// How messages are offered.
+    /// The message driver.
     Driver {
         /// Messages of a window; 0: an endless stream.
         window: usize,
@@ -250,13 +248,13 @@ section! {
         name: String,
         /// Grows when a number changes.
         version: u32,
-        /// What it stands for.
+        /// Description.
         about: String,
         /// Execution units.
         eus: Eus,
         /// Memory levels.
         memory: Memory,
-        /// Beyond the DPA.
+        /// Accesses outside the DPA.
         host: Host,
         /// Contended words.
         word: Word,
@@ -264,7 +262,7 @@ section! {
         arrival: Arrival,
         /// Instruction work.
         work: Work,
-        /// The code's own instructions.
+        /// Measured instruction counts.
         #[serde(default)]
         instructions: Instructions,
         /// Options of the NIC.
@@ -295,10 +293,10 @@ impl Profile {
         }
     }
 
-    /// Reads a profile, with overrides such as `work.search_ns=120` applied one after the other.
+    /// Reads a profile and applies overrides such as `work.search_ns=120` in order.
     ///
     /// # Errors
-    /// What is wrong with text or overrides.
+    /// [`ProfileError`] for the text or an override.
     ///
     /// # Examples
     /// ```
@@ -366,7 +364,7 @@ impl Profile {
         Ok(())
     }
 
-    /// All numbers that a prediction hangs on, by name.
+    /// All numbers that affect a prediction, by name.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
         let others = [
             ("eus.issue_demand", self.eus.issue_demand),
@@ -453,8 +451,8 @@ impl Profile {
         }
     }
 
-    /// The machine's choices. `post_on_clock`: commands take time of handler 0's EU; `reposts`:
-    /// handlers give back what their messages used.
+    /// The machine's choices. `post_on_clock`: commands take time on handler 0's EU. `reposts`:
+    /// handlers recycle their messages' resources.
     pub fn machine_rules(&self, post_on_clock: bool, reposts: bool) -> machine::Rules {
         let Rules { placement, overlap, block_end } = self.rules;
         machine::Rules {
@@ -467,10 +465,10 @@ impl Profile {
     }
 }
 
-/// The text of a profile with other values in place; its comments stay.
+/// The text of a profile with values replaced and comments kept.
 ///
 /// # Errors
-/// As [`Profile::read`].
+/// See [`Profile::read`].
 pub fn override_text(text: &str, overrides: &[String]) -> Result<String, ProfileError> {
     Profile::read(text, overrides)?;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -501,7 +499,7 @@ pub fn override_text(text: &str, overrides: &[String]) -> Result<String, Profile
     Ok(lines.join("\n") + "\n")
 }
 
-/// Sets a parameter that the profile has, to a value of the same type.
+/// Sets an existing parameter to a value of its type.
 fn set(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ProfileError> {
     let unknown = || ProfileError::NoParameter(name.to_owned());
     let (section, field) = name.split_once('.').ok_or_else(unknown)?;
@@ -530,7 +528,6 @@ mod tests {
         assert_eq!(profile.costs().cycle, picos(0.4));
     }
 
-    /// The text with other values in place is read as the profile with these values.
     #[test]
     fn values_of_every_type_are_put_into_the_text() {
         let text = Profile::text("bluefield3").expect("built in");

@@ -1,18 +1,18 @@
-//! Which number of a profile moves the prediction how much.
+//! A prediction's sensitivity to each number of a profile.
 
 use crate::calibrate::{self, CalibrateError, Measured, calibrate};
 use crate::figure8::{Use, mape, points};
 use crate::{Profile, ProfileError, Setup, SimulateError, predict, series};
 use dpamatch_vocabulary::PaperWorkload;
 
-/// How far off the points held out are: mean absolute errors in per cent.
+/// Mean absolute errors at the held-out points, in per cent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Errors {
     /// NC, 4 to 32 threads.
     pub nc: f64,
     /// WC-SP, 4 to 32 threads.
     pub sp: f64,
-    /// All nine.
+    /// All nine points.
     pub all: f64,
 }
 
@@ -21,15 +21,15 @@ pub struct Errors {
 pub struct Trial {
     /// Its name.
     pub parameter: &'static str,
-    /// What the profile says.
+    /// Value in the profile.
     pub value: f64,
-    /// With half of it and with twice as much, the free parameters fitted anew; `None`: no value of
-    /// them gives the rate of NC at one thread.
+    /// Errors with half and twice the value, after a new fit. `None`: no fit gives the rate of NC
+    /// at one thread.
     pub errors: [Option<Errors>; 2],
 }
 
 impl Trial {
-    /// How far apart the errors of all nine points are, and from those of the profile as it is.
+    /// The spread of the errors of all nine points, with those of the unchanged profile.
     pub fn effect(&self, base: Errors) -> f64 {
         let far = |errors: &Option<Errors>| {
             errors.map_or(f64::INFINITY, |errors| (errors.all - base.all).abs())
@@ -38,14 +38,14 @@ impl Trial {
     }
 }
 
-/// Why there is no answer.
+/// Why the analysis failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SensitivityError {
-    /// A value is none, or there is no such parameter.
+    /// An invalid value, or an unknown parameter.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// No fit.
+    /// The fit failed.
     #[error(transparent)]
     Calibrate(#[from] CalibrateError),
     /// A run failed.
@@ -53,7 +53,7 @@ pub enum SensitivityError {
     Simulate(#[from] SimulateError),
 }
 
-/// The measured points that the built-in profiles are fitted to.
+/// The measured points to which the built-in profiles are fitted.
 fn fitted() -> Vec<Measured> {
     let fitted = points().filter(|point| point.used == Use::Fitted);
     fitted
@@ -61,10 +61,10 @@ fn fitted() -> Vec<Measured> {
         .collect()
 }
 
-/// Errors of a set-up's profile at the points held out.
+/// Errors of a set-up's profile at the held-out points.
 ///
 /// # Errors
-/// As [`predict`].
+/// See [`predict`].
 pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
     let mut results = Vec::new();
     for point in points().filter(|point| point.used == Use::Clean) {
@@ -83,9 +83,9 @@ pub fn held_out(setup: &Setup) -> Result<Errors, SimulateError> {
     })
 }
 
-/// Halves and doubles each of the profile's numbers that are not 0 and not fitted themselves, or
-/// only those that are named, and fits the free parameters anew each time. The largest effect comes
-/// first. `text` and `overrides` are the profile's, `setup` gives everything else.
+/// Halves and doubles each number of the profile, or only the named ones, and repeats the fit.
+/// Skips zeros and fitted numbers. The largest effect comes first. `text` and `overrides` define
+/// the profile; `setup` gives everything else.
 ///
 /// # Errors
 /// [`SensitivityError`].

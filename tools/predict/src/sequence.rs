@@ -1,4 +1,4 @@
-//! What one process's matching is given, in order: posts and arrivals.
+//! Input of one process's matching: posts and arrivals in order.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,11 +9,11 @@ use dpamatch_vocabulary::{CommId, Operation};
 use crate::Pattern;
 use crate::workload::operations;
 
-/// Operations in the order of matching, and if they are recorded, when they came. Cheap to clone.
+/// Operations in matching order, with times if recorded. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sequence {
     operations: Rc<[Operation]>,
-    /// Nanoseconds; empty: each as early as can be.
+    /// Nanoseconds; empty: each as early as possible.
     times_ns: Rc<[u64]>,
     comms: u32,
     messages: u64,
@@ -43,7 +43,7 @@ impl Sequence {
         for operation in &mut operations {
             messages += u64::from(operation.is_arrival());
             if let Some(comm) = operation.comm_mut() {
-                // The NIC numbers them from 0.
+                // The NIC numbers communicators from 0.
                 let next = numbers.len() as u32;
                 *comm = *numbers.entry(*comm).or_insert(CommId(next));
             }
@@ -52,53 +52,52 @@ impl Sequence {
         Self { operations: operations.into(), times_ns: Rc::from([]), comms, messages }
     }
 
-    /// The same with the time of each operation in nanoseconds, which must not fall.
+    /// Sets the time of each operation in nanoseconds; times must not fall.
     ///
     /// # Panics
-    /// Not one time for each event.
+    /// The number of times differs from that of operations.
     pub fn at(self, times_ns: Vec<u64>) -> Self {
         assert_eq!(times_ns.len(), self.operations.len(), "a time for each operation");
         Self { times_ns: times_ns.into(), ..self }
     }
 
-    /// The same, each operation as early as can be.
+    /// Removes the times: each operation comes as early as possible.
     pub fn at_once(self) -> Self {
         Self { times_ns: Rc::from([]), ..self }
     }
 
-    /// A window: `count` receives posted in the order of arrival, then `count` messages of `bytes`
-    /// bytes.
+    /// A window: `count` receives posted in arrival order, then `count` messages of `bytes` bytes.
     pub fn window(pattern: Pattern, count: usize, bytes: u32) -> Self {
         Self::new(operations(pattern, count, bytes))
     }
 
-    /// Itself so many times, one after the other.
+    /// The sequence repeated `times` times.
     pub(crate) fn repeated(&self, times: usize) -> Self {
         let operations = std::iter::repeat_n(&self.operations[..], times).flatten().copied();
         Self::new(operations.collect())
     }
 
-    /// Its operations.
+    /// The operations.
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Messages that arrive.
+    /// Number of arriving messages.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// Communicators, at least 1.
+    /// Number of communicators, at least 1.
     pub fn comms(&self) -> u32 {
         self.comms
     }
 
-    /// Whether its operations have times.
+    /// Whether the operations have times.
     pub fn is_timed(&self) -> bool {
         !self.times_ns.is_empty()
     }
 
-    /// The machine's schedule; the first operation is at 0.
+    /// The machine's schedule, with the first operation at 0.
     pub(crate) fn schedule(&self) -> Schedule {
         let first = self.times_ns.first().copied().unwrap_or(0);
         let mut schedule = Schedule::default();

@@ -9,15 +9,15 @@ use dpamatch_vocabulary::{self as vocabulary, CommId, Hints, Operation};
 
 use crate::{Profile, Sequence};
 
-/// Which form of the fast path (S8).
+/// Form of the fast path (S8).
 pub use model::FastPath;
 
-/// What is run.
+/// Parameters of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setup {
     /// The card.
     pub profile: Profile,
-    /// N, the handlers of a block, each on an EU of its own.
+    /// N, the handlers of a block, each on its own EU.
     pub handlers: usize,
     /// Bins of each hash table.
     pub bins: usize,
@@ -25,25 +25,24 @@ pub struct Setup {
     pub receives: usize,
     /// Entry rule of the fast path.
     pub fast_path: FastPath,
-    /// Skip receives that a lower handler booked (O27).
+    /// Skip receives booked by a lower handler (O27).
     pub early_check: bool,
     /// The sender puts the hashes in the header (O26).
     pub inline_hashes: bool,
     /// When consumed receives leave their chain (O28).
     pub removal: model::Removal,
-    /// Who gives back what a block used (O19, O20).
+    /// Who recycles a block's receives and entries (O19, O20).
     pub repost: model::Repost,
-    /// Largest eager message in bytes; the data of longer ones is read from the sender's memory
-    /// (O21).
+    /// Largest eager message in bytes; longer ones are read from the sender's memory (O21).
     pub eager_limit: usize,
-    /// Posts, probes and cancels take time of handler 0's EU. Where all are posted before the first
-    /// message comes, as in the paper's windows, they need not.
+    /// Posts, probes and cancels take time on handler 0's EU. Unneeded where all posts precede the
+    /// first message, as in the paper's windows.
     pub charge_commands: bool,
 }
 
 impl Setup {
     /// The paper's prototype (O30) with `handlers` handlers: the literal fast path (S8), and marks
-    /// that stay to the block's end.
+    /// that stay until the block's end.
     pub fn new(profile: Profile, handlers: usize) -> Self {
         Self {
             profile,
@@ -60,9 +59,8 @@ impl Setup {
         }
     }
 
-    /// As the emulated NIC is built where nothing else is asked for, and with commands charged: for
-    /// recorded programs. Queue and bounce buffers of 512 bytes stay in the caches of the built-in
-    /// profiles.
+    /// The emulated NIC's defaults with charged commands, for recorded programs. The queue and
+    /// bounce buffers of 512 bytes fit the caches of the built-in profiles.
     pub fn shipped(profile: Profile, handlers: usize) -> Self {
         let model::NicConfig { bins, receives, options, .. } = model::NicConfig::default();
         Self {
@@ -79,16 +77,16 @@ impl Setup {
     }
 }
 
-/// A run that was refused.
+/// Why a run was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulateError {
     /// More handlers than the card has EUs.
     #[error("{wanted} handlers, but the card has {usable} usable execution units")]
     Eus {
-        /// Handlers asked for.
+        /// Requested handlers.
         wanted: usize,
-        /// EUs there are.
+        /// Available EUs.
         usable: usize,
     },
     /// The NIC cannot be built.
@@ -99,22 +97,22 @@ pub enum SimulateError {
     Feed(#[from] model::FeedError),
 }
 
-/// What a part of a run came to.
+/// Result of a part of a run.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Messages that arrived.
     pub messages: u64,
-    /// From the first arrival to the last EU's end of work.
+    /// From the first arrival to the end of the last EU's work.
     pub time: Picos,
     /// When the part began.
     pub begin: Picos,
     /// The machine at its end.
     pub outcome: Outcome,
-    /// What each handler counted in it.
+    /// Counters of each handler.
     pub handlers: Vec<Vec<(&'static str, u64)>>,
-    /// What the boundary counted in it.
+    /// Counters of the boundary.
     pub boundary: Vec<(&'static str, u64)>,
-    /// Receive and message of each match, by the caller's names, in the order of matching.
+    /// Receive and message of each match, by the caller's names, in matching order.
     pub matches: Vec<(u64, u64)>,
 }
 
@@ -131,15 +129,15 @@ impl Part {
         (sum as f64 / 1e6 / self.messages.max(1) as f64, longest as f64 / 1e6)
     }
 
-    /// One of the handlers' counters, added up.
+    /// Sum of one counter over the handlers.
     pub fn count(&self, name: &str) -> u64 {
         let all = self.handlers.iter().flatten().chain(&self.boundary);
         all.filter(|(counter, _)| *counter == name).map(|(_, value)| value).sum()
     }
 }
 
-/// Runs the sequences one after the other on one machine, each a part that begins when the one
-/// before has ended. Keeps up to `spans` spans of the last part.
+/// Runs the sequences on one machine. Each is a part that begins when the previous one has ended.
+/// Records up to `spans` spans of the last part.
 ///
 /// # Errors
 /// [`SimulateError`] when the set-up or an event is impossible.
@@ -236,7 +234,6 @@ pub fn simulate(
     Ok(parts)
 }
 
-/// Unexpected messages that the NIC holds.
 const UNEXPECTED: usize = 16_384;
 
 type Row = Vec<(&'static str, u64)>;
@@ -275,7 +272,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
         unexpected_buffers: 4096,
         command_queue: queue,
         completion_ring: queue * 2,
-        // Of those on their way and of those that wait for a receive.
+        // Regions of messages in flight and of messages that wait for a receive.
         regions: queue + UNEXPECTED,
         options: model::Options {
             fast_path: setup.fast_path,
@@ -296,7 +293,7 @@ fn config(setup: &Setup, comms: u32) -> model::NicConfig {
     }
 }
 
-/// Host and wire, which work off the clock, and the handlers' leader.
+/// Host and wire, off the clock, and the handlers' leader.
 struct Stage {
     leader: model::Leader,
     feeder: model::Feeder,
@@ -307,13 +304,13 @@ struct Stage {
 
 impl Stage {
     fn new(leader: model::Leader, host: model::HostPort, sender: model::Sender) -> Self {
-        // What is charged for a read does not depend on the length, so no long buffer is needed.
+        // The charge for a read does not depend on its length, so no long buffer is needed.
         let bytes_max = sender.eager_limit() as u32 + 1;
         let feeder = model::Feeder::new(host, sender).without_checks();
         Self { leader, feeder, bytes_max, matches: Vec::new() }
     }
 
-    /// Feeds the operations and lets the boundary run until all of them are through.
+    /// Feeds the operations and runs the boundary until all are done.
     fn play(&mut self, awake: usize, mut operations: &[Operation]) -> Result<(), SimulateError> {
         loop {
             off_clock(|_| self.feed(&mut operations))?;
@@ -325,7 +322,7 @@ impl Stage {
         }
     }
 
-    /// As many as there is room for now.
+    /// Feeds as many operations as there is room for.
     fn feed(&mut self, operations: &mut &[Operation]) -> Result<(), SimulateError> {
         while let Some((operation, rest)) = operations.split_first() {
             // A receive always has room.
@@ -350,7 +347,7 @@ impl Stage {
                 Ok(Some(vocabulary::Outcome::Matched { recv, msg })) => {
                     self.matches.push((recv.0, msg.0));
                 }
-                // What is sent on to software is counted, and nobody matches it.
+                // Messages that fall back to software are counted but not matched.
                 Ok(_) | Err(model::FeedError::Forwarded) => {}
                 Err(error) => return Err(error.into()),
             }

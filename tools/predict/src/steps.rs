@@ -1,4 +1,4 @@
-//! The measured steps of the code: what lies between one step of a handler and the next.
+//! Measured costs of the code between a handler's steps.
 
 use dpamatch_vocabulary::step::StepKind;
 
@@ -7,7 +7,7 @@ use crate::machine::{Between, Steps};
 /// Written by `cargo xtask rv64 steps`.
 const MEASURED: &str = include_str!("../profiles/rv64imac.txt");
 
-/// A line of the table: two names, then numbers. `None`: a comment.
+/// A line of the table: two names, then numbers. `None` for a comment.
 fn line(line: &str) -> Option<(usize, usize, Between)> {
     let mut words = line.split_whitespace();
     let mut place = || {
@@ -24,7 +24,7 @@ fn line(line: &str) -> Option<(usize, usize, Between)> {
     Some((from, to, between))
 }
 
-/// The table that was measured.
+/// The measured table.
 pub(crate) fn measured() -> Steps {
     let mut steps = Steps::new(StepKind::ALL.len());
     for (from, to, between) in MEASURED.lines().filter_map(line) {

@@ -14,7 +14,7 @@ struct Notes {
     requests: BTreeMap<u64, u64>,
     /// Blocks that have begun.
     blocks: usize,
-    /// The one that is wanted, counted from 0.
+    /// The block to tell, counted from 0.
     wanted: usize,
 }
 
@@ -23,10 +23,10 @@ thread_local! {
     static NOTES: RefCell<Notes> = RefCell::default();
 }
 
-/// Runs a sequence and tells one of its blocks, counted from 0. Empty if there are not so many.
+/// Runs a sequence and tells one of its blocks, counted from 0. Empty if the run has fewer.
 ///
 /// # Errors
-/// As [`simulate`].
+/// See [`simulate`].
 pub fn story(setup: &Setup, sequence: &Sequence, block: usize) -> Result<Story, SimulateError> {
     NOTES.set(Notes { wanted: block, ..Notes::default() });
     WANTED.set(true);
@@ -38,14 +38,14 @@ pub fn story(setup: &Setup, sequence: &Sequence, block: usize) -> Result<Story, 
     Ok(Story::new(&cast, &told).from_block(block))
 }
 
-/// A receive has this request.
+/// Assigns a receive its request.
 pub(crate) fn name(recv: u64, request: u64) {
     if WANTED.get() {
         NOTES.with_borrow_mut(|notes| notes.requests.insert(recv, request));
     }
 }
 
-/// Keeps what the story needs: of the blocks before, what changes the tables.
+/// Keeps the block's steps, and from earlier blocks those that change the tables.
 pub(crate) fn note(step: Step) {
     if !WANTED.get() || !is_told(&step) {
         return;
@@ -56,7 +56,7 @@ pub(crate) fn note(step: Step) {
         let told = match notes.blocks.checked_sub(notes.wanted + 1) {
             None => dpamatch_story::changes_tables(&step),
             Some(0) => true,
-            // The boundary behind the block is its end.
+            // The boundary after the block ends it.
             Some(_) => false,
         };
         if told {

@@ -1,4 +1,4 @@
-//! What is offered: posts and arrivals.
+//! Posts and arrivals of the offered patterns.
 
 use dpamatch_vocabulary::{
     CommId, Envelope, MsgId, Operation, PaperWorkload, Rank, RecvId, Selector, Tag,
@@ -13,8 +13,8 @@ pub enum Pattern {
     Distinct,
     /// All receives are equal: every handler conflicts.
     Equal,
-    /// Of 100 messages, so many carry the one common tag, the others one of their own. The seed
-    /// says which.
+    /// `equal` of 100 messages share the common tag, the others have distinct ones; the seed
+    /// chooses.
     Mixed {
         /// Percentage, at most 100.
         equal: u32,
@@ -34,7 +34,7 @@ const COMMON: u32 = PaperWorkload::COMMON_TAG.get();
 /// First tag of the others.
 const FIRST: u32 = 1000;
 
-/// The envelopes' tags of `count` messages.
+/// The tags of `count` messages.
 fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
     let own = |index: usize| FIRST + index as u32;
     match pattern {
@@ -49,7 +49,7 @@ fn tags(pattern: Pattern, count: usize) -> Vec<u32> {
     }
 }
 
-/// `count` receives posted in the order of arrival, then `count` messages of `bytes` bytes.
+/// `count` receives posted in arrival order, then `count` messages of `bytes` bytes.
 pub(crate) fn operations(pattern: Pattern, count: usize, bytes: u32) -> Vec<Operation> {
     let comm = CommId(0);
     let source = Rank::default();

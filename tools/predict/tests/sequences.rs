@@ -1,5 +1,4 @@
-//! Sequences of posts and arrivals in virtual time: what commands, late receives and long messages
-//! cost, and when.
+//! Costs and times of commands, late receives and long messages in virtual time.
 
 use dpamatch_predict::{
     FastPath, Kind, Level, Limit, Offer, Part, Pattern, Profile, Sequence, Setup, limits, predict,
@@ -12,7 +11,7 @@ use dpamatch_vocabulary::{
 const NS: u64 = 1000;
 const US: u64 = 1_000_000;
 
-/// One handler, and memory that costs nothing: what is left can be added up by hand.
+/// One handler and free memory: the rest can be added up by hand.
 fn free_memory() -> Setup {
     let text = Profile::text("bluefield3").expect("built in");
     let names = ["l1", "l2", "l3", "dram"].map(|level| format!("memory.{level}_ns=0"));
@@ -43,7 +42,7 @@ fn run(setup: &Setup, sequence: &Sequence) -> Part {
     predict(setup, &Offer::Sequence(sequence.clone()), 0).expect("a good set-up").part
 }
 
-/// What charging the commands adds, in picoseconds.
+/// Extra time of charged commands, in picoseconds.
 fn commands_cost(events: &[Operation]) -> u64 {
     let sequence = Sequence::new(events.to_vec());
     let mut setup = free_memory();
@@ -109,7 +108,7 @@ fn recorded_times_are_kept() {
         let times = posts.chain((1..=5).map(|message| 70 + message * arrivals)).collect();
         sequence.clone().at(times)
     };
-    // One handler needs less than 100 us for a message: it is always ready for the next.
+    // One handler takes less than 100 us per message, so it is always ready for the next.
     let slow = run(&setup, &at(100_000));
     let alone = slow.outcome.eus[0].latency_max;
     assert!(alone < 3 * US, "{alone}");
@@ -167,7 +166,7 @@ fn every_access_is_of_a_kind() {
         for eu in &parts[0].outcome.eus {
             let by_kind: u64 = eu.accesses.iter().map(|accesses| accesses.time).sum();
             let by_level = eu.time.memory.iter().sum::<u64>() + eu.time.host + eu.time.handover;
-            // A look at a predecessor pays a hand-over of its own beside the load.
+            // A look at a predecessor pays a hand-over beside its load.
             assert!(by_kind <= by_level, "{rules:?}: {by_kind} by kind, {by_level} by level");
             let looks = eu.time.handover;
             assert!(
@@ -196,8 +195,7 @@ fn every_access_is_of_a_kind() {
     }
 }
 
-/// Entry and payload are found where landing data goes: in the caches as long as queue and bounce
-/// buffers are small.
+/// Entry and payload are in the caches as long as queue and bounce buffers are small.
 #[test]
 fn payload_lands_where_the_rings_size_says() {
     let text = Profile::text("bluefield3").expect("built in");
@@ -221,8 +219,7 @@ fn payload_lands_where_the_rings_size_says() {
     }
 }
 
-/// Posts, receives that come late, short, longer and long messages; conflicts of one sequence and
-/// of others.
+/// Posts, late receives, short, longer and long messages, conflicts of equal and of different keys.
 fn everything() -> Sequence {
     let mut events: Vec<Operation> = (0..40).map(post).collect();
     events.extend((0..40).map(|message| arrive(message, [8, 400, 5000][message as usize % 3])));
@@ -243,11 +240,10 @@ fn everything() -> Sequence {
     Sequence::new(events)
 }
 
-/// No number of a profile is without effect.
 #[test]
 fn every_time_of_a_profile_counts() {
     let text = Profile::text("bluefield3").expect("built in");
-    // Small caches, so that every level is met; waiters that hinder each other.
+    // Small caches, so that accesses reach every level; waiters that hinder each other.
     let small = [
         "memory.l2_bytes=1024",
         "memory.l3_bytes=2048",
@@ -295,8 +291,7 @@ fn expensive_posts_are_the_limit() {
     assert!(gains.iter().all(|gain| gain.limit != Limit::Commands), "nothing to take away");
 }
 
-/// With windows the rate is that of the messages after the first: 127 over the time that 128 take
-/// longer than one.
+/// With windows the rate is that of the 127 messages after the first: 127 / (t128 - t1).
 #[test]
 fn a_window_of_128_gains_127_messages() {
     let card = Profile::read(Profile::text("bluefield3").expect("built in"), &[]);

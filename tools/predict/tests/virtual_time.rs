@@ -1,4 +1,4 @@
-//! Predictions: against the measured figure, against formulas, and twice the same.
+//! Predictions against the measured figure and against formulas; runs repeat exactly.
 
 use dpamatch_predict::calibrate::{Measured, calibrate};
 use dpamatch_predict::figure8::{Use, mape, points};
@@ -111,7 +111,7 @@ fn a_number_that_matters_is_told_from_one_that_does_not() {
     let (base, trials) = sensitivity(text, &[], &setup(1, &[]), &names, note).expect("an answer");
     assert_eq!(told, [(1, 2), (2, 2)]);
     assert!((base.all - 5.75).abs() < 0.01, "as `accuracy` says: {base:?}");
-    // Sorted by effect: nothing is read from a sender here, so that number moves nothing.
+    // Sorted by effect: no message reads from a sender, so that number has none.
     let [first, second] = &trials[..] else { panic!("two were asked for") };
     assert_eq!((first.parameter, first.value), ("memory.l2_ns", 35.0));
     assert!(first.effect(base) > 2.0, "{first:?}");
@@ -126,7 +126,7 @@ fn a_number_that_matters_is_told_from_one_that_does_not() {
 #[test]
 fn calibration_finds_the_profile_from_one_and_two_threads() {
     let mut base = setup(1, &[]);
-    // Far from where it should come out.
+    // Far from the right value.
     base.profile.work.poll_ns *= 2.0;
     base.profile.work.search_ns *= 2.0;
     base.profile.work.book_ns *= 2.0;
@@ -190,7 +190,7 @@ fn spans_of_an_eu_do_not_overlap_and_name_every_phase() {
 
 #[test]
 fn one_handler_takes_the_sum_of_what_is_charged() {
-    // A first level from which what every message uses is not driven out.
+    // A first level that holds all lines of each message.
     let setup = setup(1, &["memory.l1_bytes=4096"]);
     let Profile { work, memory, host, .. } = &setup.profile;
     let work = work.poll_ns
@@ -200,8 +200,8 @@ fn one_handler_takes_the_sum_of_what_is_charged() {
         + work.consume_ns
         + work.protocol_ns;
     // Entry, bin, receive, barrier's bitmap. In the first level: booking, candidate, the bits of
-    // the block before, consuming, taken receive, progress twice, and when the receive leaves its
-    // chain and is free, the bin and the receive twice each.
+    // the previous block, consuming, reported receive, progress twice; at the removal, the bin and
+    // the receive twice each.
     let lines = 4.0 * memory.l2_ns + 11.0 * memory.l1_ns;
     let beyond = host.window_write_ns + host.completion_ns + host.doorbell_ns;
     let expected = work + lines + beyond;
@@ -209,8 +209,8 @@ fn one_handler_takes_the_sum_of_what_is_charged() {
     assert!((got - expected).abs() < 0.01 * expected, "{got} ns a message, expected {expected}");
 }
 
-/// In place of the leader's store and doorbell for a receive: a look at receive and entry, a note,
-/// the count, and by the last of a block a doorbell and a word.
+/// In place of the leader's store and doorbell per receive: a look at receive and entry, a report
+/// and the count; the last handler of a block adds a doorbell and a word.
 #[test]
 fn handlers_that_repost_pay_for_it() {
     let time = |repost, handlers| {
@@ -225,8 +225,8 @@ fn handlers_that_repost_pay_for_it() {
     assert!(block(Repost::Handlers) > block(Repost::Leader), "the count takes time");
 }
 
-/// What the leader does for the block's messages is one after the other, and no block begins
-/// before; handlers that repost leave it less.
+/// The leader works for the block's messages serially, and no block begins before; handlers that
+/// repost leave it less.
 #[test]
 fn the_leader_ends_a_block_before_the_next() {
     let block_us = |repost, block_end: &str| {
@@ -235,7 +235,7 @@ fn the_leader_ends_a_block_before_the_next() {
     };
     let [leader, handlers] = ["rules.block_end=leader", "rules.block_end=handlers"];
     let serial = block_us(Repost::Leader, leader) - block_us(Repost::Leader, handlers);
-    // Entry, and a line that the handler wrote, of each of the 32.
+    // The entry, and a line that the handler wrote, of each of the 32.
     assert!(serial > 32.0 * 2.0 * 0.035, "{serial} us a block");
     let left = block_us(Repost::Handlers, leader) - block_us(Repost::Handlers, handlers);
     assert!(left < serial / 2.0, "{left} us of {serial} us are left");
@@ -249,7 +249,7 @@ fn a_slow_wire_is_the_limit() {
     let now = predict(&setup, DISTINCT, 0).expect("a good set-up");
     let gains = limits(&setup, DISTINCT, &now).expect("a good set-up");
     assert_eq!(gains[0].limit, Limit::Arrival);
-    // Each message is alone, so that all take as long, and are done before the next comes.
+    // Each message is alone: all take equally long and end before the next arrives.
     let (mean, longest) = now.part.latency_us();
     assert!(mean > 0.5 && mean <= longest && longest < 5.0, "{mean}, at most {longest}");
     assert!(longest - mean < 0.1 * mean, "{mean}, at most {longest}");
@@ -270,7 +270,6 @@ fn what_limits_is_what_hurts() {
     assert_eq!(first(32, EQUAL, true), Limit::Chain);
 }
 
-/// Of handlers: the rate with twice as many over that of now, as far as there are so many.
 #[test]
 fn gains_are_those_of_the_rates() {
     let gain = |handlers| {
@@ -362,7 +361,7 @@ fn every_profile_reads_and_runs() {
     }
 }
 
-/// A block is told with its clock: states at times that never fall, up to the same matches.
+/// A block's story has a clock: state times never fall, and the matches are the run's.
 #[test]
 fn a_block_has_a_story() {
     let setup = setup(4, &[]);
@@ -377,7 +376,7 @@ fn a_block_has_a_story() {
     let took: Vec<u64> =
         last.lanes.iter().map(|lane| told.receives[lane.took.expect("a receive")].name).collect();
     assert_eq!(took, [4, 5, 6, 7]);
-    // Of twelve receives four are gone with the first block.
+    // The first block consumes four of twelve receives.
     let held = told.scenes[0].bins.iter().map(|chain| chain.links.len()).sum::<usize>();
     assert_eq!(held, 8);
     let none = dpamatch_predict::story(&setup, &sequence, 3).expect("a story");

@@ -1,22 +1,22 @@
-//! The charges: what the handlers of `dpa_model` touch, told where they touch it.
+//! Charges: the handlers of `dpa_model` report each access and phase here.
 //!
-//! Off the clock, and outside of a run, all of them do nothing.
+//! All functions do nothing off the clock and outside of a run.
 
 use super::memory::Place;
 use super::tasks::with_machine;
 use super::{Kind, Phase};
 
-/// A handler begins its part of a block.
+/// A handler begins its slice of a block.
 pub fn slice_begins(worker: usize) {
     with_machine(|machine| machine.begin_slice(worker));
 }
 
-/// It has told everybody that it has done its part.
+/// The handler has announced that its slice is done.
 pub fn slice_ends() {
     with_machine(|machine| machine.end_slice());
 }
 
-/// A handler has come to a step of its code, by the number of the step.
+/// The handler has reached the code step with this number.
 pub fn step(step: usize) {
     with_machine(|machine| machine.step(step));
 }
@@ -26,7 +26,7 @@ pub fn arrival(position: u64) {
     with_machine(|machine| machine.arrive(position));
 }
 
-/// It reads and decodes the entry.
+/// The handler reads and decodes the entry.
 pub fn entry(position: u64) {
     with_machine(|machine| {
         machine.read_landed(Place::Entry(position));
@@ -34,12 +34,12 @@ pub fn entry(position: u64) {
     });
 }
 
-/// Hashes are computed.
+/// The handler computes hashes.
 pub fn hash() {
     with_machine(|machine| machine.work(machine.costs().work.hash));
 }
 
-/// A search begins; on the slow path it is part of that phase.
+/// A search begins; on the slow path it belongs to that phase.
 pub fn search() {
     with_machine(|machine| {
         machine.enter(Phase::Search);
@@ -47,12 +47,12 @@ pub fn search() {
     });
 }
 
-/// A bin's head is read.
+/// The handler reads a bin's head.
 pub fn bin(bin: u32) {
     with_machine(|machine| machine.read(Place::Bin(bin)));
 }
 
-/// A receive is visited.
+/// The handler visits a receive.
 pub fn visit(receive: u32) {
     with_machine(|machine| {
         machine.read(Place::Descriptor(receive));
@@ -60,7 +60,7 @@ pub fn visit(receive: u32) {
     });
 }
 
-/// The handler sets its bit in a receive's booking word; `alone`: by a plain store.
+/// The handler sets its bit in a receive's booking word; `alone`: with a plain store.
 pub fn book(receive: u32, alone: bool) {
     with_machine(|machine| {
         machine.enter(Phase::Book);
@@ -78,22 +78,22 @@ pub fn publish(handler: usize) {
     with_machine(|machine| machine.write(Place::Candidate(handler)));
 }
 
-/// The handler comes to the barrier.
+/// The handler reaches the barrier.
 pub fn barrier() {
     with_machine(|machine| machine.enter(Phase::Barrier));
 }
 
-/// It sets its bit in the barrier's bitmap.
+/// The handler sets its bit in the barrier's bitmap.
 pub fn set_bit(block: u64) {
     with_machine(|machine| machine.modify(Place::bits(block)));
 }
 
-/// It looks at that bitmap.
+/// The handler reads the barrier's bitmap.
 pub fn look_at_bits(block: u64) {
     with_machine(|machine| machine.look(Place::bits(block)));
 }
 
-/// The bits of the block before are cleared.
+/// Clears the bits of the previous block.
 pub fn clear_bits(block: u64) {
     with_machine(|machine| machine.write(Place::bits(block + 1)));
 }
@@ -103,12 +103,12 @@ pub fn progress(worker: usize) {
     with_machine(|machine| machine.write(Place::Progress(worker)));
 }
 
-/// It looks at the progress of another.
+/// The handler reads another handler's progress.
 pub fn look_at_progress(worker: usize) {
     with_machine(|machine| machine.look(Place::Progress(worker)));
 }
 
-/// The handler has passed the barrier, and detects conflicts among the candidates of `handlers`.
+/// The handler has passed the barrier and looks for conflicts among the candidates of `handlers`.
 pub fn detect(handlers: usize) {
     with_machine(|machine| {
         Place::candidates(handlers).for_each(|line| machine.read(line));
@@ -116,8 +116,7 @@ pub fn detect(handlers: usize) {
     });
 }
 
-/// The handler has to know more of another's candidate: the message where that is not known, and
-/// the receive.
+/// The handler reads more of another's candidate: the message, if unknown, and the receive.
 pub fn claim(message: Option<u64>, receive: Option<u32>) {
     with_machine(|machine| {
         let places = [message.map(Place::Entry), receive.map(Place::Descriptor)];
@@ -125,7 +124,7 @@ pub fn claim(message: Option<u64>, receive: Option<u32>) {
     });
 }
 
-/// The handler has a conflict to resolve, and tries the fast path.
+/// The handler has a conflict and tries the fast path.
 pub fn fast() {
     with_machine(|machine| {
         machine.enter(Phase::Fast);
@@ -138,17 +137,17 @@ pub fn slow() {
     with_machine(|machine| machine.enter(Phase::Slow));
 }
 
-/// It has waited for all lower handlers.
+/// All lower handlers have finished.
 pub fn waited() {
     with_machine(|machine| machine.work(machine.costs().work.slow));
 }
 
-/// A receive's state is read.
+/// The handler reads a receive's state.
 pub fn state(receive: u32) {
     with_machine(|machine| machine.read(Place::Descriptor(receive)));
 }
 
-/// A receive is marked as taken; `clean`: without a conflict.
+/// The handler marks a receive as consumed; `clean`: without a conflict.
 pub fn consume(receive: u32, clean: bool) {
     with_machine(|machine| {
         if clean {
@@ -159,7 +158,7 @@ pub fn consume(receive: u32, clean: bool) {
     });
 }
 
-/// A taken receive leaves the chain of its bin, which is locked first unless nobody else is there.
+/// A consumed receive leaves its bin's chain, under the bin's lock unless the handler is `alone`.
 pub fn remove(bin: u32, receive: u32, alone: bool) {
     with_machine(|machine| {
         if alone {
@@ -172,12 +171,12 @@ pub fn remove(bin: u32, receive: u32, alone: bool) {
     });
 }
 
-/// A handler notes for the leader which receive it has taken.
+/// A handler reports its receive to the leader.
 pub fn note(handler: usize) {
     with_machine(|machine| machine.write(Place::Taken(handler)));
 }
 
-/// A receive's link is read.
+/// The handler reads a receive's link.
 pub fn link(receive: u32) {
     with_machine(|machine| machine.read(Place::Descriptor(receive)));
 }
@@ -190,15 +189,15 @@ pub fn protocol(in_conflict: bool) {
     });
 }
 
-/// Payload is read from a bounce buffer.
+/// The handler reads payload from a bounce buffer.
 pub fn bounce(buffer: usize, bytes: usize) {
     with_machine(|machine| {
         (0..bytes.div_ceil(64)).for_each(|line| machine.read_landed(Place::Bounce(buffer, line)))
     });
 }
 
-/// Payload goes to the user's buffer: through the window, unless it is [read](rendezvous) from the
-/// sender.
+/// Payload goes to the user's buffer through the window, unless the handler [reads](rendezvous) it
+/// from the sender.
 pub fn window(bytes: usize) {
     with_machine(|machine| {
         if (1..=machine.eager_bytes()).contains(&bytes) {
@@ -207,27 +206,27 @@ pub fn window(bytes: usize) {
     });
 }
 
-/// Payload is read from the sender's memory.
+/// The handler reads payload from the sender's memory.
 pub fn rendezvous() {
     with_machine(|machine| machine.host(Kind::Remote, machine.costs().host_read));
 }
 
-/// A result is written to the completion ring.
+/// The handler writes a result to the completion ring.
 pub fn completion() {
     with_machine(|machine| machine.host(Kind::Completion, machine.costs().completion));
 }
 
-/// A handler has ended its part of a block, and goes on to give back what its message used.
+/// A handler has ended its slice and begins to recycle its message's resources.
 pub fn repost_begins() {
     with_machine(|machine| machine.begin_repost());
 }
 
-/// It says for the leader what became of its receive.
+/// The handler reports its receive's fate to the leader.
 pub fn repost(receive: u32) {
     with_machine(|machine| machine.repost(receive));
 }
 
-/// It counts itself among those that have ended.
+/// The handler counts itself among the finished ones.
 pub fn count_ended() {
     with_machine(|machine| {
         machine.modify(Place::Ended);
@@ -235,7 +234,7 @@ pub fn count_ended() {
     });
 }
 
-/// The last gives back the block's entries and says so.
+/// The last handler releases the block's entries and announces it.
 pub fn release_entries() {
     with_machine(|machine| {
         machine.host(Kind::Doorbell, machine.costs().doorbell);
@@ -244,7 +243,7 @@ pub fn release_entries() {
     });
 }
 
-/// From here on the boundary works for a handler.
+/// From here on the boundary works for one handler.
 pub fn boundary_for(handler: usize) {
     with_machine(|machine| machine.begin_boundary(Some(handler)));
 }
@@ -254,12 +253,12 @@ pub fn command() {
     with_machine(|machine| machine.begin_command());
 }
 
-/// It has done so.
+/// The boundary has executed the command.
 pub fn boundary_ends() {
     with_machine(|machine| machine.end_boundary());
 }
 
-/// A receive is recycled, and the buffer of its message reposted.
+/// Recycles a receive and reposts its message's buffer.
 pub fn recycle(receive: u32) {
     with_machine(|machine| {
         machine.write(Place::Descriptor(receive));
@@ -267,7 +266,7 @@ pub fn recycle(receive: u32) {
     });
 }
 
-/// A message without a receive is stored in an entry of the unexpected store.
+/// Stores a message without a receive in the unexpected store.
 pub fn store(entry: u32) {
     with_machine(|machine| {
         machine.write(Place::Unexpected(entry));
@@ -275,7 +274,7 @@ pub fn store(entry: u32) {
     });
 }
 
-/// A post looks at an unexpected message.
+/// A post visits an unexpected message.
 pub fn visit_unexpected(entry: u32) {
     with_machine(|machine| {
         machine.read(Place::Unexpected(entry));
@@ -283,7 +282,7 @@ pub fn visit_unexpected(entry: u32) {
     });
 }
 
-/// A post takes an unexpected message, and its data goes to the user's buffer.
+/// A post takes an unexpected message and copies its data to the user's buffer.
 pub fn late(entry: u32) {
     with_machine(|machine| {
         machine.write(Place::Unexpected(entry));
@@ -293,7 +292,7 @@ pub fn late(entry: u32) {
     });
 }
 
-/// A post puts a receive in a bin.
+/// A post inserts a receive into a bin.
 pub fn post(bin: u32, receive: u32) {
     with_machine(|machine| {
         machine.write(Place::Descriptor(receive));

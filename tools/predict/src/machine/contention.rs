@@ -1,9 +1,8 @@
-//! EUs of a core share its issue slots.
+//! Contention for the issue slots that EUs of a core share.
 
-/// How much longer instruction work takes when `active` EUs of a core run at the same time, each of
-/// which would ask for a share `demand` of one issue slot if it were alone: a closed queue of
-/// `active` customers at `slots` slots, by exact mean-value analysis (one slot of `slots` times the
-/// speed).
+/// The factor by which instruction work slows down when `active` EUs of a core run together. Alone,
+/// each would ask for a share `demand` of one issue slot. The model is a closed queue of `active`
+/// customers at one slot of `slots` times the speed, solved by exact mean-value analysis.
 ///
 /// # Complexity
 /// O(active).
@@ -19,7 +18,7 @@ pub fn stretch(active: usize, demand: f64, slots: u32) -> f64 {
     if active <= 1 || demand <= 0.0 {
         return 1.0;
     }
-    // In units of an instruction's time alone: `service` at the slot, the rest elsewhere.
+    // Relative to an instruction's time alone: `service` at the slot, the rest elsewhere.
     let service = demand / f64::from(slots.max(1));
     let think = 1.0 - service;
     let (mut queue, mut cycle) = (0.0, 1.0);

@@ -1,13 +1,13 @@
-//! What the machine is made of and what things cost on it.
+//! The machine's parts and costs.
 
 use super::Picos;
 
-/// Where a line was found.
+/// Memory level that holds a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
     /// The EU's own first-level cache.
     L1,
-    /// The level shared by all cores.
+    /// The level that all cores share.
     L2,
     /// The next level.
     L3,
@@ -16,7 +16,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// All, from the nearest.
+    /// All levels, nearest first.
     pub const ALL: [Self; 4] = [Self::L1, Self::L2, Self::L3, Self::Dram];
 
     /// Its name.
@@ -25,13 +25,13 @@ impl Level {
     }
 }
 
-/// Instruction work, each executed once per message unless said otherwise, in picoseconds of an EU
-/// that has its core for itself.
+/// Instruction work, in picoseconds of an EU alone on its core. Executed once per message except
+/// where noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
-    /// The poll that finds the entry, and its decoding.
+    /// The successful poll and the decoding of its entry.
     pub poll: Picos,
-    /// Three hashes, where the sender gave none.
+    /// Three hashes, if the sender sent none.
     pub hash: Picos,
     /// A search, without its steps.
     pub search: Picos,
@@ -60,7 +60,7 @@ pub struct Work {
 pub struct Costs {
     /// Length of a clock cycle.
     pub cycle: Picos,
-    /// Load, store or AMO that finds its line at a level (index: [`Level`]).
+    /// Load, store or AMO that hits at a level (index: [`Level`]).
     pub level: [Picos; 4],
     /// Lines of an EU's first-level cache, of L2 and of L3.
     pub lines: [usize; 3],
@@ -74,27 +74,28 @@ pub struct Costs {
     pub completion: Picos,
     /// Doorbell record or outbox write.
     pub doorbell: Picos,
-    /// Read-modify-write of a word that another EU has just modified, one after the other.
+    /// Read-modify-write of a word that another EU has just modified; such accesses are serial.
     pub handover: Picos,
-    /// Added to a waiter's look at a word for each other waiter on it.
+    /// Extra cost of a waiter's load for each other waiter on the word.
     pub waiter: Picos,
-    /// Distance of two looks of a polling loop.
+    /// Period of a polling loop.
     pub poll_miss: Picos,
-    /// Distance of two arrivals.
+    /// Spacing of arrivals.
     pub arrival: Picos,
     /// Serial cost of the NIC per completion entry, a lower bound of `arrival`.
     pub entry_shared: Picos,
-    /// From the boundary's decision to a handler's start. 0: unknown.
+    /// From the boundary's decision to the handler's start; 0 if unknown.
     pub activation: Picos,
-    /// Share of the issue slots that an EU asks for when it is alone on its core.
+    /// Share of the issue slots that an EU alone on its core uses.
     pub issue_demand: f64,
     /// Issue slots of a core.
     pub issue_slots: u32,
-    /// Bytes of completion ring and bounce buffers up to which incoming data lands in the caches.
+    /// Largest size of completion ring and bounce buffers for which incoming data lands in the
+    /// caches.
     pub landing_bytes: u64,
-    /// One instruction, where the code's own are charged; else 0.
+    /// One instruction, if the code's own are charged; otherwise 0.
     pub instruction: f64,
-    /// A load of a line of the EU's own that misses the first level.
+    /// A load of an EU-private line that misses the first level.
     pub own: f64,
     /// A line of code that misses the first level.
     pub code: f64,
@@ -102,54 +103,54 @@ pub struct Costs {
     pub work: Work,
 }
 
-/// Which EUs the handlers get.
+/// Assignment of handlers to EUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
-    /// A core is filled before the next is used.
+    /// Fill one core before the next.
     #[default]
     Packed,
     /// One per core in turn.
     Spread,
 }
 
-/// Whose protocol stage overlaps the next block.
+/// Handlers whose protocol stage overlaps the next block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Overlap {
-    /// Handlers without conflict say that they are done before they move data, the others after.
+    /// Handlers without conflict finish before they move data, the others after.
     #[default]
     Clean,
-    /// Everybody's.
+    /// All handlers.
     Always,
-    /// Nobody's.
+    /// None.
     Never,
 }
 
-/// On whose EU a block's end is, what the boundary does for each of its messages.
+/// The EU that executes the boundary's work for each message at the end of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BlockEnd {
-    /// On that of the message's handler, after its data has moved.
+    /// The message's handler's EU, after its data has moved.
     #[default]
     Handlers,
-    /// On handler 0's, before the next block.
+    /// Handler 0's EU, before the next block.
     Leader,
 }
 
-/// The named choices.
+/// Named choices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
-    /// Which EUs.
+    /// Assignment of EUs.
     pub placement: Placement,
-    /// What overlaps it.
+    /// Overlap of protocol stages.
     pub overlap: Overlap,
-    /// On which EU it ends.
+    /// Place of the block's end.
     pub block_end: BlockEnd,
-    /// Handlers say for the leader what became of their receives.
+    /// Handlers report the fate of their receives to the leader.
     pub reposts: bool,
-    /// Commands take time of handler 0's EU.
+    /// Commands take time on handler 0's EU.
     pub post_on_clock: bool,
 }
 
-/// Sizes from which the lines of every table follow.
+/// Sizes that determine the lines of every table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Handlers, and so EUs in use.
@@ -162,12 +163,11 @@ pub struct Layout {
     pub entries: usize,
     /// Bounce buffers.
     pub bounce_buffers: usize,
-    /// Bytes of one.
+    /// Bytes of a bounce buffer.
     pub bounce_bytes: usize,
-    /// Longest message whose data goes through the window to the user's buffer; that of longer ones
-    /// RDMA puts there.
+    /// Longest message that goes through the window to the user's buffer; RDMA carries longer ones.
     pub eager_bytes: usize,
-    /// Unexpected messages that can be held.
+    /// Capacity for unexpected messages.
     pub unexpected: usize,
     /// Cores.
     pub cores: usize,

@@ -1,8 +1,8 @@
-//! An execution unit: until when it is busy, and what its time went into.
+//! An execution unit and the use of its time.
 
 use super::{Level, Picos};
 
-/// What an EU is doing, as handlers tell it.
+/// Present activity of an EU, reported by its handler.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Phase {
     /// Waits for its completion entry, reads and decodes it.
@@ -20,14 +20,14 @@ pub enum Phase {
     Fast,
     /// Waits for its predecessors and searches again.
     Slow,
-    /// Moves data, reports, reposts.
+    /// Moves data, completes, reposts.
     Protocol,
     /// Executes commands and ends blocks.
     Boundary,
 }
 
 impl Phase {
-    /// All, in the order in which a message passes them.
+    /// All phases, in the order in which a message passes them.
     pub const ALL: [Self; 9] = [
         Self::Poll,
         Self::Search,
@@ -47,7 +47,7 @@ impl Phase {
     }
 }
 
-/// What an access goes to.
+/// Target of an access.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// Entry of the completion queue, where a message is announced.
@@ -66,9 +66,9 @@ pub enum Kind {
     Progress,
     /// A handler's published candidate.
     Candidate,
-    /// The receive that a handler notes for the leader, and what became of it.
+    /// A handler's report to the leader: its receive and that receive's fate.
     Taken,
-    /// How many handlers have ended their part of a block.
+    /// Count of handlers that have ended their slice.
     Ended,
     /// A line of a bounce buffer.
     Bounce,
@@ -82,14 +82,14 @@ pub enum Kind {
     Doorbell,
     /// The sender's memory, read by RDMA.
     Remote,
-    /// Lines that an EU has for itself or nobody writes: stack, scratch, counters, views.
+    /// Lines private to an EU or never written: stack, scratch, counters, views.
     Own,
     /// Code.
     Code,
 }
 
 impl Kind {
-    /// All.
+    /// All kinds.
     pub const ALL: [Self; 18] = [
         Self::Entry,
         Self::Bin,
@@ -136,33 +136,33 @@ impl Kind {
     }
 }
 
-/// The accesses to one [`Kind`] of place.
+/// Accesses to one [`Kind`] of target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Accesses {
-    /// How many found their line at each [`Level`].
+    /// Hits at each [`Level`].
     pub found: [u64; Level::ALL.len()],
-    /// How many took a contended word over from another EU.
+    /// Contended words taken over from another EU.
     pub handed_over: u64,
-    /// How many left the DPA: for the host or the sender.
+    /// Accesses that left the DPA, for the host or the sender.
     pub outside: u64,
-    /// What all of them cost.
+    /// Total cost.
     pub time: Picos,
 }
 
-/// Where an EU's time went.
+/// Use of an EU's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Time {
-    /// Instruction work, its stretching included, by [`Phase`].
+    /// Instruction work by [`Phase`], slowed down by other EUs of the core.
     pub work: [Picos; Phase::ALL.len()],
-    /// Accesses that found their line at a [`Level`].
+    /// Accesses by the [`Level`] that they hit.
     pub memory: [Picos; Level::ALL.len()],
     /// Host memory, completions, doorbells.
     pub host: Picos,
-    /// Contended words: the queue at the word and the hand-over.
+    /// Contended words: queueing and hand-over.
     pub handover: Picos,
     /// Waiting for a message to arrive.
     pub arrival: Picos,
-    /// Waiting for the block before to end.
+    /// Waiting for the previous block to end.
     pub fence: Picos,
     /// Waiting for lower handlers to book.
     pub barrier: Picos,
@@ -171,19 +171,19 @@ pub struct Time {
 }
 
 impl Time {
-    /// Everything but waiting.
+    /// All time except waiting.
     pub fn busy(&self) -> Picos {
         let parts = self.work.iter().chain(&self.memory).sum::<Picos>();
         parts + self.host + self.handover
     }
 }
 
-/// A stretch of time in one phase.
+/// A time span in one phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Which EU.
+    /// EU.
     pub eu: usize,
-    /// In which phase.
+    /// Phase.
     pub phase: Phase,
     /// Message, by arrival number.
     pub message: u64,
@@ -196,26 +196,26 @@ pub struct Span {
 /// One EU.
 #[derive(Clone, Debug, Default)]
 pub struct Eu {
-    /// When its last work is done.
+    /// End of its last work.
     pub free_at: Picos,
-    /// What its time went into.
+    /// Use of its time.
     pub time: Time,
     /// Messages handled: executions of the handler.
     pub executions: u64,
-    /// Looks at its completion entry that found none.
+    /// Polls of its completion entry that found none.
     pub polls_empty: u64,
-    /// Looks at a word of the barrier or of the chain that was not yet set.
+    /// Polls of a barrier or chain word that was not yet set.
     pub polls_waiting: u64,
-    /// What it touched, by [`Kind`].
+    /// Accesses by [`Kind`].
     pub accesses: [Accesses; Kind::ALL.len()],
-    /// From the arrival of each of its messages to the end of its handler, added up.
+    /// Sum over its messages of the time from arrival to the end of the handler.
     pub latency: Picos,
-    /// The longest of these.
+    /// The longest such time.
     pub latency_max: Picos,
-    /// How much longer work takes because of the other EUs of the core.
+    /// Slow-down by the other EUs of the core.
     pub(crate) stretch: f64,
-    /// Parts of own lines and of lines of code that are not yet a whole one.
+    /// Fractions of private lines and code lines not yet charged.
     pub(crate) parts: [f64; 2],
-    /// The core it is on.
+    /// Its core.
     pub core: usize,
 }

@@ -1,22 +1,22 @@
-//! Memory levels: which one a line is found at, and what it costs.
+//! Memory levels: the level at which an access hits, and its cost.
 //!
-//! Per EU a first level of a few lines, shared by all L2 and L3, then DRAM. Each level is fully
-//! associative and evicts the line that came first: a line is in L2 if fewer than L2's number of
-//! lines came into L2 after it. That needs one number per line and level, no lists. A line that
-//! somebody else wrote is stale in an EU's first level (`version`). Read-modify-writes happen one
-//! after the other; one that finds the word fresh in another EU's first level costs a hand-over.
+//! Each EU has a small first level; all share L2 and L3, then DRAM. Each level is fully associative
+//! and evicts in insertion order: a line is in L2 if fewer lines than L2 holds were inserted after
+//! it. That takes one number per line and level, and no lists. Another EU's write makes a line
+//! stale in the first level (`version`). Read-modify-writes are serial; one that finds the word
+//! fresh in another EU's first level costs a hand-over.
 
 use super::costs::{Costs, Layout, Level};
 use super::{Kind, Picos};
 
-/// A place that costs, with its number.
+/// A numbered place with a cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// Entry of the completion queue, by position.
     Entry(u64),
     /// Bin, by number.
     Bin(u32),
-    /// Receive descriptor; its booking word lies in it.
+    /// Receive descriptor, with its booking word.
     Descriptor(u32),
     /// A handler's progress word.
     Progress(usize),
@@ -24,13 +24,13 @@ pub(crate) enum Place {
     Bits(usize),
     /// A handler's published candidate.
     Candidate(usize),
-    /// The receive that a handler notes for the leader.
+    /// The receive that a handler reports to the leader.
     Taken(usize),
-    /// What it says became of that receive.
+    /// The reported fate of that receive.
     Left(usize),
-    /// The count of those that have ended their part of a block.
+    /// The count of handlers that have ended their slice.
     Ended,
-    /// The word that all have.
+    /// The word that announces that all have ended.
     AllEnded,
     /// A line of a bounce buffer.
     Bounce(usize, usize),
@@ -38,13 +38,13 @@ pub(crate) enum Place {
     Unexpected(u32),
 }
 
-/// Numbers of receives in a line: four bytes each.
+/// Receive numbers per line, four bytes each.
 const NUMBERS: usize = LINE_BYTES / 4;
-/// What became of receives, in a line: eight bytes each.
+/// Receive fates per line, eight bytes each.
 const LEFT: usize = LINE_BYTES / 8;
 
 impl Place {
-    /// The set of bits that a block uses: two take turns.
+    /// The set of bits that a block uses: two alternate.
     pub(crate) fn bits(block: u64) -> Self {
         Self::Bits((block & 1) as usize)
     }
@@ -54,7 +54,7 @@ impl Place {
         (0..handlers).step_by(NUMBERS).map(Self::Candidate)
     }
 
-    /// Its kind, for loads and stores.
+    /// The kind of a load or store.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Entry(_) => Kind::Entry,
@@ -70,7 +70,7 @@ impl Place {
         }
     }
 
-    /// Its kind, for read-modify-writes.
+    /// The kind of a read-modify-write.
     pub(crate) fn word(self) -> Kind {
         match self {
             Self::Descriptor(_) => Kind::Booking,
@@ -82,19 +82,18 @@ impl Place {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    /// Insertion numbers in L2 and L3, from 1; 0: never.
+    /// Insertion numbers in L2 and L3, from 1; 0 means never.
     in_l2: u64,
     in_l3: u64,
     /// Grows with every write.
     version: u32,
     /// EU of the last read-modify-write, plus one.
     modified_by: u16,
-    /// When the last read-modify-write was over.
+    /// End of the last read-modify-write.
     free_at: Picos,
 }
 
-/// One EU's first level: lines, each at most once, with the version seen; the oldest is overwritten
-/// first.
+/// An EU's first level: distinct lines with the version seen, overwritten oldest first.
 #[derive(Clone, Debug)]
 struct First {
     lines: Vec<u32>,
@@ -117,7 +116,7 @@ impl First {
         self.place(line).is_some_and(|place| self.versions[place] == version)
     }
 
-    /// Whether the line is here as it is now; from now on it is.
+    /// Whether the first level holds the line's present version; inserts it otherwise.
     #[inline]
     fn take(&mut self, line: usize, version: u32) -> bool {
         let place = match self.place(line) {
@@ -145,7 +144,6 @@ pub(crate) struct Memory {
     landing: Level,
 }
 
-/// First line of each table.
 #[derive(Debug)]
 struct Bases {
     bins: usize,
@@ -215,7 +213,7 @@ impl Memory {
         }
     }
 
-    /// A message has been written by the NIC: its line is where landing data goes.
+    /// The NIC has written a message: places its line where incoming data lands.
     pub(crate) fn land(&mut self, place: Place) {
         let line = self.line(place);
         self.lines[line].version += 1;
@@ -233,7 +231,7 @@ impl Memory {
         (line.in_l2, line.in_l3) = (self.inserted_l2, self.inserted_l3);
     }
 
-    /// Load by `eu`: where it finds the line.
+    /// Loads by `eu`; returns the level that hits.
     pub(crate) fn read(&mut self, costs: &Costs, eu: usize, place: Place) -> Level {
         let index = self.line(place);
         if self.first[eu].take(index, self.lines[index].version) {
@@ -252,7 +250,7 @@ impl Memory {
         }
     }
 
-    /// Store by `eu`; others' copies go stale.
+    /// Stores by `eu` and invalidates other copies.
     pub(crate) fn write(&mut self, costs: &Costs, eu: usize, place: Place) -> Level {
         let level = self.read(costs, eu, place);
         self.touch(eu, self.line(place));
@@ -268,8 +266,7 @@ impl Memory {
         }
     }
 
-    /// Read-modify-write by `eu`, begun at `now`: when it is over, where the line was, and whether
-    /// it came fresh from another EU.
+    /// Read-modify-write by `eu`, begun at `now`.
     pub(crate) fn modify(
         &mut self,
         costs: &Costs,
@@ -292,7 +289,7 @@ impl Memory {
     }
 }
 
-/// How a read-modify-write went.
+/// A read-modify-write's end, its level, and whether another EU handed the word over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Modified {
     pub(crate) end: Picos,

@@ -1,17 +1,18 @@
 //! A data-path accelerator in virtual time.
 //!
-//! The handlers of `dpa_model` run here as coroutines, one per execution unit (EU), on one thread
-//! of the system. Each has a clock of its own. Whatever costs time on a DPA is *charged*
-//! ([`charge`]): the clock of the EU moves on by the latency of the memory level that holds the
-//! line, by the hand-over of a contended word, by the instructions of a phase. Before an access to
-//! shared state a coroutine whose clock is not the least gives way to the one whose is ([`run`]),
-//! so shared accesses happen in the order of virtual time, and a switch happens only when that
-//! order demands one. A waiting coroutine is not polled: it sleeps until another one stores to the
-//! word that it read last. The card's atomics call the machine around each access
+//! The handlers of `dpa_model` run here as coroutines, one per execution unit (EU), on one system
+//! thread. Each has its own clock. Every cost on a DPA is *charged* ([`charge`]): the EU's clock
+//! advances by the latency of the memory level that holds the line, by the hand-over of a contended
+//! word, by the instructions of a phase.
+//!
+//! Before an access to shared state a coroutine yields to the one with the least clock ([`run`]).
+//! Shared accesses therefore happen in the order of virtual time, with no switch that this order
+//! does not demand. A waiting coroutine sleeps until another one stores to the word that it read
+//! last. The card's atomics call the machine around each access
 //! ([`Hooks`](dpa_model_predict::virtual_time::Hooks)).
 //!
-//! Nothing here knows of matching. Times are whole picoseconds, and nothing depends on addresses or
-//! on the system's clock, so the same parameters give the same run.
+//! The machine knows nothing of matching. Times are whole picoseconds, and nothing depends on
+//! addresses or the system's clock, so equal parameters give equal runs.
 
 pub mod charge;
 mod contention;

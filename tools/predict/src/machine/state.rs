@@ -1,4 +1,4 @@
-//! The machine's state, and what each charge does to it. Scheduling is in `tasks`.
+//! The machine's state and the effect of each charge. `tasks` does the scheduling.
 
 use super::contention::stretch;
 use super::memory::{Memory, Place};
@@ -7,15 +7,14 @@ use super::{
     BlockEnd, Costs, Eu, Kind, Layout, Level, Overlap, Phase, Picos, Placement, Rules, Span, picos,
 };
 
-/// Where charges go.
+/// Target of charges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sink {
-    /// Nowhere: work of the emulator that no DPA does.
+    /// None: emulator work that no DPA does.
     Off,
     /// The running task's clock, which its EU follows.
     Clock,
-    /// The EU's end of work, while the clock stands: what the EU does after it said that it was
-    /// done.
+    /// The EU's end of work, while the clock stands: work after the EU has announced its end.
     After,
 }
 
@@ -26,32 +25,31 @@ pub(crate) struct Task {
     sink: Sink,
     eu: usize,
     phase: Phase,
-    /// When the phase began, the sink's time.
+    /// Beginning of the phase, in the sink's time.
     phase_begun: Picos,
     /// Arrival number of its message.
     message: u64,
     in_slice: bool,
-    /// Where the charges of its last slice went in the end.
+    /// Final sink of its last slice.
     slice_sink: Sink,
-    /// Its last step.
     step: Option<usize>,
-    /// Address of the last atomic that it read; only compared.
+    /// Address of the last atomic read, for comparison only.
     pub(crate) looked_at: usize,
-    /// Waiters that its last wake-up woke together.
+    /// Number of waiters in its last wake-up.
     pub(crate) woken_among: u32,
 }
 
-/// When messages arrive and commands come, since the beginning of a window. What is left out is as
-/// early as can be.
+/// Times of messages and commands since the beginning of a window. A missing time means as early as
+/// possible.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// Of each message, in the order of arrival.
+    /// By message, in arrival order.
     pub arrivals: Vec<Picos>,
-    /// Of each command.
+    /// By command.
     pub commands: Vec<Picos>,
 }
 
-/// A machine that runs.
+/// A running machine.
 #[derive(Debug)]
 pub struct Machine {
     costs: Costs,
@@ -63,25 +61,25 @@ pub struct Machine {
     pub(crate) current: usize,
     spans: Vec<Span>,
     spans_wanted: usize,
-    /// Arrival number that arrives at `epoch`.
+    /// Number of the message that arrives at `epoch`.
     first_message: u64,
     epoch: Picos,
     eager_bytes: usize,
     schedule: Schedule,
     /// Commands since `epoch`.
     commands: usize,
-    /// What the code does between steps, if that is charged.
+    /// Costs of the code between steps, if charged.
     steps: Option<Steps>,
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The execution units.
     pub eus: Vec<Eu>,
-    /// When the last of them was done.
+    /// End of the last EU's work.
     pub end: Picos,
-    /// The first spans, in order of their beginning.
+    /// The first spans, ordered by their beginning.
     pub spans: Vec<Span>,
 }
 
@@ -129,7 +127,7 @@ impl Machine {
         }
     }
 
-    /// Charges what the code does between its steps.
+    /// Charges the code between steps.
     pub fn with_steps(self, steps: Option<Steps>) -> Self {
         Self { steps, ..self }
     }
@@ -139,28 +137,27 @@ impl Machine {
         (self.costs.instruction, self.costs.own, self.costs.code) = (instruction, own, code);
     }
 
-    /// Keeps the first `count` spans from now on.
+    /// Records the next `count` spans.
     pub fn record(&mut self, count: usize) {
         self.spans.clear();
         self.spans_wanted = count;
     }
 
-    /// What the machine has come to.
+    /// The result so far.
     pub fn outcome(&self) -> Outcome {
         let mut spans = self.spans.clone();
         spans.sort_by_key(|span| (span.begin, span.eu, span.end));
         Outcome { eus: self.eus.clone(), end: self.end(), spans }
     }
 
-    /// When the last EU is done.
+    /// End of the last EU's work.
     pub fn end(&self) -> Picos {
         let tasks = self.tasks.iter().map(|task| task.clock);
         self.eus.iter().map(|eu| eu.free_at).chain(tasks).max().unwrap_or(0)
     }
 
-    /// All EUs wait from now on for a message that begins to arrive at the end of all work, message
-    /// `first`; what was counted so far is forgotten. The wire brings no two messages closer to
-    /// each other than it can, whatever the schedule says. Returns that time.
+    /// Starts a window at the end of all work, and returns that time. All EUs wait for message
+    /// `first`, and all counts restart. The wire's least spacing holds whatever the schedule says.
     pub fn begin_window(&mut self, first: u64, mut schedule: Schedule) -> Picos {
         let now = self.end();
         let (spacing, mut earliest) = (self.spacing(), 0);
@@ -181,7 +178,7 @@ impl Machine {
         now
     }
 
-    /// Least distance of two messages.
+    /// Least spacing of two messages.
     fn spacing(&self) -> Picos {
         self.costs.arrival.max(self.costs.entry_shared)
     }
@@ -197,7 +194,7 @@ impl Machine {
         &mut self.tasks[self.current]
     }
 
-    /// The time that charges of the running task count from.
+    /// The running task's time on its present sink.
     fn now(&self) -> Picos {
         let task = &self.tasks[self.current];
         match task.sink {
@@ -206,7 +203,7 @@ impl Machine {
         }
     }
 
-    /// The running task and its clock; work that it leaves to an EU for later is not on it.
+    /// The running task and its clock, without work that it leaves to an EU for later.
     pub(crate) fn here(&self) -> (usize, Picos) {
         (self.current, self.tasks[self.current].clock)
     }
@@ -224,7 +221,7 @@ impl Machine {
         self.tasks[self.current].sink == Sink::Off
     }
 
-    /// Instruction work in the current phase.
+    /// Charges instruction work to the current phase.
     pub(crate) fn work(&mut self, time: Picos) {
         let Task { sink, eu, phase, .. } = self.tasks[self.current];
         if sink == Sink::Off || time == 0 {
@@ -235,8 +232,7 @@ impl Machine {
         self.set_now(self.now() + time);
     }
 
-    /// The running task has come to a step: instructions since the last one, and lines that have no
-    /// place in memory here.
+    /// Charges the instructions since the last step, and lines outside the modelled memory.
     pub(crate) fn step(&mut self, step: usize) {
         let last = self.task().step.replace(step);
         let (Some(steps), Some(last)) = (&self.steps, last) else { return };
@@ -250,7 +246,7 @@ impl Machine {
         self.miss(eu, Kind::Code, code, self.costs.code);
     }
 
-    /// So many lines, in the mean, that missed the first level.
+    /// Charges a mean number of lines that miss the first level.
     fn miss(&mut self, eu: usize, kind: Kind, lines: f64, cost: f64) {
         let time = (lines * cost).round() as Picos;
         let Eu { time: into, accesses, parts, .. } = &mut self.eus[eu];
@@ -272,7 +268,7 @@ impl Machine {
         }
     }
 
-    /// A load of what a message has brought.
+    /// Loads incoming data.
     pub(crate) fn read_landed(&mut self, place: Place) {
         if !self.sink_off() {
             self.memory.land(place);
@@ -319,7 +315,7 @@ impl Machine {
         self.set_now(done.end);
     }
 
-    /// A read-modify-write whose result nobody needs: the word is busy with it, the EU goes on.
+    /// A read-modify-write without a result: the word is busy, the EU goes on.
     pub(crate) fn post_modify(&mut self, place: Place) {
         if self.sink_off() {
             return;
@@ -329,7 +325,7 @@ impl Machine {
         self.charge_level(eu, place.word(), 0);
     }
 
-    /// Host memory, completions, doorbells.
+    /// Charges host memory, completions and doorbells.
     pub(crate) fn host(&mut self, kind: Kind, cost: Picos) {
         if !self.sink_off() {
             let eu = self.tasks[self.current].eu;
@@ -342,7 +338,7 @@ impl Machine {
         }
     }
 
-    /// The phase ends, another begins.
+    /// Ends the phase and begins another.
     pub(crate) fn enter(&mut self, phase: Phase) {
         if self.sink_off() {
             return;
@@ -361,7 +357,7 @@ impl Machine {
         }
     }
 
-    /// A handler begins its part of a block.
+    /// A handler begins its slice of a block.
     pub(crate) fn begin_slice(&mut self, worker: usize) {
         let free_at = self.eus[worker].free_at;
         let activation = self.costs.activation;
@@ -382,7 +378,7 @@ impl Machine {
         let (arrival, now, eu) = (self.arrival(position), self.now(), self.tasks[self.current].eu);
         self.task().message = position;
         if arrival > now {
-            // The poll that finds it is the first after it came.
+            // The first poll after the arrival finds it.
             let miss = self.costs.poll_miss.max(1);
             let polls = (arrival - now).div_ceil(miss);
             self.eus[eu].polls_empty += polls;
@@ -391,7 +387,7 @@ impl Machine {
         }
     }
 
-    /// The handler looks whether another has booked or matched.
+    /// The handler checks whether another has booked or matched.
     pub(crate) fn look(&mut self, place: Place) {
         if self.sink_off() {
             return;
@@ -407,7 +403,7 @@ impl Machine {
         self.set_now(self.now() + extra);
     }
 
-    /// The running task slept for `time`.
+    /// Adds the time that the running task slept.
     pub(crate) fn count_wait(&mut self, time: Picos) {
         let Task { eu, phase, in_slice, .. } = self.tasks[self.current];
         if !in_slice {
@@ -439,7 +435,7 @@ impl Machine {
         }
     }
 
-    /// The handler has done its part of the block.
+    /// The handler has ended its slice.
     pub(crate) fn end_slice(&mut self) {
         if self.sink_off() {
             return;
@@ -457,7 +453,7 @@ impl Machine {
         (task.slice_sink, task.sink, task.in_slice) = (sink, Sink::Off, false);
     }
 
-    /// The handler goes on after its part of the block, to give back what its message used.
+    /// The handler goes on after its slice to recycle its message's resources.
     pub(crate) fn begin_repost(&mut self) {
         let task = self.task();
         if task.sink == Sink::Off {
@@ -467,7 +463,7 @@ impl Machine {
         }
     }
 
-    /// What began with `begin_repost` or `begin_boundary` has ended.
+    /// Ends `begin_repost` or `begin_boundary`.
     pub(crate) fn end_charges(&mut self) {
         if self.sink_off() {
             return;
@@ -480,7 +476,7 @@ impl Machine {
         self.task().sink = Sink::Off;
     }
 
-    /// A handler looks at its own entry and receive, and says what became of that.
+    /// A handler reads its entry and receive, and reports the receive's fate.
     pub(crate) fn repost(&mut self, receive: u32) {
         let Task { eu, message, .. } = self.tasks[self.current];
         self.read(Place::Descriptor(receive));
@@ -488,8 +484,7 @@ impl Machine {
         self.write(Place::Left(eu));
     }
 
-    /// From here on, until `end_boundary`, the boundary works for handler `handler`; in its own
-    /// name if `None`.
+    /// Charges the boundary's work to `handler` until `end_boundary`; to the leader if `None`.
     pub(crate) fn begin_boundary(&mut self, handler: Option<usize>) {
         let free_at = self.eus[0].free_at;
         let on_leader = self.rules.block_end == BlockEnd::Leader;
@@ -509,7 +504,7 @@ impl Machine {
         }
     }
 
-    /// The boundary executes a command, not before it came.
+    /// The boundary executes a command once it has arrived.
     pub(crate) fn begin_command(&mut self) {
         let due = self.schedule.commands.get(self.commands).map_or(0, |&time| self.epoch + time);
         self.commands += 1;
@@ -529,7 +524,7 @@ impl Machine {
         }
     }
 
-    /// Distance of two looks of a polling loop.
+    /// Period of a polling loop.
     pub(crate) fn poll_miss(&self) -> Picos {
         self.costs.poll_miss.max(1)
     }
@@ -542,13 +537,13 @@ impl Machine {
         self.eager_bytes
     }
 
-    /// What window writes of `bytes` bytes cost.
+    /// Cost of writing `bytes` bytes through the window.
     pub(crate) fn window_cost(&self, bytes: usize) -> Picos {
         let further = bytes.div_ceil(64).saturating_sub(1) as Picos;
         self.costs.window_write + further * self.costs.window_next
     }
 
-    /// Time of `cycles` clock cycles.
+    /// `time` in clock cycles.
     pub fn cycles(&self, time: Picos) -> u64 {
         time / self.costs.cycle.max(picos(0.001))
     }

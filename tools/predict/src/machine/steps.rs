@@ -1,19 +1,19 @@
-//! What a handler's code does between two of its steps.
+//! Costs of a handler's code between two steps.
 
-/// Between two steps: of handler 0, and what each further handler of a block takes more.
+/// Costs between two steps: for handler 0, and the excess of each further handler of a block.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Between {
     /// Instructions.
     pub instructions: [f64; 2],
-    /// Loads that miss the first level, of lines that the EU has for itself or nobody writes: its
-    /// stack, scratch, counters, views.
+    /// Loads that miss the first level, of lines private to the EU or never written: stack,
+    /// scratch, counters, views.
     pub own_lines: [f64; 2],
     /// Lines of code that miss the first level.
     pub code_lines: f64,
 }
 
 impl Between {
-    /// Instructions, own lines and lines of code of this handler.
+    /// Instructions, private lines and code lines of this handler.
     pub(crate) fn of(&self, handler: usize) -> [f64; 3] {
         let at = |[first, more]: [f64; 2]| first + more * handler as f64;
         [at(self.instructions), at(self.own_lines), self.code_lines]
@@ -28,15 +28,15 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// So many steps, with nothing between any two.
+    /// A table of `count` steps, without costs between them.
     pub fn new(count: usize) -> Self {
         Self { count, between: vec![Between::default(); count * count] }
     }
 
-    /// What is between two of them.
+    /// Sets the costs between two steps.
     ///
     /// # Panics
-    /// When there are not so many steps.
+    /// When a step is out of range.
     pub fn set(&mut self, from: usize, to: usize, between: Between) {
         assert!(to < self.count, "there are {} steps", self.count);
         self.between[from * self.count + to] = between;

@@ -2,8 +2,8 @@
 //!
 //! **State of a task.** Running (one), ready (in `ready`, by clock and number), or asleep on the
 //! address of an atomic (in `asleep`). **Invariant.** Before an access to shared state the running
-//! task is the least of all that are not asleep. A switch goes through the caller of [`run`]: a
-//! task suspends, the loop resumes the least.
+//! task is the least of all awake tasks. A switch goes through [`run`]: a task suspends, and the
+//! loop resumes the least.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -15,19 +15,18 @@ use dpa_model_predict::virtual_time::{Hooks, set_hooks};
 
 use super::{Machine, Picos};
 
-/// The machine and who is ready, while `run` runs.
+/// The machine and its tasks during `run`.
 struct Stage {
     machine: Machine,
     ready: BinaryHeap<Reverse<Turn>>,
-    /// Who sleeps on which address, by the address's remainder: most stores concern nobody.
+    /// Sleepers by the remainder of their address, so that most stores need not look at any.
     asleep: Vec<Vec<(usize, usize)>>,
     yielders: Vec<*const Yielder<(), ()>>,
-    /// Task 0 has returned: nobody sleeps any more.
+    /// Task 0 has returned: sleeping is over.
     ending: bool,
 }
 
-/// A task by its clock, then by its number: one number, since one compare is all that most accesses
-/// cost.
+/// A task's clock, then its number, in one word: most accesses cost only this compare.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Turn(u128);
 
@@ -43,17 +42,17 @@ impl Turn {
     }
 }
 
-/// Remainders of addresses told apart, a power of two.
+/// Buckets of addresses, a power of two.
 const REMAINDERS: usize = 256;
 
 #[inline]
 fn remainder(address: usize) -> usize {
-    // Atomics are at least four bytes apart; those that are slept on, a line.
+    // Atomics are at least four bytes apart; those that tasks sleep on, a line.
     (address >> 2 ^ address >> 10) % REMAINDERS
 }
 
 thread_local! {
-    /// A run is under way, and it is not off the clock.
+    /// A run is under way and on the clock.
     static ON: Cell<bool> = const { Cell::new(false) };
     static STAGE: RefCell<Option<Stage>> = const { RefCell::new(None) };
 }
@@ -71,12 +70,12 @@ pub(crate) fn with_machine(act: impl FnOnce(&mut Machine)) {
     with_stage(|stage| act(&mut stage.machine));
 }
 
-/// The task that runs and the time on its clock; `None` off the clock.
+/// The running task and its clock; `None` off the clock.
 pub fn here() -> Option<(usize, Picos)> {
     with_stage(|stage| stage.machine.here())
 }
 
-/// Gives way until the running task is the least.
+/// Yields until the running task is the least.
 #[inline]
 fn give_way(note: impl FnOnce(&mut Machine)) {
     let yielder = with_stage(|stage| {
@@ -94,27 +93,27 @@ fn give_way(note: impl FnOnce(&mut Machine)) {
     }
 }
 
-/// The running task is about to read the atomic at `address`.
+/// Called before the running task reads the atomic at `address`.
 fn before_load(address: usize) {
     give_way(|machine| machine.task().looked_at = address);
 }
 
-/// The running task is about to store.
+/// Called before the running task stores.
 fn before_store() {
     give_way(|_| ());
 }
 
 #[allow(unsafe_code)]
 fn suspend(yielder: *const Yielder<(), ()>) {
-    // SAFETY: the running coroutine stored the pointer to its own yielder when it began, and that
-    // lives until the coroutine returns; we are inside it.
+    // SAFETY: the running coroutine stored the pointer to its own yielder when it began, and the
+    // yielder lives until the coroutine returns; we are inside it.
     unsafe { (*yielder).suspend(()) };
 }
 
-/// What the card's atomics call.
+/// Called by the card's atomics.
 static HOOKS: Hooks = Hooks { before_load, before_store, stored, pause };
 
-/// The running task has stored to `address`: whoever sleeps on it looks again.
+/// Called after the running task has stored to `address`: wakes its sleepers.
 fn stored(address: usize) {
     with_stage(|stage| {
         if !stage.asleep[remainder(address)].is_empty() {
@@ -123,8 +122,7 @@ fn stored(address: usize) {
     });
 }
 
-/// Wakes those with this remainder whose address `concerns`; in which order they lie there does not
-/// matter.
+/// Wakes the sleepers in this bucket whose address `concerns`, in any order.
 fn wake(stage: &mut Stage, remainder: usize, concerns: impl Fn(usize) -> bool) {
     let Stage { machine, ready, asleep, .. } = stage;
     let sleepers = &mut asleep[remainder];
@@ -136,7 +134,7 @@ fn wake(stage: &mut Stage, remainder: usize, concerns: impl Fn(usize) -> bool) {
         if wakes {
             let sleeper = &mut machine.tasks[task];
             sleeper.woken_among = woken as u32;
-            // The polling loop sees it at its next look.
+            // The polling loop sees the store at its next look.
             let slept = now.saturating_sub(sleeper.clock).next_multiple_of(miss);
             sleeper.clock += slept;
             ready.push(Reverse(Turn::new(sleeper.clock, task)));
@@ -148,10 +146,10 @@ fn wake(stage: &mut Stage, remainder: usize, concerns: impl Fn(usize) -> bool) {
     });
 }
 
-/// Sleeps until somebody stores to the atomic that the running task read last.
+/// Sleeps until another task stores to the atomic that the running task read last.
 ///
 /// # Panics
-/// Outside of a run, or off the clock: there nobody else would ever store.
+/// Outside of a run, or off the clock: no other task would ever store.
 pub fn pause() {
     let yielder = with_stage(|stage| {
         if stage.ending {
@@ -167,13 +165,15 @@ pub fn pause() {
     }
 }
 
-/// Goes on the clock or off it; returns where it was. Off it the card's atomics call nothing.
+/// Goes on the clock or off it, and returns the former state. Off the clock the card's atomics call
+/// nothing.
 fn set_clock(on: bool) -> bool {
     set_hooks(on.then_some(&HOOKS));
     ON.replace(on)
 }
 
-/// Runs `act` off the clock: host and wire, which no DPA pays for. Gives it the machine.
+/// Runs `act` off the clock, for host and wire, whose work costs a DPA nothing. Gives it the
+/// machine.
 pub fn off_clock<R>(act: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut Machine))) -> R) -> R {
     let before = set_clock(false);
     let result = act(&mut |look| {
@@ -185,24 +185,22 @@ pub fn off_clock<R>(act: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut Machine)
     result
 }
 
-/// Tells the tasks of a run that its first task has ended.
+/// Signals the other tasks that task 0 has ended.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Rc<Cell<bool>>);
 
 impl Stop {
-    /// Whether it has.
+    /// Whether task 0 has ended.
     pub fn asked(&self) -> bool {
         self.0.get()
     }
 }
 
-/// Runs `first` as task 0 and `others` as tasks 1.. until `first` returns; then `stop` is set,
-/// everybody is woken once, and the others have to return, too. Returns the machine and what they
-/// returned.
+/// Runs `first` as task 0 and `others` as tasks 1.. until `first` returns. Then `stop` is set,
+/// every sleeper wakes once, and the others must return, too. Returns the machine and the results.
 ///
 /// # Panics
-/// When the tasks wait for each other, when there are more tasks than the machine has EUs, or
-/// inside another run.
+/// When the tasks wait for each other, when there are more tasks than EUs, or inside another run.
 pub fn run<A: 'static, B: 'static>(
     machine: Machine,
     stop: &Stop,
@@ -269,7 +267,7 @@ pub fn run<A: 'static, B: 'static>(
 }
 
 fn coroutine(task: usize, body: impl FnOnce() + 'static) -> Coroutine<(), (), ()> {
-    // What a body owns may be larger than what a stack takes over.
+    // A coroutine's stack may be too small to take the body over by value.
     let body = Box::new(body);
     Coroutine::new(move |yielder: &Yielder<(), ()>, ()| {
         with_stage(|stage| stage.yielders[task] = yielder);
@@ -366,7 +364,6 @@ mod tests {
                 charge::slice_begins(number);
                 charge::step(0);
                 charge::step(1);
-                // Nothing is known of the way back.
                 charge::step(0);
             }
         };
