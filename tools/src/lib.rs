@@ -9,7 +9,6 @@
 //! - [`cost`]: what an application's communication costs, and how much of it is matching.
 //! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
 //! - [`offload`]: whether it pays to let a card match.
-//! - [`soak`]: long runs of random traffic through an endpoint, checked message by message.
 //! - [`results`]: results as programs read them, and what moved between two of them.
 //! - [`statistics`]: what MPI processes on the emulated NIC wrote about their matching.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
@@ -26,7 +25,6 @@ pub mod figure;
 pub mod offload;
 pub mod results;
 mod sequence;
-pub mod soak;
 pub mod statistics;
 pub mod table;
 pub mod trace;

@@ -14,12 +14,6 @@
 //! Senders run at most a window of messages ahead of the receiver. That bounds the unexpected
 //! queue, and so the oracle's work.
 
-mod fault;
-mod memory;
-mod receiver;
-mod traffic;
-mod verify;
-
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -30,44 +24,44 @@ use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::host::SoftwareStats;
 use dpamatch::registry::Fallback;
 
-pub use fault::Fault;
-use receiver::Receiver;
-use traffic::{Lane, Source};
+use super::fault::Fault;
+use super::receiver::Receiver;
+use super::traffic::{Lane, Source};
 
 /// What a run is made of.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Messages, of all senders together.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// The senders stop after this time, whatever they have sent by then.
-    pub time_max: Option<Duration>,
+    pub(crate) time_max: Option<Duration>,
     /// Fixes what senders and receiver do; when they do it, threads decide.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Sender threads, 1 to 64.
-    pub senders: usize,
+    pub(crate) senders: usize,
     /// Communicators, at least 1.
-    pub communicators: usize,
+    pub(crate) communicators: usize,
     /// Their hints; the excluded wildcards are not used. Overtaking must not be allowed: the oracle
     /// would not agree.
-    pub hints: Hints,
+    pub(crate) hints: Hints,
     /// Most receives posted at a time, at least 1; each break chooses anew, at most this.
-    pub receives_max: usize,
+    pub(crate) receives_max: usize,
     /// Messages that a sender may be ahead of the receiver, at least 1; each break chooses anew, at
     /// most this.
-    pub window: u64,
+    pub(crate) window: u64,
     /// Messages between two breaks, at least 1: in a break everything is received and every receive
     /// taken back, so that both queues are empty and software hands its communicators back to the
     /// NIC.
-    pub break_every: u64,
+    pub(crate) break_every: u64,
     /// Bits that senders flip in the hashes they send; see
     /// [`Sender::set_hash_fault`](dpa_model::Sender::set_hash_fault).
-    pub hash_fault: u32,
+    pub(crate) hash_fault: u32,
     /// The NIC; the order log is always on.
-    pub nic: NicConfig,
+    pub(crate) nic: NicConfig,
     /// Who runs it.
-    pub drive: Drive,
+    pub(crate) drive: Drive,
     /// The software engine behind it.
-    pub fallback: Fallback,
+    pub(crate) fallback: Fallback,
 }
 
 impl Default for Settings {
@@ -105,43 +99,43 @@ impl Default for Settings {
 
 /// How far a run is.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// Messages received and checked.
-    pub received: u64,
+    pub(crate) received: u64,
     /// Time since the start.
-    pub elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// Resident memory of the process, where the system tells.
-    pub memory_bytes: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 /// What a run that found no fault has done.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// Messages received and checked.
-    pub received: u64,
+    pub(crate) received: u64,
     /// Time from the first message to the last.
-    pub elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// Of these, longer than their buffer.
-    pub truncated: u64,
+    pub(crate) truncated: u64,
     /// Of these, taken by matched probes.
-    pub taken: u64,
+    pub(crate) taken: u64,
     /// Receives cancelled.
-    pub cancelled: u64,
+    pub(crate) cancelled: u64,
     /// Events of the order log, all of which the oracle confirmed.
-    pub log_entries: u64,
+    pub(crate) log_entries: u64,
     /// Breaks made: moments at which both queues were empty.
-    pub breaks: u64,
+    pub(crate) breaks: u64,
     /// The NIC's counters.
-    pub counts: Counts,
+    pub(crate) counts: Counts,
     /// The fallback's.
-    pub software: SoftwareStats,
+    pub(crate) software: SoftwareStats,
     /// Resident memory after a tenth of the messages, and at the end.
-    pub memory_bytes: Option<(u64, u64)>,
+    pub(crate) memory_bytes: Option<(u64, u64)>,
 }
 
 impl Report {
     /// Messages per second.
-    pub fn rate_per_s(&self) -> f64 {
+    pub(crate) fn rate_per_s(&self) -> f64 {
         self.received as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
@@ -150,7 +144,7 @@ impl Report {
     ///
     /// # Errors
     /// [`Fault::Memory`] if it grew by more than [`MEMORY_GROWTH_MAX_BYTES`].
-    pub fn check_memory(&self) -> Result<(), Fault> {
+    pub(crate) fn check_memory(&self) -> Result<(), Fault> {
         match self.memory_bytes {
             Some((before, after)) if after > before + MEMORY_GROWTH_MAX_BYTES => {
                 Err(Fault::Memory { before, after })
@@ -161,7 +155,7 @@ impl Report {
 }
 
 /// More growth of resident memory than this after the first tenth of a run is a fault: 16 MiB.
-pub const MEMORY_GROWTH_MAX_BYTES: u64 = 16 << 20;
+pub(crate) const MEMORY_GROWTH_MAX_BYTES: u64 = 16 << 20;
 
 /// Tells the senders to end, in whatever way this thread leaves the run.
 struct EndSenders<'a>(&'a AtomicBool);
@@ -179,7 +173,7 @@ impl Drop for EndSenders<'_> {
 ///
 /// # Panics
 /// When a sender thread panicked.
-pub fn run(settings: &Settings, show: &mut dyn FnMut(&Progress)) -> Result<Report, Fault> {
+pub(crate) fn run(settings: &Settings, show: &mut dyn FnMut(&Progress)) -> Result<Report, Fault> {
     settings.check()?;
     let over = AtomicBool::new(false);
     let lanes: Vec<Lane> = (0..settings.senders).map(|_| Lane::new(settings.window)).collect();

@@ -10,9 +10,9 @@ use rand::{Rng, RngExt, SeedableRng};
 
 use super::fault::Fault;
 use super::memory::resident_bytes;
+use super::run::{Progress, Report, Settings};
 use super::traffic::{HEADER_BYTES, Lane, MESSAGE_BYTES_MAX, TAGS};
 use super::verify::Verifier;
-use super::{Progress, Report, Settings};
 use dpamatch::endpoint::{
     Communicator, Endpoint, LogEntry, PostError, Received, RecvError, RecvRequest, Status, Stopped,
 };

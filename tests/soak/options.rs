@@ -1,9 +1,6 @@
 //! The NIC's options in free-running order: whatever it chose, the order log replayed through the
 //! oracle gives the same matches; and what each option promises besides.
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
-
 use std::collections::HashSet;
 
 use dpa_model::{FastPath, InlineHashes, Options, Removal, Repost, UnexpectedFull};
@@ -11,10 +8,12 @@ use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
 };
 use dpamatch::{Hints, NicConfig, Rank, SendError, SourceSel, Tag, TagSel, Wait};
-use dpamatch_tools::soak::{Report, Settings, run};
 use dpamatch_vocabulary::Selector;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+
+use super::run::{Report, Settings, run};
+use super::watchdog;
 
 fn rank(number: u32) -> Rank {
     Rank::new(number).expect("a small rank")
@@ -35,7 +34,7 @@ fn roomy() -> NicConfig {
     }
 }
 
-/// Free running with the order log replayed; see `dpamatch_tools::soak`.
+/// Free running with the order log replayed; see [`run`].
 fn free_running(settings: Settings) -> Report {
     let described = format!("{settings:?}");
     run(&settings, &mut |_| ()).unwrap_or_else(|fault| panic!("{fault}: {described}"))

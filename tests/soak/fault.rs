@@ -4,8 +4,7 @@ use dpamatch::endpoint::{EndpointError, Mismatch, Stopped};
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Fault {
+pub(crate) enum Fault {
     /// The run cannot be made.
     #[error("{0}")]
     Settings(&'static str),

@@ -1,9 +1,6 @@
 //! Communicators go from the NIC to software and back thousands of times, by every cause, and the
 //! oracle agrees with every match (O7, O24, S20, S21).
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
-
 use dpa_model::{Counts, Options, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, RecvRequest, replay,
@@ -12,9 +9,11 @@ use dpamatch::engine::Oracle;
 use dpamatch::host::SoftwareStats;
 use dpamatch::registry::Fallback;
 use dpamatch::{Hints, NicConfig, Rank, SourceSel, Tag, TagSel};
-use dpamatch_tools::soak::{Settings, run};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+
+use super::run::{Settings, run};
+use super::watchdog;
 
 /// How often a border is crossed. A NIC with threads of its own is handed over to and waited for
 /// some ten times in each; what happens at the border is the same.
