@@ -1,30 +1,13 @@
 //! The commands `match`, `gen` and `engines` as a user meets them: output, messages, exit codes.
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
+use std::io::Read;
 
-use std::io::{Read, Write};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use super::*;
 
 fn dpamatch(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    let mut command = Command::new(DPAMATCH);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-/// Runs to the end with this input. The input is written by a thread: a command may end without
-/// reading all of it.
-fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let _dog = watchdog::on("`dpamatch match` or `gen` to end");
-    let mut child = dpamatch(arguments).stdin(Stdio::piped()).spawn().expect("the command starts");
-    let mut stdin = child.stdin.take().expect("its input");
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let _ = stdin.write_all(input);
-        });
-        child.wait_with_output().expect("the command ends")
-    })
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -93,7 +76,7 @@ fn all_engines_print_the_same_results() {
         [&["list"][..], &["bins"], &["bins", "--bins", "1"], &["bins", "--bins=65536"], &["oracle"]]
     {
         let arguments = [&["match", "--engine"], engine].concat();
-        let output = run(&arguments, STREAM.as_bytes());
+        let output = dpamatch_reads(&arguments, STREAM.as_bytes());
         assert_eq!(outcome(&output), (Some(0), RESULTS, ""), "{engine:?}");
     }
 }
@@ -101,19 +84,22 @@ fn all_engines_print_the_same_results() {
 #[test]
 fn streams_come_from_files_and_from_standard_input() {
     let file = Scratch::new("stream.txt", STREAM.replace('\n', "\r\n").as_bytes());
-    assert_eq!(outcome(&run(&["match", file.path()], b"")), (Some(0), RESULTS, ""));
-    assert_eq!(outcome(&run(&["match", "-"], STREAM.as_bytes())), (Some(0), RESULTS, ""));
+    assert_eq!(outcome(&dpamatch_reads(&["match", file.path()], b"")), (Some(0), RESULTS, ""));
+    assert_eq!(
+        outcome(&dpamatch_reads(&["match", "-"], STREAM.as_bytes())),
+        (Some(0), RESULTS, "")
+    );
 }
 
 #[test]
 fn a_stream_without_events_prints_an_empty_line_like_the_reference() {
-    assert_eq!(outcome(&run(&["match"], b"# nothing\n\n")), (Some(0), "\n", ""));
-    assert_eq!(outcome(&run(&["match", "--format", "jsonl"], b"")), (Some(0), "", ""));
+    assert_eq!(outcome(&dpamatch_reads(&["match"], b"# nothing\n\n")), (Some(0), "\n", ""));
+    assert_eq!(outcome(&dpamatch_reads(&["match", "--format", "jsonl"], b"")), (Some(0), "", ""));
 }
 
 #[test]
 fn results_as_json() {
-    let output = run(&["match", "--format", "jsonl"], STREAM.as_bytes());
+    let output = dpamatch_reads(&["match", "--format", "jsonl"], STREAM.as_bytes());
     let expected = r#"{"result":"probed","id":1,"msg":null}
 {"result":"matched","recv":10,"msg":20}
 {"result":"probed","id":2,"msg":21}
@@ -127,7 +113,8 @@ fn results_as_json() {
     assert_eq!(outcome(&output), (Some(0), expected, ""));
 
     // The document has the same objects, and what else is known.
-    let output = run(&["match", "--format", "json", "--engine", "list"], STREAM.as_bytes());
+    let output =
+        dpamatch_reads(&["match", "--format", "json", "--engine", "list"], STREAM.as_bytes());
     let document: serde_json::Value = serde_json::from_str(outcome(&output).1).expect("JSON");
     let results = &document["results"];
     let lines = results["outcomes"].as_array().expect("outcomes").iter();
@@ -138,14 +125,14 @@ fn results_as_json() {
     assert_eq!((&results["engine"], &results["complete"]), (&"list".into(), &true.into()));
     assert!(results["counters"]["prq_attempts"].as_u64() > Some(0));
     // A stream cut off leaves a whole document that says so.
-    let output = run(&["match", "--format", "json"], b"post,1,0,*,7\nsoup\n");
+    let output = dpamatch_reads(&["match", "--format", "json"], b"post,1,0,*,7\nsoup\n");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((output.status.code(), &document["results"]["complete"]), (Some(2), &false.into()));
 }
 
 #[test]
 fn counters_go_to_standard_error() {
-    let output = run(&["match", "--engine", "list", "--stats"], STREAM.as_bytes());
+    let output = dpamatch_reads(&["match", "--engine", "list", "--stats"], STREAM.as_bytes());
     let (code, results, counters) = outcome(&output);
     assert_eq!((code, results), (Some(0), RESULTS));
     let value = |name: &str| {
@@ -186,7 +173,7 @@ fn wrong_lines_are_named() {
         let file = Scratch::new(&format!("wrong-{number}.txt"), &content);
         let expected = format!("dpamatch: {}:{line}: {message}\n", file.path());
         for engine in ["list", "bins", "oracle"] {
-            let output = run(&["match", "--engine", engine, file.path()], b"");
+            let output = dpamatch_reads(&["match", "--engine", engine, file.path()], b"");
             assert_eq!(outcome(&output), (Some(2), "too-late,8\n", expected.as_str()));
         }
     }
@@ -194,7 +181,7 @@ fn wrong_lines_are_named() {
 
 #[test]
 fn standard_input_has_a_name_in_messages() {
-    let output = run(&["match"], b"\n\ncancel\n");
+    let output = dpamatch_reads(&["match"], b"\n\ncancel\n");
     assert_eq!(
         outcome(&output),
         (Some(2), "", "dpamatch: <stdin>:3: cancel needs the field RECV\n")
@@ -203,7 +190,7 @@ fn standard_input_has_a_name_in_messages() {
 
 #[test]
 fn a_stream_cut_off_by_an_error_has_nothing_left_over() {
-    let output = run(&["match"], b"post,1,0,0,0\narrive,1,1,0,0\noops\n");
+    let output = dpamatch_reads(&["match"], b"post,1,0,0,0\narrive,1,1,0,0\noops\n");
     let (code, results, _) = outcome(&output);
     assert_eq!((code, results), (Some(2), ""));
 }
@@ -211,7 +198,7 @@ fn a_stream_cut_off_by_an_error_has_nothing_left_over() {
 #[test]
 fn files_that_cannot_be_read() {
     for name in ["no/such/file", env!("CARGO_TARGET_TMPDIR")] {
-        let output = run(&["match", name], b"");
+        let output = dpamatch_reads(&["match", name], b"");
         let (code, results, message) = outcome(&output);
         assert_eq!((code, results), (Some(2), ""));
         assert!(message.starts_with(&format!("dpamatch: {name}: ")), "{message}");
@@ -233,7 +220,7 @@ fn wrong_arguments() {
         &["gen", "--pattern", "soup"],
         &["nonsense"],
     ] {
-        let output = run(arguments, b"");
+        let output = dpamatch_reads(arguments, b"");
         let (code, results, message) = outcome(&output);
         assert_eq!((code, results), (Some(2), ""), "{arguments:?}");
         assert!(message.contains(arguments[arguments.len() - 1]), "{message}");
@@ -259,15 +246,15 @@ fn a_broken_pipe_ends_quietly() {
 fn generated_streams_are_reproducible_and_can_be_matched() {
     for profile in ["mixed", "hot", "wild", "deep", "coll", "comms", "keys"] {
         let arguments = ["gen", "--seed", "12", "--events", "4000", "--profile", profile];
-        let stream = run(&arguments, b"");
+        let stream = dpamatch_reads(&arguments, b"");
         assert_eq!(stream.status.code(), Some(0));
-        assert_eq!(stream.stdout, run(&arguments, b"").stdout);
+        assert_eq!(stream.stdout, dpamatch_reads(&arguments, b"").stdout);
         assert_eq!(
             text(&stream.stdout).lines().filter(|line| !line.starts_with('#')).count(),
             4000
         );
         let results = ["list", "bins", "oracle"].map(|engine| {
-            let output = run(&["match", "--engine", engine], &stream.stdout);
+            let output = dpamatch_reads(&["match", "--engine", engine], &stream.stdout);
             assert_eq!(
                 (output.status.code(), text(&output.stderr)),
                 (Some(0), ""),
@@ -283,22 +270,24 @@ fn generated_streams_are_reproducible_and_can_be_matched() {
 /// The first line is the command that makes the same stream, with every number.
 #[test]
 fn patterns_say_how_they_were_made() {
-    let stream =
-        run(&["gen", "--pattern", "halo3d", "--ranks", "512", "--rounds", "3", "--any", "10"], b"");
+    let stream = dpamatch_reads(
+        &["gen", "--pattern", "halo3d", "--ranks", "512", "--rounds", "3", "--any", "10"],
+        b"",
+    );
     assert_eq!(stream.status.code(), Some(0));
     let (head, _) = text(&stream.stdout).split_once('\n').expect("a line");
     let arguments: Vec<&str> =
         head.strip_prefix("# dpamatch ").expect("a command").split(' ').collect();
     assert!(arguments.ends_with(&["--seed", "1"]), "{head}");
-    assert!(run(&arguments, b"").stdout == stream.stdout);
-    let output = run(&["match", "--engine", "bins"], &stream.stdout);
+    assert!(dpamatch_reads(&arguments, b"").stdout == stream.stdout);
+    let output = dpamatch_reads(&["match", "--engine", "bins"], &stream.stdout);
     let matched = text(&output.stdout).lines().filter(|line| line.starts_with("matched,")).count();
     assert_eq!((matched, text(&output.stdout).lines().count()), (3 * 26 * 4, 3 * 26 * 4));
 }
 
 #[test]
 fn engines_are_listed_one_a_line() {
-    let output = run(&["engines"], b"");
+    let output = dpamatch_reads(&["engines"], b"");
     let (code, list, _) = outcome(&output);
     assert_eq!(code, Some(0));
     for name in ["list", "bins", "oracle"] {
@@ -315,7 +304,7 @@ fn help_has_examples() {
     for arguments in
         [&["--help"][..], &["match", "--help"], &["gen", "--help"], &["engines", "--help"]]
     {
-        let output = run(arguments, b"");
+        let output = dpamatch_reads(arguments, b"");
         let (code, help, message) = outcome(&output);
         assert_eq!((code, message), (Some(0), ""), "{arguments:?}");
         assert!(help.contains("Examples:\n  dpamatch "), "{arguments:?}: {help}");
@@ -327,8 +316,10 @@ fn help_has_examples() {
 fn engines_are_told_the_size_of_communicators() {
     let stream: String = (0..60).map(|source| format!("post,{source},0,{source},0\n")).collect();
     for (size, conversions) in [("64", 1), ("4096", 1), ("4097", 0)] {
-        let output =
-            run(&["match", "--engine", "4d", "--comm-size", size, "--stats"], stream.as_bytes());
+        let output = dpamatch_reads(
+            &["match", "--engine", "4d", "--comm-size", size, "--stats"],
+            stream.as_bytes(),
+        );
         let (code, _, messages) = outcome(&output);
         let line =
             messages.lines().find(|line| line.starts_with("conversions")).expect("the counter");
@@ -337,5 +328,5 @@ fn engines_are_told_the_size_of_communicators() {
             (Some(0), Some(conversions.to_string().as_str()))
         );
     }
-    assert_eq!(run(&["match", "--comm-size", "0"], b"").status.code(), Some(2));
+    assert_eq!(dpamatch_reads(&["match", "--comm-size", "0"], b"").status.code(), Some(2));
 }

@@ -1,26 +1,13 @@
 //! The command `channels` as a user meets it.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
-
-use serde_json::Value;
+use super::*;
 
 fn channels(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    command.arg("channels").args(arguments.split_whitespace()).output().expect("the command runs")
+    command("channels", arguments)
 }
 
 fn json(arguments: &str) -> Value {
-    let output = channels(&format!("{arguments} --format json"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
-    document["results"].clone()
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    folder
+    results(&channels(&format!("{arguments} --format json")))
 }
 
 #[test]
@@ -31,7 +18,7 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
             "--bursts 1,10,100 --pairs 20 --kind constant,geometric,switching --out {}",
             folder.to_str().expect("a plain path")
         ));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}", said(&output));
         let names = [
             "latency-ratio.svg",
             "message-discovery.svg",
@@ -220,7 +207,7 @@ fn wrong_arguments_are_named() {
     ];
     for (arguments, message) in cases {
         let output = channels(arguments);
-        let shown = String::from_utf8_lossy(&output.stderr);
+        let shown = said(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
         assert!(shown.contains(message) && output.stdout.is_empty(), "{arguments}: {shown}");
     }

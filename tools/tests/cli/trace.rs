@@ -1,30 +1,17 @@
 //! The command `trace` as a user sees it.
 
-use std::path::Path;
-use std::process::{Command, Output};
-
-use serde_json::Value;
+use super::*;
 
 fn trace(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    let mut command = Command::new(DPAMATCH);
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/traces"));
     command.arg("trace").args(arguments).output().expect("the command runs")
-}
-
-fn text(output: &Output) -> &str {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    std::str::from_utf8(&output.stdout).expect("text")
-}
-
-fn message(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("text")
 }
 
 #[test]
 fn info_counts_by_class_and_function() {
     let output = trace(&["info", "--format", "json", "minife-16"]);
-    let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
-    let report = &document["results"];
+    let report = results(&output);
     assert_eq!(report["processes"], 16);
     assert_eq!(report["calls"], 21_008);
     let all = serde_json::json!([{ "format": "DUMPI binary 13.0.0", "ranks": 16 }]);
@@ -56,12 +43,8 @@ fn check_says_what_is_good_and_what_is_not() {
     assert_eq!(output.status.code(), Some(2));
     let expected =
         "truncated/hpcg-0001.bin.xz: byte 30003: truncated: there is no index at the end";
-    assert!(message(&output).contains(expected), "{}", message(&output));
-    assert!(
-        message(&output).ends_with("; --salvage reads what is there\n"),
-        "{}",
-        message(&output)
-    );
+    assert!(said(&output).contains(expected), "{}", said(&output));
+    assert!(said(&output).ends_with("; --salvage reads what is there\n"), "{}", said(&output));
 
     let output = trace(&["check", "--salvage", "truncated"]);
     assert!(text(&output).contains("salvaged: "), "{}", text(&output));
@@ -99,21 +82,21 @@ fn what_is_no_trace_is_said_with_its_name() {
     let output = trace(&["info", file.to_str().expect("text")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        message(&output).contains("neither a DUMPI binary file nor the text of one"),
+        said(&output).contains("neither a DUMPI binary file nor the text of one"),
         "{}",
-        message(&output)
+        said(&output)
     );
-    assert!(message(&output).contains("taken as rank 0"), "{}", message(&output));
+    assert!(said(&output).contains("taken as rank 0"), "{}", said(&output));
 
     let output = trace(&["info", folder.path().to_str().expect("text")]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(message(&output).contains("no rank's file is in it"), "{}", message(&output));
+    assert!(said(&output).contains("no rank's file is in it"), "{}", said(&output));
 
     let output = trace(&["info", "not-there"]);
     assert_eq!(output.status.code(), Some(2));
     let output = trace(&["dump", "edge-4-mpich", "--rank", "9"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(message(&output).contains("the trace has no rank 9"), "{}", message(&output));
+    assert!(said(&output).contains("the trace has no rank 9"), "{}", said(&output));
 }
 
 #[test]

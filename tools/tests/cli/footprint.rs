@@ -1,23 +1,13 @@
 //! The command `footprint`: the paper's numbers (O29-O31) as a user reads them.
 
-use std::process::{Command, Output};
-
-use serde_json::Value;
+use super::*;
 
 fn footprint(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    command.arg("footprint").args(arguments).output().expect("the command runs")
-}
-
-fn text(output: &Output) -> &str {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    std::str::from_utf8(&output.stdout).expect("text")
+    dpamatch(&[&["footprint"], arguments].concat())
 }
 
 fn json(arguments: &[&str]) -> Value {
-    let output = footprint(&[arguments, &["--format", "json"]].concat());
-    let document: Value = serde_json::from_str(text(&output)).expect("one JSON object");
-    document["results"].clone()
+    results(&footprint(&[arguments, &["--format", "json"]].concat()))
 }
 
 /// Bytes of a table, by its name.
@@ -71,6 +61,6 @@ fn what_exceeds_the_memory_is_refused() {
     let output = footprint(&["--receives", "100000000"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty());
-    let message = String::from_utf8_lossy(&output.stderr);
+    let message = said(&output);
     assert!(message.contains("its memory is 1073741824 bytes"), "{message}");
 }

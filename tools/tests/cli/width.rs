@@ -1,7 +1,6 @@
 //! What commands print for people fits 100 columns, unless `--wide` is given.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use super::*;
 
 /// Columns of a line, where no terminal says another number.
 const WIDTH: usize = 100;
@@ -22,12 +21,7 @@ fn printed(words: &str) -> String {
         printed(&format!("{bench} --any-placement --baseline none --save {saved}"));
     }
     let words = words.replace("$SAVED", saved);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    let output = command.args(words.split_whitespace()).stdin(Stdio::null()).output();
-    let output = output.expect("the program runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words}: {said}");
-    String::from_utf8(output.stdout).expect("text")
+    text(&dpamatch(&words.split_whitespace().collect::<Vec<_>>())).to_owned()
 }
 
 fn longest(text: &str) -> (usize, &str) {

@@ -1,12 +1,10 @@
 //! Calls that are wrong, over all commands: the exit code, and one line that says what is wrong
 //! once.
 
-use std::process::{Command, Output, Stdio};
+use super::*;
 
 fn dpamatch(words: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    command.args(words.split_whitespace()).stdin(Stdio::null());
-    command.output().expect("the program runs")
+    super::dpamatch(&words.split_whitespace().collect::<Vec<_>>())
 }
 
 /// What the command says on standard error.
@@ -129,7 +127,7 @@ fn there_are_no_colours_in_a_file() {
         [[("NO_COLOR", "1"), ("TERM", "xterm")], [("CLICOLOR", "1"), ("TERM", "xterm")]]
     {
         for words in [&["--help"][..], &["benhc"], &["bench", "--help"]] {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+            let mut command = Command::new(DPAMATCH);
             let output = command.args(words).envs(variables).output().expect("the program runs");
             assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{words:?}");
         }

@@ -1,33 +1,19 @@
 //! The command `bench` as a user meets it: forms of the output, wrong arguments. No test looks at
 //! how fast anything is.
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
-
-use std::process::{Command, Output};
-
 use dpamatch_tools::bench::WARM_UP;
-use serde_json::Value;
+
+use super::*;
 
 /// Columns of the CSV form.
 const COLUMNS: &str = "engine,handlers,version,scenario,window,size_bytes,rate_msgs_per_s,rate_min_msgs_per_s,rate_max_msgs_per_s,rounds,post_ns,receive_ns,to_bins,placement,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p99_9_ns,latency_p99_99_ns";
 
 fn bench(arguments: &str) -> Output {
-    let _dog = watchdog::on("`dpamatch bench` to end");
-    let quick = ["bench", "--reps", "3", "--rounds", "1", "--any-placement"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    command.args(quick).args(arguments.split_whitespace()).output().expect("the command runs")
-}
-
-fn text(output: &Output) -> &str {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    std::str::from_utf8(&output.stdout).expect("text")
+    command("bench", &format!("--reps 3 --rounds 1 --any-placement {arguments}"))
 }
 
 fn json(arguments: &str) -> Value {
-    let document: Value = serde_json::from_str(text(&bench(&format!("{arguments} --format json"))))
-        .expect("one JSON object");
-    document["results"].clone()
+    results(&bench(&format!("{arguments} --format json")))
 }
 
 #[test]
@@ -65,13 +51,9 @@ fn csv_has_a_row_for_each_engine() {
 
 /// Windows of a point that were measured in each round.
 fn windows_made(options: &str) -> Vec<Vec<u64>> {
-    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
-        .args("bench --scenario NC --windows 4 --any-placement --format json".split_whitespace())
-        .args(options.split_whitespace())
-        .output()
-        .expect("the command runs");
-    let report: Value = serde_json::from_str(text(&output)).expect("one JSON object");
-    let results = report["results"]["rates"].as_array().expect("results").iter();
+    let usual = "--scenario NC --windows 4 --any-placement --format json";
+    let report = results(&command("bench", &format!("{usual} {options}")));
+    let results = report["rates"].as_array().expect("results").iter();
     let rounds = results.map(|result| result["samples"].as_array().expect("rounds"));
     let count = |round: &Value| round["time_ns"]["count"].as_u64().expect("a number");
     rounds.map(|rounds| rounds.iter().map(count).collect()).collect()
@@ -161,14 +143,9 @@ fn the_table_names_scenario_and_machine() {
 /// However the processors moved, every measurement stands in one part of the report.
 #[test]
 fn no_measurement_is_lost_among_the_placements() {
-    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
-        .args(
-            "bench --scenario NC --windows 4 --reps 3 --rounds 2 --format json".split_whitespace(),
-        )
-        .output()
-        .expect("the command runs");
-    let report: Value = serde_json::from_str(text(&output)).expect("one JSON object");
-    let rows = report["results"]["rates"].as_array().expect("rows").iter();
+    let line = "--scenario NC --windows 4 --reps 3 --rounds 2 --format json";
+    let report = results(&command("bench", line));
+    let rows = report["rates"].as_array().expect("rows").iter();
     let rounds = rows.map(|row| row["samples"].as_array().map_or(0, Vec::len));
     // The NIC, no matching and the bins, twice each.
     assert_eq!(rounds.sum::<usize>(), 6, "{report}");
@@ -192,7 +169,7 @@ fn wrong_arguments_are_named() {
     for (arguments, message) in cases {
         let output = bench(arguments);
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments}");
-        let shown = String::from_utf8_lossy(&output.stderr);
+        let shown = said(&output);
         assert!(shown.contains(message), "{arguments}: {shown}");
         assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
     }
@@ -227,7 +204,7 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
 
 #[test]
 fn without_a_compiler_peers_says_what_is_missing() {
-    let run = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+    let run = Command::new(DPAMATCH)
         .args(["bench", "--peers", "--scenario", "NC"])
         .env("CC", "/nonexistent/cc")
         .output()

@@ -1,42 +1,15 @@
 //! The command `cost` as a user meets it: the published numbers, a worked example by hand, wrong
 //! input.
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
-
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
-use serde_json::Value;
+use super::*;
 
 fn cost(arguments: &str, input: &str) -> Output {
-    let _dog = watchdog::on("`dpamatch cost` to end");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
-        .arg("cost")
-        .args(arguments.split_whitespace())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command runs");
-    // A command that fails early does not read its input.
-    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
-    child.wait_with_output().expect("it ends")
+    let words = std::iter::once("cost").chain(arguments.split_whitespace());
+    dpamatch_reads(&words.collect::<Vec<_>>(), input.as_bytes())
 }
 
 fn json(arguments: &str, input: &str) -> Value {
-    let output = cost(&format!("{arguments} --format json"), input);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
-    document["results"].clone()
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
-    folder
+    results(&cost(&format!("{arguments} --format json"), input))
 }
 
 /// A thousand messages from one rank to the next.
@@ -148,7 +121,7 @@ fn the_same_arguments_give_the_same_bytes_and_figures() {
             folder.to_str().expect("a plain path")
         );
         let output = cost(&arguments, "");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}", said(&output));
         let files = [
             "hierarchy.svg",
             "hierarchy.csv",
@@ -374,7 +347,7 @@ fn wrong_input_is_named() {
     ];
     for (arguments, input, message) in cases {
         let output = cost(arguments, input);
-        let shown = String::from_utf8_lossy(&output.stderr);
+        let shown = said(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
         assert!(shown.contains(message), "{arguments}: {shown}");
         assert!(output.stdout.is_empty(), "{arguments}");

@@ -1,13 +1,11 @@
 //! What a system installs beside the program: completions and manual pages.
 
 use std::fs;
-use std::process::{Command, Stdio};
+
+use super::*;
 
 fn dpamatch(words: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch")).args(words).output();
-    let output = output.expect("the program runs");
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
+    text(&super::dpamatch(words)).to_owned()
 }
 
 /// Commands that `--help` lists.
@@ -47,7 +45,7 @@ fn bash_completes_options_and_values() {
         let mut bash = Command::new("bash");
         let bash = bash.args(["--norc", "-c"]).arg(format!("{script}\n{ask}"));
         let output = bash.stdin(Stdio::null()).output().expect("bash runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}", said(&output));
         String::from_utf8(output.stdout).expect("text").trim().to_owned()
     };
     assert_eq!(completed(&["dpamatch", "foo"]), "footprint");

@@ -1,22 +1,10 @@
 //! The command `compare` as a user meets it, and the numbers of the papers that it must give. Steps
 //! are counted, so they are exact; no test looks at how fast anything is.
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
-
-use std::process::{Command, Output};
-
-use serde_json::Value;
+use super::*;
 
 fn compare(arguments: &str) -> Output {
-    let _dog = watchdog::on("`dpamatch compare` to end");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    command.arg("compare").args(arguments.split_whitespace()).output().expect("the command runs")
-}
-
-fn text(output: &Output) -> &str {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    std::str::from_utf8(&output.stdout).expect("text")
+    command("compare", arguments)
 }
 
 /// Rows of the first table.
@@ -247,7 +235,7 @@ fn wrong_arguments_are_named() {
     ];
     for (arguments, message) in cases {
         let output = compare(arguments);
-        let shown = String::from_utf8_lossy(&output.stderr);
+        let shown = said(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {shown}");
         assert!(output.stdout.is_empty() && shown.contains(message), "{arguments}: {shown}");
     }

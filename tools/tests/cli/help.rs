@@ -1,12 +1,9 @@
 //! The help of every command, as a user sees it.
 
-use std::process::Command;
+use super::*;
 
 fn help(command: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_dpamatch")).args(command).arg("--help").output();
-    let output = output.expect("the program runs");
-    assert!(output.status.success(), "{command:?}");
-    String::from_utf8(output.stdout).expect("text")
+    text(&dpamatch(&[command, &["--help"]].concat())).to_owned()
 }
 
 /// Whether a word looks like the name of a fact in the code's comments: a letter and a number.

@@ -2,13 +2,13 @@
 //! wrote.
 
 use std::fs;
-use std::process::{Command, Output};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
+use super::*;
+
 fn run(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    let mut command = Command::new(DPAMATCH);
     command.arg("run").args(["--provider", "tests/run"]).args(arguments);
     command.env_remove("DPAMATCH_LOG").output().expect("the command runs")
 }
@@ -105,12 +105,7 @@ fn statistics_and_logs_are_one_document() {
 
 #[test]
 fn other_commands_read_the_logs() {
-    let command = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-        let output = command.args(arguments).output().expect("the command runs");
-        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
-        text(&output.stdout).to_owned()
-    };
+    let command = |arguments: &[&str]| super::text(&dpamatch(arguments)).to_owned();
     for file in fs::read_dir("tests/run/logs").expect("a folder") {
         let path = file.expect("an entry").path();
         if path.extension().is_some_and(|ending| ending == "events") {
@@ -140,7 +135,7 @@ fn what_is_wrong_is_said() {
         (&["--provider", "/", "--", "true"], 2, "no libdpamatch_fi.so in /"),
     ];
     for (arguments, code, words) in cases {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+        let mut command = Command::new(DPAMATCH);
         command.arg("run");
         if !arguments.contains(&"--provider") {
             command.args(["--provider", "tests/run"]);

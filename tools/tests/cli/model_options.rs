@@ -3,8 +3,7 @@
 //! Left out are options of which only speed or the order of the handlers' steps tells, which no
 //! output of these commands shows: workers, slices, removal and hashes on the emulated NIC.
 
-use std::path::Path;
-use std::process::Command;
+use super::*;
 
 /// The results that the command prints with these words; `$NAME` stands for a trace.
 fn printed(words: &str) -> String {
@@ -13,12 +12,10 @@ fn printed(words: &str) -> String {
         Some(name) => traces.join(name).to_str().expect("a plain path").to_owned(),
         None => word.to_owned(),
     };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    let output = command.args(words.split_whitespace().map(path)).output().expect("it runs");
-    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let words: Vec<String> = words.split_whitespace().map(path).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     // What was asked for stands in the rest of the document.
-    document["results"].to_string()
+    results(&dpamatch(&words)).to_string()
 }
 
 /// The same words give the same again; each of the options gives something else, and no two of

@@ -1,18 +1,11 @@
 //! The command `diff` as a user meets it, and `analyze --against`.
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
+use serde_json::json;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-use serde_json::{Value, json};
+use super::*;
 
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("diff-{name}"));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
+    super::folder(&format!("diff-{name}"))
 }
 
 fn run(folder: &Path, line: &str) -> Output {
@@ -22,7 +15,7 @@ fn run(folder: &Path, line: &str) -> Output {
         Some(name) => traces.join(format!("{name}/{name}.dumpi.tar.xz")),
         None => PathBuf::from(word),
     };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
+    let mut command = Command::new(DPAMATCH);
     command.current_dir(folder).args(line.split_whitespace().map(word));
     command.output().expect("the program runs")
 }

@@ -1,8 +1,8 @@
 //! `dpamatch analyze` and `dpamatch bench --trace` from the outside.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+
+use super::*;
 
 fn archive(name: &str) -> String {
     let parts = [
@@ -19,17 +19,12 @@ fn archive(name: &str) -> String {
 
 /// With lines as long as they are: other tests look at these.
 fn run(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dpamatch"))
-        .args(args)
-        .arg("--wide")
-        .output()
-        .expect("the program runs")
+    Command::new(DPAMATCH).args(args).arg("--wide").output().expect("the program runs")
 }
 
 fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).expect("text")
+    assert!(output.stderr.is_empty(), "{}", said(output));
+    super::text(output).to_owned()
 }
 
 #[test]
@@ -260,7 +255,7 @@ fn the_page_is_whole_and_needs_nothing_else() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::copy(archive("minife-16"), folder.path().join(format!("{name}.tar.xz")))
             .expect("a copy");
-        let output = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
+        let output = Command::new(DPAMATCH)
             .args(["analyze", &format!("{name}.tar.xz"), "--out", "out"])
             .current_dir(folder.path())
             .output();

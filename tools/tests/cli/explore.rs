@@ -1,14 +1,9 @@
 //! The command `explore`: right results, the same story for the same seed, clear messages.
 
-#[path = "../../tests/watchdog/mod.rs"]
-mod watchdog;
-
-use std::process::{Command, Output};
+use super::*;
 
 fn explore(args: &[&str]) -> Output {
-    let _dog = watchdog::on("`dpamatch explore` to end");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dpamatch"));
-    command.arg("explore").args(args).output().expect("the command runs")
+    dpamatch(&[&["explore"], args].concat())
 }
 
 fn text(output: &[u8]) -> &str {

@@ -1,15 +1,13 @@
 //! Nothing that a launcher started is left when it does not end well.
-#![cfg(target_os = "linux")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-const DPAMATCH: &str = env!("CARGO_BIN_EXE_dpamatch");
+use super::*;
+
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits for what comes soon.

@@ -1,0 +1,80 @@
+//! The commands as a user meets them: output, messages, exit codes, files.
+
+mod analyze;
+mod bench;
+mod channels;
+mod compare;
+mod cost;
+mod diff;
+mod errors;
+mod explore;
+mod footprint;
+#[cfg(target_os = "linux")]
+mod guard;
+mod help;
+mod install;
+mod matching;
+mod model_options;
+mod run;
+mod trace;
+#[path = "../../../tests/watchdog/mod.rs"]
+mod watchdog;
+mod width;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The program.
+const DPAMATCH: &str = env!("CARGO_BIN_EXE_dpamatch");
+
+/// Runs the program to its end.
+fn dpamatch(arguments: &[&str]) -> Output {
+    dpamatch_reads(arguments, b"")
+}
+
+/// Runs the program with this input. A thread writes it, as a command may end without reading all.
+fn dpamatch_reads(arguments: &[&str], input: &[u8]) -> Output {
+    let _dog = watchdog::on("`dpamatch` to end");
+    let mut command = Command::new(DPAMATCH);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("its input");
+    std::thread::scope(|scope| {
+        scope.spawn(move || _ = stdin.write_all(input));
+        child.wait_with_output().expect("the program ends")
+    })
+}
+
+/// Runs a command with the words of a line.
+fn command(name: &str, line: &str) -> Output {
+    let words = std::iter::once(name).chain(line.split_whitespace());
+    dpamatch(&words.collect::<Vec<_>>())
+}
+
+/// What a program that went well printed.
+fn text(output: &Output) -> &str {
+    assert!(output.status.success(), "{}", said(output));
+    std::str::from_utf8(&output.stdout).expect("text")
+}
+
+/// The messages on standard error.
+fn said(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("text")
+}
+
+/// The results in the document that a program printed.
+fn results(output: &Output) -> Value {
+    let document: Value = serde_json::from_str(text(output)).expect("one JSON document");
+    document["results"].clone()
+}
+
+/// An empty folder.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
