@@ -1,4 +1,4 @@
-//! The one way to run a model, so that none can pass without having explored anything.
+//! Runs models; a model that explored nothing fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,22 +7,20 @@ use loom::model::Builder;
 
 use crate::story;
 
-/// Operations at which loom may switch threads, in one execution: above it loom takes a wait for
-/// endless and panics. Ten times loom's default, since a block's way through four indexes is long.
+/// Most points at which loom may switch threads in one execution; beyond it loom panics, as for an
+/// endless wait. Ten times loom's default, since a block's way through four indexes is long.
 const BRANCHES_MAX: usize = 10_000;
 
-/// Runs `model` in every interleaving, or in all those with at most `bound` preemptions, and then
-/// prints `loom: <name>: <N> executions, <exhaustive|bounded K>`, only if all held.
+/// Runs `model` in every interleaving, or in those with at most `bound` preemptions. If all hold,
+/// prints `loom: <name>: <N> executions, <exhaustive|bounded K>`.
 ///
-/// Environment variables that would cut the exploration short or change its bound
-/// (`LOOM_MAX_PREEMPTIONS`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION`) have no effect: what the
-/// line says is what was done. The model must be deterministic apart from its loom threads, and
-/// create all its state inside the closure.
+/// Ignores environment variables that would cut the exploration short or change its bound
+/// (`LOOM_MAX_PREEMPTIONS`, `LOOM_MAX_PERMUTATIONS`, `LOOM_MAX_DURATION`). The model must be
+/// deterministic apart from its loom threads, and create all its state inside the closure.
 ///
 /// # Panics
-/// When the model fails in some execution; when it took only one execution, because then no two
-/// threads met; when it took fewer than `expect_min`, because then the scenario has lost a race
-/// that it once had.
+/// When the model fails in some execution; when it took only one execution, so that no two threads
+/// met; when it took fewer than `expect_min`, so that the scenario has lost a race.
 pub fn check(
     name: &str,
     bound: Option<usize>,
@@ -37,7 +35,7 @@ pub fn check(
     report(name, executions, bound);
 }
 
-/// Runs `model` like [`check`], but prints nothing. Returns the number of executions.
+/// Runs `model` like [`check`] without printing, and returns the number of executions.
 ///
 /// # Panics
 /// When the model fails in some execution, or took only one.
@@ -46,7 +44,7 @@ pub fn explore(
     bound: Option<usize>,
     model: impl Fn() + Sync + Send + 'static,
 ) -> usize {
-    // A std atomic, not loom's: it counts across executions and is no part of the model.
+    // A std atomic, outside the model: it counts across executions.
     let executions = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&executions);
 

@@ -2,8 +2,8 @@
 //! every value that the memory orderings allow a load to see.
 //!
 //! **Without `--cfg dpamatch_loom` this package is empty**: no function, no test, no dependency on
-//! loom. A run that reports success without models therefore proves nothing, and `cargo xtask test`
-//! fails when it counts no model. By hand:
+//! loom. Success without models proves nothing, so `cargo xtask test` fails if it counts no model.
+//! By hand:
 //!
 //! ```text
 //! RUSTFLAGS="--cfg dpamatch_loom -C debug-assertions" \
@@ -11,10 +11,10 @@
 //!     --test-threads=1
 //! ```
 //!
-//! What is proven by which model, to what bound, and what is not: `README.md` beside this folder.
+//! `README.md` in this folder lists what each model proves, and to what bound.
 //!
-//! A model is a test in `tests/<subject>.rs` below `#![cfg(dpamatch_loom)]` that hands its closure
-//! to `check`, which counts the executions and prints one line that `cargo xtask test` adds up:
+//! A model is a test in `tests/<subject>.rs` below `#![cfg(dpamatch_loom)]`. It hands its closure
+//! to `check`, which counts the executions and prints one line for `cargo xtask test` to add up:
 //!
 //! ```text
 //! loom: <model>: <N> executions, <exhaustive|bounded K>

@@ -1,4 +1,4 @@
-//! Models of streams: a name, a stream, the paths it is about, and how far it is explored.
+//! Models of streams: name, stream, expected paths and extent of the exploration.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::check::{explore, report};
 use crate::paths::Paths;
 use crate::stream::{Crew, Stream};
 
-/// How far a model is explored. The full set is asked for with `DPAMATCH_LOOM_FULL=1`.
+/// Extent of a model's exploration. `DPAMATCH_LOOM_FULL=1` selects the full set.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Bound on preemptions in the everyday set; `None` is exhaustive.
+    /// Preemption bound in the everyday set; `None` is exhaustive.
     pub usual: Option<usize>,
-    /// Bound on preemptions in the full set; `None` is exhaustive.
+    /// Preemption bound in the full set; `None` is exhaustive.
     pub full: Option<usize>,
 }
 
@@ -21,7 +21,7 @@ impl Extent {
     /// Every interleaving, in both sets.
     pub const EXHAUSTIVE: Self = Self { usual: None, full: None };
 
-    /// Bounded everyday, more deeply bounded in the full set.
+    /// Bounded in both sets.
     pub const fn bounded(usual: usize, full: usize) -> Self {
         Self { usual: Some(usual), full: Some(full) }
     }
@@ -31,8 +31,8 @@ impl Extent {
         Self { usual: Some(usual), full: None }
     }
 
-    /// The bound of this run. `DPAMATCH_LOOM_BOUND=<k>` sets it for all models that are bounded, to
-    /// see how they grow.
+    /// The bound of this run. `DPAMATCH_LOOM_BOUND=<k>` sets it for all bounded models, to show how
+    /// they grow.
     pub fn bound(self) -> Option<usize> {
         let bound = if is_full() { self.full } else { self.usual };
         let asked = std::env::var("DPAMATCH_LOOM_BOUND").ok();
@@ -42,18 +42,19 @@ impl Extent {
     }
 }
 
-/// Whether the full set was asked for.
+/// Whether the full set is selected.
 pub fn is_full() -> bool {
     std::env::var_os("DPAMATCH_LOOM_FULL").is_some_and(|value| value == "1")
 }
 
-/// How deeply the leader is explored that runs blocks alone while a sender sends.
+/// Extent for a leader that runs blocks alone while a sender sends.
 const ALONE: Extent = Extent::bounded(1, 2);
 
-/// Paths that a leader alone takes, too: which receive a handler finds does not depend on when.
+/// Paths that do not depend on the schedule, so that a lone leader takes them, too.
 const TIMELESS: [&str; 3] = ["clean", "fast", "overtaking"];
 
-/// Which crews are explored: `DPAMATCH_LOOM_CREW=shared`, `alone`, or both.
+/// Whether a crew is explored. `DPAMATCH_LOOM_CREW` selects `shared` or `alone`; the default is
+/// both.
 fn explores(crew: Crew) -> bool {
     let name = match crew {
         Crew::Shared => "shared",
@@ -77,8 +78,8 @@ pub fn stream(
     shared(name, stream, extent, expected, never);
 }
 
-/// Explores a stream like [`stream`], but runs the leader alone in the full set only. Use it where
-/// the leader alone takes long and another stream already covers its paths.
+/// Explores a stream like [`stream`], but the lone leader in the full set only. For streams that
+/// take a lone leader long and whose paths another stream covers.
 ///
 /// # Panics
 /// See [`stream`].
@@ -95,12 +96,12 @@ pub fn alone_in_full_set(
     shared(name, stream, extent, expected, never);
 }
 
-/// Explores a leader that runs the blocks of a stream alone while the stream is being issued.
-/// Blocks are cut out of what has come, so they can be shorter than those that workers share.
+/// Explores a leader that runs a stream's blocks alone while the stream is being issued. Blocks
+/// hold the messages that have arrived, so they can be shorter than shared ones.
 ///
 /// # Panics
-/// When an execution differs from the oracle; when a path of `expected` that does not depend on the
-/// schedule was never taken; when one of `never` was.
+/// When an execution differs from the oracle; when no execution took a path of `expected` that does
+/// not depend on the schedule; when one took a path of `never`.
 pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'static str]) {
     if !explores(Crew::Alone) {
         return;
@@ -109,7 +110,7 @@ pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'s
     let bound = ALONE.bound();
     let paths = Arc::new(Paths::default());
     let noted = Arc::clone(&paths);
-    // With the early check a leader alone never meets a conflict: it sees all bookings.
+    // With the early check a lone leader sees all bookings and never meets a conflict.
     let early_check = stream.config.options.early_check;
     let config = NicConfig { workers: 1, ..stream.config };
     let stream = Stream { config, ..stream };
@@ -121,14 +122,14 @@ pub fn alone(name: &str, stream: Stream, expected: &[&'static str], never: &[&'s
     paths.require(&name, &[], &["shared_blocks"]);
 }
 
-/// Explores a stream whose blocks all workers share, and again with the roles moved along loom's
+/// Explores a stream whose blocks all workers share. Repeats it with the roles rotated over loom's
 /// threads, since loom misses orders that depend on which thread has the smaller number
-/// (tokio-rs/loom#392). Three and more workers rotate with a bound one lower; four do not when that
-/// leaves none.
+/// (tokio-rs/loom#392). With three and more workers the rotations use a bound one lower; four
+/// workers do not rotate if that leaves none.
 ///
 /// # Panics
-/// When an execution differs from the oracle; when a path of `expected` was never taken, or one of
-/// `never` was.
+/// When an execution differs from the oracle; when no execution took a path of `expected`, or one
+/// took a path of `never`.
 pub fn shared(name: &str, stream: Stream, extent: Extent, expected: &[&str], never: &[&str]) {
     if !explores(Crew::Shared) {
         return;

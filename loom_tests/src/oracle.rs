@@ -1,21 +1,20 @@
-//! The sequential rule that every schedule must equal: one list of posted receives, one list of
-//! unexpected messages, each searched from its oldest entry.
+//! The sequential rule for every schedule: a list of posted receives and a list of unexpected
+//! messages, each searched from its oldest entry.
 
 use dpa_model::{CommId, Envelope, Selector};
 
-/// Matching by two linear lists; as simple as it can be said, since everything else is measured
-/// against it.
+/// Matching by two linear lists, kept as simple as possible.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
-    /// Number of the receive, communicator and selector, in posting order.
+    /// Receive number, communicator and selector, in posting order.
     posted: Vec<(usize, CommId, Selector)>,
     /// Arrival number and envelope, in arrival order.
     unexpected: Vec<(u64, Envelope)>,
 }
 
 impl Oracle {
-    /// Posts a receive. The arrival number of the unexpected message it takes, or `None` if it now
-    /// waits.
+    /// Posts a receive. Returns the arrival number of the unexpected message that it takes, or
+    /// `None` if it waits.
     pub fn post(&mut self, receive: usize, comm: CommId, selector: Selector) -> Option<u64> {
         let fits = |&(_, e): &(u64, Envelope)| e.comm == comm && selector.accepts(e.source, e.tag);
         if let Some(place) = self.unexpected.iter().position(fits) {
@@ -25,7 +24,7 @@ impl Oracle {
         None
     }
 
-    /// Lets a message arrive. The receive that takes it, or `None` if it is unexpected.
+    /// Delivers a message. Returns the receive that takes it, or `None` if it is unexpected.
     pub fn arrive(&mut self, arrival: u64, envelope: Envelope) -> Option<usize> {
         let fits = |&(_, comm, selector): &(usize, CommId, Selector)| {
             comm == envelope.comm && selector.accepts(envelope.source, envelope.tag)
@@ -37,7 +36,7 @@ impl Oracle {
         None
     }
 
-    /// Looks for the oldest unexpected message that fits; with `take`, takes it out.
+    /// Finds the oldest unexpected message that fits, and removes it if `take`.
     pub fn probe(&mut self, comm: CommId, selector: Selector, take: bool) -> Option<u64> {
         let fits = |&(_, e): &(u64, Envelope)| e.comm == comm && selector.accepts(e.source, e.tag);
         let place = self.unexpected.iter().position(fits)?;
@@ -48,12 +47,12 @@ impl Oracle {
         Some(arrival)
     }
 
-    /// Whether nothing waits.
+    /// Whether both lists are empty.
     pub fn is_empty(&self) -> bool {
         self.posted.is_empty() && self.unexpected.is_empty()
     }
 
-    /// Cancels a receive. `false`: it has matched already.
+    /// Cancels a receive; `false` if it has already matched.
     pub fn cancel(&mut self, receive: usize) -> bool {
         let place = self.posted.iter().position(|&(number, ..)| number == receive);
         if let Some(place) = place {
@@ -62,12 +61,12 @@ impl Oracle {
         place.is_some()
     }
 
-    /// Receives that wait, in posting order.
+    /// Waiting receives, in posting order.
     pub fn posted(&self) -> Vec<usize> {
         self.posted.iter().map(|&(number, ..)| number).collect()
     }
 
-    /// Messages that wait, in arrival order.
+    /// Unexpected messages, in arrival order.
     pub fn unexpected(&self) -> &[(u64, Envelope)] {
         &self.unexpected
     }

@@ -1,15 +1,14 @@
-//! Which ways through the algorithm a model has taken, added up over all its executions.
+//! Counts the paths through the algorithm over all executions of a model.
 //!
-//! A model that never takes the path it is named after proves nothing about it, so an expected path
-//! that is missing is a failure.
+//! A model must take the path that it is named after: a missing expected path is a failure.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use dpa_model::Counts;
 
-/// Sums of the NIC's counters by their names. Plain `std` locking: it lives outside the model and
-/// is held for no switch.
+/// Sums of the NIC's counters by name. Uses `std` locks, because it lives outside the model and no
+/// thread switches while holding one.
 #[derive(Debug, Default)]
 pub struct Paths {
     sums: Mutex<BTreeMap<&'static str, u64>>,
@@ -24,7 +23,7 @@ impl Paths {
             ("send_no_bounce_buffer", counts.send_no_bounce_buffer),
             ("regions_added", counts.regions_added),
         ];
-        // Both have a row `unexpected`; a boundary's row gets a prefix.
+        // Both have a row `unexpected`; the boundary's names get a prefix.
         let boundary = counts.boundary.rows().map(|(name, count)| (boundary_name(name), count));
         for (name, count) in counts.handlers.rows().chain(boundary).chain(queues) {
             *sums.entry(name).or_default() += count;
@@ -36,16 +35,16 @@ impl Paths {
         *self.sums.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
     }
 
-    /// How often a path was taken.
+    /// How often executions took a path.
     ///
     /// # Panics
-    /// When nothing has that name: a misspelt expectation must not pass.
+    /// When no path has that name: a misspelt expectation must not pass.
     pub fn taken(&self, name: &str) -> u64 {
         let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.get(name).copied().unwrap_or_else(|| panic!("no path is called `{name}`: {sums:?}"))
     }
 
-    /// Checks that each path of `expected` was taken and none of `never`.
+    /// Checks that executions took each path of `expected` and none of `never`.
     ///
     /// # Panics
     /// Naming the first path that breaks this.

@@ -1,6 +1,5 @@
-//! Roles that run against each other without a given order: host, senders, leader. The NIC's own
-//! order log is replayed through the oracle afterwards: whatever order the NIC chose, it must then
-//! have matched as that order demands (S12).
+//! Races of host, senders and leader without a given order. Afterwards the oracle replays the NIC's
+//! own order log: the NIC must have matched as the order that it chose demands (S12).
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -15,26 +14,26 @@ use crate::paths::Paths;
 use crate::threads;
 use crate::{explore, report};
 
-/// What a role hands back when it ends.
+/// What a role returns at its end.
 #[derive(Debug, Default)]
 pub struct Ends {
-    /// The leader, from the role that had it.
+    /// The leader, from the role that ran it.
     pub leader: Option<ManuallyDrop<Box<Leader>>>,
-    /// The host's port, from the role that had it.
+    /// The host's port, from the role that ran it.
     pub host: Option<ManuallyDrop<HostPort>>,
-    /// What the host has seen.
+    /// Events that the host has read.
     pub events: Vec<Event>,
-    /// Receives posted, in their order.
+    /// Receives in posting order.
     pub posted: Vec<(RequestId, Selector)>,
-    /// Probes, and whether each takes the message.
+    /// Probes, each with whether it takes the message.
     pub probed: Vec<(RequestId, Selector, bool)>,
 }
 
 /// A thread of the model.
 pub type Role = Box<dyn FnOnce() -> Ends + Send>;
 
-/// A NIC whose parts are not dropped when a check fails: a drop would use loom's atomics while it
-/// unwinds, and hide the message.
+/// The parts of a NIC, never dropped when a check fails: while unwinding, a drop would use loom's
+/// atomics and hide the message.
 #[derive(Debug)]
 pub struct Parts {
     /// Worker 0.
@@ -47,7 +46,7 @@ pub struct Parts {
     pub sender: ManuallyDrop<Sender>,
 }
 
-/// A NIC in free order that logs the order it chose, with communicator 0 created.
+/// A NIC in free order that logs its order, with communicator 0 created.
 pub fn build(config: NicConfig) -> Parts {
     let config = NicConfig { options: Options { log_order: true, ..config.options }, ..config };
     let Nic { mut leader, workers, mut host, sender } =
@@ -64,7 +63,7 @@ pub fn build(config: NicConfig) -> Parts {
     }
 }
 
-/// The leader's role: rounds until `done`, which sees the counters.
+/// The leader's role: rounds until `done` holds for the counters.
 pub fn lead(
     mut leader: ManuallyDrop<Box<Leader>>,
     awake: usize,
@@ -94,7 +93,7 @@ pub fn work(mut worker: Box<Worker>) -> Role {
     })
 }
 
-/// Runs the roles on threads of their own, begun in the order that `rotation` says.
+/// Runs each role on its own thread, started in the order of `rotation`.
 pub fn run(mut roles: Vec<Role>, rotation: usize) -> Ends {
     let count = roles.len();
     roles.rotate_left(rotation % count);
@@ -111,10 +110,11 @@ pub fn run(mut roles: Vec<Role>, rotation: usize) -> Ends {
     ends
 }
 
-/// Explores a race in every rotation of its `roles` and prints its line.
+/// Explores a race in every rotation of its `roles`, and prints its line.
 ///
 /// # Panics
-/// When an execution fails, or a path of `expected` was never taken, or one of `never` was.
+/// When an execution fails, when none took a path of `expected`, or when one took a path of
+/// `never`.
 pub fn model(
     name: &str,
     roles: usize,
@@ -135,7 +135,7 @@ pub fn model(
 }
 
 impl Ends {
-    /// Reads what is left on the completion ring.
+    /// Reads the rest of the completion ring.
     pub fn read(&mut self) {
         let host = self.host.as_mut().expect("the host's role ended");
         while let Some(event) = host.poll() {
@@ -143,12 +143,11 @@ impl Ends {
         }
     }
 
-    /// Replays the events through the oracle, the host's software lists included, and drops the
-    /// NIC. Returns what is left (receives, messages).
+    /// Replays the events through the oracle and the host's software lists, and drops the NIC.
+    /// Returns the remaining (receives, messages).
     ///
     /// # Panics
-    /// When the NIC matched otherwise than its own order demands, or left a receive and a message
-    /// that fit each other.
+    /// When the NIC matched against its own order, or left a receive and a message that fit.
     pub fn replay(mut self, paths: &Paths) -> (usize, usize) {
         self.read();
         let mut replay = Replay {
@@ -185,11 +184,10 @@ impl Ends {
 struct Replay<'a> {
     posted: &'a [(RequestId, Selector)],
     probed: &'a [(RequestId, Selector, bool)],
-    /// What the order demands.
     oracle: Oracle,
     /// Software matching on the host of forwarded posts and messages (S20).
     software: Oracle,
-    /// Next receive of the host's one thread, whose posts take effect in order.
+    /// Next receive of the host's only thread, whose posts take effect in order.
     next: usize,
 }
 
@@ -201,7 +199,7 @@ impl Replay<'_> {
             .expect("a request of this model")
     }
 
-    /// The next post in order, as the oracle sees it.
+    /// Posts the next receive in the oracle.
     fn post(&mut self, request: RequestId) -> Option<u64> {
         let receive = self.place(request);
         assert_eq!(receive, self.next, "posts took effect out of order");

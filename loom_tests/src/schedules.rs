@@ -1,8 +1,8 @@
-//! Random streams under random schedules: what loom cannot reach, 8 to 32 handlers over several
+//! Random streams under random schedules, beyond loom's reach: 8 to 32 handlers over several
 //! blocks.
 //!
-//! shuttle runs every atomic as sequentially consistent, so this finds faults of the algorithm and
-//! none of the memory orderings.
+//! shuttle treats every atomic as sequentially consistent, so this finds faults of the algorithm,
+//! not of the memory orderings.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use crate::stream::{Crew, Stream, cancel, post, send};
 /// Stack of a thread: a worker's scratch is for 64 handlers here.
 const STACK_BYTES: usize = 1 << 18;
 
-/// How schedules are chosen.
+/// Scheduling policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
-    /// Every step any runnable thread.
+    /// A random runnable thread at each step.
     Random,
     /// Priorities that change at this many points (probabilistic concurrency testing).
     Pct(usize),
 }
 
-/// Numbers from a seed (splitmix64): the same stream on every machine.
+/// Seeded numbers (splitmix64), equal on every machine.
 #[derive(Debug)]
 pub struct Seeded(pub u64);
 
@@ -68,11 +68,11 @@ pub fn random_steps(seed: u64, handlers: usize, blocks: usize) -> Vec<Operation>
     steps
 }
 
-/// Runs the stream under `count` schedules. With `DPAMATCH_SHUTTLE_SEED=<seed>` only the stream of
-/// that seed is run, and with `DPAMATCH_SHUTTLE_REPLAY=<schedule>` as well only that schedule.
+/// Runs the stream under `count` schedules. `DPAMATCH_SHUTTLE_SEED=<seed>` restricts it to the
+/// stream of that seed, `DPAMATCH_SHUTTLE_REPLAY=<schedule>` also to that schedule.
 ///
 /// # Panics
-/// When an execution differs from the oracle; shuttle prints the schedule, and this the seed.
+/// When an execution differs from the oracle; shuttle prints the schedule, this function the seed.
 pub fn explore(seed: u64, choice: Choice, count: usize, stream: &Stream, paths: &Arc<Paths>) {
     if std::env::var("DPAMATCH_SHUTTLE_SEED").is_ok_and(|only| only != seed.to_string()) {
         return;

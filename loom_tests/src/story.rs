@@ -1,7 +1,7 @@
-//! The execution in which a model failed, as a page for a browser: with `DPAMATCH_STORY=FILE`.
+//! With `DPAMATCH_STORY=FILE`: the execution in which a model failed, as a page for a browser.
 //!
-//! The page shows what the handlers told up to the failure. It shows no value that a weak ordering
-//! let a load see: for that loom's own log is there (`LOOM_LOG`).
+//! The page shows the handlers' steps up to the failure. It omits values that a weak ordering let a
+//! load see; loom's own log shows them (`LOOM_LOG`).
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,10 +14,10 @@ use crate::threads::ThreadId;
 #[derive(Debug, Default)]
 struct Notes {
     told: Vec<Told>,
-    /// The threads of the execution, as they told something first.
+    /// Threads of the execution, in the order of their first step.
     actors: Vec<ThreadId>,
     operations: Vec<Operation>,
-    /// Of each receive, by its number.
+    /// Request of each receive, by receive number.
     requests: Vec<Option<u64>>,
 }
 
@@ -25,12 +25,12 @@ thread_local! {
     static NOTES: RefCell<Notes> = RefCell::default();
 }
 
-/// The file, if a story is wanted.
+/// The requested file.
 fn file() -> Option<std::ffi::OsString> {
     std::env::var_os("DPAMATCH_STORY")
 }
 
-/// An execution of this stream begins.
+/// Starts recording an execution of this stream.
 pub(crate) fn begin(operations: &[Operation]) {
     if file().is_none() {
         return;
@@ -39,7 +39,7 @@ pub(crate) fn begin(operations: &[Operation]) {
     dpa_model::step::listen(Some(note));
 }
 
-/// A receive has this request.
+/// Assigns the next receive its request.
 pub(crate) fn posted(request: Option<u64>) {
     NOTES.with_borrow_mut(|notes| notes.requests.push(request));
 }
@@ -59,7 +59,7 @@ fn note(step: Step) {
     });
 }
 
-/// Runs a model. When it fails and a story is wanted, writes the story of the execution under way.
+/// Runs a model. On failure writes the story of the current execution, if requested.
 ///
 /// # Panics
 /// When the model panics.

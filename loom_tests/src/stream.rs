@@ -1,9 +1,9 @@
-//! A stream of posts, cancels and messages in a fixed order, run by the shipped NIC and by the
+//! A stream of posts, cancels and messages in fixed order, run by the shipped NIC and by the
 //! oracle.
 //!
-//! The order is given by stamps (`Order::Stamped`), so everything can be handed to the NIC before
-//! its workers start: what the model then explores is the handlers of each block against each
-//! other, and each block against the boundary that follows.
+//! Stamps (`Order::Stamped`) fix the order, so the NIC gets everything before its workers start.
+//! The model then explores the handlers of each block against each other, and each block against
+//! the boundary that follows.
 
 use std::mem::ManuallyDrop;
 
@@ -31,7 +31,7 @@ pub fn post_in(
     Operation::Post { recv: RecvId::default(), comm: CommId(comm), selector, bytes: 64 }
 }
 
-/// Cancels the receive posted as the n-th, counted from 0.
+/// Cancels the n-th posted receive, counted from 0.
 pub fn cancel(receive: usize) -> Operation {
     Operation::Cancel { recv: RecvId(receive as u64) }
 }
@@ -45,18 +45,17 @@ pub fn selector(source: Option<u32>, tag: Option<u32>) -> Selector {
     }
 }
 
-/// A message of communicator 0 that travels in its entry.
+/// A message on communicator 0, with its data in the entry.
 pub fn send(source: u32, tag: u32) -> Operation {
     send_in(0, source, tag)
 }
 
-/// A message of any communicator that travels in its entry.
+/// A message on any communicator, with its data in the entry.
 pub fn send_in(comm: u32, source: u32, tag: u32) -> Operation {
     let envelope = envelope(comm, source, tag);
     Operation::Arrive { msg: MsgId::default(), envelope, bytes: 8 }
 }
 
-/// What a message carries.
 pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
     Envelope {
         comm: CommId(comm),
@@ -65,8 +64,8 @@ pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
     }
 }
 
-/// The smallest NIC that runs blocks of `handlers` on `workers`: what is not contended is kept
-/// tiny, since every atomic costs time. The first sender has a queue of its own.
+/// The smallest NIC with blocks of `handlers` on `workers`. Uncontended parts are tiny, since every
+/// atomic costs time. The first sender has its own queue.
 pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
     NicConfig {
         handlers,
@@ -90,12 +89,12 @@ pub fn tiny(handlers: usize, workers: usize, options: Options) -> NicConfig {
     }
 }
 
-/// What became of a receive.
+/// Fate of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It waits.
+    /// It still waits.
     Posted,
-    /// It took the message with this arrival number, which had come before it or not.
+    /// It matched the message with this arrival number.
     Matched {
         /// Arrival number.
         arrival: u64,
@@ -109,28 +108,26 @@ pub enum Fate {
 /// Who runs the blocks of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Crew {
-    /// All workers of the NIC, while everything that they match is there already.
+    /// All workers, with all input present beforehand.
     Shared,
-    /// The leader alone, while another thread posts and sends: blocks are cut out of what has come.
+    /// The leader alone, while another thread posts and sends; blocks hold what has arrived.
     Alone,
 }
 
-/// A NIC's size and hints with a stream for it.
+/// A NIC's configuration and hints, with a stream for it.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Size of the NIC; queues are just deep enough for the stream, and the order is the stream's.
+    /// Configuration of the NIC; queues are just deep enough, and the order is the stream's.
     pub config: NicConfig,
     /// Hints of all communicators.
     pub hints: Hints,
-    /// The operations; receives and messages are named by their number, from 0.
+    /// The operations; receives and messages are numbered from 0.
     pub steps: Vec<Operation>,
-    /// Every second block is run by the leader alone, as by a pool that tries whether sharing is
-    /// faster.
+    /// The leader runs every second block alone, like a pool that compares both ways.
     pub switching: bool,
 }
 
 impl Stream {
-    /// A stream for a NIC of this size.
     pub fn new(config: NicConfig, steps: &[Operation]) -> Self {
         let mut steps = steps.to_vec();
         let (mut posts, mut sends) = (0, 0);
@@ -155,17 +152,16 @@ impl Stream {
         Self { config, hints: Hints::default(), steps, switching: false }
     }
 
-    /// Runs the stream once under the tool's scheduler and compares the outcome with the oracle's.
-    /// `crew`: who runs the blocks; `rotation` says how far the roles are moved along the tool's
-    /// threads. Returns the NIC's counters.
+    /// Runs the stream once under the model checker and compares the outcome with the oracle's.
+    /// `rotation` shifts the roles over the checker's threads. Returns the NIC's counters.
     ///
     /// # Panics
-    /// When anything differs.
+    /// When an outcome differs.
     pub fn run(&self, crew: Crew, rotation: usize) -> Counts {
         let Nic { leader, workers, host, sender } =
             Nic::new(&self.config).expect("a valid configuration");
-        // Nothing is dropped when a check fails: a drop would use the tool's atomics while it
-        // unwinds, and hide the message.
+        // Never dropped when a check fails: while unwinding, a drop would use the checker's atomics
+        // and hide the message.
         let mut leader = ManuallyDrop::new(Box::new(leader));
         let mut feeder = ManuallyDrop::new(Feeder::new(host, sender));
 
@@ -219,7 +215,7 @@ impl Stream {
         (0..self.config.communicators as u32).map(CommId)
     }
 
-    /// The leader alone, until all messages are matched.
+    /// Runs the leader alone until it has matched all messages.
     fn match_alone(&self, leader: &mut Leader) {
         let messages = self.steps.iter().filter(|step| step.is_arrival()).count() as u64;
         let mut wait = Wait::new();
@@ -231,7 +227,7 @@ impl Stream {
         }
     }
 
-    /// All workers on threads of their own, until the stream is used up.
+    /// Runs all workers, each on its thread, to the end of the stream.
     fn match_concurrently(
         &self,
         leader: ManuallyDrop<Box<Leader>>,
@@ -261,7 +257,7 @@ impl Stream {
         }
         let count = roles.len();
         roles.rotate_left(rotation % count);
-        // The main thread only waits: a switch away from a waiting thread costs no preemption.
+        // The main thread only waits: switching away from a waiting thread costs no preemption.
         let others: Vec<_> = roles.into_iter().map(threads::spawn).collect();
         let mut leader = None;
         for other in others {
@@ -270,8 +266,7 @@ impl Stream {
         leader.expect("one of the roles was the leader")
     }
 
-    /// How many slices each block of this stream has: a command ends a block, and so do N messages
-    /// (S2, S12).
+    /// Slices of each block of this stream. A command ends a block, as do N messages (S2, S12).
     pub fn slices(&self) -> impl Iterator<Item = usize> + '_ {
         let runs = self.steps.split(|step| !step.is_arrival());
         let blocks = runs.flat_map(|run| run.chunks(self.config.handlers).map(<[Operation]>::len));
@@ -281,7 +276,7 @@ impl Stream {
         })
     }
 
-    /// What must become of each receive, and what must then be left.
+    /// The expected fate of each receive, and the expected rest.
     fn expected(&self) -> (Vec<Fate>, Oracle) {
         let mut oracle = Oracle::default();
         let mut fates = Vec::new();
@@ -312,9 +307,8 @@ impl Stream {
         (fates, oracle)
     }
 
-    /// Takes everything out that is left: every waiting receive can be cancelled, so the chains are
-    /// whole, and the unexpected messages come out in arrival order (S14) and are no more than
-    /// there should be.
+    /// Empties the NIC. Every waiting receive can be cancelled, so the chains are whole; the
+    /// unexpected messages come in arrival order (S14), and no more than expected.
     fn drain(&self, leader: &mut Leader, feeder: &mut Feeder, posts: usize, oracle: Oracle) {
         let mut fates = vec![Fate::Posted; posts];
         let mut expected = fates.clone();
@@ -351,7 +345,7 @@ impl Stream {
     }
 }
 
-/// How many receives got a message, and how many different messages they got.
+/// Numbers of receives with a message, and of distinct messages.
 fn taken(fates: &[Fate]) -> (usize, usize) {
     let mut arrivals: Vec<u64> = fates
         .iter()
@@ -365,12 +359,12 @@ fn taken(fates: &[Fate]) -> (usize, usize) {
     (receives, arrivals.len())
 }
 
-/// The payload of a message, which says its arrival number.
+/// A message's payload, which encodes its arrival number.
 pub fn payload(arrival: u64, length: usize) -> Vec<u8> {
     vec![arrival as u8; length]
 }
 
-/// Hands an operation to the NIC, which has room for it.
+/// Hands an operation to the NIC, which must have room.
 fn issue(feeder: &mut Feeder, operation: &Operation) {
     assert_eq!(feeder.try_issue(operation), Ok(true), "{operation:?}");
     if let Operation::Post { recv, .. } = *operation {
@@ -378,7 +372,7 @@ fn issue(feeder: &mut Feeder, operation: &Operation) {
     }
 }
 
-/// Reads all completions and notes what became of the receives.
+/// Reads all completions and records the fates of the receives.
 ///
 /// # Panics
 /// When a receive ends twice or without its message's data.

@@ -1,4 +1,4 @@
-//! Threads of the tool that runs the model.
+//! Threads of the model checker.
 
 #[cfg(dpamatch_loom)]
 pub use loom::thread::{JoinHandle, ThreadId, current, spawn};

@@ -1,5 +1,5 @@
-//! One block: handlers that search, book, meet at the partial barrier and resolve, each scenario
-//! named for its race.
+//! One block: handlers search, book, meet at the partial barrier and resolve conflicts. Each
+//! scenario is named for its race.
 //!
 //! X1 to X5 are the worked examples of the papers; "form" numbers the entry rules of the fast path
 //! (S8).
@@ -10,12 +10,12 @@ use loom_tests::model::{Extent, alone, shared, stream};
 use loom_tests::stream::{Stream, post, post_in, send, send_in, tiny};
 
 const TWO: Extent = Extent::EXHAUSTIVE;
-/// Three workers: the conflict alone, and with receives that leave their chain meanwhile.
+/// Three workers and their conflict, with and without receives that leave the chain meanwhile.
 const THREE: Extent = Extent::bounded(3, 4);
 const THREE_REMOVING: Extent = Extent::bounded(1, 3);
-/// Three workers, where the removal is the matter.
+/// Three workers and a removal.
 const REMOVAL: Extent = Extent::bounded(2, 4);
-/// Four workers, likewise.
+/// Four workers and a removal.
 const FOUR: Extent = Extent::bounded(2, 3);
 const FOUR_REMOVING: Extent = Extent::bounded(1, 2);
 
@@ -23,12 +23,12 @@ fn with(fast_path: FastPath) -> Options {
     Options { fast_path, ..Options::default() }
 }
 
-/// The partial barrier as one bitmap, and removal left to the boundary: the barrier is the matter.
+/// Barrier as one bitmap, with removal left to the boundary.
 fn bitmap(fast_path: FastPath) -> Options {
     Options { barrier: Barrier::Bitmap, removal: Removal::Deferred, ..with(fast_path) }
 }
 
-/// A scenario of workers that meet at a bitmap. A leader alone has no such barrier.
+/// Workers that meet at a bitmap. A lone leader has no such barrier.
 fn meeting(
     name: &str,
     stream: Stream,
@@ -45,8 +45,8 @@ fn of(handlers: usize, options: Options, steps: &[Operation]) -> Stream {
     Stream::new(NicConfig { receives, ..tiny(handlers, handlers, options) }, steps)
 }
 
-/// A scenario of three handlers, twice: with removal left to the boundary, so that conflict and
-/// resolution can be explored deeply, and with removal under the bins' locks in the block.
+/// Three handlers, twice: removal at the boundary, to explore conflict and resolution deeply, and
+/// removal under the bins' locks during the block.
 fn three(
     name: &str,
     options: Options,
@@ -59,7 +59,6 @@ fn three(
     stream(name, of(3, options, steps), THREE_REMOVING, expected, never);
 }
 
-/// A scenario of four handlers.
 fn four(
     name: &str,
     options: Options,
@@ -72,7 +71,7 @@ fn four(
     stream(name, of(4, options, steps), FOUR_REMOVING, expected, never);
 }
 
-/// Equal receives for equal messages, one for each handler.
+/// Equal receives for equal messages, one per handler.
 fn equal(count: usize) -> Vec<Operation> {
     [vec![post(0, 7); count], vec![send(0, 7); count]].concat()
 }
@@ -234,8 +233,8 @@ fn slow_chain_four() {
 
 #[test]
 fn slow_search_passes_marked_receives() {
-    // The first two handlers meet at the bin's lock, so the second one's receive may stay linked:
-    // the third must not take it.
+    // The first two handlers meet at the bin's lock, so the second one's receive may stay linked.
+    // The third must not take it.
     let steps = [post(0, 9), post(0, 7), post(0, 7), send(0, 9), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "lock_missed"];
     stream(
@@ -264,7 +263,7 @@ fn a_conflict_with_another_than_the_neighbour_bitmap() {
 
 #[test]
 fn a_message_without_receive_between_equal_ones() {
-    // The third handler is the second of its key: it may not count the one between (S8).
+    // The third handler is the second of its key: it must not count the one between (S8).
     let steps = [post(0, 7), post(0, 7), post(0, 7), send(0, 7), send(1, 9), send(0, 7)];
     let expected = ["clean", "slow", "refused_mixed", "stored"];
     three("block/fast path needs all lower", Options::default(), &steps, &expected, &["fast"]);
@@ -272,8 +271,8 @@ fn a_message_without_receive_between_equal_ones() {
 
 #[test]
 fn sequence_break_two() {
-    // The receive one further on accepts any source: it is in another chain, so the fast path comes
-    // to its chain's end.
+    // The next receive accepts any source and is in another chain, so the fast path reaches its
+    // chain's end.
     let steps = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];
     let expected = ["clean", "slow", "refused_exhausted"];
     stream("block/sequence break, two", of(2, Options::default(), &steps), TWO, &expected, &[]);
@@ -281,7 +280,7 @@ fn sequence_break_two() {
 
 #[test]
 fn sequence_break_in_one_chain_three() {
-    // Receives of one key around one of another: the bin's chain holds three sequences.
+    // Receives of one key around one of another: the chain holds three sequences.
     let steps = [post(0, 7), post(0, 8), post(0, 7), send(0, 7), send(0, 7), send(0, 8)];
     let expected = ["clean", "slow", "refused_sequence"];
     three("block/sequence break, three", Options::default(), &steps, &expected, &["fast"]);
@@ -374,7 +373,7 @@ fn nothing_posted() {
 
 #[test]
 fn early_check_two() {
-    // The second handler sometimes skips the booked receive and has no conflict, and sometimes is
+    // The second handler sometimes skips the booked receive without a conflict, and sometimes looks
     // too early to see the bit.
     let options = Options { early_check: true, ..Options::default() };
     stream("block/early check, two", of(2, options, &equal(2)), TWO, &["clean", "fast"], &["slow"]);
@@ -416,7 +415,7 @@ fn eager_removal_of_neighbours() {
 
 #[test]
 fn fast_path_walks_over_unlinked_receives() {
-    // Labels, not hops (S9): the receives between may have left the chain, in part or all.
+    // Labels, not hops (S9): the receives between may have left the chain.
     let steps = [vec![post(0, 7); 4], vec![send(0, 7); 3]].concat();
     three("block/labels, not hops", Options::default(), &steps, &["clean", "fast"], &["slow"]);
 }

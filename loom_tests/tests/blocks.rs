@@ -1,5 +1,4 @@
-//! Several blocks: the fence between them (S1), descriptors that come back, and what the boundary
-//! changes in between.
+//! Several blocks: the fence between them (S1), reused descriptors, and changes at the boundary.
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{Barrier, NicConfig, Operation, Options};
@@ -19,7 +18,6 @@ fn equal_keys_over_two_blocks() {
     stream("blocks/two, equal keys", of(2, 4, &steps), TWO, &["clean", "fast"], &["slow"]);
 }
 
-/// The stream with the bitmap barrier.
 fn on_bitmap(stream: Stream) -> Stream {
     let options = Options { barrier: Barrier::Bitmap, ..stream.config.options };
     Stream { config: NicConfig { options, ..stream.config }, ..stream }
@@ -37,17 +35,17 @@ fn both_bitmaps_take_turns() {
 
 #[test]
 fn a_bitmap_comes_back() {
-    // The third block uses the bits of the first again.
+    // The third block reuses the bits of the first.
     let block = [vec![post(0, 7); 2], vec![send(0, 7); 2]].concat();
     let stream = on_bitmap(of(2, 2, &block.repeat(3)));
-    // Each block before costs preemptions: with fewer, bits that stay set are not noticed.
+    // Each earlier block costs preemptions; a lower bound misses bits that stay set.
     let extent = Extent::bounded(5, 6);
     shared("blocks/three, bitmap", stream, extent, &["clean", "fast"], &["slow"]);
 }
 
 #[test]
 fn a_bitmap_comes_back_after_a_block_alone() {
-    // Two shared blocks with one alone between: they do not use the same bits.
+    // Two shared blocks around one of a lone leader must not use the same bits.
     let steps = [vec![post(0, 7); 6], vec![send(0, 7); 6]].concat();
     let stream = Stream { switching: true, ..on_bitmap(of(2, 6, &steps)) };
     shared("blocks/switching, bitmap", stream, TWO, &["shared_blocks", "clean", "fast"], &[]);
@@ -67,7 +65,7 @@ fn three_handlers_over_two_blocks() {
 
 #[test]
 fn descriptors_come_back_in_the_next_block() {
-    // Two descriptors for four receives: the second block runs on those that the first consumed.
+    // Two descriptors for four receives: the second block reuses those that the first consumed.
     let steps =
         [vec![post(0, 7); 2], vec![send(0, 7); 2], vec![post(0, 7); 2], vec![send(0, 7); 2]]
             .concat();
@@ -103,8 +101,8 @@ fn descriptors_come_back_twice() {
 
 #[test]
 fn descriptors_come_back_twice_with_other_keys() {
-    // Two descriptors serve six receives of four keys in three blocks; wildcards move them from
-    // index to index.
+    // Two descriptors serve six receives of four keys in three blocks; wildcards move them between
+    // indexes.
     let steps = [
         [post(0, 7), post(None, 7), send(0, 7), send(0, 7)],
         [post(0, 8), post(0, 7), send(0, 7), send(0, 8)],
@@ -122,7 +120,7 @@ fn descriptors_come_back_twice_with_other_keys() {
 
 #[test]
 fn unexpected_messages_of_two_blocks_stay_in_order() {
-    // Late receives take them from the store, oldest first, between blocks.
+    // Late receives take messages from the store, oldest first, between blocks.
     let steps = [send(0, 7), send(0, 7), post(0, 7), send(0, 7), send(0, 7), post(None, 7)];
     stream(
         "blocks/unexpected, then posts",
@@ -135,8 +133,8 @@ fn unexpected_messages_of_two_blocks_stay_in_order() {
 
 #[test]
 fn a_cancel_between_blocks_splits_the_sequence() {
-    // Labels 0, 1, 2, 3 of one sequence; 2 is cancelled: the next block must not count over the gap
-    // (S11).
+    // Labels 0 to 3 of one sequence, of which 2 is cancelled: the next block must not count over
+    // the gap (S11).
     let steps = [
         vec![post(0, 7); 5],
         vec![send(0, 7), send(0, 7), cancel(3)],
@@ -149,8 +147,8 @@ fn a_cancel_between_blocks_splits_the_sequence() {
 
 #[test]
 fn a_worker_sits_out_a_short_block() {
-    // Blocks of three, one and three messages: the third worker misses the middle one, which runs
-    // alone.
+    // Blocks of three, one and three messages: the third worker misses the middle one, which the
+    // leader runs alone.
     let steps = [
         vec![post(0, 7); 3],
         vec![send(0, 7); 3],
@@ -170,8 +168,8 @@ fn a_worker_sits_out_a_short_block() {
 
 #[test]
 fn a_late_receive_takes_no_label() {
-    // The receive of tag 8 is satisfied from the store between two equal ones, which stay one
-    // sequence (S10).
+    // The receive of tag 8 takes a stored message; the two equal ones around it stay one sequence
+    // (S10).
     let steps = [post(0, 7), send(0, 8), post(0, 8), post(0, 7), send(0, 7), send(0, 7)];
     stream(
         "blocks/late receive in a sequence",
@@ -184,14 +182,15 @@ fn a_late_receive_takes_no_label() {
 
 #[test]
 fn a_cancelled_receive_is_not_counted() {
-    // Labels 0, 2 and 3 are left: the third handler may not take label 2 as the second behind label
-    // 0 (S11).
+    // Labels 0, 2 and 3 remain: the third handler must not take label 2 as the second after label 0
+    // (S11).
     let steps = [vec![post(0, 7); 4], vec![cancel(1)], vec![send(0, 7); 3]].concat();
     let expected = ["clean", "slow", "refused_sequence", "cancelled"];
     stream("blocks/cancel in a block's sequence", of(3, 8, &steps), THREE, &expected, &[]);
 }
 
-/// The leader shares one block, runs the next alone, and shares again: a pool that tries both ways.
+/// The leader shares one block, runs the next alone and shares again, like a pool that tries both
+/// ways.
 fn switching(name: &str, receives: usize, steps: &[Operation], expected: &[&'static str]) {
     let stream = Stream { switching: true, ..of(2, receives, steps) };
     shared(name, stream, TWO, &[&["shared_blocks"], expected].concat(), &[]);
@@ -205,7 +204,7 @@ fn a_leader_switches_between_both_ways() {
 
 #[test]
 fn descriptors_come_back_from_the_other_way() {
-    // Two descriptors for all: what one way freed, the other takes.
+    // Two descriptors in all: each way reuses those that the other freed.
     let block = [post(0, 7), post(None, 7), send(0, 7), send(0, 7)];
     switching("blocks/switching, recycling", 2, &[block; 3].concat(), &["clean", "slow"]);
 }

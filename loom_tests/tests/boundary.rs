@@ -1,5 +1,5 @@
-//! Posts, cancels and arrivals that race to the block boundary: the NIC gives the order, and no
-//! message is lost in it (S12).
+//! Posts, cancels and arrivals race to the block boundary: the NIC decides the order and loses no
+//! message (S12).
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{CommId, Event, NicConfig, Options, Round, UnexpectedFull, Wait};
@@ -10,7 +10,7 @@ fn config(receives: usize) -> NicConfig {
     NicConfig { receives, ..tiny(1, 1, Options::default()) }
 }
 
-/// Posts receives of tag 7 for these sources; then cancels the first of them, if asked to.
+/// Posts receives of tag 7 for these sources, and cancels the first on request.
 fn post(
     host: std::mem::ManuallyDrop<dpa_model::HostPort>,
     sources: &'static [Option<u32>],
@@ -32,7 +32,6 @@ fn post(
     })
 }
 
-/// Sends messages of tag 7 from these sources.
 fn send(sender: std::mem::ManuallyDrop<dpa_model::Sender>, sources: &'static [u32]) -> Role {
     Box::new(move || {
         let mut sender = sender;
@@ -93,7 +92,7 @@ fn a_cancel_meets_an_arrival() {
 
 #[test]
 fn what_was_posted_before_a_message_was_sent_waits_for_it() {
-    // One thread posts, then sends: the receive may never find the message unexpected.
+    // One thread posts, then sends: the receive must never find the message unexpected.
     model("boundary/post, then send", 2, None, &["clean"], &["posts_late"], |rotation, paths| {
         let parts = build(config(4));
         let (mut host, mut sender) = (parts.host, parts.sender);
@@ -116,7 +115,7 @@ fn what_was_posted_before_a_message_was_sent_waits_for_it() {
 
 #[test]
 fn a_receive_is_waited_for_at_the_ring() {
-    // The host takes what ends next, while the leader writes it.
+    // The host takes the next result while the leader writes it.
     let expected = ["posts_late", "clean"];
     model("boundary/post, then wait", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(4));
@@ -153,8 +152,8 @@ fn a_receive_is_waited_for_at_the_ring() {
 
 #[test]
 fn fallback_keeps_the_order() {
-    // One descriptor: the second post goes to the host, and so do later ones and what they would
-    // match (S20).
+    // One descriptor: the second post goes to the host, and so do later posts and the messages that
+    // they would match (S20).
     let expected = ["fallback_receives", "posts_forwarded", "arrivals_forwarded", "clean"];
     model("boundary/fallback", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(1));
@@ -171,8 +170,8 @@ fn fallback_keeps_the_order() {
 
 #[test]
 fn a_post_during_a_block_waits_for_its_end() {
-    // Two workers run a block whose second message walks the whole chain, while the host posts what
-    // it looks for.
+    // Two workers run a block whose second message walks the whole chain, while the host posts the
+    // receive that it looks for.
     let expected = ["posts_late", "stored", "shared_blocks"];
     model("boundary/post during a block", 3, Some(2), &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(2, 2, Options::default()));
@@ -202,9 +201,8 @@ fn a_post_during_a_block_waits_for_its_end() {
 
 #[test]
 fn a_fallback_ends_while_messages_arrive() {
-    // The host has dealt with all that was sent on to it and offers the communicator back, then
-    // posts; a message arrives before, between or after. If it was sent on, the offer is void
-    // (S20).
+    // The host has matched all that the NIC forwarded, offers the communicator back and posts. A
+    // message arrives before, between or after; if the NIC forwards it, the offer is void (S20).
     let expected = ["resumed", "offer void", "posts_late", "clean", "arrivals_forwarded"];
     model("boundary/end of a fallback", 3, Some(3), &expected, &[], |rotation, paths| {
         let mut parts = build(config(1));
@@ -249,7 +247,7 @@ fn a_fallback_ends_while_messages_arrive() {
         ends.read();
         ends.posted.splice(0..0, posted);
         ends.events.splice(0..0, before);
-        // Whatever came of it, the host's lists are empty again now, so the next offer counts.
+        // The host's lists are empty again in any case, so the next offer counts.
         if !ends.events.iter().any(|event| matches!(event, Event::Resumed { .. })) {
             paths.note("offer void");
             let sent_on = ends.events.iter().filter(sent_on).count() as u64;
@@ -270,8 +268,8 @@ fn a_fallback_ends_while_messages_arrive() {
 
 #[test]
 fn probes_meet_arrivals() {
-    // A matched probe, then a receive, against two messages: whatever the probe takes, the receive
-    // must not get, and the order of the rest stands.
+    // A matched probe, then a receive, against two messages. The receive must not get the probe's
+    // message, and the rest stays in order.
     let expected = ["probe found", "probe missed", "posts_late", "clean", "stored"];
     model("boundary/probes against arrivals", 3, Some(2), &expected, &[], |rotation, paths| {
         let parts = build(config(2));
@@ -318,8 +316,8 @@ fn probes_meet_arrivals() {
 
 #[test]
 fn a_full_store_pushes_back() {
-    // Room for one unexpected message and a queue of two, for three messages: senders wait, nothing
-    // is lost (S21).
+    // Room for one unexpected message and a queue of two, for three messages: senders wait, and no
+    // message is lost (S21).
     let expected = ["unexpected_full", "send_queue_full", "posts_late", "clean"];
     let never = ["fallback_unexpected", "arrivals_forwarded"];
     model("boundary/back-pressure", 3, Some(2), &expected, &never, |rotation, paths| {
@@ -339,8 +337,8 @@ fn a_full_store_pushes_back() {
 
 #[test]
 fn a_command_that_waits_for_the_host_holds_the_messages_back() {
-    // The completion ring is full. One thread posts, then sends, then reads the ring: whenever the
-    // NIC finds room again, the receive may never find the message unexpected.
+    // The completion ring is full. One thread posts, sends, then reads the ring. Whenever the NIC
+    // finds room again, the receive must not find the message unexpected.
     let (expected, never) = (["ring_full", "clean"], ["posts_late", "stored"]);
     model("boundary/post, then send, full ring", 2, None, &expected, &never, |rotation, paths| {
         let mut parts = build(NicConfig { completion_ring: 2, ..config(4) });

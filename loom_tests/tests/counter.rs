@@ -1,5 +1,5 @@
-//! The checker itself: it must see more than one order of two increments, find a lost one, and
-//! refuse a model in which nothing races.
+//! Tests the checker: it must explore several orders of two increments, find a lost one, and refuse
+//! a model without a race.
 #![cfg(dpamatch_loom)]
 
 use loom::sync::Arc;
@@ -7,7 +7,7 @@ use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use loom_tests::check;
 
-/// Two threads apply `increment` to one counter, which must then stand at 2.
+/// Two threads apply `increment` to one counter, which must end at 2.
 fn two_increments(increment: fn(&AtomicU32)) {
     let counter = Arc::new(AtomicU32::new(0));
     let other = {
@@ -23,7 +23,7 @@ fn atomic_increment(counter: &AtomicU32) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Load, then store: what `fetch_add` is there to prevent.
+/// A load, then a store, in place of `fetch_add`.
 fn torn_increment(counter: &AtomicU32) {
     let seen = counter.load(Ordering::Relaxed);
     counter.store(seen + 1, Ordering::Relaxed);

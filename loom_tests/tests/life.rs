@@ -1,5 +1,4 @@
-//! Rendezvous, and the end: senders and workers that wait for something which will not come any
-//! more.
+//! Rendezvous, and shutdown while senders and workers wait.
 #![cfg(dpamatch_loom)]
 
 use std::mem::ManuallyDrop;
@@ -22,8 +21,8 @@ fn rendezvous_returns_the_buffer_after_the_read() {
         parts.leader.round(1);
         let mut sender = parts.sender;
         let send: Role = Box::new(move || {
-            // One region: the second message waits for the first to be read, and its buffer takes
-            // the place.
+            // One region: the second message waits until the NIC has read the first, whose buffer
+            // it replaces.
             for number in 0..2 {
                 let bytes = payload(number, 40);
                 let mut wait = Wait::new();
@@ -76,7 +75,7 @@ fn an_abandoned_rendezvous_is_still_delivered() {
             drop(
                 sender.try_send_rendezvous(envelope(0, 0, 7), payload(9, 40), 0).expect("a region"),
             );
-            // The region may be in use still, then there is another; if it is free, this message
+            // If the region is still in use, there is another; if it is free, this message
             // overwrites it.
             if let Ok(second) = sender.try_send_rendezvous(envelope(0, 1, 7), payload(8, 40), 0) {
                 drop(second);
@@ -136,7 +135,7 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
                 }
             }
             over.store(true, Ordering::Relaxed);
-            // Dropping the leader stops the NIC, as in the pool.
+            // As in the pool, dropping the leader stops the NIC.
             drop(ManuallyDrop::into_inner(leader));
             Ends::default()
         });
@@ -153,7 +152,7 @@ fn shutdown_reaches_a_waiting_worker_and_a_waiting_sender() {
         let end: Role = Box::new(move || {
             stop.ask();
             let mut wait = Wait::new();
-            // Waits for the NIC's end as a sender does that finds it gone.
+            // Waits for the NIC's end like a sender that finds it gone.
             while sender.try_send(envelope(0, 1, 9), &[], 0) != Err(SendError::Stopped) {
                 wait.pause();
             }

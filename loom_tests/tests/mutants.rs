@@ -1,4 +1,4 @@
-//! The table of seeded faults names each fault once, and nothing else.
+//! The table of seeded faults names each fault exactly once.
 #![cfg(dpamatch_loom)]
 
 use dpa_model::Fault;

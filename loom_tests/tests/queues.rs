@@ -1,4 +1,4 @@
-//! The three rings, each alone, full and empty: completion queue (O20), completion ring, command
+//! The three rings by themselves, full and empty: completion queue (O20), completion ring, command
 //! queue.
 #![cfg(dpamatch_loom)]
 
@@ -12,13 +12,13 @@ use loom_tests::stream::{envelope, payload, selector, tiny};
 
 const LENGTH: usize = 8;
 
-/// One handler alone: what is modelled is its queue, which is for every sender.
+/// One handler and one queue for all senders.
 fn alone(completion_queue: usize) -> NicConfig {
     let tiny = tiny(1, 1, Options::default());
     NicConfig { completion_queues: 1, completion_queue, completion_ring: 16, ..tiny }
 }
 
-/// Posts receives for any source before anything else runs.
+/// Posts receives for any source before the other roles start.
 fn post_first(parts: &mut Parts, count: usize) -> Ends {
     let any = selector(None, Some(7));
     let posted = (0..count).map(|_| {
@@ -33,7 +33,7 @@ fn post_first(parts: &mut Parts, count: usize) -> Ends {
     Ends { posted, ..Ends::default() }
 }
 
-/// Sends `count` messages of this source, each with its number, and then leaves.
+/// Sends `count` numbered messages from this source, then leaves.
 fn send(sender: ManuallyDrop<Sender>, source: u32, count: u64, length: usize) -> Role {
     Box::new(move || {
         let mut sender = sender;
@@ -45,7 +45,7 @@ fn send(sender: ManuallyDrop<Sender>, source: u32, count: u64, length: usize) ->
     })
 }
 
-/// Each source's messages came complete and in the order sent.
+/// Checks that each source's messages arrived complete and in order.
 fn in_order(events: &[Event], sources: usize, each: u64) {
     let mut next = vec![0; sources];
     for event in events {
@@ -74,7 +74,7 @@ fn finish(
     ends
 }
 
-/// One sender, and more messages than its queue has places.
+/// One sender, and more messages than its queue holds.
 fn goes_round(name: &str, bound: usize, config: NicConfig) {
     model(name, 2, Some(bound), &["send_queue_full", "clean"], &[], move |rotation, paths| {
         let mut parts = build(config);
@@ -109,7 +109,7 @@ fn two_senders_share_the_queue() {
     });
 }
 
-/// This many queues, the last of them shared.
+/// This many queues; further senders share the last.
 fn several(completion_queues: usize) -> NicConfig {
     NicConfig { completion_queues, ..alone(2) }
 }
@@ -143,7 +143,7 @@ fn each_sender_has_a_queue() {
     });
 }
 
-/// Sends a message with a sender made now, from one that sends nothing.
+/// Sends a message from a new clone of an idle sender.
 fn begin(of: ManuallyDrop<Sender>, source: u32) -> Role {
     Box::new(move || {
         let sender = ManuallyDrop::new((*of).clone());
@@ -173,7 +173,7 @@ fn two_senders_begin() {
     model("queues/two begin", 2, None, &["clean"], &[], |rotation, paths| {
         let mut parts = build(NicConfig { completion_queue: 4, ..several(3) });
         let setup = post_first(&mut parts, 2);
-        // Of three senders the second leaves.
+        // The second of three senders leaves.
         let second = (*parts.sender).clone();
         let third = ManuallyDrop::new((*parts.sender).clone());
         drop(second);
@@ -186,7 +186,7 @@ fn two_senders_begin() {
     });
 }
 
-/// Checks how many messages of each source came.
+/// Checks the number of messages per source.
 fn received(ends: &Ends, expected: [usize; 2]) {
     let mut each = [0; 2];
     for event in &ends.events {
@@ -217,7 +217,7 @@ fn completion_ring_full_and_empty() {
         let mut parts = build(NicConfig { completion_ring: 2, ..alone(4) });
         let mut posted = 0;
         while posted < 4 {
-            // One at a time, since each is answered on the small ring.
+            // One at a time, since the small ring holds each answer.
             posted += post_first(&mut parts, 1).posted.len();
             while parts.host.poll().is_some() {}
         }

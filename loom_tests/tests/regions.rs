@@ -1,5 +1,4 @@
-//! Registered memory: shared by senders, read by the NIC or by the host, and given back at the end
-//! of either.
+//! Registered memory: senders share it, the NIC or the host reads it, and either may end first.
 #![cfg(dpamatch_loom)]
 
 use std::mem::ManuallyDrop;
@@ -12,10 +11,9 @@ use loom_tests::race::{Ends, Parts, Role, build, lead, model, run};
 use loom_tests::stream::{envelope, payload, selector, tiny};
 
 const LENGTH: usize = 40;
-/// A communicator that the NIC does not have: its messages go on to the host.
+/// A communicator unknown to the NIC, which forwards its messages to the host.
 const SOFTWARE: u32 = 1;
 
-/// Sends and waits for the buffer, `count` times.
 fn send(mut sender: ManuallyDrop<dpa_model::Sender>, source: u32, count: u64) -> Role {
     Box::new(move || {
         for number in 0..count {
@@ -64,7 +62,7 @@ fn two_senders_share_a_region_and_add_others() {
 
 #[test]
 fn a_sender_sees_the_nics_end() {
-    // The NIC runs two rounds and is gone; the host keeps its port. The buffer comes back anyhow.
+    // The NIC ends after two rounds while the host keeps its port. The buffer must come back.
     let expected = ["read", "not read", "not sent"];
     model("regions/the NIC's end", 2, None, &expected, &[], |rotation, paths| {
         let mut parts = build(tiny(1, 1, Options::default()));
@@ -112,7 +110,7 @@ fn a_sender_sees_the_nics_end() {
     });
 }
 
-/// A message for the host that was sent on, its data still at the sender.
+/// A forwarded message whose data is still at the sender.
 fn forwarded(parts: &mut Parts) -> (RemoteData, dpa_model::SendRequest) {
     let sent = parts.sender.try_send_rendezvous(envelope(SOFTWARE, 0, 7), payload(5, LENGTH), 0);
     parts.leader.round(1);
@@ -183,7 +181,7 @@ fn the_reader_frees_what_the_sender_abandons() {
                 Ends::default()
             });
             run(vec![reader, abandon], rotation);
-            // There is one region: it must be free again.
+            // The only region must be free again.
             drop(forwarded(&mut parts));
             paths.add(&parts.leader.monitor().counts());
         });
@@ -266,7 +264,7 @@ fn the_host_goes_away_while_a_block_runs() {
 
 #[test]
 fn a_region_goes_from_one_sender_to_another() {
-    // Who takes it next must see that the last one no longer uses its bytes.
+    // The next owner must see that the last one no longer uses the bytes.
     let expected = ["the same", "another"];
     model("regions/from sender to sender", 2, None, &expected, &[], |rotation, paths| {
         let config = NicConfig {
@@ -303,7 +301,6 @@ fn two_senders_add_regions() {
             ..tiny(1, 1, Options::default())
         };
         let mut parts = build(config);
-        // The only one is in use.
         let (held, request) = forwarded(&mut parts);
         let early = Arc::new(Mutex::new(0));
         let role = |source: u32| -> Role {
@@ -345,8 +342,8 @@ fn two_senders_add_regions() {
 
 #[test]
 fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
-    // While one sender takes a region, the other takes both and gives the first back: the list
-    // begins as before, but goes on otherwise.
+    // While one sender takes a region, the other takes both and returns the first: the list's head
+    // is the same, its rest is not.
     let expected = ["three messages"];
     model("regions/an older head", 2, Some(2), &expected, &[], |rotation, paths| {
         let config = NicConfig {
@@ -379,7 +376,7 @@ fn the_head_of_the_free_regions_is_never_taken_for_an_older_one() {
             let (first, second) = (sends(1), sends(2));
             leader.round(1);
             read_one(&mut host);
-            // Gives its region back, if that was the message read.
+            // Returns its region, if this was the message read.
             drop(first);
             let third = sends(3);
             *note.lock().expect("no panic") = second.is_some() && third.is_some();

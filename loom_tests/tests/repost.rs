@@ -1,5 +1,5 @@
-//! Blocks that their handlers end: receives and entries are given back by those that used them,
-//! the entries of a block by the one that ends last.
+//! Blocks that end at their handlers: each handler recycles its receive and entry, the last one the
+//! block's entries.
 #![cfg(dpamatch_loom)]
 
 use dpa_model::{CommId, NicConfig, Operation, Options, Removal, Repost};
@@ -35,8 +35,8 @@ fn three_in_conflict() {
 
 #[test]
 fn receives_that_left_their_chain_come_back() {
-    // Two descriptors for four receives: the second block runs on those that the first consumed.
-    // One whose lock was missed is still in its chain, and comes back by the leader.
+    // Two descriptors for four receives: the second block reuses those that the first consumed. One
+    // whose lock was missed is still in its chain, and the leader recycles it.
     let block = [vec![post(0, 7); 2], vec![send(0, 7); 2]].concat().repeat(2);
     let expected = ["clean", "fast", "lock_missed"];
     shared("repost/recycling, lazy", of(2, Removal::Lazy, 2, &block), TWO, &expected, &["slow"]);
@@ -78,8 +78,8 @@ fn a_leader_alone_between() {
     shared("repost/switching", stream, TWO, &["shared_blocks", "clean", "fast"], &[]);
 }
 
-/// A full queue of two messages, `first` and from source 0, and a receive for source 0; more
-/// messages are on their way while both workers run the block.
+/// A full queue of two messages, `first` and one from source 0, and a receive for source 0. More
+/// messages arrive while both workers run the block.
 fn full_queue(name: &str, first: u32, expected: &[&str]) {
     const MORE: u32 = 1;
     model(name, 3, Some(2), expected, &[], move |rotation, paths| {

@@ -8,7 +8,7 @@ use loom_tests::paths::Paths;
 use loom_tests::schedules::{Choice, Seeded, explore, random_steps};
 use loom_tests::stream::{Stream, tiny};
 
-/// Streams of so many handlers, each under `schedules` schedules.
+/// Explores random streams for `handlers`, each under `schedules` schedules.
 fn streams(name: &str, handlers: usize, choice: Choice, seeds: u64, schedules: usize) {
     let paths = Arc::new(Paths::default());
     for seed in 0..seeds {
