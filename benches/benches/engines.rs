@@ -1,11 +1,10 @@
-//! The sequential engines: `size` receives are posted and as many messages arrive, or the other way
-//! round.
+//! The sequential engines: `size` posts and as many arrivals, in either order.
 //!
-//! Ids `part/pattern/size`: part is the engine and the half that is timed (`bins_post`,
-//! `bins_arrive`, `bins_store`, `bins_hit`: posting before, matching, arriving before, posting
-//! after); pattern is the order in which receives are posted against the messages. Receives differ
-//! in the tag; for engines that go by source (`rank-array`, `4d`) in the source. The reverse orders
-//! of engines that search this load like a list take quadratic time, so they stop at 1024.
+//! Ids are `part/pattern/size`. The part is the engine and the timed half: `bins_post` and
+//! `bins_arrive` for posting and then matching, `bins_store` and `bins_hit` for arriving and then
+//! posting. The pattern is the posting order relative to the messages. Receives differ in the tag,
+//! for engines by source (`rank-array`, `4d`) in the source. Reverse orders of engines that search
+//! this load like a list are quadratic, so they stop at 1024.
 
 use std::time::{Duration, Instant};
 
@@ -18,10 +17,9 @@ use dpamatch::engine::{
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, Tag};
 
 const COMM: CommId = CommId(0);
-/// As many bins as the paper's prototype (O30).
+/// The bins of the paper's prototype (O30).
 const BINS: u32 = 2048;
 
-/// Source and tag of a message.
 type Key = fn(number: usize) -> (Rank, Tag);
 
 fn by_tag(number: usize) -> (Rank, Tag) {
@@ -32,7 +30,7 @@ fn by_source(number: usize) -> (Rank, Tag) {
     (Rank::new(number as u32).expect("a small number is a rank"), Tag::default())
 }
 
-/// Which message the receive posted as number `i` of `size` takes.
+/// The message that the receive posted as number `i` of `size` takes.
 type Order = fn(i: usize, size: usize) -> usize;
 
 const ORDERS: [(&str, Order); 2] = [("forward", |i, _| i), ("reverse", |i, size| size - 1 - i)];
@@ -58,7 +56,7 @@ fn arrive_all(engine: &mut impl Engine, size: usize, key: Key) -> usize {
 /// Runs a half and returns the matches.
 type Half<E> = fn(&mut E, usize, Order, Key) -> usize;
 
-/// One half is timed; matches must be none in the first half and all in the second.
+/// Times one half; all matches must come in the second half.
 fn half<E: Engine>(
     c: &mut Criterion,
     part: &str,

@@ -1,16 +1,15 @@
-//! What the parts of the emulated NIC cost by themselves, on one thread; `barrier` and `removal` on
-//! two.
+//! Cost of each part of the emulated NIC, on one thread; `barrier` and `removal` on two.
 //!
-//! Ids `part/pattern/size`; the throughput is messages (or receives) per second, except that
-//! `search`, `barrier` and `removal` have another size, so there only the time says something.
+//! Ids are `part/pattern/size`. Throughput is messages (or receives) per second. For `search`,
+//! `barrier` and `removal` size has another meaning, so only their time counts.
 //!
 //! | part | timed |
 //! |---|---|
 //! | `round` | one block of `size` messages, from the completion queue to the completion ring |
 //! | `search` | a block of 32 messages that walk `size` receives of one index in vain, and become unexpected |
-//! | `booking` | a block of `size` messages that book; or that do not, because the hint lets them overtake |
-//! | `barrier` | a block of 32 messages in `size` slices, each run by a thread of its own |
-//! | `removal` | the same in two slices, all receives in one bin, by when they leave it |
+//! | `booking` | a block of `size` messages that book, or that skip it by the overtaking hint |
+//! | `barrier` | a block of 32 messages in `size` slices, each on its own thread |
+//! | `removal` | a block of 32 messages in two slices, all receives in one bin, by removal option |
 //! | `post_host`, `post_nic` | handing `size` receives over; putting them in the posted queue |
 //! | `unexpected_store`, `unexpected_hit` | storing `size` messages; posting the receives that take them |
 //! | `poll` | taking `size` completions from the ring |
@@ -30,7 +29,7 @@ use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, TagSel};
 use rig::{Rig, envelope, exact, tag};
 
-/// Times `part` alone: `before` and `after` it the clock stands still.
+/// Times `part` alone, without `before` and `after`.
 fn timed(
     group: &mut BenchmarkGroup<'_, WallTime>,
     (pattern, size): (&str, usize),
@@ -55,7 +54,7 @@ fn timed(
     });
 }
 
-/// Takes the results and checks their number: a bench that matches something else is no bench.
+/// Takes the results and checks their number.
 fn expect(events: usize) -> impl Fn(&mut Rig) {
     move |rig| {
         rig.work();
@@ -79,13 +78,12 @@ fn work(rig: &mut Rig) {
     rig.work();
 }
 
-/// With [`whole_round`], a block is cut whole and run by the leader.
+/// With [`whole_round`], the leader cuts and runs whole blocks.
 fn whole_blocks(handlers: usize) -> NicConfig {
     NicConfig { handlers, workers: 2, slice_min: 64, receives: 1024, ..NicConfig::default() }
 }
 
-/// A leader that could share blocks looks for a whole block at once; one alone would begin with
-/// short ones.
+/// A leader that could share waits for a whole block; a lone one would begin with short ones.
 fn whole_round(rig: &mut Rig) {
     rig.leader.round(2);
 }
@@ -120,11 +118,10 @@ fn round(c: &mut Criterion) {
     group.finish();
 }
 
-/// Each index is one chain here. The fourth index, of receives that accept everything, has no vain
-/// search.
+/// Each index is one chain here. The fourth accepts everything, so it has no vain search.
 fn search(c: &mut Criterion) {
     const MESSAGES: usize = 32;
-    /// Tags that no receive asks for.
+    /// First of the tags that no receive accepts.
     const ABSENT: usize = 100_000;
     let mut group = c.benchmark_group("search");
     let other_source = |i: usize| Rank::new(2 + i as u32).expect("a small number is a rank");
@@ -167,7 +164,7 @@ fn booking(c: &mut Criterion) {
     group.finish();
 }
 
-/// Ends the workers when it is dropped, so also when a check of the bench fails.
+/// Stops the workers when dropped, also after a failed check.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -176,8 +173,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Times blocks of 32 messages in `slices` slices: the leader's here, each other on a thread that
-/// polls for it.
+/// Times blocks of 32 messages in `slices` slices: one on the leader, each other on a polling
+/// thread.
 fn sliced(
     group: &mut BenchmarkGroup<'_, WallTime>,
     pattern: &str,

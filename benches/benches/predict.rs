@@ -1,13 +1,12 @@
-//! How many messages of virtual time `dpamatch predict` gets through in a second of real time, on
-//! one core.
+//! Messages of virtual time that `dpamatch predict` simulates per second of real time, on one core.
 //!
-//! Ids `predict/workload/handlers`: an endless stream without conflicts, all on the slow path, and
-//! with a quarter of the receives equal. Building the emulated NIC is in the time.
+//! Ids are `predict/workload/handlers`: an endless stream without conflicts, all on the slow path,
+//! or with a quarter of the receives equal. Times include building the emulated NIC.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dpamatch_predict::{FastPath, Pattern, Profile, Sequence, Setup, simulate};
 
-/// Messages of a run: the receives of the paper's prototype (O30), so often.
+/// Rounds of a run, each with the receives of the paper's prototype (O30).
 const ROUNDS: usize = 8;
 const RECEIVES: usize = 1024;
 

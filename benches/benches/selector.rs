@@ -1,17 +1,16 @@
-//! How fast does one posted receive judge arriving messages? `Selector::accepts` per wildcard
-//! class (O5).
+//! Speed of `Selector::accepts` per wildcard class (O5).
 //!
 //! Ids: `selector/accepts/<none|source|tag|both>`. One iteration judges [`MESSAGES`] envelopes, so
-//! the throughput that criterion prints is comparisons per second.
+//! throughput is comparisons per second.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, Tag, TagSel, WildcardClass};
 
-/// Envelopes judged in one iteration: 8 kB, so they stay in the first-level cache.
+/// Envelopes per iteration: 8 kB, which stay in the first-level cache.
 const MESSAGES: u32 = 1024;
-/// Distinct ranks, and distinct tags, among them: each (rank, tag) pair comes up equally often.
+/// Distinct ranks, and distinct tags; each (rank, tag) pair comes equally often.
 const DISTINCT: u32 = 8;
 
 fn rank(number: u32) -> Rank {
@@ -22,7 +21,7 @@ fn tag(number: u32) -> Tag {
     Tag::new(number).expect("a small number is a tag")
 }
 
-/// The receive of this class that asks for rank 3 and tag 5 where it is not wild.
+/// The receive of this class for rank 3 and tag 5, where not wild.
 fn selector(class: WildcardClass) -> Selector {
     let (source, tag) = (SourceSel::from(rank(3)), TagSel::from(tag(5)));
     match class {
@@ -33,7 +32,7 @@ fn selector(class: WildcardClass) -> Selector {
     }
 }
 
-/// The class's part of the id, and how many of the [`MESSAGES`] its receive accepts.
+/// The class's part of the id, and the number of [`MESSAGES`] that its receive accepts.
 fn expectation(class: WildcardClass) -> (&'static str, u32) {
     match class {
         WildcardClass::Exact => ("none", MESSAGES / (DISTINCT * DISTINCT)),

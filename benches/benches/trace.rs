@@ -1,7 +1,7 @@
-//! The readers of traces: one rank of LULESH, its calls repeated to two sizes, from memory.
+//! The trace readers: one rank of LULESH with its calls repeated, in two sizes, from memory.
 //!
-//! Ids `trace_binary/lulesh/times` and `trace_text/lulesh/times`. Throughput is in bytes of the
-//! file; that it is the same at both sizes shows that the cost is linear in the calls.
+//! Ids are `trace_binary/lulesh/times` and `trace_text/lulesh/times`. Throughput is in bytes of the
+//! file; equal throughput at both sizes shows a cost linear in the calls.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -13,7 +13,7 @@ use dpamatch::Rank;
 use dpamatch_tools::trace::{BinaryReader, RankReader, Region, TextReader};
 use lzma_rust2::XzReader;
 
-/// How often the rank's calls are repeated: 1.2 MB and 9.4 MB of binary file.
+/// Repetitions of the rank's calls: 1.2 MB and 9.4 MB of binary file.
 const TIMES: [usize; 2] = [10, 80];
 
 fn unpack(name: &str) -> Vec<u8> {
@@ -26,7 +26,7 @@ fn unpack(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The records of rank 13: what lies between the two clock bases and the end-of-stream label.
+/// Rank 13's records between the two clock bases and the end-of-stream label.
 fn records() -> Vec<u8> {
     let archive = unpack("lulesh-27.dumpi.tar.xz");
     let mut tar = tar::Archive::new(&archive[..]);
@@ -36,7 +36,7 @@ fn records() -> Vec<u8> {
         .expect("rank 13");
     let mut file = Vec::new();
     rank.read_to_end(&mut file).expect("whole");
-    // The index' fifth word says where the header begins, right behind the label.
+    // The index' fifth word locates the header, right after the label.
     let at = file.len() - 64 + 4 * 8;
     let word = file[at..].first_chunk().expect("the index");
     let header = usize::try_from(u64::from_be_bytes(*word)).expect("an offset");

@@ -1,4 +1,4 @@
-//! A NIC in one hand: host, wire and handlers are called by the bench, one after the other.
+//! A NIC on one thread: the bench calls host, wire and handlers in turn.
 
 use dpa_model::{
     Event, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId, Round, Sender, Worker,
@@ -10,22 +10,20 @@ pub(crate) const COMM: CommId = CommId(0);
 /// Bytes of every message.
 pub(crate) const BYTES: usize = 8;
 
-/// Tag `number`.
 pub(crate) fn tag(number: usize) -> Tag {
     Tag::new(number as u32).expect("a small number is a tag")
 }
 
-/// The sender of all messages.
+/// The source of all messages.
 pub(crate) fn source() -> Rank {
     Rank::new(1).expect("a small number is a rank")
 }
 
-/// A message with this tag.
 pub(crate) fn envelope(number: usize) -> Envelope {
     Envelope { comm: COMM, source: source(), tag: tag(number) }
 }
 
-/// The receive for it.
+/// The receive for message `number`.
 pub(crate) fn exact(number: usize) -> Selector {
     Selector::new(source(), tag(number))
 }
@@ -38,13 +36,13 @@ pub(crate) struct Rig {
     pub(crate) leader: Leader,
     /// The wire's end.
     pub(crate) sender: Sender,
-    /// The handlers of further slices; nobody runs them unless the bench does.
+    /// Further handlers; idle unless the bench runs them.
     pub(crate) workers: Vec<Worker>,
     spare: Vec<Vec<u8>>,
 }
 
 impl Rig {
-    /// A NIC with room for `receives` receives and as many commands, messages and completions.
+    /// A NIC with room for `receives` receives, commands, messages and completions.
     pub(crate) fn new(handlers: usize, receives: usize, options: Options) -> Self {
         Self::with(
             NicConfig { handlers, receives, options, ..NicConfig::default() },
@@ -52,7 +50,7 @@ impl Rig {
         )
     }
 
-    /// The same with all else as the configuration and the communicator's hints say.
+    /// A NIC with this configuration and these communicator hints.
     pub(crate) fn with(config: NicConfig, hints: Hints) -> Self {
         let receives = config.receives;
         let depth = (receives + 1).next_power_of_two().max(128);
@@ -75,31 +73,30 @@ impl Rig {
         rig
     }
 
-    /// Posts a receive; the NIC has not looked at it yet.
+    /// Posts a receive without running the NIC.
     pub(crate) fn post(&mut self, selector: Selector) -> RequestId {
         let buffer = self.spare.pop().expect("no more receives than planned");
         self.host.post(COMM, selector, buffer, 0).expect("room for a command")
     }
 
-    /// Sends a message; the NIC has not looked at it yet.
+    /// Sends a message without running the NIC.
     pub(crate) fn send(&mut self, envelope: Envelope) {
         self.sender.try_send(envelope, &[7; BYTES], 0).expect("room in the completion queue");
     }
 
-    /// All messages so far were matched in blocks of `size`; of these, how many were shared with
-    /// workers.
+    /// Checks that all blocks held `size` messages; returns the numbers of shared and of all blocks.
     pub(crate) fn shared_blocks(&self, size: usize) -> (u64, u64) {
         let counts = self.leader.monitor().counts();
         assert_eq!(counts.handlers.messages, counts.boundary.blocks * size as u64, "whole blocks");
         (counts.boundary.shared_blocks, counts.boundary.blocks)
     }
 
-    /// Lets the NIC work until it has nothing to do.
+    /// Runs the NIC until it is idle.
     pub(crate) fn work(&mut self) {
         while self.leader.round(1) == Round::Worked {}
     }
 
-    /// Takes all that the NIC reports; returns how much that was.
+    /// Takes all results; returns their number.
     pub(crate) fn collect(&mut self) -> usize {
         let mut events = 0;
         while let Some(event) = self.host.poll() {
