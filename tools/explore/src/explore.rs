@@ -1,4 +1,4 @@
-//! Many schedules of a stream, and what they showed.
+//! Explores many schedules of a stream.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,30 +10,30 @@ use crate::{Ending, Setup, told};
 /// A schedule that broke a rule.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// What it did.
+    /// The run.
     pub run: Run,
-    /// The seed that gave it, if one did.
+    /// Seed of a random schedule.
     pub seed: Option<u64>,
-    /// What went wrong, in words.
+    /// Description of the fault.
     pub what: String,
 }
 
-/// What many schedules showed.
+/// Result of exploring many schedules.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Schedules run.
+    /// Number of schedules run.
     pub schedules: u64,
-    /// For each combination of paths, handler by handler, how many schedules took it.
+    /// Number of schedules by their combination of paths, handler by handler.
     pub paths: BTreeMap<String, u64>,
-    /// Schedules with a wrong result.
+    /// Number of schedules with a wrong result.
     pub violations: u64,
-    /// The first of them; of all schedules with as many preemptions the shortest.
+    /// The first violation; among schedules with equally many preemptions, the shortest.
     pub violation: Option<Violation>,
-    /// The last schedule run that gave the right result.
+    /// The last schedule with the right result.
     pub last: Option<Run>,
-    /// Of [`every`]: how many schedules there are with at most 0, 1, 2, ... preemptions.
+    /// Set by [`every`]: number of schedules with at most 0, 1, 2, ... preemptions.
     pub bounds: Vec<u64>,
-    /// Not all schedules asked for were run.
+    /// Whether a limit cut the exploration short.
     pub cut_short: bool,
 }
 
@@ -52,12 +52,12 @@ impl Report {
     }
 }
 
-/// Short schedules have few turns, then few steps.
+/// Orders schedules by turns, then by steps.
 fn length(run: &Run) -> (usize, usize) {
     (run.turns.len(), run.told.len())
 }
 
-/// What is wrong with a run, in words.
+/// Describes the fault of a run, if any.
 pub fn fault(run: &Run, expected: &Ending) -> Option<String> {
     match &run.result {
         Err(Stuck(why)) => Some(why.clone()),
@@ -66,8 +66,8 @@ pub fn fault(run: &Run, expected: &Ending) -> Option<String> {
     }
 }
 
-/// Runs `count` schedules with the seeds from `first` on and compares each result with `expected`.
-/// Stops at the first violation if asked to.
+/// Runs `count` schedules with seeds from `first` on and compares each result with `expected`.
+/// Stops at the first violation on request.
 pub fn explore(
     setup: &Setup,
     expected: &Ending,
@@ -84,10 +84,9 @@ pub fn explore(
     )
 }
 
-/// Runs every schedule with at most `bound` preemptions inside the blocks, those with fewer first,
-/// but no more than `most`. Ends with the number of preemptions at which the first violation was
-/// found. The violation in the report has the fewest preemptions of all schedules, and of those
-/// the fewest turns.
+/// Runs at most `most` schedules with at most `bound` preemptions inside the blocks, in order of
+/// preemptions. Stops after the number of preemptions of the first violation. The report holds the
+/// violation with the fewest preemptions, and among these with the fewest turns.
 pub fn every(setup: &Setup, expected: &Ending, bound: usize, most: u64) -> Report {
     let mut report = Report::default();
     for bound in 0..=bound {
@@ -130,7 +129,7 @@ fn gather<P: crate::schedule::Policy + 'static>(
 /// Runs the stream under one schedule, see [`Turns`].
 ///
 /// # Examples
-/// A test that was printed by `dpamatch explore --test`, with a schedule of three turns:
+/// A test printed by `dpamatch explore --test`, with a schedule of three turns:
 /// ```
 /// use dpamatch_explore::{Ending, FastPath, Setup, arrive, post, replay};
 /// let setup = Setup {
@@ -158,8 +157,8 @@ pub fn replay(setup: &Setup, turns: &Turns) -> Run {
     run
 }
 
-/// Strikes out turns of a schedule that breaks a rule as long as what is left breaks one, too: no
-/// turn of the result can be left out.
+/// Removes turns from a failing schedule for as long as it still fails. Removing any further turn
+/// makes the failure disappear.
 pub fn shorten(setup: &Setup, expected: &Ending, violation: &Violation) -> Violation {
     let broken = |turns: &Turns| {
         let run = replay(setup, turns);
@@ -177,7 +176,7 @@ pub fn shorten(setup: &Setup, expected: &Ending, violation: &Violation) -> Viola
                 None => from += size,
             }
         }
-        // A turn that was needed may no longer be when others are gone.
+        // Removing other turns may have made a needed turn removable.
         size = if shorter { size.min(best.run.turns.len()) } else { size / 2 };
     }
     best

@@ -1,13 +1,12 @@
-//! Schedules of the NIC's real handlers, each handler on a worker of its own: random ones, every
-//! one in turn, or one that is given.
+//! Schedules of the NIC's real handlers, each handler on its own worker: random, exhaustive or
+//! given.
 //!
-//! The handlers are those of `dpa_model`: the same source files, built with another arm of their
-//! one door to atomics, so that every access to shared state is a point at which a scheduler may
-//! let another handler move. A seed fixes a random schedule, and every schedule is known as the
-//! list of its turns, so whatever a run shows can be shown again.
+//! The handlers are the source files of `dpa_model`, built with another implementation of their
+//! atomics module. A scheduler may switch handlers at every access to shared state. A seed fixes a
+//! random schedule, and a list of turns describes every schedule, so each run can be repeated.
 //!
-//! What this cannot show: effects of weak memory, since every access is sequentially consistent
-//! here (loom explores those), and, unless every schedule was run, that a violation does not exist.
+//! Accesses are sequentially consistent here, so effects of weak memory do not show (loom explores
+//! those). Only an exhaustive exploration proves the absence of a violation.
 #![forbid(unsafe_code)]
 
 mod explore;
@@ -28,13 +27,13 @@ pub use run::{Run, Stuck};
 pub use schedule::{BadTurns, Turns};
 pub use test_text::test_text;
 
-/// The rules that can be taken out of the handlers: name, and what is then broken.
+/// The removable rules of the handlers: name, and consequence of removing it.
 pub fn faults() -> impl Iterator<Item = (String, &'static str)> {
     dpa_model_explore::Fault::ALL.iter().map(|fault| (kebab(&format!("{fault:?}")), fault.about()))
 }
 
-/// Takes a rule out of the handlers of this process, in place of the one before. `false`: there is
-/// no such rule.
+/// Removes a rule from the handlers of this process, and restores the one removed before. Returns
+/// `false` for an unknown rule.
 pub fn break_rule(name: &str) -> bool {
     let found =
         dpa_model_explore::Fault::ALL.iter().find(|fault| kebab(&format!("{fault:?}")) == name);
@@ -44,7 +43,7 @@ pub fn break_rule(name: &str) -> bool {
     })
 }
 
-/// Gives the handlers the rule back that was taken out.
+/// Restores the removed rule.
 pub fn keep_rules() {
     dpa_model_explore::choose_fault(None);
 }
@@ -61,35 +60,35 @@ fn kebab(name: &str) -> String {
     text
 }
 
-/// What is explored.
+/// The explored configuration and stream.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The stream, in its order: posts, arrivals and cancels. Communicators are numbered from 0.
+    /// The stream's posts, arrivals and cancels in order. Communicators are numbered from 0.
     pub operations: Vec<Operation>,
-    /// Handlers of a block, `1..=64`, each on a worker of its own.
+    /// Handlers of a block, `1..=64`, each on its own worker.
     pub handlers: usize,
     /// Bins of each hash table.
     pub bins: usize,
     /// Entry rule of the fast path.
     pub fast_path: FastPath,
-    /// Skip receives that a lower handler booked.
+    /// Skip receives booked by a lower handler.
     pub early_check: bool,
     /// Remove consumed receives at once, waiting for the bin's lock.
     pub eager_removal: bool,
 }
 
-/// What a stream must come to, in any schedule.
+/// The result of a stream, equal in every schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ending {
     /// Receive and message of each match, sorted.
     pub matches: Vec<(u64, u64)>,
-    /// Receives left, sorted.
+    /// Remaining receives, sorted.
     pub posted: Vec<u64>,
-    /// Messages left, in arrival order in each communicator.
+    /// Remaining messages, in arrival order in each communicator.
     pub unexpected: Vec<u64>,
 }
 
-/// Receive `recv` of communicator `comm`; `None` is a wildcard.
+/// Posts receive `recv` on communicator `comm`; `None` is a wildcard.
 ///
 /// # Panics
 /// The source or tag is above 2,147,483,647.
@@ -108,7 +107,7 @@ pub fn post(
     Operation::Post { recv: RecvId(recv), comm: CommId(comm), selector, bytes: 0 }
 }
 
-/// Message `msg` of communicator `comm`.
+/// Delivers message `msg` on communicator `comm`.
 ///
 /// # Panics
 /// The source or tag is above 2,147,483,647.

@@ -1,4 +1,4 @@
-//! What came of a schedule, in words.
+//! The outcome of a schedule in words.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use dpamatch_story::{Path, Step, Told};
 
 use crate::Ending;
 
-/// The paths that the handlers took, block by block: one word per handler.
+/// The handlers' paths block by block, one word per handler.
 pub(crate) fn paths(told: &[Told]) -> String {
     let mut blocks: Vec<BTreeMap<usize, &str>> = Vec::new();
     for Told { step, .. } in told {
@@ -32,7 +32,7 @@ pub(crate) fn paths(told: &[Told]) -> String {
     blocks.iter().map(line).collect::<Vec<_>>().join(" | ")
 }
 
-/// What differs from what must be, in words.
+/// Describes the difference to the expected result.
 pub(crate) fn difference(expected: &Ending, got: &Ending) -> String {
     let mut parts = Vec::new();
     for &(receive, message) in &expected.matches {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn each_handler_has_one_word_in_its_block() {
         let steps = [
-            // Before the first block nobody is a handler.
+            // Steps before the first block belong to no handler.
             Step::Unmatched { handler: 0 },
             Step::BlockCut { first: 0, count: 3 },
             Step::Taken { handler: 1, receive: 1, path: Path::Fast },

@@ -1,4 +1,4 @@
-//! Running a stream under one schedule after the other.
+//! Runs a stream under one schedule after another.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,22 +17,22 @@ use crate::schedule::{Chooser, Chosen, Policy, Turns};
 use crate::told::{self, Told};
 use crate::{Ending, Setup};
 
-/// One schedule's result.
+/// Result of one schedule.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The schedule.
     pub turns: Turns,
-    /// What the stream came to.
+    /// The stream's result.
     pub result: Result<Ending, Stuck>,
-    /// What the handlers told, in order.
+    /// The handlers' steps, in order.
     pub told: Vec<dpamatch_story::Told>,
-    /// What the NIC says of its bins when the stream has ended.
+    /// Use of the NIC's bins at the end.
     pub bins: model::BinUse,
     /// The caller's name of each request.
     names: BTreeMap<u64, u64>,
 }
 
-/// Why a schedule came to no end, in words.
+/// Why a schedule did not end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stuck(pub String);
 
@@ -45,13 +45,12 @@ impl Run {
     }
 }
 
-/// Steps after which a schedule counts as one that never ends; for each operation as many again
-/// as `STEPS_OF_ONE`.
+/// Steps after which a schedule counts as endless; each operation adds `STEPS_OF_ONE`.
 const STEPS_MAX: usize = 200_000;
 const STEPS_OF_ONE: usize = 1000;
 
-/// Runs the stream once for each schedule of the policy, until `each` wants no more. `each` is told
-/// the policy as it was for the run.
+/// Runs the stream for each schedule of the policy until `each` declines. `each` gets the policy as
+/// it was for the run.
 pub(crate) fn drive<P: Policy + 'static>(
     setup: &Setup,
     policy: P,
@@ -88,18 +87,17 @@ pub(crate) fn drive<P: Policy + 'static>(
         let result = quietly(|| catch_unwind(AssertUnwindSafe(run)));
         ended = result.is_ok();
         if let Err(panic) = result {
-            // It came to no end, or the tool itself gave up; the schedules after it still run.
+            // The schedule did not end, or shuttle gave up; the schedules after it still run.
             told::finish(Err(Stuck(panic_text(panic.as_ref()))));
         }
     }
 }
 
-/// Runs `act` on a thread of a schedule. When an assertion fails in it the schedule is over, which
-/// is its result: `None`.
+/// Runs `act` on a thread of a schedule. `None`: an assertion failed, which ends the schedule.
 fn guarded<R>(act: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(act)) {
         Ok(result) => Some(result),
-        // shuttle takes down the threads of a schedule that is over in its own way.
+        // shuttle ends the threads of a finished schedule by its own panics.
         Err(panic) if !panic.is::<String>() && !panic.is::<&str>() => resume_unwind(panic),
         Err(panic) => {
             told::finish(Err(Stuck(panic_text(panic.as_ref()))));
@@ -120,7 +118,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     }
 }
 
-/// What an assertion says, without what compares the two sides and without the ID in the end.
+/// An assertion's message, without the two compared sides and the trailing ID.
 fn message(text: &str) -> &str {
     let first = text.lines().next().unwrap_or(text);
     let said = first.strip_prefix("assertion `left == right` failed: ").unwrap_or(first);
@@ -128,15 +126,15 @@ fn message(text: &str) -> &str {
 }
 
 thread_local! {
-    /// Whether a panic of this thread is a result, which nobody needs to be told twice.
+    /// Whether a panic of this thread is a result, and so must not be printed.
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `act`, in which panics are results. Those of all other threads are told as ever.
+/// Runs `act`, whose panics are results. Panics of other threads are printed as usual.
 fn quietly<R>(act: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        // Its first run puts shuttle's own hook in place, which must be below ours.
+        // shuttle's first run installs its own hook, which must be below ours.
         shuttle::check_dfs(|| {}, Some(1));
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -193,7 +191,7 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
         stage.settle();
     }
     told::listen(setup.handlers);
-    // A run of arrivals between two other operations is what blocks are cut from.
+    // Blocks are cut from a run of arrivals between two other operations.
     for run in setup.operations.chunk_by(|a, b| a.is_arrival() == b.is_arrival()) {
         run.iter().for_each(|operation| stage.issue(operation));
         if run[0].is_arrival() { stage.match_all(run.len()) } else { stage.settle() }
@@ -201,7 +199,6 @@ fn once(setup: &Setup) -> (Ending, model::BinUse) {
     stage.end(comms)
 }
 
-/// A NIC and what came of its stream so far.
 struct Stage {
     leader: model::Leader,
     workers: Vec<model::Worker>,
@@ -211,7 +208,7 @@ struct Stage {
 
 impl Stage {
     fn issue(&mut self, operation: &Operation) {
-        // Envelopes decide all that is looked at here.
+        // Only envelopes matter here.
         let issued = self.feeder.try_issue(&operation.map_bytes(|_| 0));
         assert_eq!(issued, Ok(true), "the queues hold every operation");
         if let Operation::Post { recv, .. } = *operation
@@ -221,14 +218,14 @@ impl Stage {
         }
     }
 
-    /// Lets the boundary run alone: no message waits.
+    /// Runs the boundary alone; no message waits.
     fn settle(&mut self) {
         while self.leader.round(1) == model::Round::Worked {}
         self.collect();
     }
 
-    /// Runs blocks until `arrivals` more messages are through, each handler on its own thread of
-    /// the schedule.
+    /// Runs blocks until `arrivals` more messages are done, each handler on its own thread of the
+    /// schedule.
     fn match_all(&mut self, arrivals: usize) {
         let blocks = arrivals.div_ceil(self.workers.len() + 1);
         let workers = std::mem::take(&mut self.workers);
@@ -259,7 +256,7 @@ impl Stage {
         self.collect();
     }
 
-    /// Returns the message that a matched probe took, if there was one.
+    /// Returns the message that a matched probe took.
     fn collect(&mut self) -> Option<u64> {
         let mut taken = None;
         while let Some(event) = self.feeder.host.poll() {
@@ -279,7 +276,7 @@ impl Stage {
         taken
     }
 
-    /// What the stream came to, as the NIC itself tells.
+    /// The stream's result, as read from the NIC.
     fn end(mut self, comms: u32) -> (Ending, model::BinUse) {
         told::pause();
         let bins = self.leader.monitor().bin_use();
@@ -290,7 +287,7 @@ impl Stage {
         (self.result, bins)
     }
 
-    /// Takes the unexpected messages out of the NIC one by one, communicator by communicator.
+    /// Takes the unexpected messages out of the NIC one by one, by communicator.
     fn unexpected(&mut self, comms: u32) -> Vec<u64> {
         let selector = Selector::new(SourceSel::Any, TagSel::Any);
         let mut left = Vec::new();
@@ -301,11 +298,10 @@ impl Stage {
                 self.leader.round(1);
                 let Some(message) = self.collect() else { break };
                 left.push(message);
-                // Its data.
                 self.settle();
             }
         }
-        // What the NIC lost.
+        // Messages that the NIC lost.
         left.extend(self.feeder.unexpected().map(|_| u64::MAX));
         left
     }

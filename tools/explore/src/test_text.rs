@@ -1,4 +1,4 @@
-//! A schedule as the text of a test.
+//! A schedule as the source of a test.
 
 use std::fmt::Write;
 
@@ -6,12 +6,11 @@ use dpamatch_vocabulary::{Envelope, Operation, SourceSel, TagSel};
 
 use crate::{Ending, Setup, Turns};
 
-/// The text of a test that runs the schedule again. With all rules kept it demands the expected
-/// result. Where a rule was taken out it demands that the result is another one; such a test must
-/// stand alone in its file, because the rule is then gone for the whole process.
+/// The source of a test that repeats the schedule. With all rules kept it asserts the expected
+/// result. With a rule removed it asserts a different one; such a test must be alone in its file,
+/// because the rule is missing for the whole process.
 pub fn test_text(setup: &Setup, expected: &Ending, turns: &Turns, rule: Option<&str>) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
     let _ = test(&mut text, setup, expected, turns, rule);
     text
 }

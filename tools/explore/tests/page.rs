@@ -1,14 +1,13 @@
-//! The page: one file that fetches nothing, with the data of both schedules in it.
+//! The page is one self-contained file with the data of both schedules.
 //!
-//! It is left in cargo's folder for tests as `page.html`, so that
-//! `tools/explore/story/browser.mjs` can open it in a browser.
+//! The test leaves it in cargo's test folder as `page.html`, for `tools/explore/story/browser.mjs`.
 
 use dpamatch_explore::{
     Ending, FastPath, Page, Setup, arrive, break_rule, every, explore, keep_rules, post, replay,
     shorten, tell, test_text,
 };
 
-/// A rule is taken out for the whole process, so this file has one test.
+/// The rule is removed for the whole process, so this file has only one test.
 #[test]
 fn a_broken_rule_beside_the_kept_one() {
     let setup = Setup {
@@ -30,7 +29,7 @@ fn a_broken_rule_beside_the_kept_one() {
     let found = explore(&setup, &expected, 1, 5000, true).violation.expect("X5 needs the rule");
     let short = shorten(&setup, &expected, &found);
     assert!(short.run.turns.len() < 8, "{} turns: {}", short.run.turns.len(), short.run.turns);
-    // The fewest preemptions that break it: none is not enough, since handler 2 must overtake.
+    // One preemption breaks it, none does not: handler 2 must overtake.
     let small = Setup { handlers: 3, ..setup.clone() };
     let least = every(&small, &expected, 3, 100_000);
     let turns = least.violation.expect("within three preemptions").run.turns;
@@ -51,7 +50,7 @@ fn a_broken_rule_beside_the_kept_one() {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("page.html");
     std::fs::write(&path, &page).expect("a scratch file");
 
-    // Nothing is fetched, and the data cannot end its element.
+    // The page fetches nothing, and the data cannot end its element.
     for word in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(word), "{word}");
     }
@@ -67,7 +66,7 @@ fn a_broken_rule_beside_the_kept_one() {
         for (moment, line) in moments.iter().zip(told.lines()) {
             assert!(line.ends_with(moment["text"].as_str().expect("a text")), "{line}");
         }
-        // What the page draws: lanes and bits of the handlers, chains of the bins.
+        // The data that the page draws.
         let lanes = scenes[scenes.len() - 1]["lanes"].as_array().expect("lanes");
         assert_eq!(lanes.len(), 3);
         assert!(lanes.iter().all(|lane| lane["phase"] == "done"), "{lanes:?}");

@@ -1,4 +1,4 @@
-//! A test as `dpamatch explore --test` prints it.
+//! A test as printed by `dpamatch explore --test`.
 
 #[test]
 fn this_schedule_gives_the_oracles_result() {

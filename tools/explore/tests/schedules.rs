@@ -1,4 +1,4 @@
-//! Schedules: results in the caller's names, schedules that come again, all of them, short ones.
+//! Schedules: results in the caller's names, repetition, exhaustive exploration, shortening.
 
 use dpamatch_explore::{
     Ending, FastPath, Run, Setup, Turns, arrive, cancel, every, explore, fault, post, replay,
@@ -81,10 +81,10 @@ fn every_schedule_is_run_once() {
     assert!(report.bounds[1] > 20 * report.bounds[0], "{:?}", report.bounds);
     assert_eq!(report.schedules, report.bounds[1]);
     assert!(!report.cut_short);
-    // What random schedules of so few preemptions find is among them.
+    // Random schedules with as few preemptions find a subset.
     assert!(report.paths.contains_key("clean clean slow-none"), "{:?}", report.paths);
     assert!(report.paths.contains_key("clean slow slow-none"), "{:?}", report.paths);
-    // As many as there are: whether more would follow is not asked.
+    // The limit equals the number of schedules, so none is cut off.
     let just = every(&setup, &expected, 0, report.bounds[0]);
     assert_eq!((just.cut_short, just.schedules), (true, report.bounds[0]));
     assert!(!every(&setup, &expected, 0, report.bounds[0] + 1).cut_short);
@@ -92,7 +92,7 @@ fn every_schedule_is_run_once() {
     assert!(cut.cut_short && cut.schedules <= 10, "{cut:?}");
 }
 
-/// A result that no schedule gives: every schedule is a violation, and the shortest has no turn.
+/// No schedule gives this result: every one is a violation, and the shortest has no turn.
 #[test]
 fn what_always_fails_needs_no_turns() {
     let (setup, right) = x5();
@@ -104,7 +104,6 @@ fn what_always_fails_needs_no_turns() {
     assert_eq!(short.what, found.what);
 }
 
-/// Splitmix64.
 fn random(state: &mut u64, end: u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -135,8 +134,8 @@ fn random_stream(seed: u64) -> Vec<Operation> {
     operations
 }
 
-/// The states of a story are kept from the steps alone. At the end they must be the NIC's own
-/// tables, and the results that the host was told.
+/// A story's states follow from the steps alone. At the end they must equal the NIC's tables and
+/// the host's results.
 fn ends_as_the_nic(setup: &Setup, run: &Run, context: &str) {
     let story = run.story(setup);
     let result = run.result.as_ref().expect("a result");
@@ -205,7 +204,6 @@ fn the_last_state_of_a_story_is_the_nics() {
     assert!(taken_out > 1000, "receives that are taken and still in their chain: {taken_out}");
 }
 
-/// Of two schedules that break a rule the one with fewer turns is told.
 #[test]
 fn the_shortest_violation_is_told() {
     let (setup, right) = x5();
@@ -219,13 +217,13 @@ fn the_shortest_violation_is_told() {
     assert_eq!((told.turns.len(), told.told.len()), shortest);
 }
 
-/// The text of a test is the very test in `pasted.rs`, which is compiled and run.
+/// The printed text equals the test in `pasted.rs`, which is compiled and run.
 #[test]
 fn the_pasted_test_is_what_is_printed() {
     let (setup, expected) = x5();
     let turns: Turns = "1x40 0x3".parse().expect("turns");
     let text = test_text(&setup, &expected, &turns, None);
-    // Whoever pastes it formats it.
+    // The user formats the pasted text.
     let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || c == ',', "");
     assert!(bare(include_str!("pasted.rs")).ends_with(&bare(&text)), "{text}");
     assert_eq!(fault(&replay(&setup, &turns), &expected), None);

@@ -1,37 +1,35 @@
-//! Every schedule with at most so many preemptions, one after the other.
+//! Every schedule within a bound of preemptions, one after another.
 //!
-//! The choices of an execution are a path in a tree; the next execution takes the last choice that
-//! has an alternative left (depth first). Only choices inside a block count: at a point where
-//! handlers of a block can move, each of them is tried. Between blocks, and for a worker that has
-//! finished its slice, the usual choice is the only one.
+//! The choices of an execution form a path in a tree. The next execution changes the last choice
+//! that has an alternative left (depth first). Only choices inside a block count: wherever handlers
+//! of a block can move, each of them is tried. Between blocks, and for a worker that has finished
+//! its slice, only the usual choice is taken.
 //!
-//! A switch away from a worker that could go on is a preemption (Musuvathi and Qadeer, "Iterative
-//! Context Bounding", PLDI 2007). A switch at a wait costs none, so two workers that wait for a
-//! third would alternate for ever; therefore a worker that waits comes after all that it could be
-//! waiting for, by the rule of the same authors' fair scheduler ("Fair Stateless Model Checking",
-//! PLDI 2008): after a wait it comes after those that did not move since its last wait, and until
-//! they have.
+//! A switch away from a runnable worker is a preemption (Musuvathi and Qadeer, "Iterative Context
+//! Bounding", PLDI 2007). A switch at a wait is free, so two workers that wait for a third would
+//! alternate for ever. A worker that waits therefore yields to all that it could be waiting for, by
+//! the authors' fair scheduler ("Fair Stateless Model Checking", PLDI 2008): it comes after those
+//! that have not moved since its last wait, until they have.
 
 use super::{Point, Policy};
 
-/// At most so many workers.
 const WORKERS: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Every {
     bound: usize,
-    /// The workers that have work in a block, a bit for each.
+    /// Bitmap of the workers with work in the block.
     busy: fn() -> u64,
-    /// The path: which alternative is taken at each choice, of how many.
+    /// The path: the alternative taken at each choice, and the number of alternatives.
     path: Vec<(u32, u32)>,
-    /// How far down the path the execution under way is.
+    /// Depth of the current execution on the path.
     depth: usize,
     begun: bool,
     preemptions: usize,
     last: usize,
     /// Bit u of `after[t]`: t moves only when u cannot.
     after: [u64; WORKERS],
-    /// Who moved since t waited last.
+    /// Workers that have moved since t last waited.
     moved: [u64; WORKERS],
 }
 
@@ -50,7 +48,7 @@ impl Every {
         }
     }
 
-    /// The one of `choices` that the path asks for here.
+    /// The choice that the path takes here.
     fn branch(&mut self, choices: &[usize]) -> usize {
         if self.depth == self.path.len() {
             self.path.push((0, choices.len() as u32));
@@ -60,13 +58,13 @@ impl Every {
         choices[chosen as usize]
     }
 
-    /// A worker waits: it comes after all of `able` that did not move since it waited last.
+    /// A worker waits: it yields to all of `able` that have not moved since it last waited.
     fn waits(&mut self, worker: usize, able: u64) {
         self.after[worker] |= able & !self.moved[worker] & !bit(worker);
         self.moved[worker] = 0;
     }
 
-    /// A worker moves: nobody comes after it any more.
+    /// A worker moves: the others need not yield to it any more.
     fn moves(&mut self, worker: usize) {
         for (after, moved) in self.after.iter_mut().zip(&mut self.moved) {
             *after &= !bit(worker);
@@ -108,7 +106,7 @@ impl Policy for Every {
         choices.retain(|&worker| self.after[worker] & able == 0 && Some(worker) != waiting);
         let current = point.current.filter(|current| choices.contains(current));
         if let Some(current) = current {
-            // To go on is the first choice; it costs nothing.
+            // Going on is the first choice, and free.
             choices.retain(|&worker| worker != current);
             choices.insert(0, current);
             if self.preemptions == self.bound {
@@ -129,8 +127,8 @@ mod tests {
 
     use super::*;
 
-    /// Workers with so many moves each; those of `waiters` wait until worker 0 has made its moves.
-    /// Returns the schedules, which must all be different.
+    /// The schedules of workers with these numbers of moves; `waiters` wait for all moves of worker
+    /// 0. The schedules must all differ.
     fn schedules(moves: &[usize], waiters: &[usize], bound: usize) -> BTreeSet<Vec<usize>> {
         let mut every = Every::new(bound, || u64::MAX);
         let mut all = BTreeSet::new();
@@ -164,7 +162,7 @@ mod tests {
         // Two workers of n moves interleave in (2n)! / n! n! ways, three of two in 6! / 2! 2! 2!.
         assert_eq!(schedules(&[4, 4], &[], 100).len(), 70);
         assert_eq!(schedules(&[2, 2, 2], &[], 100).len(), 90);
-        // Nobody is interrupted; one of two is, after one to three of its four moves.
+        // No preemption; then one of two workers is preempted after one to three of its four moves.
         assert_eq!(schedules(&[4, 4], &[], 0).len(), 2);
         assert_eq!(schedules(&[4, 4], &[], 1).len(), 2 + 2 * 3);
         assert_eq!(schedules(&[4, 4, 4], &[], 0).len(), 6);
@@ -175,7 +173,7 @@ mod tests {
         // Both waiters look in vain, in either order, and then worker 0 must move.
         let all = schedules(&[3, 1, 1], &[1, 2], 0);
         assert!(all.contains(&vec![0, 0, 0, 1, 2]) && all.contains(&vec![2, 1, 0, 0, 0, 2, 1]));
-        // Worker 0 interrupted after each of its moves.
+        // Worker 0 preempted after each of its moves.
         let more = schedules(&[3, 1, 1], &[1, 2], 1);
         assert!(more.is_superset(&all));
         assert!(more.contains(&vec![0, 1, 0, 0, 1, 2]) && more.contains(&vec![0, 0, 1, 0, 1, 2]));

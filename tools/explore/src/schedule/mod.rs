@@ -1,8 +1,8 @@
-//! Who moves next.
+//! Scheduling: the choice of the next worker.
 //!
-//! shuttle asks before every access to shared state. The task of the schedule's own thread is the
-//! leader, worker 0; the threads that it starts for each run of messages are workers 1, 2, ... A
-//! choice among several is noted, so that every schedule is known as the [`Turns`] that led to it.
+//! shuttle asks before every access to shared state. The schedule's own thread is the leader,
+//! worker 0; the threads that it starts for each run of messages are workers 1, 2, ... Recorded
+//! choices make up the [`Turns`] of a schedule.
 
 mod every;
 mod seeded;
@@ -19,20 +19,19 @@ pub use turns::{BadTurns, Turns};
 
 use crate::told;
 
-/// A point at which somebody must be chosen.
+/// A scheduling point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point<'a> {
-    /// The workers that can move, ascending.
+    /// Runnable workers, ascending.
     pub(crate) able: &'a [usize],
-    /// The one that moved last, if it still can.
+    /// The last worker, if still runnable.
     pub(crate) current: Option<usize>,
-    /// It has looked for something that is not there yet, and would wait.
+    /// Whether the last worker waits for a value that is not there yet.
     pub(crate) yielding: bool,
 }
 
 impl Point<'_> {
-    /// Who moves when nobody has a reason to choose: who moved last goes on until it must wait,
-    /// then the next worker in turn.
+    /// The default choice: the last worker goes on until it must wait, then the next one in turn.
     pub(crate) fn usual(self, last: usize) -> usize {
         match self.current {
             Some(current) if !self.yielding => current,
@@ -44,20 +43,19 @@ impl Point<'_> {
     }
 }
 
-/// Chooses for one execution after the other.
+/// A scheduling policy over many executions.
 pub(crate) trait Policy: Send {
-    /// Begins the next execution; `false`: there is none.
+    /// Begins the next execution; `false` if there is none.
     fn begin(&mut self) -> bool;
 
-    /// Chooses one of the able workers, of which there are at least two.
+    /// Chooses one of at least two runnable workers.
     fn choose(&mut self, point: Point<'_>) -> usize;
 }
 
-/// What is told of an execution that has ended: the policy as it was, and the turns. `false`: no
-/// further one.
+/// Receives the policy and the turns of a finished execution; `false` stops the exploration.
 pub(crate) type After<P> = Box<dyn FnMut(&P, Turns) -> bool + Send>;
 
-/// A policy and what it has chosen in the execution under way.
+/// A policy and its choices in the current execution.
 pub(crate) struct Chosen<P> {
     policy: P,
     turns: Turns,
@@ -70,7 +68,7 @@ impl<P> Chosen<P> {
     }
 }
 
-/// shuttle's view of a policy.
+/// Adapts a policy to shuttle.
 pub(crate) struct Chooser<P> {
     shared: Arc<Mutex<Chosen<P>>>,
     workers: usize,
@@ -83,7 +81,7 @@ impl<P> Chooser<P> {
     }
 }
 
-/// The worker that a task is, of so many with the leader.
+/// The worker of a task, of `workers` with the leader.
 pub(crate) fn worker_of(task: TaskId, workers: usize) -> usize {
     match usize::from(task) {
         0 => 0,
@@ -91,7 +89,7 @@ pub(crate) fn worker_of(task: TaskId, workers: usize) -> usize {
     }
 }
 
-/// A lock that a failed execution may have left while it was held; what it guards is whole.
+/// Locks despite poisoning: a failed execution leaves the guarded value whole.
 pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -134,7 +132,7 @@ impl<P: Policy> Scheduler for Chooser<P> {
     }
 
     fn next_u64(&mut self) -> u64 {
-        // Nothing here asks for random numbers.
+        // The model needs no random numbers.
         0
     }
 }

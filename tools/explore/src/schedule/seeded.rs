@@ -1,9 +1,8 @@
-//! Random schedules, each fixed by its seed.
+//! Random schedules from seeds.
 
 use super::{Point, Policy};
 
-/// Lets a random worker move at every point; the schedule of execution i follows from the first
-/// seed plus i alone.
+/// Runs a random worker at every point. The first seed plus i alone determines execution i.
 #[derive(Debug)]
 pub(crate) struct Seeded {
     next: u64,
@@ -16,12 +15,12 @@ impl Seeded {
         Self { next: first, end: first.saturating_add(count), state: 0 }
     }
 
-    /// The seed of the execution under way.
+    /// The seed of the current execution.
     pub(crate) fn seed(&self) -> u64 {
         self.next.saturating_sub(1)
     }
 
-    /// SplitMix64: good enough to choose among a handful of workers, and the same on every machine.
+    /// SplitMix64: good enough for a choice among few workers, and equal on every machine.
     fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
@@ -42,7 +41,7 @@ impl Policy for Seeded {
     }
 
     fn choose(&mut self, Point { able, current, yielding }: Point<'_>) -> usize {
-        // Who waits for another has nothing to do until that one has moved.
+        // A waiting worker has nothing to do until another has moved.
         let waiting = current.filter(|_| yielding);
         let choices = able.len() - usize::from(waiting.is_some());
         let chosen = (self.random() % choices as u64) as usize;

@@ -1,13 +1,13 @@
-//! A schedule as a text: who moves, and how often in a row.
+//! A schedule as text.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{Point, Policy};
 
-/// The turns of a schedule, in order: a worker, and at how many points in a row it is chosen.
-/// Points at which only one worker can move are not counted. As a text: `0x12 1x3 0x4`. Behind the
-/// last turn everybody goes on until it must wait.
+/// The turns of a schedule: pairs of a worker and the number of points at which it is chosen in a
+/// row. Points with only one runnable worker do not count. As a text: `0x12 1x3 0x4`. After the
+/// last turn every worker goes on until it must wait.
 ///
 /// # Examples
 /// ```
@@ -21,17 +21,17 @@ use super::{Point, Policy};
 pub struct Turns(pub(crate) Vec<(usize, u32)>);
 
 impl Turns {
-    /// How many there are.
+    /// Number of turns.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no turns.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A worker is chosen once more.
+    /// Adds a choice of `worker`.
     pub(crate) fn push(&mut self, worker: usize) {
         match self.0.last_mut() {
             Some((last, count)) if *last == worker => *count += 1,
@@ -39,7 +39,7 @@ impl Turns {
         }
     }
 
-    /// The same without the turns in `range`; turns of one worker that meet become one.
+    /// The schedule without the turns in `range`; adjacent turns of one worker merge.
     pub(crate) fn without(&self, range: std::ops::Range<usize>) -> Self {
         let mut turns: Vec<(usize, u32)> = Vec::with_capacity(self.len());
         let kept = self.0.iter().enumerate().filter(|(place, _)| !range.contains(place));
@@ -62,7 +62,7 @@ impl fmt::Display for Turns {
     }
 }
 
-/// A text that is no schedule: the word that cannot be read.
+/// A text that is not a schedule: its first invalid word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadTurns(String);
 
@@ -89,12 +89,12 @@ impl FromStr for Turns {
     }
 }
 
-/// One execution that follows turns. A turn ends early where its worker cannot move or must wait,
-/// so a list from which a turn was struck out is a schedule, too.
+/// Follows given turns for one execution. A turn ends early where its worker cannot move or must
+/// wait, so a shortened list is a schedule, too.
 #[derive(Debug)]
 pub(crate) struct Guided {
     turns: Vec<(usize, u32)>,
-    /// The turn under way, and how much of it is used.
+    /// The current turn, and its used choices.
     at: (usize, u32),
     last: usize,
     begun: bool,

@@ -5,40 +5,40 @@ use std::collections::BTreeMap;
 use dpamatch_vocabulary::{CommId, Envelope, Operation, Selector, SourceSel, TagSel};
 use serde::Serialize;
 
-/// A receive that a story can speak of.
+/// A receive of a story.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Receive {
     /// The caller's name.
     pub name: u64,
-    /// What it accepts, in words.
+    /// Its selector in words.
     pub accepts: String,
-    /// The index that holds it, in words.
+    /// Its index in words.
     pub index: &'static str,
 }
 
-/// A message that a story can speak of.
+/// A message of a story.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Message {
     /// The caller's name.
     pub name: u64,
-    /// What it carries, in words.
+    /// Its envelope in words.
     pub carries: String,
 }
 
-/// Who takes part.
+/// The receives and messages of a story.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cast {
-    /// The receives, in the order of their posts.
+    /// The receives in posting order.
     pub receives: Vec<Receive>,
-    /// The messages, in the order of their arrival.
+    /// The messages in arrival order.
     pub messages: Vec<Message>,
-    /// Which receive each request is: its place in `receives`.
+    /// The index in `receives` of each request.
     pub requests: BTreeMap<u64, usize>,
 }
 
 impl Cast {
-    /// Those of a stream. `request` gives the card's number of a receive's request, by the
-    /// receive's name; a receive without one is never spoken of.
+    /// The receives and messages of a stream. `request` gives the card's number of a receive's
+    /// request, by the receive's name; the story leaves out receives without one.
     pub fn of(operations: &[Operation], request: impl Fn(u64) -> Option<u64>) -> Self {
         let comms = operations.iter().filter_map(Operation::comm).collect::<Vec<_>>();
         let several = comms.windows(2).any(|pair| pair[0] != pair[1]);

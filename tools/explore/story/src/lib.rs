@@ -1,10 +1,9 @@
-//! What the handlers of a block did, step by step: in words, as the state after each step, and as
-//! one page for a browser.
+//! The handlers' steps in a block: in words, as the state after each step, and as one page for a
+//! browser.
 //!
-//! The steps are those that the card tells ([`Step`]), whoever runs it: a seeded scheduler, every
-//! interleaving in turn, a model that failed, or virtual time. [`Story::new`] is a pure function of
-//! them: it keeps the tables as the card must have them after each step ([`Scene`]). Nothing is
-//! left for the page but to draw what it is given.
+//! The steps are the card's ([`Step`]), from any run: a seeded scheduler, an exhaustive
+//! exploration, a failed model, or virtual time. [`Story::new`] is a pure function of them: it
+//! keeps the tables as the card must have them after each step ([`Scene`]). The page only draws.
 #![forbid(unsafe_code)]
 
 mod cast;
@@ -20,18 +19,18 @@ pub use page::Page;
 pub use scene::{Chain, Lane, Link, Phase, Scene, Way};
 pub use story::{Kind, Moment, Story, tell};
 
-/// A step, who told it, and when.
+/// A step with its thread and time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told {
-    /// Names the thread that told it; any number, the same for all steps of one thread.
+    /// Identifies the thread; any number.
     pub actor: usize,
-    /// What it did.
+    /// The step.
     pub step: Step,
-    /// The time on its clock in picoseconds, where there is one.
+    /// The thread's clock in picoseconds, if it has one.
     pub at: Option<u64>,
 }
 
-/// Whether a story needs this step; the others may be left out of what it is made of.
+/// Whether a story needs this step; input may omit the others.
 pub fn is_told(step: &Step) -> bool {
     changes_tables(step)
         || matches!(
@@ -50,7 +49,7 @@ pub fn is_told(step: &Step) -> bool {
         )
 }
 
-/// Whether the tables of later blocks depend on this step: what a story of a later block needs.
+/// Whether this step changes the tables, so that stories of later blocks need it.
 pub fn changes_tables(step: &Step) -> bool {
     matches!(
         step,

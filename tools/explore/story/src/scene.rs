@@ -2,91 +2,91 @@
 
 use serde::{Serialize, Serializer};
 
-/// How far a handler is in its block.
+/// Progress of a handler in its block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// It has no message in this block, or has not begun.
+    /// Without a message in this block, or not yet begun.
     #[default]
     Idle,
-    /// It reads its message and walks the chains.
+    /// Reads its message and walks the chains.
     Searching,
-    /// It has searched, and booked if it found a receive.
+    /// Has searched, and booked the receive that it found.
     Booked,
-    /// It has told so, and waits for all lower handlers to do the same.
+    /// Has announced its booking and waits for all lower handlers.
     AtBarrier,
-    /// It has passed the barrier.
+    /// Has passed the barrier.
     Past,
-    /// On the slow path it waits until all lower handlers are done.
+    /// Waits on the slow path until all lower handlers are done.
     Waiting,
-    /// It has a receive, or knows that there is none.
+    /// Has its result.
     Done,
 }
 
-/// How a handler came to its result.
+/// A handler's path to its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// No conflict at or below it.
     Clean,
-    /// Its number further in the sequence.
+    /// Fast path: its number further in the sequence.
     Fast,
-    /// It waited, and its own candidate was still there.
+    /// Waited, and its candidate was still free.
     Forced,
-    /// It waited and searched again.
+    /// Waited and searched again.
     Slow,
-    /// It took the first receive that it could claim.
+    /// Took the first receive that it could claim.
     Overtaking,
-    /// There is no receive: its message is unexpected.
+    /// Found no receive: its message is unexpected.
     Unexpected,
 }
 
-/// A handler. Receives and messages go by their places in the story's lists.
+/// A handler. Receives and messages are indexes into the story's lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Lane {
     /// Its message.
     pub message: Option<usize>,
-    /// How far it is.
+    /// Progress.
     pub phase: Phase,
-    /// The receives that it has compared with its message, until it books or takes one.
+    /// Receives compared so far, until it books or takes one.
     pub walked: Vec<usize>,
-    /// Its first choice.
+    /// Its first candidate.
     pub candidate: Option<usize>,
-    /// The first handler in conflict that it knows of.
+    /// The first handler in conflict known to it.
     pub conflict: Option<usize>,
-    /// What it took.
+    /// The consumed receive.
     pub took: Option<usize>,
-    /// How it came to that.
+    /// Its path to the result.
     pub way: Option<Way>,
 }
 
 /// A receive in a chain.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Link {
-    /// Its place in the story's list.
+    /// Index in the story's list.
     pub receive: usize,
-    /// The handler that has taken it, if one has.
+    /// The handler that consumed it.
     pub taken_by: Option<usize>,
     /// The handlers whose booking bits are set, ascending.
     pub booked_by: Vec<usize>,
 }
 
-/// A bin that holds receives, or held some in this story.
+/// A bin that holds receives at some point of the story.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Chain {
     /// Its number in the card's table.
     pub bin: u32,
-    /// The index it belongs to, in words.
+    /// Its index in words.
     pub index: &'static str,
-    /// Its chain, oldest first. On a page a long one has gaps where nothing happens.
+    /// Its chain, oldest first. A page leaves gaps in a long one.
     #[serde(serialize_with = "with_gaps")]
     pub links: Vec<Link>,
 }
 
-/// Receives of a chain that a page always shows.
+/// Receives at a chain's head that a page always shows.
 const SHOWN: usize = 16;
 
-/// What a page shows of a chain: a receive, or so many that it leaves out.
+/// A receive, or the length of a gap.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Shown<'a> {
@@ -94,7 +94,7 @@ enum Shown<'a> {
     Gap { gap: usize },
 }
 
-/// The first receives, and of the others those that are booked or taken.
+/// The first receives, and further ones if booked or consumed.
 fn with_gaps<S: Serializer>(links: &[Link], to: S) -> Result<S::Ok, S::Error> {
     let mut shown = Vec::new();
     for (place, link) in links.iter().enumerate() {
@@ -115,7 +115,7 @@ pub struct Scene {
     pub lanes: Vec<Lane>,
     /// The bins, by number.
     pub bins: Vec<Chain>,
-    /// The unexpected messages, in the order in which they were stored.
+    /// The unexpected messages in the order of storing.
     pub unexpected: Vec<usize>,
 }
 
@@ -127,7 +127,7 @@ impl Lane {
 }
 
 impl Scene {
-    /// Every place of a receive in it.
+    /// All indexes of receives.
     pub(crate) fn receives_mut(&mut self) -> impl Iterator<Item = &mut usize> {
         let links = self.bins.iter_mut().flat_map(|chain| &mut chain.links);
         self.lanes
@@ -136,7 +136,7 @@ impl Scene {
             .chain(links.map(|link| &mut link.receive))
     }
 
-    /// Every place of a message in it.
+    /// All indexes of messages.
     pub(crate) fn messages_mut(&mut self) -> impl Iterator<Item = &mut usize> {
         let of_lanes = self.lanes.iter_mut().filter_map(|lane| lane.message.as_mut());
         of_lanes.chain(&mut self.unexpected)

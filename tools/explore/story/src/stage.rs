@@ -1,7 +1,7 @@
-//! The reducer: the state after a step out of the state before it.
+//! The reducer: computes the state after a step.
 //!
-//! Descriptors and entries of the unexpected store are used again, so what a number means changes
-//! from step to step. Here every number becomes a receive or a message of the story.
+//! The card reuses descriptors and entries of the unexpected store, so the meaning of a number
+//! changes from step to step. Here every number becomes a receive or message of the story.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use dpamatch_vocabulary::{Path, step::Step};
 use crate::scene::{Chain, Lane, Link, Phase, Scene, Way};
 use crate::{Cast, Told};
 
-/// The state and what is needed to go on from it.
+/// The present state, with the card's numbers resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage<'a> {
     pub(crate) cast: &'a Cast,
     pub(crate) scene: Scene,
     /// Arrival number of the first message of the block.
     pub(crate) first: u64,
-    /// Which receive each descriptor holds.
+    /// The receive in each descriptor.
     descriptors: BTreeMap<u32, usize>,
-    /// Which message each entry of the unexpected store holds.
+    /// The message in each entry of the unexpected store.
     entries: BTreeMap<u32, usize>,
-    /// Handler that each actor works for now.
+    /// The handler for which each actor works.
     working_for: BTreeMap<usize, usize>,
-    /// What the boundary is doing, if anything, and who is it.
+    /// The actor in the boundary, and its present work.
     boundary: Option<(usize, Work)>,
 }
 
-/// What the boundary works at.
+/// Work of the boundary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
     /// A post or cancel.
@@ -65,7 +65,7 @@ impl<'a> Stage<'a> {
         (place < self.cast.messages.len()).then_some(place)
     }
 
-    /// What the boundary works at, if `actor` is the boundary.
+    /// The boundary's work, if `actor` is in the boundary.
     pub(crate) fn work_of(&self, actor: usize) -> Option<Work> {
         self.boundary.filter(|&(boundary, _)| boundary == actor).map(|(_, work)| work)
     }
@@ -97,7 +97,7 @@ impl<'a> Stage<'a> {
         self.lane(handler).into_iter().for_each(|lane| lane.walked.clear());
     }
 
-    /// Goes on by one step.
+    /// Applies one step.
     pub(crate) fn apply(&mut self, Told { actor, step, .. }: Told) {
         match step {
             Step::CommandBegins => self.boundary = Some((actor, Work::Command)),
@@ -156,7 +156,7 @@ impl<'a> Stage<'a> {
                 }
             }
             Step::SliceBooked => {
-                // All handlers of the slice, of which this actor runs the last one now.
+                // This actor runs the last handler of its slice now.
                 let Some(last) = self.handler_of(actor) else { return };
                 for lane in self.scene.lanes.iter_mut().take(last + 1) {
                     if lane.phase == Phase::Booked {
@@ -210,7 +210,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A receive comes to the end of a chain.
+    /// Appends a receive to a chain.
     fn post(&mut self, request: u64, bin: u32, descriptor: u32) {
         let Some(&receive) = self.cast.requests.get(&request) else { return };
         self.descriptors.insert(descriptor, receive);
@@ -224,7 +224,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// A receive leaves its chain.
+    /// Removes a receive from its chain.
     fn unlink(&mut self, descriptor: u32) {
         let Some(receive) = self.receive(descriptor) else { return };
         for chain in &mut self.scene.bins {

@@ -9,7 +9,7 @@ use crate::stage::Stage;
 use crate::words::{Said, sentence, words};
 use crate::{Cast, Message, Receive, Scene, Told};
 
-/// What a moment is about.
+/// Kind of a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -21,67 +21,66 @@ pub enum Kind {
     Search,
     /// A booking bit is set.
     Book,
-    /// A handler says that it has booked.
+    /// A handler announces its booking.
     Arrive,
-    /// It passes the partial barrier.
+    /// A handler passes the partial barrier.
     Pass,
-    /// It waits for all lower handlers.
+    /// A handler waits for all lower handlers.
     Wait,
-    /// It has its result.
+    /// A handler has its result.
     Take,
     /// A receive leaves its chain, or stays there for now.
     Unlink,
 }
 
-/// One step of a story. All that the boundary does between two blocks is one.
+/// One moment of a story. The boundary's whole work between two blocks is one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Moment {
-    /// What it is about.
+    /// Kind.
     pub kind: Kind,
-    /// Whose it is.
+    /// Handler.
     pub handler: Option<usize>,
-    /// In words.
+    /// Description.
     pub text: String,
-    /// When it was, in picoseconds since the first moment, where there is a clock.
+    /// Picoseconds since the first moment, if there is a clock.
     pub at: Option<u64>,
 }
 
-/// What a schedule did and what it came to.
+/// The course and result of a schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Story {
-    /// What it is, in words.
+    /// Title.
     pub title: String,
-    /// What it came to, in words; empty if that was not compared with anything.
+    /// Result in words; empty if not compared with an expected one.
     pub verdict: String,
-    /// Whether that broke the order of matching.
+    /// Whether the result breaks the matching order.
     pub broken: bool,
-    /// The schedule's turns; empty if there are none, or they are not known.
+    /// The schedule's turns; empty if unknown.
     pub turns: String,
-    /// The schedule as a test, to be pasted; empty if there is none.
+    /// The schedule as the source of a test; may be empty.
     pub test: String,
-    /// Who takes part.
+    /// Receives.
     pub receives: Vec<Receive>,
-    /// Who takes part.
+    /// Messages.
     pub messages: Vec<Message>,
     /// Handlers of the widest block.
     pub handlers: usize,
-    /// What happened.
+    /// Moments.
     pub moments: Vec<Moment>,
     /// The state after each moment.
     pub scenes: Vec<Scene>,
 }
 
 impl Story {
-    /// A story out of the steps that were told, in the order of telling, or of the clock where
-    /// there is one.
+    /// Builds a story from steps, in the order of recording or of the clock.
     pub fn new(cast: &Cast, told: &[Told]) -> Self {
         let mut ordered = told.to_vec();
-        // Steps of one clock are in order; of several, who was told first need not be.
+        // The recorded order of several clocks may differ from their times.
         ordered.sort_by_key(|told| told.at.unwrap_or(0));
         let begin = ordered.first().and_then(|told| told.at).unwrap_or(0);
         let mut stage = Stage::new(cast);
         let (mut moments, mut scenes): (Vec<Moment>, Vec<Scene>) = (Vec::new(), Vec::new());
-        // Of the last moment, if it is the boundary's.
+        // Facts of the last moment, if it is the boundary's.
         let mut facts = Vec::new();
         for &told in &ordered {
             let moment = |kind, handler, text| Moment {
@@ -102,7 +101,7 @@ impl Story {
                 None => None,
             };
             if let Some(next) = next {
-                // What was told since the last moment and not spoken of belongs to that one.
+                // Steps without a moment of their own belong to the last one.
                 if !moments.is_empty() {
                     scenes.push(stage.scene.clone());
                 }
@@ -130,8 +129,8 @@ impl Story {
         }
     }
 
-    /// The same without its first `blocks` blocks, and without the receives and messages that no
-    /// state speaks of then. What the boundary did before the next block stays.
+    /// Drops the first `blocks` blocks, and the receives and messages that no state refers to any
+    /// more. Keeps the boundary's work before the next block.
     pub fn from_block(mut self, blocks: usize) -> Self {
         let cuts = self.moments.iter().enumerate().filter(|(_, moment)| moment.kind == Kind::Block);
         let of_boundary = |place: &usize| self.moments[*place].kind == Kind::Boundary;
@@ -149,7 +148,7 @@ impl Story {
         self.trimmed()
     }
 
-    /// The same without the receives and messages that no state speaks of.
+    /// Drops receives and messages that no state refers to.
     fn trimmed(mut self) -> Self {
         let (mut receives, mut messages) = (BTreeMap::new(), BTreeMap::new());
         for scene in &mut self.scenes {
@@ -168,24 +167,23 @@ impl Story {
         self
     }
 
-    /// The same with a title and what it came to.
+    /// Sets title and verdict.
     pub fn titled(self, title: String, verdict: String, broken: bool) -> Self {
         Self { title, verdict, broken, ..self }
     }
 }
 
-/// Those that are kept, in their new places.
+/// The kept elements at their new positions.
 fn picked<T: Clone>(all: &[T], kept: &BTreeMap<usize, usize>) -> Vec<T> {
     let mut order: Vec<(usize, usize)> = kept.iter().map(|(&old, &new)| (new, old)).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, old)| all[old].clone()).collect()
 }
 
-/// The story step by step, a line each.
+/// The story as text, one line per step.
 pub fn tell(story: &Story) -> String {
     let mut text = String::new();
     for (number, moment) in story.moments.iter().enumerate() {
-        // Writing to a string does not fail.
         let _ = writeln!(text, "{:>4}  {}", number + 1, moment.text);
     }
     text

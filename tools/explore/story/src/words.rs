@@ -1,4 +1,4 @@
-//! A step in words.
+//! Steps in words.
 
 use dpamatch_vocabulary::{Path, step::Step};
 
@@ -6,17 +6,17 @@ use crate::stage::{Stage, Work};
 use crate::story::Kind;
 use crate::{Told, scene};
 
-/// What is said of a step.
+/// Description of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Said {
-    /// Of a block or a handler: its kind, its handler, and the words.
+    /// A block's or handler's step: kind, handler and words.
     Moment(Kind, Option<usize>, String),
-    /// Of the boundary between two blocks.
+    /// A step of the boundary between two blocks.
     Between(Fact),
 }
 
-/// What became of a receive or message between two blocks: the noun, its name, and the rest of the
-/// sentence for one and for several.
+/// A receive's or message's fate between two blocks: noun, name, and the rest of the sentence in
+/// singular and plural.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fact {
     noun: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Fact {
     rest: [&'static str; 2],
 }
 
-/// Facts as one sentence; alike ones that follow each other are told together.
+/// Facts as one sentence; consecutive equal facts are merged.
 pub(crate) fn sentence(facts: &[Fact]) -> String {
     let alike = |a: &Fact, b: &Fact| (a.noun, a.rest) == (b.noun, b.rest);
     let clause = |run: &[Fact]| {
@@ -46,7 +46,7 @@ pub(crate) fn sentence(facts: &[Fact]) -> String {
     facts.chunk_by(alike).map(clause).collect::<Vec<_>>().join("; ")
 }
 
-/// What a step did, said before it is applied. `None` for steps that are no part of a story.
+/// Describes a step before it is applied; `None` for a step outside the story.
 pub(crate) fn words(stage: &Stage<'_>, told: Told) -> Option<Said> {
     let Told { actor, step, .. } = told;
     let receive = |descriptor: u32| match stage.receive(descriptor) {
