@@ -60,7 +60,10 @@ fn the_place_that_posts_late_is_found() {
 fn a_sentence_names_the_place() {
     let text = analyze(&archive("halo-2"), &["--wide", "--latency", "0"]);
     assert!(text.contains("makes the unexpected queue grow"), "{text}");
-    assert!(text.contains("320 of its 320 messages came first, up to 8 of them waited"), "{text}");
+    assert!(
+        text.contains("320 of its 320 messages came first, and up to 8 waited at once"),
+        "{text}"
+    );
     // The program is not on this machine: an address has to do.
     assert!(text.contains("The MPI_Irecv at halo+0x"), "{text}");
     // Without call sites nothing is said.

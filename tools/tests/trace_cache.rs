@@ -1,4 +1,4 @@
-//! The cache of traces: made once, used again, made anew when the trace changes or the cache is
+//! The cache of traces: made once, used again, rebuilt when the trace changes or the cache is
 //! damaged, and nothing half written stays behind.
 
 use std::fs;
@@ -105,7 +105,7 @@ fn call_sites_are_cached() {
     fs::write(&second, "dpamatch call sites 1\n").expect("room");
     let other = trace::open(&unpacked, &options).expect("a trace");
     let notices = &other.run().notices;
-    assert!(notices.iter().any(|notice| notice.contains("another state")), "{notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains("is outdated")), "{notices:?}");
     assert_ne!(sites(other.as_ref()), expected);
 }
 
@@ -130,7 +130,7 @@ fn a_cache_that_does_not_fit_is_made_anew_with_a_notice() {
     fs::write(&source, &text[second..]).expect("room");
     let trace = trace::open(&source, &options).expect("a trace");
     assert!(
-        trace.run().notices.iter().any(|notice| notice.contains("another state")),
+        trace.run().notices.iter().any(|notice| notice.contains("is outdated")),
         "{:?}",
         trace.run()
     );

@@ -273,7 +273,7 @@ fn an_index_that_leads_nowhere_is_refused() {
     // The last place that a section may have is that of the index itself.
     let beyond = with_word(6, length - 63).expect_err("beyond");
     assert!(
-        beyond.contains(&format!("the index names byte {} of {length}", length - 63)),
+        beyond.contains(&format!("the index points to byte {} of {length}", length - 63)),
         "{beyond}"
     );
     let early = with_word(5, 7).expect_err("early");

@@ -216,7 +216,7 @@ fn folders_archives_and_files_lead_to_the_same_calls() {
     let other = data("old-versions/testtrace-1.0.0-0000.bin");
     fs::copy(other, loose.join("other-0000.bin")).expect("room");
     let error = trace::open(&loose, &OpenOptions::default()).expect_err("two runs");
-    assert!(error.to_string().contains("2 traces are in it"), "{error}");
+    assert!(error.to_string().contains("it has 2 traces"), "{error}");
     let named =
         trace::open(&meta.expect("a description"), &OpenOptions::default()).expect("a trace");
     assert_eq!(named.ranks().len(), 4);

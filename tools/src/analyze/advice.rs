@@ -29,7 +29,7 @@ pub(super) fn advise(report: &Report, plan: &Plan) -> Vec<Advice> {
         return vec![Advice {
             topic: "room",
             text: match report.application.shares.collective {
-                0 => "Offloading brings nothing: the program posts no receives.",
+                0 => "Offloading has no benefit: the program posts no receives.",
                 _ => {
                     "No verdict: the program posts no receives, and a trace does not hold the \
                      messages inside its collective calls."
@@ -70,12 +70,12 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
             let call = match (fallback.call, fallback.sender) {
                 (Some(call), None) => format!(", call {call}"),
                 (Some(call), Some(sender)) => {
-                    format!(", at the message of rank {sender}, call {call}")
+                    format!(", on the message that rank {sender} sent in call {call}")
                 }
                 (None, _) => String::new(),
             };
             format!(
-                "It takes a larger NIC: rank {}{call} would be the first to fall back to software, for want of {what} ({option}).",
+                "The NIC is too small: rank {}{call} falls back to software first, with too few {what} ({option}).",
                 fallback.rank
             )
         }
@@ -85,11 +85,11 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
                 .to_owned()
         }
         None => {
-            "Everything fits, nothing falls back. Whether it pays: dpamatch offload.".to_owned()
+            "Everything fits on the NIC. dpamatch offload shows whether offloading pays.".to_owned()
         }
     };
     let because = format!(
-        "{}; {unexpected_share:.1} % of {messages} messages unexpected; high water {descriptors} of {} descriptors, \
+        "{}; {unexpected_share:.1} % of {messages} messages unexpected; peak use {descriptors} of {} descriptors, \
          {unexpected} of {} unexpected messages with {unexpected_bytes} bytes",
         share_of_p2p(report),
         plan.nic.receives,
@@ -122,20 +122,21 @@ fn bins(report: &Report) -> Option<Advice> {
     let worst = worst.prq.mean_max.max(worst.umq.mean_max);
     let text = if worst <= SHORT {
         format!(
-            "Any engine will do: with {fewest} bin{} a search takes {:.2} steps, {worst:.2} at the worst rank.",
+            "Any engine will do: with {fewest} bin{} a mean search takes {:.2} steps, {worst:.2} at the worst rank.",
             plural(fewest),
             steps(first)
         )
     } else if places.len() == 1 {
-        "Ask for several numbers (--bins 1,32,128) to see whether more bins save steps.".to_owned()
+        "Compare several numbers of bins (--bins 1,32,128) to see whether more bins save steps."
+            .to_owned()
     } else if enough == first {
         format!(
-            "More than {fewest} bin{} bring nothing: entries of one key wait for each other, or wildcards do.",
+            "More than {fewest} bin{} save no steps: long chains share one key or have wildcards.",
             plural(fewest)
         )
     } else {
         format!(
-            "Use hash bins, {bins} per table: more save less than {:.0} % of the steps.",
+            "Use {bins} hash bins per table: more bins save less than {:.0} % of the steps.",
             WORTH * 100.0
         )
     };
@@ -146,7 +147,7 @@ fn bins(report: &Report) -> Option<Advice> {
     Some(Advice {
         topic: "bins",
         text,
-        because: format!("mean steps of a search: {}", numbers.join(", ")),
+        because: format!("mean steps per search: {}", numbers.join(", ")),
     })
 }
 
@@ -166,17 +167,20 @@ fn engines(report: &Report) -> Option<Advice> {
         bytes.map_or(String::new(), |bytes| format!(", {bytes} bytes at most"))
     };
     let text = if most <= fewest * (1.0 + WORTH) + f64::EPSILON {
-        "The engines that were run take the same steps: choose the one with the least memory."
+        "All engines take the same number of steps: choose the one with the least memory."
             .to_owned()
     } else {
         let whose = match report.engines.len() - ranked.len() {
-            0 => "that were run",
-            _ => "whose steps are counted in both queues",
+            0 => "compared",
+            _ => "that count steps in both queues",
         };
-        format!("Of the engines {whose} {} takes fewest steps, {} most.", best.name, last.name)
+        format!(
+            "Of the engines {whose}, {} takes the fewest steps and {} the most.",
+            best.name, last.name
+        )
     };
     let because = format!(
-        "steps of a search, inner nodes included: {} {fewest:.2}{}; {} {most:.2}{}",
+        "steps per search, including inner nodes: {} {fewest:.2}{}; {} {most:.2}{}",
         best.name,
         memory(best),
         last.name,
@@ -198,12 +202,12 @@ fn chains(report: &Report) -> Option<Advice> {
     Some(Advice {
         topic: "chains",
         text: format!(
-            "Up to {} receives of one source and tag wait at once: they share a chain in however many bins. The first of \
+            "Up to {} receives of one source and tag wait at once and share a chain whatever the number of bins. The first of \
              the chain fits, so arrivals do not walk it, but blocks of such messages conflict: keep the fast path on.",
             keys.chain_max
         ),
         because: format!(
-            "{} unique (source, tag) in {} receives ({:.2} %), {:.2} of a key at once on average",
+            "{} distinct (source, tag) in {} receives ({:.2} %); mean chain per key {:.2}",
             keys.unique,
             keys.uses,
             keys.unique_share() * 100.0,
@@ -233,7 +237,7 @@ fn table(report: &Report, plan: &Plan) -> Advice {
         topic: "tables",
         text: format!(
             "--receives {receives} --unexpected {unexpected} --unexpected-buffers {buffers} \
-             --communicators {} suffice: {} bytes of NIC memory in all with {bins} bins, {bytes} by the \
+             --communicators {} suffice: {} bytes of NIC memory with {bins} bins, {bytes} by the \
              paper's formula for one communicator.",
             needs.communicators.max(1),
             Footprint::of(&config).nic_bytes()
@@ -254,17 +258,17 @@ fn handlers(report: &Report) -> Option<Advice> {
     let enough = (0..blocks.len()).find(|&at| filled(at) >= most * 0.95)?;
     let matched = (last.clean + last.fast + last.slow).max(1) as f64;
     let text = if most < 1.5 {
-        "Messages come one by one: one handler at a time has work, the order of posts and arrivals leaves nothing to do \
+        "Messages come one by one, so one handler at a time has work: the order of posts and arrivals allows no \
          in parallel."
             .to_owned()
     } else if most >= 0.95 * f64::from(last.handlers) {
         format!(
-            "Blocks of {} handlers are full: more would find work, too (--sweep).",
+            "Blocks of {} handlers are full: more handlers may find work (--sweep).",
             last.handlers
         )
     } else {
         format!(
-            "{} handlers per block are enough: more are seldom filled.",
+            "{} handlers per block suffice: larger blocks are rarely full.",
             blocks[enough].handlers
         )
     };
@@ -318,7 +322,7 @@ fn hints(report: &Report) -> Vec<Advice> {
                 format!("Set {name} on {}: this run never violates it.", names(&safe))
             } else {
                 format!(
-                    "{name} may be tried on {}: in this order no receive and no message had a choice. Another order may \
+                    "Try {name} on {}: in this order no receive and no message had a choice. Another order may \
                      give one, so this is no proof.",
                     names(&safe)
                 )
@@ -334,12 +338,10 @@ fn hints(report: &Report) -> Vec<Advice> {
             advice.push(Advice {
                 topic: "hints",
                 text: format!(
-                    "Whether {name} may be set on {}, the trace does not tell.",
+                    "The trace does not show whether {name} is safe on {}.",
                     names(&unsure)
                 ),
-                because: format!(
-                    "{unknown} receives of which it does not say how long message or buffer were"
-                ),
+                because: format!("{unknown} receives without a known length of message or buffer"),
             });
         }
         if let Some(first) = unsafe_

@@ -91,7 +91,7 @@ fn bins(reports: &[&Report]) -> Figure {
         |title, groups: &[String]| Bars::new(title, "", Axis::linear("receives"), groups.to_vec());
     let mut mean = panel("Mean depth", &groups);
     let mut most = panel("Maximum depth", &groups);
-    let mut never = panel("Mean depth if nothing is matched", &groups);
+    let mut never = panel("Mean depth if no receive is matched", &groups);
     for (place, number) in numbers.iter().enumerate() {
         let with_mean = |mut values: Vec<f64>| {
             if several {

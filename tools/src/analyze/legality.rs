@@ -43,7 +43,7 @@ pub enum Illegal {
         earlier: u32,
     },
     /// A receive got two messages, or one after its cancel.
-    #[error("receive {receive} got message {message} but was not waiting")]
+    #[error("receive {receive} got message {message} but did not wait")]
     NotWaiting {
         /// The receive's transfer.
         receive: u32,

@@ -63,7 +63,7 @@ pub struct Question {
 #[non_exhaustive]
 pub enum ReportError {
     /// The trace has no wall times.
-    #[error("order time: not all ranks of the trace have wall times")]
+    #[error("order time: some ranks of the trace have no wall times")]
     NoTimes,
     /// An engine cannot be built.
     #[error(transparent)]

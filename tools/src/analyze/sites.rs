@@ -200,11 +200,11 @@ pub(super) fn advice(sites: &[SiteReport]) -> Option<Advice> {
     Some(Advice {
         topic: "sites",
         text: format!(
-            "The {function} at {place}{within} makes the unexpected queue grow: its messages are \
-             there before it. Post it earlier."
+            "The {function} at {place}{within} makes the unexpected queue grow, because its messages come \
+             first. Post it earlier."
         ),
         because: format!(
-            "{unexpected} of its {count} messages came first, up to {waiting_max} of them waited at a time{waited}"
+            "{unexpected} of its {count} messages came first, and up to {waiting_max} waited at once{waited}"
         ),
     })
 }

@@ -63,7 +63,7 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
 fn applications(reports: &[&Report]) -> Table {
     Table::of(
         "applications",
-        "Calls, messages and what must be held",
+        "Calls, messages and NIC resources",
         reports,
         &[
             ("application", |it| it.name.as_str().into()),
@@ -245,7 +245,7 @@ fn shards(key: &str, subjects: &[Subject<'_>]) -> Table {
         subjects.iter().flat_map(|(name, it)| it.shards.iter().map(move |shards| (name, shards)));
     Table::of(
         "shards",
-        "Messages by source on several NICs, by their number",
+        "Messages spread by source, by number of NICs",
         rows,
         &[
             (key, |it| it.0.clone()),
@@ -292,7 +292,7 @@ fn needs(subjects: &[Subject<'_>]) -> Table {
     let rows = subjects.iter().map(|(name, it)| (name, &it.needs, it.needs.fallback.as_ref()));
     Table::of(
         "needs",
-        "What the NIC has to hold",
+        "NIC resources needed",
         rows,
         &[
             ("rank", |it| it.0.clone()),

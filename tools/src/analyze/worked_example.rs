@@ -229,10 +229,11 @@ fn needs_and_communicators_are_counted() {
     assert_eq!(
         each(&report, "unmatched"),
         [
-            "1,receive,17,communicator 2, source 0, tag 9,no call completes it; nearest message \
-             left: from rank 0 (communicator 2, source 0, tag 7), other tag",
+            "1,receive,17,communicator 2, source 0, tag 9,no call completes it; the nearest \
+             unmatched message is from rank 0 (communicator 2, source 0, tag 7) and differs in tag",
             "1,message,16,from rank 0: communicator 2, source 0, tag 7,no receive accepts it; \
-             nearest of those waiting: call 17 (communicator 2, source 0, tag 9), other tag",
+             the nearest waiting receive is of call 17 (communicator 2, source 0, tag 9) and differs \
+             in tag",
         ]
     );
 }
@@ -396,12 +397,12 @@ fn applications_stand_side_by_side() {
             "Maximum depth,64 bins,more,2",
             "Maximum depth,64 bins,less,3",
             "Maximum depth,64 bins,mean,2.5",
-            "Mean depth if nothing is matched,1 bin,more,9",
-            "Mean depth if nothing is matched,1 bin,less,7",
-            "Mean depth if nothing is matched,1 bin,mean,8",
-            "Mean depth if nothing is matched,64 bins,more,3",
-            "Mean depth if nothing is matched,64 bins,less,5",
-            "Mean depth if nothing is matched,64 bins,mean,4",
+            "Mean depth if no receive is matched,1 bin,more,9",
+            "Mean depth if no receive is matched,1 bin,less,7",
+            "Mean depth if no receive is matched,1 bin,mean,8",
+            "Mean depth if no receive is matched,64 bins,more,3",
+            "Mean depth if no receive is matched,64 bins,less,5",
+            "Mean depth if no receive is matched,64 bins,mean,4",
         ]
     );
     let names: Vec<_> = all.iter().map(|&(name, _)| name).collect();

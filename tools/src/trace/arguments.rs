@@ -1,13 +1,12 @@
-//! The arguments of one call, as the record has them.
+//! The arguments of a call as recorded.
 
 use std::ops::Range;
 
 use super::{Function, Request, Status};
 
-/// Most arguments that a function has.
 pub(super) const ARGUMENTS_MAX: usize = 12;
 
-/// All arguments of a recorded call. Lists live in vectors that are used again for the next call.
+/// All arguments of a recorded call. Their lists live in vectors that the next call reuses.
 #[derive(Debug, Default)]
 pub struct Arguments {
     function: Option<Function>,
@@ -19,7 +18,6 @@ pub struct Arguments {
     texts: Vec<Range<usize>>,
 }
 
-/// Where an argument is.
 #[derive(Clone, Debug, Default)]
 enum Place {
     /// Not in the record.
@@ -28,7 +26,7 @@ enum Place {
     Number(i64),
     Numbers(Range<usize>),
     Texts(Range<usize>),
-    /// All requests: a record has at most one list of them, and one of statuses.
+    /// All requests: a record has at most one list of requests and one of statuses.
     Requests,
     Statuses,
 }
@@ -36,21 +34,21 @@ enum Place {
 /// One argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument<'a> {
-    /// It is not in the record: it matters at the root only, and this rank is not the root.
+    /// Not in the record: the argument matters only at the root, and this rank is not the root.
     Absent,
     /// A number or handle.
     Number(i64),
-    /// Numbers or handles; rows one after the other.
+    /// Numbers or handles; the rows of a table in sequence.
     Numbers(&'a [i32]),
     /// Requests before the call.
     Requests(&'a [Request]),
-    /// Statuses; none if the program ignored them.
+    /// Statuses; empty if the program ignored them.
     Statuses(&'a [Status]),
-    /// A text, or texts.
+    /// One or more texts.
     Texts(Texts<'a>),
 }
 
-/// Texts of one argument.
+/// The texts of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Texts<'a> {
     text: &'a [u8],
@@ -58,7 +56,7 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The texts; bytes as recorded, in no particular encoding.
+    /// The texts as recorded bytes, in no particular encoding.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let Self { text, ranges } = *self;
         ranges.iter().map(|range| &text[range.clone()])
@@ -77,7 +75,6 @@ impl Arguments {
         self.iter().find(|(other, _)| *other == name).map(|(_, argument)| argument)
     }
 
-    /// The argument at this position.
     pub(super) fn at(&self, position: usize) -> Argument<'_> {
         match &self.places[position] {
             Place::Absent => Argument::Absent,
@@ -91,8 +88,7 @@ impl Arguments {
         }
     }
 
-    /// The number at this position, 0 if there is none: as MPI has it where an argument does not
-    /// matter.
+    /// The number at this position, or 0 if absent: MPI leaves insignificant arguments open.
     #[inline]
     pub(super) fn number(&self, position: usize) -> i64 {
         match self.places[position] {
@@ -101,7 +97,6 @@ impl Arguments {
         }
     }
 
-    /// The numbers at this position.
     pub(super) fn numbers(&self, position: usize) -> &[i32] {
         match self.at(position) {
             Argument::Numbers(numbers) => numbers,
@@ -109,25 +104,22 @@ impl Arguments {
         }
     }
 
-    /// The record's list of requests.
     #[inline]
     pub(super) fn requests(&self) -> &[Request] {
         &self.requests
     }
 
-    /// The record's statuses.
     #[inline]
     pub(super) fn statuses(&self) -> &[Status] {
         &self.statuses
     }
 
-    /// Makes a list of requests of the single one that the call has.
+    /// Makes a list of the call's single request.
     #[inline]
     pub(super) fn list_request(&mut self, request: Request) {
         self.requests.push(request);
     }
 
-    /// Forgets everything, for the arguments of the next call.
     #[inline]
     pub(super) fn begin(&mut self, function: Function) {
         self.function = Some(function);
@@ -150,7 +142,6 @@ impl Arguments {
         named("commrank").or_else(|| named("oldcommrank")) == named("root")
     }
 
-    /// The argument is not in the record after all.
     pub(super) fn forget(&mut self, position: usize) {
         self.places[position] = Place::Absent;
     }
@@ -166,7 +157,7 @@ impl Arguments {
         self.places[position] = Place::Numbers(start..self.numbers.len());
     }
 
-    /// Adds to the numbers that were set last.
+    /// Appends to the numbers that were set last.
     pub(super) fn extend_numbers(&mut self, position: usize, numbers: impl Iterator<Item = i32>) {
         self.numbers.extend(numbers);
         if let Place::Numbers(range) = &mut self.places[position] {
@@ -186,7 +177,7 @@ impl Arguments {
         self.places[position] = Place::Statuses;
     }
 
-    /// Begins a list of texts; what [`push_text`](Self::push_text) adds belongs to it.
+    /// Begins a list of texts, which [`push_text`](Self::push_text) fills.
     pub(super) fn begin_texts(&mut self, position: usize) {
         self.places[position] = Place::Texts(self.texts.len()..self.texts.len());
     }
@@ -210,7 +201,6 @@ mod tests {
     fn no_function_has_more_arguments_than_there_is_room_for() {
         let most = Function::all().map(|function| function.fields().len()).max();
         assert!(most <= Some(ARGUMENTS_MAX), "{most:?} arguments");
-        // Lists of requests and statuses have one place per record.
         let lists = |function: Function| {
             let is_requests = |field: &&Field| matches!(field, Field::Requests(_));
             let is_statuses = |field: &&Field| matches!(field, Field::Statuses(_));

@@ -1,4 +1,4 @@
-//! One recorded call.
+//! A recorded call.
 
 use dpamatch_vocabulary::TagSel;
 
@@ -7,122 +7,121 @@ use super::{
     Source, Status,
 };
 
-/// When a call was entered and left, in nanoseconds on the recording node's clock. Clocks of
-/// different nodes have nothing to do with each other.
+/// Entry and return of a call, in nanoseconds on the recording node's clock. Clocks of different
+/// nodes are unrelated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Span {
-    /// At entry.
+    /// Time of entry.
     pub entry_ns: i64,
-    /// At return.
+    /// Time of return.
     pub return_ns: i64,
 }
 
-/// One MPI call of one rank, in the order in which the calls of the rank returned. It borrows its
-/// lists from the reader until the next call is read.
+/// An MPI call of a rank. Calls come in the order of their return. A call borrows its lists from
+/// the reader until the next one is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call<'a> {
     /// Its number within the rank, from 0.
     pub sequence: u64,
     /// Byte offset of its record in the file, after decompression.
     pub offset: u64,
-    /// Which function.
+    /// The MPI function.
     pub function: Function,
-    /// Which thread, from 0, if recorded.
+    /// The thread, from 0, if recorded.
     pub thread: Option<u16>,
     /// Processor time, if recorded.
     pub cpu: Option<Span>,
     /// Wall time, if recorded.
     pub wall: Option<Span>,
-    /// What it did.
+    /// The operation.
     pub op: Op<'a>,
 }
 
-/// What a call did, as far as matching is concerned.
+/// The matching-related operation of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op<'a> {
     /// A blocking send.
     Send(SendSpec),
-    /// A blocking receive, complete.
+    /// A complete blocking receive.
     Recv {
         /// The receive.
         recv: RecvSpec,
-        /// What it got, unless ignored.
+        /// Its status, unless ignored.
         status: Option<Status>,
     },
-    /// A send that goes on after the call.
+    /// A non-blocking send.
     Isend {
         /// The send.
         send: SendSpec,
         /// Its request.
         request: Request,
     },
-    /// A receive that goes on after the call.
+    /// A non-blocking receive.
     Irecv {
         /// The receive.
         recv: RecvSpec,
         /// Its request.
         request: Request,
     },
-    /// `MPI_Sendrecv` and `MPI_Sendrecv_replace`: both at once, both complete. The receive is
-    /// posted first.
+    /// `MPI_Sendrecv` and `MPI_Sendrecv_replace`: a send and a receive, both complete. The receive
+    /// is posted first.
     Sendrecv {
         /// The send.
         send: SendSpec,
         /// The receive.
         recv: RecvSpec,
-        /// What the receive got, unless ignored.
+        /// The receive's status, unless ignored.
         status: Option<Status>,
     },
-    /// A persistent send is made; nothing is sent.
+    /// Creates a persistent send without starting it.
     SendInit {
-        /// The send of each start.
+        /// The send that each start performs.
         send: SendSpec,
-        /// Its request, until it is freed.
+        /// Its request, valid until it is freed.
         request: Request,
     },
-    /// A persistent receive is made; nothing is posted.
+    /// Creates a persistent receive without starting it.
     RecvInit {
-        /// The receive of each start.
+        /// The receive that each start posts.
         recv: RecvSpec,
-        /// Its request, until it is freed.
+        /// Its request, valid until it is freed.
         request: Request,
     },
-    /// `MPI_Start` and `MPI_Startall`: persistent requests begin, in the order of the list.
+    /// `MPI_Start` and `MPI_Startall`: starts persistent requests in the order of the list.
     Start(&'a [Request]),
     /// Wait and test families.
     Completion(Completion<'a>),
-    /// `MPI_Request_get_status`: a look that leaves the request as it is.
+    /// `MPI_Request_get_status`: tests without changing the request.
     RequestStatus {
         /// The request.
         request: Request,
         /// Whether it is complete.
         complete: bool,
-        /// What it got, if complete and not ignored.
+        /// Its status, if complete and not ignored.
         status: Option<Status>,
     },
-    /// `MPI_Probe` and `MPI_Iprobe`: a look that leaves the message.
+    /// `MPI_Probe` and `MPI_Iprobe`: looks for a message and leaves it in the queue.
     Probe {
-        /// Whose messages.
+        /// The accepted sources.
         source: Source,
-        /// Which tags.
+        /// The accepted tags.
         tag: TagSel,
         /// The communicator.
         comm: Comm,
-        /// Whether it waits for a message.
+        /// Whether the call waits for a message.
         blocks: bool,
-        /// Whether there is a message.
+        /// Whether it found a message.
         found: bool,
-        /// The message, if there is one and it was not ignored.
+        /// The message's status, if found and not ignored.
         status: Option<Status>,
     },
-    /// `MPI_Cancel`: whether it succeeded is in the status of the completion.
+    /// `MPI_Cancel`: the completion's status shows whether it succeeded.
     Cancel(Request),
-    /// `MPI_Request_free`: an active operation goes on and completes unseen.
+    /// `MPI_Request_free`: an active operation continues and completes unseen.
     RequestFree(Request),
-    /// A new communicator.
+    /// Creates a communicator.
     CommNew(CommNew<'a>),
-    /// `MPI_Comm_free` and `MPI_Comm_disconnect`: the number may come back for another
-    /// communicator.
+    /// `MPI_Comm_free` and `MPI_Comm_disconnect`: another communicator may get the number.
     CommFree(Comm),
     /// `MPI_Comm_size`.
     CommSize {
@@ -138,12 +137,12 @@ pub enum Op<'a> {
         /// This process' rank there.
         rank: i32,
     },
-    /// A new group.
+    /// Creates a group.
     GroupNew(GroupNew<'a>),
     /// `MPI_Group_free`.
     GroupFree(Group),
     /// A collective call.
     Collective(Collective),
-    /// Anything else.
+    /// Any other call.
     Other,
 }

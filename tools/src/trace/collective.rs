@@ -1,8 +1,8 @@
-//! Collective calls: traces hold the call, never the messages inside.
+//! Collective calls: a trace contains the calls, but not their messages.
 
 use super::{Comm, Payload};
 
-/// Which collective operation.
+/// The kind of a collective operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CollectiveKind {
     /// `MPI_Barrier`.
@@ -39,19 +39,19 @@ pub enum CollectiveKind {
     Exscan,
 }
 
-/// One collective call.
+/// A collective call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Collective {
-    /// Which.
+    /// The kind of operation.
     pub kind: CollectiveKind,
     /// The communicator.
     pub comm: Comm,
-    /// The root's rank, where there is one.
+    /// The root's rank, if the operation has one.
     pub root: Option<i32>,
-    /// What this rank gives, as its arguments say: per peer for `Alltoall` and at the root of
-    /// `Scatter`, the sum over all peers for the variants with arrays. None where the call gives
-    /// nothing or the trace does not say.
+    /// The data that this rank contributes, by its arguments: per peer for `Alltoall` and at the
+    /// root of `Scatter`, and summed over all peers for variants with arrays. `None` if the call
+    /// contributes nothing or the trace does not say.
     pub sent: Option<Payload>,
-    /// What this rank takes, in the same way.
+    /// The data that this rank gets, defined like [`sent`](Self::sent).
     pub received: Option<Payload>,
 }

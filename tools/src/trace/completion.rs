@@ -1,8 +1,8 @@
-//! Which operations a wait or test call completed.
+//! Operations completed by calls of the wait and test families.
 
 use super::{Request, Status};
 
-/// Wait or test, and on how many.
+/// The kind of a wait or test.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CompletionKind {
     /// `MPI_Wait`.
@@ -24,13 +24,13 @@ pub enum CompletionKind {
 }
 
 impl CompletionKind {
-    /// Whether the call waits until something is complete.
+    /// Whether the call waits for completion.
     pub const fn blocks(self) -> bool {
         matches!(self, Self::Wait | Self::Waitall | Self::Waitany | Self::Waitsome)
     }
 }
 
-/// Which of the requests are complete.
+/// The complete requests of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Done<'a> {
     /// None: the flag was 0, or there was no active request.
@@ -39,28 +39,28 @@ pub enum Done<'a> {
     All,
     /// The one at this position.
     One(usize),
-    /// Those at these positions, each within the list of requests.
+    /// The requests at these positions, each within the list.
     Some(&'a [i32]),
 }
 
-/// A call of the wait or test family. One for a single request has a list of one.
+/// A call of the wait or test family. A call for a single request has a list of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion<'a> {
-    /// Which call.
+    /// The kind of call.
     pub kind: CompletionKind,
-    /// The list as it was before the call. [`Request::NULL`] and inactive persistent requests may
-    /// be among them, and requests of calls that were not recorded.
+    /// The list before the call. It may contain [`Request::NULL`], inactive persistent requests,
+    /// and requests of unrecorded calls.
     pub requests: &'a [Request],
-    /// Which of them are complete.
+    /// The complete requests.
     pub done: Done<'a>,
-    /// One per complete request in the order of [`done`](Self::done), or none if the program
-    /// ignored them.
+    /// One status for each complete request in the order of [`done`](Self::done); empty if the
+    /// program ignored them.
     pub statuses: &'a [Status],
 }
 
 impl<'a> Completion<'a> {
-    /// The complete requests: position in the list, request, status unless ignored. A null request
-    /// is named as well.
+    /// The complete requests: position in the list, request, and status unless ignored. Null
+    /// requests are included.
     pub fn completed(&self) -> impl Iterator<Item = (usize, Request, Option<Status>)> + use<'a> {
         let Self { requests, done, statuses, .. } = *self;
         let count = match done {

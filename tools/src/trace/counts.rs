@@ -1,4 +1,4 @@
-//! How often each function was called.
+//! Calls by function.
 
 use super::{Class, Function};
 
@@ -23,21 +23,21 @@ impl Counts {
         self.0[usize::from(function.number())] += times;
     }
 
-    /// Adds all the other's counts.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0.iter()) {
             *mine += theirs;
         }
     }
 
-    /// The functions that were called, and how often.
+    /// The functions with a non-zero count, and their counts.
     pub fn iter(&self) -> impl Iterator<Item = (Function, u64)> {
         Function::all()
             .map(|function| (function, self.get(function)))
             .filter(|&(_, times)| times > 0)
     }
 
-    /// Calls of one class.
+    /// The calls of a class.
     pub fn of_class(&self, class: Class) -> u64 {
         self.iter().filter(|(function, _)| function.class() == class).map(|(_, times)| times).sum()
     }
@@ -54,20 +54,19 @@ impl std::fmt::Debug for Counts {
     }
 }
 
-/// What a rank's trace says about itself at its end: how often each function was called while the
-/// program ran, and how many of these calls were left out of the trace.
+/// The summary at the end of a rank's trace: calls of each function during the program, and how
+/// many of them the trace omits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Footer {
-    /// Calls the program made.
+    /// Calls that the program made.
     pub called: Counts,
-    /// Calls that were counted but not recorded: tracing was off, or MPI made them itself.
+    /// Calls without a record: tracing was off, or MPI made them itself.
     pub ignored: Counts,
 }
 
 impl Footer {
-    /// The functions for which the number of records is not what the footer says: function,
-    /// recorded as the footer says, records. A footer that ignores more calls than were made counts
-    /// as 0 recorded.
+    /// Functions whose number of records contradicts the footer: function, records by the footer,
+    /// records found. A footer that omits more calls than were made counts as 0 records.
     pub fn differences(&self, records: &Counts) -> Vec<(Function, u64, u64)> {
         Function::all()
             .map(|function| {

@@ -1,13 +1,13 @@
-//! New communicators and groups: what is needed to know the same communicator again on other ranks
+//! Creations of communicators and groups, with the data to identify a communicator on other ranks
 //! and to translate its ranks.
 
 use super::{Comm, Group};
 
-/// How a communicator was made. All members of `parent` made the same call, so the k-th creation on
-/// a parent is the same one on all of its ranks (MPI 4.1, section 7.4.2).
+/// How a communicator is made. All members of `parent` make the call, so the k-th creation on a
+/// parent is one creation on all of its ranks (MPI 4.1, section 7.4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommHow<'a> {
-    /// `MPI_Comm_dup`: same ranks.
+    /// `MPI_Comm_dup`: the ranks stay.
     Dup,
     /// `MPI_Comm_create`: the group's members in the group's order.
     Create {
@@ -17,43 +17,43 @@ pub enum CommHow<'a> {
     /// `MPI_Comm_split`: one communicator per colour, members ordered by key, then by rank in the
     /// parent.
     Split {
-        /// The colour; none for `MPI_UNDEFINED`.
+        /// The colour; `None` for `MPI_UNDEFINED`.
         color: Option<u32>,
         /// The key.
         key: i32,
     },
     /// `MPI_Cart_create`: the first ranks of the parent, as many as the grid has places. With
-    /// `reorder` MPI may number them anew, and a trace does not say how.
+    /// `reorder` MPI may renumber them, which a trace does not show.
     CartCreate {
         /// Extent in each dimension.
         dims: &'a [i32],
-        /// Whether each dimension is a ring.
+        /// Whether each dimension is periodic.
         periods: &'a [i32],
-        /// Whether ranks may be numbered anew.
+        /// Whether MPI may renumber the ranks.
         reorder: bool,
     },
-    /// `MPI_Cart_sub`: a part of the parent's grid; coordinates of dropped dimensions play the part
-    /// of a colour.
+    /// `MPI_Cart_sub`: a part of the parent's grid; coordinates of dropped dimensions act as a
+    /// colour.
     CartSub {
-        /// Not 0 for the dimensions that stay.
+        /// Non-zero for the dimensions to keep.
         remain: &'a [i32],
     },
     /// `MPI_Graph_create`: the first `nodes` ranks of the parent.
     GraphCreate {
         /// Number of members.
         nodes: u32,
-        /// Whether ranks may be numbered anew.
+        /// Whether MPI may renumber the ranks.
         reorder: bool,
     },
     /// `MPI_Intercomm_create` on a local communicator, the call's `parent`.
     Intercomm {
-        /// The local group's leader.
+        /// Rank of the local group's leader.
         local_leader: i32,
-        /// Where both leaders talk; it means something at the leaders only.
+        /// The communicator that both leaders use, significant only at the leaders.
         peer: Comm,
-        /// The other leader's rank there.
+        /// Rank of the other leader in `peer`.
         remote_leader: i32,
-        /// The tag with which they do.
+        /// The tag that the leaders use.
         tag: i32,
     },
     /// `MPI_Intercomm_merge`.
@@ -61,48 +61,48 @@ pub enum CommHow<'a> {
         /// Whether this rank's group comes last.
         high: bool,
     },
-    /// `MPI_Comm_spawn` and its like: joins processes that have traces of their own.
+    /// `MPI_Comm_spawn` and related calls: joins processes with separate traces.
     Dynamic,
 }
 
 /// A communicator's creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommNew<'a> {
-    /// How.
+    /// The kind of creation.
     pub how: CommHow<'a>,
-    /// From which; [`Comm::NULL`] if from none.
+    /// The parent, or [`Comm::NULL`] without one.
     pub parent: Comm,
-    /// The new one; [`Comm::NULL`] if this rank is no member.
+    /// The new communicator; [`Comm::NULL`] if this rank is no member.
     pub new: Comm,
 }
 
-/// How a group was made.
+/// How a group is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupHow<'a> {
     /// `MPI_Comm_group`: the communicator's members.
     OfComm(Comm),
-    /// `MPI_Comm_remote_group`: members of the other side.
+    /// `MPI_Comm_remote_group`: the members of the remote group.
     OfRemote(Comm),
-    /// `MPI_Group_union`: the first group's members, then those of the second alone.
+    /// `MPI_Group_union`: the first group's members, then the second group's other members.
     Union(Group, Group),
     /// `MPI_Group_intersection`: members of both in the order of the first.
     Intersection(Group, Group),
-    /// `MPI_Group_difference`: members of the first alone.
+    /// `MPI_Group_difference`: members of the first group only.
     Difference(Group, Group),
     /// `MPI_Group_incl`: these ranks in this order.
     Incl(Group, &'a [i32]),
-    /// `MPI_Group_excl`: all but these ranks.
+    /// `MPI_Group_excl`: all ranks except these.
     Excl(Group, &'a [i32]),
-    /// `MPI_Group_range_incl`: (first, last, stride), one after the other.
+    /// `MPI_Group_range_incl`: ranges (first, last, stride) in sequence.
     RangeIncl(Group, &'a [[i32; 3]]),
-    /// `MPI_Group_range_excl`: all but these.
+    /// `MPI_Group_range_excl`: all ranks except those in these ranges.
     RangeExcl(Group, &'a [[i32; 3]]),
 }
 
 /// A group's creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupNew<'a> {
-    /// How.
+    /// The kind of creation.
     pub how: GroupHow<'a>,
     /// The new group.
     pub new: Group,

@@ -1,25 +1,23 @@
-//! How many bytes an element of a datatype has.
+//! Sizes of datatypes.
 
 use super::{Datatype, Payload};
 
-/// Sizes of datatypes 2 to 27 as they are with the usual compilers. They serve where a trace gives
-/// no size.
+/// Sizes of datatypes 2 to 27 with common compilers, for traces without sizes.
 const USUAL: [u32; 28] =
     [0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20];
 
-/// Sizes of a rank's datatypes (`MPI_Type_size`: the bytes of an element, without gaps).
+/// Sizes of a rank's datatypes in bytes per element, without gaps (`MPI_Type_size`).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DatatypeSizes {
     recorded: Vec<u32>,
 }
 
 impl DatatypeSizes {
-    /// The sizes of a trace: entry k is that of datatype k, 0 where it is not known.
+    /// The sizes in a trace, indexed by datatype; 0 if unknown.
     pub fn new(recorded: Vec<u32>) -> Self {
         Self { recorded }
     }
 
-    /// The size of one datatype became known.
     pub(super) fn set(&mut self, datatype: usize, bytes: u32) {
         if self.recorded.len() <= datatype {
             self.recorded.resize(datatype + 1, 0);
@@ -27,19 +25,19 @@ impl DatatypeSizes {
         self.recorded[datatype] = bytes;
     }
 
-    /// The sizes as recorded, by datatype, 0 where not known.
+    /// The recorded sizes, indexed by datatype; 0 if unknown.
     pub fn recorded(&self) -> &[u32] {
         &self.recorded
     }
 
-    /// Bytes of one element, if the trace gives them or the datatype is a predefined one.
+    /// Bytes of an element, if the trace gives them or the datatype is predefined.
     pub fn bytes_of(&self, datatype: Datatype) -> Option<u32> {
         let number = usize::try_from(datatype.0).ok()?;
         let known = |sizes: &[u32]| sizes.get(number).copied().filter(|&bytes| bytes > 0);
         known(&self.recorded).or_else(|| known(&USUAL))
     }
 
-    /// Bytes of so many elements. Nothing has 0 bytes, whatever its datatype.
+    /// Bytes of a payload. No elements have 0 bytes, whatever the datatype.
     pub fn bytes(&self, payload: Payload) -> Option<u64> {
         if payload.count == 0 {
             return Some(0);

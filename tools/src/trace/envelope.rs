@@ -1,25 +1,25 @@
-//! Whom a send is for, and whom a receive accepts.
+//! The targets of sends and the selection of receives.
 
 use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
 use super::{Comm, Datatype};
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dest {
-    /// `MPI_PROC_NULL`: nowhere, nothing is sent.
+    /// `MPI_PROC_NULL`: the call sends nothing.
     Null,
     /// A rank of the communicator.
     Rank(Rank),
 }
 
-/// Whom a receive or probe accepts.
+/// The sources that a receive or probe accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
     /// `MPI_ANY_SOURCE`.
     Any,
-    /// `MPI_ANY_SOURCE` or `MPI_PROC_NULL`: some formats write both alike (DUMPI with MPICH). If
-    /// the completion's status has no source, it was `MPI_PROC_NULL`.
+    /// `MPI_ANY_SOURCE` or `MPI_PROC_NULL`: some formats do not distinguish them (DUMPI with
+    /// MPICH). If the completion's status has no source, it was `MPI_PROC_NULL`.
     AnyOrNull,
     /// `MPI_PROC_NULL`: completes at once, never takes part in matching.
     Null,
@@ -27,52 +27,52 @@ pub enum Source {
     Rank(Rank),
 }
 
-/// So many elements of a datatype.
+/// A number of elements of a datatype.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Payload {
     /// Number of elements.
     pub count: u64,
-    /// What they are.
+    /// Their datatype.
     pub datatype: Datatype,
 }
 
-/// How a send may complete (MPI 4.1, section 3.4).
+/// The completion mode of a send (MPI 4.1, section 3.4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SendMode {
-    /// `MPI_Send`, `MPI_Isend`: as the library likes.
+    /// `MPI_Send`, `MPI_Isend`: the library decides.
     Standard,
-    /// `MPI_Bsend`: copied to the user's buffer at once.
+    /// `MPI_Bsend`: completes after a copy to the user's buffer.
     Buffered,
-    /// `MPI_Ssend`: not before it is matched.
+    /// `MPI_Ssend`: completes only after the match.
     Synchronous,
-    /// `MPI_Rsend`: the receive is known to be posted.
+    /// `MPI_Rsend`: the receive is already posted.
     Ready,
 }
 
-/// One message to be sent.
+/// The arguments of a send.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SendSpec {
-    /// How it may complete.
+    /// Its completion mode.
     pub mode: SendMode,
-    /// Where it goes.
+    /// Its destination.
     pub dest: Dest,
-    /// Its tag; 0 if nothing is sent and what was recorded is no tag.
+    /// Its tag; 0 if nothing is sent and the recorded value is no tag.
     pub tag: Tag,
     /// The communicator.
     pub comm: Comm,
-    /// What is sent.
+    /// Its data.
     pub payload: Payload,
 }
 
-/// One receive.
+/// The arguments of a receive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RecvSpec {
-    /// Whom it accepts.
+    /// The accepted sources.
     pub source: Source,
-    /// Which tag it accepts.
+    /// The accepted tags.
     pub tag: TagSel,
     /// The communicator.
     pub comm: Comm,
-    /// Room for the message.
+    /// Capacity of the buffer.
     pub room: Payload,
 }

@@ -1,31 +1,31 @@
-//! What can be wrong with a trace, and where.
+//! Errors in traces, and their position.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is wrong.
+/// The kind of an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceErrorKind {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The data end before they should: the recording program was killed, or the file was cut.
+    /// The data end early: the recorded program was killed, or the file was cut.
     #[error("truncated: {0}")]
     Truncated(String),
-    /// The data contradict the format.
+    /// The data violate the format.
     #[error("damaged: {0}")]
     Damaged(String),
-    /// It is no trace that this program knows, or it is not clear which of several is meant.
+    /// The format is unknown, or several traces match.
     #[error("{0}")]
     Unsupported(String),
-    /// The user wants to stop.
+    /// The user interrupted the reading.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// What is wrong with a trace: the file and the place in it.
+/// An error in a trace, with its file and position.
 #[derive(Debug)]
 pub struct TraceError(Box<Inner>);
 
@@ -38,31 +38,31 @@ struct Inner {
 }
 
 impl TraceError {
-    /// Something is wrong with the file as a whole.
+    /// An error that concerns the whole file.
     pub fn new(file: impl Into<PathBuf>, kind: impl Into<TraceErrorKind>) -> Self {
         Self(Box::new(Inner { file: file.into(), offset: None, line: None, kind: kind.into() }))
     }
 
-    /// The same error at this byte, counted from 0 and after decompression.
+    /// Adds the byte, counted from 0 after decompression.
     #[must_use]
     pub fn at_byte(mut self, offset: u64) -> Self {
         self.0.offset = Some(offset);
         self
     }
 
-    /// The same error on this line, counted from 1.
+    /// Adds the line, counted from 1.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.0.line = Some(line);
         self
     }
 
-    /// The file; one in an archive is given as `ARCHIVE:NAME`.
+    /// The file; for an archive's member `ARCHIVE:NAME`.
     pub fn file(&self) -> &Path {
         &self.0.file
     }
 
-    /// The byte, counted from 0 and after decompression; none if it is about the whole file.
+    /// The byte, counted from 0 after decompression; `None` if the error concerns the whole file.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
@@ -72,12 +72,12 @@ impl TraceError {
         self.0.line
     }
 
-    /// Whether the data are at fault, so that what came before may be worth something.
+    /// Whether the data are damaged, so that the calls before the damage can be salvaged.
     pub fn can_be_saved(&self) -> bool {
         matches!(self.0.kind, TraceErrorKind::Truncated(_) | TraceErrorKind::Damaged(_))
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &TraceErrorKind {
         &self.0.kind
     }
@@ -100,7 +100,7 @@ impl fmt::Display for TraceError {
 impl std::error::Error for TraceError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
-            // Its own text is part of the message.
+            // The message already contains the error's own text.
             TraceErrorKind::Io(error) => error.source(),
             _ => None,
         }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(error.to_string(), "t.txt:3: byte 90: gone");
     }
 
-    /// What is below the system's error, whose own text the message has already.
+    /// The message contains the system's error, so the chain begins below it.
     #[test]
     fn causes_begin_below_the_message() {
         #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,10 @@
-//! Handles: numbers that a rank's trace gives to communicators, groups, datatypes and requests.
+//! Handles: the numbers in a rank's trace for communicators, groups, datatypes and requests.
 //!
-//! A number means something only within its rank: the same communicator may have different numbers
-//! on different ranks, and a freed handle's number may come back for another object. The few
-//! numbers that mean the same everywhere are constants here; readers translate to them.
+//! A number is valid only within its rank. Different ranks may number a communicator differently,
+//! and a freed number may return for another object. The constants here are the few numbers with a
+//! fixed meaning; readers translate to them.
 
-/// A communicator. The user's begin at 4.
+/// A communicator. User-defined ones begin at 4.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Comm(pub u32);
 
@@ -17,7 +17,7 @@ impl Comm {
     pub const SELF: Self = Self(3);
 }
 
-/// A group. The user's begin at 3.
+/// A group. User-defined ones begin at 3.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Group(pub u32);
 
@@ -28,13 +28,12 @@ impl Group {
     pub const EMPTY: Self = Self(2);
 }
 
-/// A datatype. The user's begin at 28, and so do Fortran's.
+/// A datatype. User-defined ones begin at 28, and so do Fortran's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Datatype(pub u32);
 
-/// A request. It names an operation only from its posting to its completion: numbers come back, and
-/// several sends that were complete at once may share one (then they complete in the order of
-/// posting).
+/// A request. It names an operation only from posting to completion: numbers return, and several
+/// sends that complete at once may share one. Those complete in the order of posting.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Request(pub i32);
 

@@ -1,13 +1,13 @@
-//! Recorded MPI calls of real programs, independent of the format they were recorded in.
+//! Recorded MPI calls of real programs, independent of the recording format.
 //!
 //! - [`TraceSource`]: a run; [`RankReader`]: the calls of one rank, one at a time.
-//! - [`Call`]: when, and what it did ([`Op`]); all that matters for matching is taken apart, the
-//!   rest has its [`Function`] and [`Class`].
-//! - [`Completion`]: which requests a wait or test completed, with what [`Status`].
-//! - [`open`]: from a path to a trace; [`per_rank`]: all ranks at once; [`tally`]: one rank,
-//!   counted and checked.
-//! - [`CommNew`], [`GroupNew`]: where communicators come from.
-//! - [`CallSites`]: where in the program the calls are, if that was recorded.
+//! - [`Call`]: its times and its operation ([`Op`]). Calls outside matching keep their [`Function`]
+//!   and [`Class`].
+//! - [`Completion`]: the requests that a wait or test completed, each with its [`Status`].
+//! - [`open`]: opens the trace at a path; [`per_rank`]: all ranks in parallel; [`tally`]: counts
+//!   and checks one rank.
+//! - [`CommNew`], [`GroupNew`]: the creation of communicators and groups.
+//! - [`CallSites`]: the program locations of calls, if recorded.
 
 mod arguments;
 mod call;

@@ -1,12 +1,11 @@
-//! All ranks of a trace, several at once.
+//! Processes the ranks of a trace in parallel.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::{Rank, RankReader, TraceError, TraceSource};
 
-/// Gives each rank's reader to `work`, on as many threads as rayon has, and returns the results by
-/// rank, ascending. No more ranks are open at a time than there are threads, so memory does not
-/// grow with the ranks.
+/// Passes each rank's reader to `work` on rayon's threads and returns the results by rank,
+/// ascending. Each thread has one rank open, so memory does not grow with the ranks.
 pub fn per_rank<T: Send>(
     trace: &dyn TraceSource,
     work: impl Fn(Rank, &mut dyn RankReader) -> Result<T, TraceError> + Sync,

@@ -1,4 +1,4 @@
-//! A piece of a file, or bytes in memory, readable at any place by several readers at once.
+//! A part of a file, or bytes in memory, with random access for several readers at once.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{TraceError, TraceErrorKind};
 
-/// Bytes that belong together: a whole file, a part of one, or a buffer.
+/// A range of bytes: a whole file, a part of one, or a buffer.
 #[derive(Clone, Debug)]
 pub struct Region {
     name: PathBuf,
@@ -23,10 +23,10 @@ enum Bytes {
 }
 
 impl Region {
-    /// A whole file.
+    /// Opens a whole file.
     ///
     /// # Errors
-    /// It cannot be opened, or it is no file.
+    /// The file cannot be opened or is not a regular file.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let about = |error: io::Error| TraceError::new(path, error);
         let file = File::open(path).map_err(about)?;
@@ -39,19 +39,19 @@ impl Region {
         Ok(Self::part_of(Arc::new(file), path.to_owned(), 0, metadata.len()))
     }
 
-    /// A part of an open file, under a name of its own for messages.
+    /// A part of an open file, with its own name for messages.
     pub(super) fn part_of(file: Arc<File>, name: PathBuf, start: u64, length: u64) -> Self {
         Self { name, bytes: Bytes::File(file), start, length }
     }
 
-    /// A part of this region under a name of its own; what lies beyond the end is left out.
+    /// A part of this region, with its own name for messages, cut at the region's end.
     pub(super) fn part(&self, name: PathBuf, start: u64, length: u64) -> Self {
         let start = start.min(self.length);
         let length = length.min(self.length - start);
         Self { name, bytes: self.bytes.clone(), start: self.start + start, length }
     }
 
-    /// Bytes in memory, under a name for messages.
+    /// Bytes in memory, with a name for messages.
     pub fn memory(name: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
         let length = bytes.len() as u64;
@@ -68,15 +68,15 @@ impl Region {
         self.length
     }
 
-    /// Reads from this place until `buffer` is full or the region ends, and says how many bytes
-    /// these are.
+    /// Reads from this offset until `buffer` is full or the region ends; returns the number of
+    /// bytes.
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = left.min(buffer.len());
         let buffer = &mut buffer[..wanted];
         match &self.bytes {
             Bytes::Memory(bytes) => {
-                // The region is within the bytes, so both fit a usize.
+                // The region lies within the bytes, so both fit a usize.
                 let from = (self.start + offset) as usize;
                 buffer.copy_from_slice(&bytes[from..from + wanted]);
             }
@@ -87,24 +87,22 @@ impl Region {
         Ok(wanted)
     }
 
-    /// At most `length` bytes from this place, fewer if the region ends.
+    /// At most `length` bytes from this offset, fewer at the region's end.
     pub(super) fn bytes_at(&self, offset: u64, length: u64) -> Result<Vec<u8>, TraceError> {
         let length = length.min(self.length.saturating_sub(offset));
-        // The region has so many bytes.
+        // The region has at least `length` bytes.
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
         self.read_at(offset, &mut bytes)
             .map_err(|error| TraceError::new(&self.name, error).at_byte(offset))?;
         Ok(bytes)
     }
 
-    /// A reader of the whole region from its beginning.
     pub(super) fn reader(&self) -> RegionReader {
         RegionReader { region: self.clone(), at: 0 }
     }
 }
 
-/// Fills the buffer from this place on with what `read` gives, however little at a time, and asks
-/// again if a signal interrupted it.
+/// Fills the buffer from this offset with the output of `read`, over short reads and signals.
 fn read_all(
     buffer: &mut [u8],
     offset: u64,
@@ -134,7 +132,6 @@ fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Reads a region from its beginning to its end.
 #[derive(Debug)]
 pub(super) struct RegionReader {
     region: Region,

@@ -1,12 +1,11 @@
-//! Where in the program calls are: the recorder's file of call sites (docs/record.md).
+//! Call sites: the program locations of calls, from the recorder's file (docs/record.md).
 
 use std::path::PathBuf;
 
-/// A place in a program: an executable or shared library, and an address in it as the linker gave
-/// it.
+/// A location in a program: an executable or shared library, and a link-time address in it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Site {
-    /// The executable or library, where it was when it was recorded.
+    /// Path of the executable or library at recording time.
     pub object: PathBuf,
     /// An address within the calling instruction.
     pub address: u64,
@@ -16,11 +15,11 @@ pub struct Site {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallSites {
     sites: Vec<Site>,
-    /// Numbers of calls, ascending, and of their sites.
+    /// Numbers of calls, ascending, each with the index of its site.
     calls: Vec<(u64, u32)>,
 }
 
-/// A line that is none of such a file: its number from 1, and what is wrong.
+/// An invalid line: its number from 1, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct BadLine {
     pub(super) line: u64,
@@ -30,7 +29,7 @@ pub(super) struct BadLine {
 const FIRST_LINE: &str = "dpamatch call sites 1";
 
 impl CallSites {
-    /// From the file's text. A last line that was cut off is left out.
+    /// Parses the file's text, except a truncated last line.
     pub(super) fn parse(text: &str) -> Result<Self, BadLine> {
         let mut objects: Vec<PathBuf> = Vec::new();
         let mut all = Self::default();
@@ -39,7 +38,7 @@ impl CallSites {
             let bad = |what| BadLine { line: at as u64 + 1, what };
             if at == 0 {
                 if line != FIRST_LINE {
-                    return Err(bad("does not begin as a file of call sites"));
+                    return Err(bad("is not the header of a file of call sites"));
                 }
                 continue;
             }
@@ -73,10 +72,7 @@ impl CallSites {
         Ok(all)
     }
 
-    /// The site of a call, by its number from 0.
-    ///
-    /// # Complexity
-    /// Logarithmic in the calls that have a site.
+    /// The site of a call, by its number from 0: a binary search.
     pub fn of(&self, call: u64) -> Option<&Site> {
         let at = self.calls.binary_search_by_key(&call, |&(number, _)| number).ok()?;
         self.sites.get(self.calls[at].1 as usize)

@@ -1,4 +1,4 @@
-//! The door to all formats: a run of a program, and the calls of one of its ranks.
+//! The common interface of all formats: a run, and the calls of its ranks.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use dpamatch_vocabulary::Rank;
 
 use super::{Arguments, Call, CallSites, DatatypeSizes, Footer, TraceError};
 
-/// What a trace says about the run.
+/// Data about the run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunInfo {
-    /// Number of processes of `MPI_COMM_WORLD`, if the trace says so.
+    /// Number of processes of `MPI_COMM_WORLD`, if recorded.
     pub processes: Option<u32>,
     /// A node of the run.
     pub hostname: Option<String>,
     /// Start of the run in seconds since 1970.
     pub start_s: Option<u64>,
-    /// What the user should know about how the trace was found, in sentences.
+    /// Remarks for the user on how the trace was found, in sentences.
     pub notices: Vec<String>,
 }
 
-/// What a rank's trace says about itself.
+/// Data about a rank's trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RankInfo {
     /// The rank in `MPI_COMM_WORLD`.
@@ -36,40 +36,39 @@ pub struct RankInfo {
     pub bytes: Option<u64>,
     /// Sizes of the rank's datatypes.
     pub sizes: DatatypeSizes,
-    /// Calls made and left out; none if the trace does not say.
+    /// Calls made and omitted; `None` if the trace does not say.
     pub footer: Option<Footer>,
 }
 
-/// How far a broken trace could be read.
+/// The readable part of a broken trace.
 #[derive(Debug)]
 pub struct Salvage {
-    /// Calls that could be read.
+    /// Number of readable calls.
     pub calls: u64,
-    /// What ended the reading, and where.
+    /// The error that ended reading.
     pub error: TraceError,
 }
 
-/// A recorded run: one trace per rank, in any format. Ranks can be opened in any order, several at
-/// once, and more than once.
+/// A recorded run in any format: one trace per rank. Ranks can be opened in any order, several at
+/// once, and repeatedly.
 pub trait TraceSource: Sync + fmt::Debug {
-    /// What is known about the run.
+    /// Data about the run.
     fn run(&self) -> &RunInfo;
 
-    /// The ranks of `MPI_COMM_WORLD` that have a trace here, ascending. Not all of a run need be
-    /// there.
+    /// The ranks of `MPI_COMM_WORLD` with a trace, ascending. Some of the run's ranks may be
+    /// missing.
     fn ranks(&self) -> &[Rank];
 
-    /// Begins to read the calls of a rank.
+    /// Opens a rank's calls.
     ///
     /// # Errors
-    /// The rank is not among [`ranks`](Self::ranks), its file cannot be opened, or is not what it
-    /// should be.
+    /// The rank is not among [`ranks`](Self::ranks), or its file cannot be opened or is invalid.
     fn open(&self, rank: Rank) -> Result<Box<dyn RankReader + '_>, TraceError>;
 
-    /// Where in the program a rank's calls are, if that was recorded.
+    /// The program locations of a rank's calls, if recorded.
     ///
     /// # Errors
-    /// The file of call sites cannot be read, or is none.
+    /// The file of call sites cannot be read or is invalid.
     fn sites(&self, _rank: Rank) -> Result<Option<CallSites>, TraceError> {
         Ok(None)
     }
@@ -90,25 +89,23 @@ pub trait TraceSource: Sync + fmt::Debug {
 /// }
 /// ```
 pub trait RankReader: Send {
-    /// What is known about the rank before its calls are read.
+    /// Data about the rank, known before its calls.
     fn info(&self) -> &RankInfo;
 
-    /// The next call in the order of return; `None` at the end, and again when asked again. Its
-    /// lists live until the call after it is asked for.
+    /// The next call in the order of return; `None` at the end and after it. Its lists live until
+    /// the next call. The time is linear in the record's length, and the usual path does not
+    /// allocate.
     ///
     /// # Errors
-    /// The trace cannot be read on. After an error the end follows.
-    ///
-    /// # Complexity
-    /// Linear in the record's length; no memory is taken on the usual path.
+    /// The trace cannot be read further. After an error the trace is at its end.
     fn next_call(&mut self) -> Result<Option<Call<'_>>, TraceError>;
 
-    /// All arguments of the call that was read last, under their names, if the format keeps them.
+    /// All arguments of the last call, by name, if the format keeps them.
     fn arguments(&self) -> Option<&Arguments> {
         None
     }
 
-    /// After the end: what a reader that was asked to save what can be saved had to leave out.
+    /// At the end of a salvaged trace: what was lost.
     fn salvage(&self) -> Option<&Salvage> {
         None
     }

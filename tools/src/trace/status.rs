@@ -1,28 +1,27 @@
-//! What MPI said about a completed operation.
+//! The status of a completed operation.
 
 use dpamatch_vocabulary::{Rank, Tag};
 
 /// An `MPI_Status` as recorded.
 ///
-/// For a receive, source and tag are those of the message, never wildcards. For a send the fields
-/// mean nothing: MPI leaves them undefined, and traces hold whatever lay in memory.
+/// For a receive, source and tag are the message's, never wildcards. For a send MPI leaves the
+/// fields undefined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Status {
-    /// Bytes that arrived; negative (`MPI_UNDEFINED`) if the library could not say.
+    /// Bytes received; negative (`MPI_UNDEFINED`) if unknown to the library.
     pub bytes: i32,
-    /// The sender's rank in the communicator; negative if there was no sender.
+    /// The sender's rank in the communicator; negative without a sender.
     pub source: i32,
-    /// The message's tag; negative if there was no message.
+    /// The message's tag; negative without a message.
     pub tag: i32,
-    /// The operation was cancelled, the other fields mean nothing.
+    /// Whether the operation was cancelled, which makes the other fields meaningless.
     pub cancelled: bool,
-    /// Lowest byte of the error code; meaningless where one operation alone completed.
+    /// Lowest byte of the error code; meaningless for a single completion.
     pub error: u8,
 }
 
 impl Status {
-    /// Sender's rank and tag of the message that a receive got: none if it was cancelled or there
-    /// was no message.
+    /// Sender's rank and tag of the received message; `None` if cancelled or without message.
     pub fn envelope(&self) -> Option<(Rank, Tag)> {
         if self.cancelled {
             return None;

@@ -1,28 +1,28 @@
-//! A rank's trace, counted and checked.
+//! Counts and checks a rank's trace.
 
 use super::{Counts, Function, RankInfo, RankReader, Salvage, TraceError};
 
-/// What a whole reading of a rank's trace found.
+/// The result of reading a rank's whole trace.
 #[derive(Debug)]
 pub struct Tally {
-    /// What the trace says about the rank.
+    /// Data about the rank's trace.
     pub info: RankInfo,
     /// Records by function.
     pub calls: Counts,
-    /// Functions whose number of records is not what the footer says: (function, by the footer,
-    /// records). Empty if there is no footer.
+    /// Functions whose number of records contradicts the footer: (function, by the footer,
+    /// records). Empty without a footer.
     pub differences: Vec<(Function, u64, u64)>,
-    /// Where and why the reading ended early, if it did and that was allowed; without its error the
-    /// calls are all there.
+    /// Where and why reading ended early, if that was permitted; without its error, all calls are
+    /// present.
     pub salvage: Option<SalvageNote>,
 }
 
-/// What is told of a [`Salvage`].
+/// A [`Salvage`] as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SalvageNote {
-    /// Calls that could be read.
+    /// Number of readable calls.
     pub calls: u64,
-    /// What ended the reading, and where.
+    /// The error that ended reading.
     pub message: String,
 }
 
@@ -32,10 +32,10 @@ impl From<&Salvage> for SalvageNote {
     }
 }
 
-/// Reads to the end and counts. `go_on` is asked now and then, and may end it.
+/// Reads to the end and counts. It calls `go_on` from time to time, which may end it.
 ///
 /// # Errors
-/// Those of the reader, and of `go_on`.
+/// An error of the reader or of `go_on`.
 pub fn tally(
     reader: &mut dyn RankReader,
     go_on: &dyn Fn() -> Result<(), TraceError>,

@@ -35,7 +35,7 @@ fn the_summary_tells_the_main_numbers() {
         "calls: 14600 point-to-point, 351 collective, 0 one-sided (97.7 / 2.3 / 0.0 %); 8299 progress, 3240 other",
         "582 unique (source, tag) of 7300 receives (7.97 %), at most 1 of one waiting at once",
         "hints: Set mpi_assert_no_any_source on communicator 2 (world): this run never violates it.",
-        "room: Everything fits, nothing falls back. Whether it pays: dpamatch offload.",
+        "room: Everything fits on the NIC. dpamatch offload shows whether offloading pays.",
     ] {
         assert!(out.contains(line), "{line}\n{out}");
     }
@@ -84,8 +84,8 @@ fn the_summary_of_a_small_trace_is_right_number_by_number() {
         "high water: 3 descriptors, 2 unexpected messages with 100 bytes, 1 communicators: fits the \
          NIC",
         "list 6 0 5 of 5 9 3 3 1 704",
-        "rank 1, receive, call 10, communicator 2, source 0, tag 9: no call completes it; nearest \
-         message left: from rank 0 (communicator 2, source 0, tag 7), other tag",
+        "rank 1, receive, call 10, communicator 2, source 0, tag 9: no call completes it; the \
+         nearest unmatched message is from rank 0 (communicator 2, source 0, tag 7) and differs in tag",
     ] {
         assert!(lines.iter().any(|found| found == line), "{line}\n{out}");
     }
@@ -227,7 +227,7 @@ fn figures_are_written_and_are_the_same_again() {
         std::fs::read_to_string(folder.path().join("first/figure-calls.csv")).expect("numbers");
     assert!(calls.contains("Communication calls,point-to-point,lulesh-27,97.65"), "{calls}");
     // Nothing is matched: 26 receives of one rank wait at once, whatever the order.
-    assert!(bins.contains("Mean depth if nothing is matched,1 bin,lulesh-27,25"), "{bins}");
+    assert!(bins.contains("Mean depth if no receive is matched,1 bin,lulesh-27,25"), "{bins}");
     // In conflict some of the slow end without a receive; nobody is counted twice.
     let paths = std::fs::read_to_string(folder.path().join("first/minife-16/figure-paths.csv"))
         .expect("numbers");
@@ -325,7 +325,7 @@ fn engines_are_compared() {
     let best = advice.iter().find(|advice| advice["topic"] == "engine").expect("advice on engines");
     assert_eq!(
         best["text"],
-        "Of the engines whose steps are counted in both queues list takes fewest steps, 4d most."
+        "Of the engines that count steps in both queues, list takes the fewest steps and 4d the most."
     );
     let table = text(&run(&args[..6]));
     let (_, rows) = table.split_once("Engines\n").expect("the engines");

@@ -82,15 +82,15 @@ fn what_is_no_trace_is_said_with_its_name() {
     let output = trace(&["info", file.to_str().expect("text")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        said(&output).contains("neither a DUMPI binary file nor the text of one"),
+        said(&output).contains("neither a DUMPI binary file nor text of dumpi2ascii"),
         "{}",
         said(&output)
     );
-    assert!(said(&output).contains("taken as rank 0"), "{}", said(&output));
+    assert!(said(&output).contains("rank 0 assumed"), "{}", said(&output));
 
     let output = trace(&["info", folder.path().to_str().expect("text")]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("no rank's file is in it"), "{}", said(&output));
+    assert!(said(&output).contains("no trace files found"), "{}", said(&output));
 
     let output = trace(&["info", "not-there"]);
     assert_eq!(output.status.code(), Some(2));

@@ -28,7 +28,7 @@ fn pattern(view: RankView<'_>, comm: u32, source: i32, tag: i32) -> String {
     format!("communicator {comm}, source {}, tag {}", field(source), field(tag))
 }
 
-/// Number of fields in which a pattern and an envelope differ.
+/// Bits of the fields in which pattern and envelope differ: communicator 4, source 2, tag 1.
 fn distance(view: RankView<'_>, receive: u32, message: &Inbound) -> u32 {
     let Transfer { peer, tag, .. } = view.program.transfers[receive as usize];
     let differs = |posted: i32, sent: u32| u32::from(posted >= 0 && posted as u32 != sent);
@@ -76,16 +76,16 @@ pub(crate) fn explain(
         let ended = match transfer.end {
             End::Pending => "no call completes it",
             End::Freed => "its request was freed",
-            _ => "in reality it got one",
+            _ => "it got one in the recorded run",
         };
         let reason = match nearest {
             Some((distance, message)) => format!(
-                "{ended}; nearest message left: from {} ({}), other {}",
+                "{ended}; the nearest unmatched message is from {} ({}) and differs in {}",
                 sender_of(message),
                 pattern(view, message.comm, message.source as i32, message.tag as i32),
                 difference(distance)
             ),
-            None => format!("{ended}; no message is left at this rank"),
+            None => format!("{ended}; this rank has no unmatched message"),
         };
         all.push(Unmatched {
             rank: view.program.rank,
@@ -106,20 +106,20 @@ pub(crate) fn explain(
         let reason = match nearest {
             _ if count > 0 => {
                 format!(
-                    "the {count} receives that accept it got other messages; a matched probe leaves no trace"
+                    "all {count} receives that accept it got other messages (the trace omits matched probes)"
                 )
             }
             Some((distance, receive)) => {
                 let transfer = &transfers[receive as usize];
                 format!(
-                    "no receive accepts it; nearest of those waiting: call {} ({}), other {}",
+                    "no receive accepts it; the nearest waiting receive is of call {} ({}) and differs in {}",
                     transfer.call,
                     pattern(view, view.comm(receive), transfer.peer, transfer.tag),
                     difference(distance)
                 )
             }
             None => {
-                "no receive in the trace accepts it; a matched probe leaves no trace".to_owned()
+                "no receive in the trace accepts it (the trace omits matched probes)".to_owned()
             }
         };
         all.push(Unmatched {

@@ -137,7 +137,7 @@ impl InputArgs {
         let at = at.ok_or_else(|| bad("no trace of this rank".to_owned()))?;
         let (orders, ..) =
             run.orders(self.order.choice(1), Network::default()).ok_or_else(|| {
-                bad("--order time: not all ranks of the trace have wall times".to_owned())
+                bad("--order time: some ranks of the trace have no wall times".to_owned())
             })?;
         let events: Vec<Event> = run.view(at).events(&orders[at]).collect();
         let blocks = blocks(&events, handlers);

@@ -103,7 +103,7 @@ impl RecordedArgs {
         let network = Network { seed: common.seed, ..Network::default() };
         let (orders, ..) =
             run.orders(self.order.choice(common.seed), network).ok_or_else(|| {
-                bad("--order time: not all ranks of the trace have wall times".to_owned())
+                bad("--order time: some ranks of the trace have no wall times".to_owned())
             })?;
         let order = &orders[at];
         let name = format!("rank {} of {}", run.programs[at].rank, name_of(path));

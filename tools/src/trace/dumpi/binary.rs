@@ -1,4 +1,4 @@
-//! The calls of one binary file.
+//! Reads the calls of a binary file.
 
 use std::fmt;
 
@@ -17,15 +17,14 @@ use super::record::{self, Dialect, Head, Record, Times};
 use super::sections::{self, BODY, Index, MAGIC};
 use super::window::Window;
 
-/// Name of the format.
 const FORMAT: &str = "DUMPI binary";
-/// Longest record in bytes. That of `MPI_Alltoallw` on a million ranks has 20 million.
+/// Maximum record size in bytes. `MPI_Alltoallw` on a million ranks takes 20 million.
 const RECORD_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Number of `MPI_Finalize`, after which old files end without further notice.
+/// Number of `MPI_Finalize`, after which old files end without a marker.
 const FINALIZE: u16 = 125;
 
-/// Reads a DUMPI binary file call by call, through a window of 64 KiB (more only for a longer
-/// record).
+/// Reads a DUMPI binary file call by call through a window of 64 KiB, which grows only for a longer
+/// record.
 pub struct BinaryReader {
     info: RankInfo,
     window: Window,
@@ -47,7 +46,6 @@ impl fmt::Debug for BinaryReader {
     }
 }
 
-/// What the sections around the calls say.
 struct Frame {
     info: RankInfo,
     dialect: Dialect,
@@ -56,18 +54,18 @@ struct Frame {
 }
 
 impl BinaryReader {
-    /// Begins to read the trace of this rank.
+    /// Opens the trace of this rank.
     ///
-    /// With `salvage` a file that is cut off or damaged gives the calls before the break and then
-    /// ends; [`salvage`](RankReader::salvage) says where and why.
+    /// With `salvage`, a truncated or damaged file gives the calls before the break and then ends;
+    /// [`salvage`](RankReader::salvage) then returns the place and the reason.
     ///
     /// # Errors
-    /// The file cannot be read, or is no such trace; without `salvage` also if it has no index or a
+    /// The file cannot be read or is no trace. Without `salvage`, also if it has no index or a
     /// section around the calls is damaged.
     pub fn new(file: Region, rank: Rank, salvage: bool) -> Result<Self, TraceError> {
         let lead = file.bytes_at(0, BODY)?;
         if lead != MAGIC {
-            let what = "it does not begin as a DUMPI binary file does".to_owned();
+            let what = "it has no DUMPI binary header".to_owned();
             return Err(TraceError::new(file.name(), TraceErrorKind::Unsupported(what)).at_byte(0));
         }
         let (mut frame, mut broken) = match frame(&file, rank) {
@@ -105,8 +103,7 @@ impl BinaryReader {
         })
     }
 
-    /// Reads records until one is a call; `None` at the end of the stream. The call's arguments are
-    /// in `args`.
+    /// Reads up to the next call, whose arguments are in `args`; `None` at the end of the stream.
     #[inline]
     fn record(&mut self) -> Result<Option<(u64, Function, Head)>, TraceError> {
         loop {
@@ -142,20 +139,19 @@ impl BinaryReader {
         }
     }
 
-    /// Gets more of the file into the window, if that is what is missing.
+    /// Extends the window if `stop` asks for more bytes.
     #[cold]
     fn refill(&mut self, offset: u64, stop: Stop) -> Result<(), TraceError> {
         match stop {
             Stop::Fault(what) => Err(self.error(TraceErrorKind::Damaged(what), offset)),
             Stop::Short(needed) if needed > self.window.left() => {
                 let left = self.window.left();
-                let what =
-                    format!("a record of at least {needed} bytes begins, {left} bytes are left");
+                let what = format!("a record needs at least {needed} bytes, {left} are left");
                 Err(self.error(TraceErrorKind::Truncated(what), offset))
             }
             Stop::Short(needed) if needed > RECORD_BYTES_MAX => {
                 let what =
-                    format!("a record of at least {needed} bytes, {RECORD_BYTES_MAX} are allowed");
+                    format!("a record of at least {needed} bytes, more than {RECORD_BYTES_MAX}");
                 Err(self.error(TraceErrorKind::Damaged(what), offset))
             }
             Stop::Short(needed) => self.window.fill(needed as usize),
@@ -168,7 +164,6 @@ impl BinaryReader {
     }
 }
 
-/// Reads the sections around the calls.
 fn frame(file: &Region, rank: Rank) -> Result<Frame, TraceError> {
     let Some(Index { sizes, header, body, footer, body_end }) = sections::index(file)? else {
         let what =
@@ -193,8 +188,7 @@ fn frame(file: &Region, rank: Rank) -> Result<Frame, TraceError> {
     Ok(Frame { info, dialect, body, end: body_end })
 }
 
-/// What can be assumed if they are not there: the calls of a modern version, as far as the file
-/// goes.
+/// The defaults for missing sections: a current version, with calls up to the end of the file.
 fn bare_frame(file: &Region, rank: Rank) -> Frame {
     let info = RankInfo {
         rank,

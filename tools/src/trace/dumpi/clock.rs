@@ -1,12 +1,12 @@
-//! Times of a record become nanoseconds.
+//! Converts the times of records to nanoseconds.
 
 use crate::trace::Span;
 
-/// Seconds are stored with 16 bits, so they begin again after this many.
+/// The period of the stored seconds, which have 16 bits.
 const WRAP_S: i64 = 1 << 16;
 
-/// One of the two clocks of a rank's trace. Records are in the order of return, so a return that
-/// seems to lie more than half a period before the last one is one period later.
+/// One of the two clocks of a rank's trace. Records are in the order of return, so a return more
+/// than half a period before the previous one belongs to the next period.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     base_s: i64,
@@ -19,13 +19,13 @@ impl Clock {
         Self { base_s: i64::from(base_s), last_s: 0 }
     }
 
-    /// The span between two recorded times, each (seconds, nanoseconds). With a base the seconds
-    /// are those of the file, without they are absolute: the result is the same.
+    /// The span between two recorded times, each (seconds, nanoseconds). The seconds are relative
+    /// to the file's base, or absolute without one; both give one result.
     #[inline]
     pub(super) fn span(&mut self, entry: (i64, u32), ret: (i64, u32)) -> Span {
         let ret_s = ret.0 + periods(self.last_s - ret.0 + WRAP_S / 2);
         self.last_s = ret_s;
-        // A call may be entered before the period in which it returns.
+        // A call may be entered in an earlier period than it returns.
         let entry_s = entry.0 + periods(ret_s - entry.0);
         let ns = |seconds: i64, ns: u32| {
             (self.base_s + seconds).saturating_mul(1_000_000_000).saturating_add(i64::from(ns))
@@ -34,7 +34,7 @@ impl Clock {
     }
 }
 
-/// The whole periods in so many seconds, in seconds.
+/// Rounds down to whole periods; never negative.
 #[inline]
 fn periods(seconds: i64) -> i64 {
     seconds.max(0) / WRAP_S * WRAP_S

@@ -1,15 +1,14 @@
-//! Reading big-endian numbers from a piece of a file that may be too short.
+//! Reads big-endian numbers from a part of a file, which may end early.
 
-/// Why nothing could be read.
+/// Why a read failed.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The piece ends too early: at least so many bytes from its beginning are needed.
+    /// The part ends too early: this many bytes from its beginning are needed.
     Short(u64),
-    /// The bytes are not what the format allows.
+    /// The bytes violate the format.
     Fault(String),
 }
 
-/// A place in a piece of a file.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -21,12 +20,10 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// How many bytes have been read.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// The next bytes.
     #[inline]
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Stop> {
         match self.bytes[self.at..].get(..count) {
@@ -84,22 +81,22 @@ impl<'a> Cursor<'a> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// A count: 32 bits that may not be negative.
+    /// A count: 32 bits, not negative.
     #[inline]
     pub(super) fn count(&mut self) -> Result<usize, Stop> {
         let count = self.i32()?;
         usize::try_from(count).map_err(|_| Stop::Fault(format!("a list of {count} entries")))
     }
 
-    /// A count and so many entries of a fixed size, as one piece. Nothing is reserved for what is
-    /// not there.
+    /// A count, and that many entries of a fixed size as one slice. It reserves no memory for
+    /// missing entries.
     #[inline]
     pub(super) fn list(&mut self, entry_bytes: usize) -> Result<&'a [u8], Stop> {
         let count = self.count()?;
         self.take(count.saturating_mul(entry_bytes))
     }
 
-    /// A text of the header and label sections: 16 bits of length.
+    /// A text of the header and label sections, with a 16-bit length.
     pub(super) fn short_text(&mut self) -> Result<&'a [u8], Stop> {
         let length = self.u16()?;
         self.take(usize::from(length))

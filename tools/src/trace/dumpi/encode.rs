@@ -1,4 +1,4 @@
-//! Writing a binary file: texts become one in a cache, so that they need not be taken apart again.
+//! Writes a binary file. A cache stores texts in this form to avoid parsing them again.
 
 use crate::trace::arguments::Arguments;
 use crate::trace::{Argument, Call, Field, Function, RankInfo, Span, Status};
@@ -6,22 +6,20 @@ use crate::trace::{Argument, Call, Field, Function, RankInfo, Span, Status};
 use super::clock::Clock;
 use super::sections::{BODY, FOOTER_COUNTS, FOOTER_MAGIC, MAGIC};
 
-/// Version written if the source does not say: the newest layout there is.
+/// Version to write if the source has none: the newest layout.
 const VERSION: [u8; 3] = [13, 0, 0];
-/// Seconds before the first call that still have a positive number: calls of other threads may have
-/// begun earlier.
+/// Seconds reserved before the first call, since calls of other threads may have begun earlier.
 const EARLIER_S: i64 = 16_384;
-/// Statuses and thread are always written, times if they are known.
+/// Writes statuses and thread always, and times if known.
 const MASK: u8 = 3 | 64;
 
-/// One rank's binary file in the making: bytes to be written go to a buffer that the caller
-/// empties.
+/// A rank's binary file under construction, in a buffer that the caller empties.
 #[derive(Debug)]
 pub(in crate::trace) struct Encoder {
     bytes: Vec<u8>,
     written: u64,
     base_s: Option<[i64; 2]>,
-    /// What a reader will make of the times.
+    /// The clocks as a reader will restore them.
     clocks: [Clock; 2],
 }
 
@@ -35,18 +33,17 @@ impl Encoder {
         }
     }
 
-    /// The bytes so far, to be written next; the encoder forgets them.
+    /// The bytes to write next; the encoder then drops them.
     pub(in crate::trace) fn take(&mut self) -> &[u8] {
         self.written += self.bytes.len() as u64;
         &self.bytes
     }
 
-    /// After [`take`](Self::take).
+    /// Drops the bytes returned by [`take`](Self::take).
     pub(in crate::trace) fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// How many bytes are waiting.
     pub(in crate::trace) fn waiting(&self) -> usize {
         self.bytes.len()
     }
@@ -54,8 +51,7 @@ impl Encoder {
     /// Adds a call.
     ///
     /// # Errors
-    /// It cannot be written so that it is read the same: times too far apart, or arguments that are
-    /// not there.
+    /// A reader would restore another call: times too far apart, or missing arguments.
     pub(in crate::trace) fn call(
         &mut self,
         call: &Call<'_>,
@@ -78,7 +74,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Ends the calls and adds what stands around them.
+    /// Ends the calls and adds the sections around them.
     pub(in crate::trace) fn finish(&mut self, info: &RankInfo) {
         if self.base_s.is_none() {
             self.bytes.extend([0; 8]);
@@ -91,7 +87,7 @@ impl Encoder {
         let length = hostname.len().min(usize::from(u16::MAX));
         self.u16(length as u16);
         self.bytes.extend(&hostname[..length]);
-        // No user's name and no mesh.
+        // No user name and no mesh.
         self.bytes.extend([0; 10]);
         let mut footer = 0;
         if let Some(counts) = &info.footer {
@@ -115,12 +111,11 @@ impl Encoder {
         }
     }
 
-    /// Where the next byte will be.
     fn position(&self) -> u64 {
         self.written + self.bytes.len() as u64
     }
 
-    /// First seconds of the two clocks; the first call decides.
+    /// First seconds of the two clocks, set by the first call.
     fn bases(&mut self, call: &Call<'_>) -> Result<[i64; 2], String> {
         if let Some(bases) = self.base_s {
             return Ok(bases);
@@ -148,7 +143,7 @@ impl Encoder {
             self.clocks[clock].span((i64::from(entry.0), entry.1), (i64::from(ret.0), ret.1));
         if read != span {
             return Err(format!(
-                "times {} and {} ns are too far from others",
+                "times {} and {} ns are too far from the others",
                 span.entry_ns, span.return_ns
             ));
         }
@@ -190,7 +185,7 @@ impl Encoder {
             }
             (Field::I32s(_), Argument::Numbers(numbers)) => self.numbers(numbers),
             (Field::I32ss(_), Argument::Numbers(numbers)) => {
-                // Rows of three: ranges of ranks are the only ones.
+                // Rows of three: the only rows are ranges of ranks.
                 self.u32(numbers.len().div_ceil(3) as u32);
                 numbers.chunks(3).for_each(|row| self.numbers(row));
             }

@@ -1,18 +1,18 @@
-//! How the reading of a rank's trace ends.
+//! The end of reading a rank's trace.
 
 use crate::trace::{Salvage, TraceError};
 
-/// Whether the end has been reached, and why.
+/// Whether the reader has reached the end, and why.
 #[derive(Debug)]
 pub(super) struct Ending {
     ended: bool,
-    /// Whether to end at what is broken instead of failing.
+    /// Whether damage ends the trace instead of failing.
     salvages: bool,
     salvage: Option<Salvage>,
 }
 
 impl Ending {
-    /// Not yet. `broken` is what was found before the first call.
+    /// An open trace; `broken` is damage found before the first call.
     pub(super) fn new(salvages: bool, broken: Option<TraceError>) -> Self {
         Self { ended: false, salvages, salvage: broken.map(|error| Salvage { calls: 0, error }) }
     }
@@ -22,7 +22,6 @@ impl Ending {
         self.ended
     }
 
-    /// Whether something was broken.
     pub(super) fn is_broken(&self) -> bool {
         self.salvage.is_some()
     }
@@ -31,7 +30,6 @@ impl Ending {
         self.salvage.as_ref()
     }
 
-    /// The end as it should be, after so many calls.
     pub(super) fn end(&mut self, calls: u64) {
         self.ended = true;
         if let Some(salvage) = &mut self.salvage {
@@ -39,8 +37,8 @@ impl Ending {
         }
     }
 
-    /// The end because of an error: `Ok` if it is to be kept, because what came before is to be
-    /// saved. The first one is kept.
+    /// Ends the trace because of an error: `Ok` if the calls before it are to be saved. The first
+    /// error is kept.
     #[cold]
     pub(super) fn fail(&mut self, calls: u64, error: TraceError) -> Result<(), TraceError> {
         if !self.salvages || !error.can_be_saved() {

@@ -1,11 +1,11 @@
-//! One record of a binary file.
+//! A record of a binary file.
 
 use crate::trace::arguments::Arguments;
 use crate::trace::{Field, Function, Status};
 
 use super::cursor::{Cursor, Stop};
 
-/// Numbers that are no functions.
+/// Record numbers without a function.
 const APPLICATION_ENTERED: u16 = 291;
 const APPLICATION_LEFT: u16 = 292;
 const END_OF_STREAM: u16 = 293;
@@ -20,7 +20,6 @@ const PERF_COUNTERS: u8 = 128;
 /// Entry and return, each (seconds, nanoseconds).
 pub(super) type Times = ((u16, u32), (u16, u32));
 
-/// What every record has besides its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Head {
     pub(super) thread: Option<u16>,
@@ -28,23 +27,21 @@ pub(super) struct Head {
     pub(super) wall: Option<Times>,
 }
 
-/// What a record is.
 #[derive(Debug)]
 pub(super) enum Record {
-    /// A call; its arguments have been taken in.
+    /// A call, whose arguments have been read.
     Call(Function, Head),
-    /// Something that is no call.
+    /// No call.
     Skipped,
     /// The end of the stream.
     End,
 }
 
-/// What differs between versions, as far as records go.
+/// Differences between versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Dialect {
-    /// Statuses have a tag (from 0.6.3).
     pub(super) status_has_tag: bool,
-    /// `MPI_Init` says the number of its arguments twice (before 0.6.2).
+    /// `MPI_Init` repeats the number of its arguments (before 0.6.2).
     pub(super) init_counts_twice: bool,
 }
 
@@ -55,13 +52,12 @@ impl Dialect {
 }
 
 impl Default for Dialect {
-    /// That of all files since 2011.
+    /// The dialect of all files since 2011.
     fn default() -> Self {
         Self { status_has_tag: true, init_counts_twice: false }
     }
 }
 
-/// Reads the record at the cursor.
 #[inline]
 pub(super) fn read(
     cursor: &mut Cursor<'_>,
@@ -102,7 +98,7 @@ fn other(number: u16, cursor: &mut Cursor<'_>) -> Result<Record, Stop> {
     match number {
         END_OF_STREAM => Ok(Record::End),
         APPLICATION_ENTERED | APPLICATION_LEFT => {
-            // A function of the application was entered or left: its address.
+            // The application entered or left a function: its address.
             head(cursor)?;
             cursor.i64()?;
             Ok(Record::Skipped)
@@ -158,7 +154,7 @@ fn statuses(
     } else {
         let statuses = cursor.list(10)?.as_chunks::<10>().0;
         let with_tag = |bytes: &[u8; 10]| {
-            // Without a tag it is as if there were none.
+            // A missing tag reads as -1.
             let mut long = [0xff; 14];
             long[..10].copy_from_slice(bytes);
             status(&long)
@@ -181,7 +177,7 @@ fn status(bytes: &[u8; 14]) -> Status {
     }
 }
 
-/// Lists that matching needs rarely or never.
+/// Reads a list that matching rarely needs.
 #[inline(never)]
 fn list(
     cursor: &mut Cursor<'_>,

@@ -1,35 +1,34 @@
-//! What stands around the calls in a binary file: index, header, footer, sizes of datatypes.
+//! The sections around the calls in a binary file: index, header, footer, sizes of datatypes.
 
 use crate::trace::region::Region;
 use crate::trace::{DatatypeSizes, Footer, Function, TraceError, TraceErrorKind};
 
 use super::cursor::{Cursor, Stop};
 
-/// First and last eight bytes of what the index covers.
+/// First and last eight bytes of the range that the index covers.
 pub(super) const MAGIC: [u8; 8] = [0xff, 0xaa, 0xdd, b'D', b'U', b'M', b'P', b'I'];
-/// Where the calls begin.
+/// Offset of the first call.
 pub(super) const BODY: u64 = MAGIC.len() as u64;
 /// First word of the footer.
 pub(super) const FOOTER_MAGIC: u64 = 0xf007_fee7;
-/// Functions that the footer counts, and their sum.
+/// Counts in the footer: one for each function, and their sum.
 pub(super) const FOOTER_COUNTS: usize = Function::COUNT + 1;
-/// Footer: magic, then twice the counts.
+/// Footer: the magic, then the counts twice.
 pub(super) const FOOTER_BYTES: u64 = 8 + 2 * 4 * FOOTER_COUNTS as u64;
-/// The header's texts have 16 bits of length; the mesh has so few dimensions that this is plenty.
+/// Maximum header size: its texts have 16-bit lengths, and the mesh has few dimensions.
 const HEADER_BYTES_MAX: u64 = 256 * 1024;
 
-/// File offsets of the sections; 0 if there is none.
+/// File offsets of the sections; 0 if absent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Index {
     pub(super) sizes: u64,
     pub(super) header: u64,
     pub(super) body: u64,
     pub(super) footer: u64,
-    /// Where the calls end at the latest.
+    /// Upper bound for the end of the calls.
     pub(super) body_end: u64,
 }
 
-/// The header's contents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Header {
     pub(super) version: [u8; 3],
@@ -41,7 +40,7 @@ fn damaged(file: &Region, offset: u64, what: impl Into<String>) -> TraceError {
     TraceError::new(file.name(), TraceErrorKind::Damaged(what.into())).at_byte(offset)
 }
 
-/// What a section that stops early means: it is in memory as far as the file has it.
+/// Converts an early stop: the section is in memory up to the end of the file.
 fn stopped(file: &Region, offset: u64, section: &str, stop: Stop) -> TraceError {
     match stop {
         Stop::Short(_) => {
@@ -52,10 +51,8 @@ fn stopped(file: &Region, offset: u64, section: &str, stop: Stop) -> TraceError 
     }
 }
 
-/// The index at the end of the file; `None` if there is none, so that the file is cut off.
-///
-/// It has grown with the versions, so that its first word, the magic, may stand at one of four
-/// places.
+/// The index at the end of the file; `None` in a truncated file. It has grown with the versions, so
+/// its first word, the magic, may be at one of four offsets.
 pub(super) fn index(file: &Region) -> Result<Option<Index>, TraceError> {
     for words in [8, 7, 6, 5_u64] {
         let Some(at) = file.length().checked_sub(words * 8).filter(|&at| at >= BODY) else {
@@ -75,7 +72,7 @@ pub(super) fn index(file: &Region) -> Result<Option<Index>, TraceError> {
             return Err(damaged(
                 file,
                 at,
-                format!("the index names byte {beyond} of {}", file.length()),
+                format!("the index points to byte {beyond} of {}", file.length()),
             ));
         }
         if body < BODY {
@@ -91,7 +88,6 @@ pub(super) fn index(file: &Region) -> Result<Option<Index>, TraceError> {
     Ok(None)
 }
 
-/// Version, time and node.
 pub(super) fn header(file: &Region, offset: u64) -> Result<Header, TraceError> {
     let bytes = file.bytes_at(offset, HEADER_BYTES_MAX)?;
     let mut cursor = Cursor::new(&bytes);
@@ -99,14 +95,13 @@ pub(super) fn header(file: &Region, offset: u64) -> Result<Header, TraceError> {
         let version = [cursor.u8()?, cursor.u8()?, cursor.u8()?];
         let start_s = cursor.u64()?;
         let hostname = String::from_utf8_lossy(cursor.short_text()?).into_owned();
-        // The user's name and the mesh follow; they say nothing about matching.
+        // The user name and the mesh follow; matching does not need them.
         cursor.short_text()?;
         Ok(Header { version, start_s, hostname })
     };
     read().map_err(|stop| stopped(file, offset, "header", stop))
 }
 
-/// Calls made and left out.
 pub(super) fn footer(file: &Region, offset: u64) -> Result<Footer, TraceError> {
     let bytes = file.bytes_at(offset, FOOTER_BYTES)?;
     let mut cursor = Cursor::new(&bytes);
@@ -120,7 +115,6 @@ pub(super) fn footer(file: &Region, offset: u64) -> Result<Footer, TraceError> {
             for function in Function::all() {
                 counts.add(function, u64::from(cursor.u32()?));
             }
-            // The sum.
             cursor.u32()?;
         }
         Ok(footer)
@@ -128,13 +122,12 @@ pub(super) fn footer(file: &Region, offset: u64) -> Result<Footer, TraceError> {
     read().map_err(|stop| stopped(file, offset, "footer", stop))
 }
 
-/// Sizes of the datatypes.
 pub(super) fn sizes(file: &Region, offset: u64) -> Result<DatatypeSizes, TraceError> {
     let short = |stop| stopped(file, offset, "table of datatype sizes", stop);
     let count = Cursor::new(&file.bytes_at(offset, 4)?).count().map_err(short)?;
     let bytes = file.bytes_at(offset, 4 + 4 * count as u64)?;
     let entries = Cursor::new(&bytes).list(4).map_err(short)?.as_chunks::<4>().0;
-    // No datatype has a negative size; it is not known.
+    // A negative size is invalid and counts as unknown.
     let size = |entry: &[u8; 4]| u32::try_from(i32::from_be_bytes(*entry)).unwrap_or(0);
     Ok(DatatypeSizes::new(entries.iter().map(size).collect()))
 }

@@ -1,4 +1,4 @@
-//! The calls in the text that `dumpi2ascii` makes of a binary file.
+//! Reads the calls in the text output of `dumpi2ascii`.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -17,16 +17,15 @@ use super::clock::Clock;
 use super::ending::Ending;
 use super::text_value::{Numbers, Statuses, list, number, single, texts, time};
 
-/// Name of the format.
 const FORMAT: &str = "DUMPI text";
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Longest line in bytes. The statuses of a million requests take some 70 million.
+/// Maximum line length in bytes. The statuses of a million requests take some 70 million.
 const LINE_BYTES_MAX: usize = 128 * 1024 * 1024;
-/// Datatypes beyond this number are not believed to have a size: a handle has 16 bits.
+/// Upper bound for datatype numbers: a handle has 16 bits.
 const DATATYPES_MAX: usize = 1 << 16;
 
-/// Reads the text of `dumpi2ascii` call by call, line by line.
+/// Reads the text of `dumpi2ascii` call by call.
 pub struct TextReader {
     file: PathBuf,
     info: RankInfo,
@@ -39,7 +38,6 @@ pub struct TextReader {
     ending: Ending,
 }
 
-/// The first line of a call, or its last.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     function: Function,
@@ -48,7 +46,7 @@ struct Edge {
     thread: u16,
 }
 
-/// What a call's lines say besides its arguments.
+/// The fields in a call's lines besides its arguments.
 #[derive(Debug)]
 struct Seen {
     entry: Edge,
@@ -56,7 +54,6 @@ struct Seen {
     offset: u64,
 }
 
-/// Functions sorted by name.
 struct ByName(Vec<(&'static [u8], Function)>);
 
 impl ByName {
@@ -82,16 +79,14 @@ impl fmt::Debug for TextReader {
     }
 }
 
-/// What is wrong with a line.
 enum Fault {
     Truncated(String),
     Damaged(String),
 }
 
 impl TextReader {
-    /// Begins to read the text of this rank; `file` is its name in messages.
-    ///
-    /// With `salvage` a damaged text gives the calls before the damage.
+    /// Opens the text of this rank; `file` is its name in messages. With `salvage`, a damaged text
+    /// gives the calls before the damage.
     pub fn new(
         file: impl Into<PathBuf>,
         input: Box<dyn Read + Send>,
@@ -121,13 +116,12 @@ impl TextReader {
         }
     }
 
-    /// Its name in messages.
     pub(in crate::trace) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Gives the next call and its arguments to `take`; `false` at the end. What `take` does not
-    /// like is damage.
+    /// Passes the next call and its arguments to `take`; `false` at the end. An error of `take`
+    /// counts as damage.
     pub(in crate::trace) fn next_into(
         &mut self,
         take: &mut dyn FnMut(&Call<'_>, &Arguments) -> Result<(), String>,
@@ -137,19 +131,18 @@ impl TextReader {
         else {
             return Ok(false);
         };
-        // The operation borrows the arguments and is not needed for them.
+        // The operation borrows the arguments, and `take` needs only the arguments.
         let call = Call { op: Op::Other, sequence, offset, function, thread, cpu, wall };
         take(&call, &self.args).map_err(|what| self.error(Fault::Damaged(what)))?;
         Ok(true)
     }
 
-    /// Takes in the lines of one call; `None` at the end of the text.
     fn call(&mut self) -> Result<Option<Seen>, TraceError> {
         let Some((entry, offset)) = self.entry()? else { return Ok(None) };
         let function = entry.function;
         self.args.begin(function);
         let mut next = 0;
-        // Position of an argument of several rows whose last row has not come yet.
+        // Position of an argument of several rows whose last row is still to come.
         let mut rows = None;
         loop {
             let line = match self.lines.read() {
@@ -180,7 +173,7 @@ impl TextReader {
         }
     }
 
-    /// Goes on to the first line of a call and says where it is; `None` at the end of the text.
+    /// Skips to the first line of a call and returns its offset; `None` at the end of the text.
     fn entry(&mut self) -> Result<Option<(Edge, u64)>, TraceError> {
         loop {
             let line = match self.lines.read() {
@@ -190,7 +183,7 @@ impl TextReader {
                         && self.info.version.is_none()
                         && self.info.footer.is_none() =>
                 {
-                    let what = "it is neither a DUMPI binary file nor the text of one".to_owned();
+                    let what = "neither a DUMPI binary file nor text of dumpi2ascii".to_owned();
                     return Err(TraceError::new(&self.file, TraceErrorKind::Unsupported(what)));
                 }
                 Ok(None) => return Ok(None),
@@ -202,9 +195,7 @@ impl TextReader {
             }
             if let Some(ret) = edge(line, b" returning at ", &self.functions) {
                 let what = match ret {
-                    Ok(ret) => {
-                        Fault::Damaged(format!("{} returns and was not entered", ret.function))
-                    }
+                    Ok(ret) => Fault::Damaged(format!("{} returns without an entry", ret.function)),
                     Err(fault) => fault,
                 };
                 return Err(self.error(what));
@@ -224,8 +215,7 @@ impl TextReader {
 
     #[cold]
     fn io_error(&self, error: std::io::Error) -> TraceError {
-        // Decompression that ends too early or goes wrong is damage as well, so that it can be
-        // salvaged.
+        // Failed or truncated decompression also counts as damage, so that it can be salvaged.
         let kind = match error.kind() {
             std::io::ErrorKind::UnexpectedEof => TraceErrorKind::Truncated(error.to_string()),
             std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
@@ -237,8 +227,7 @@ impl TextReader {
     }
 }
 
-/// A call's first or last line; `None` if it is neither, an error if it is one of a function that
-/// is not known.
+/// A call's first or last line; `None` for any other line, an error for an unknown function.
 #[inline]
 fn edge(line: &[u8], verb: &[u8], functions: &ByName) -> Option<Result<Edge, Fault>> {
     if !line.starts_with(b"MPI") {
@@ -265,8 +254,8 @@ fn edge_of(name: &[u8], rest: &[u8], functions: &ByName) -> Option<Edge> {
     Some(Edge { function, wall, cpu, thread })
 }
 
-/// A line between the first and the last: mostly an argument, in most functions in the order of the
-/// binary file.
+/// A line between the first and the last: usually an argument, mostly in the order of the binary
+/// file.
 #[inline]
 fn argument(
     line: &[u8],
@@ -276,7 +265,7 @@ fn argument(
     args: &mut Arguments,
 ) -> Result<(), Fault> {
     let line = match rows {
-        // Rows of numbers have lines of their own, and what follows them has not.
+        // Rows of numbers are on separate lines; the arguments after them are not.
         Some(position) => match rows_go_on(line, *position, args)? {
             Some(rest) => {
                 *rows = None;
@@ -286,8 +275,7 @@ fn argument(
         },
         None => line,
     };
-    // Lines that are no arguments are passed over: counters, or the rest of a text with a line feed
-    // in it.
+    // Skips lines without an argument: counters, or the rest of a text with a line feed.
     let Some(equals) = memchr::memchr(b'=', line) else { return Ok(()) };
     let (left, value) = (&line[..equals], &line[equals + 1..]);
     let Some(space) = memchr::memchr(b' ', left) else { return Ok(()) };
@@ -353,7 +341,7 @@ fn argument(
         }
         Field::Strs(_) | Field::Strss(_) | Field::Args => {
             args.begin_texts(position);
-            // A text may hold a line feed, so that the list does not end on this line.
+            // A text may contain a line feed, so the list may not end on this line.
             texts(list(value).unwrap_or(value)).for_each(|text| args.push_text(position, text));
             true
         }
@@ -362,8 +350,8 @@ fn argument(
     if is_whole { Ok(()) } else { Err(bad()) }
 }
 
-/// Another line of rows such as `[[0, 4, 2]`, `, [1, 5, 2]` and at the end `]`; what follows that,
-/// if it is the end.
+/// Reads another line of rows such as `[[0, 4, 2]`, `, [1, 5, 2]` and finally `]`; returns the rest
+/// after the end.
 fn rows_go_on<'a>(
     line: &'a [u8],
     position: usize,
@@ -384,13 +372,13 @@ fn rows_go_on<'a>(
     if numbers.rest.is_empty() { Ok(None) } else { Err(bad()) }
 }
 
-/// Checks that all arguments came, and forgets those that only the root has.
+/// Checks that all arguments came, and drops those that only the root has.
 fn finish(args: &mut Arguments, function: Function) -> Result<(), Fault> {
     for (position, field) in function.fields().iter().enumerate() {
         let is_there = args.at(position) != Argument::Absent;
         match field {
             Field::AtRoot(_) if !args.is_root() => args.forget(position),
-            // Without arguments there is no line for them.
+            // There is no line without arguments.
             Field::Args if !is_there => args.begin_texts(position),
             field if !is_there => {
                 return Err(Fault::Damaged(format!("{function} without {}", field.name())));
@@ -401,7 +389,7 @@ fn finish(args: &mut Arguments, function: Function) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A line outside of calls: version, node, footer or sizes, if they were asked for.
+/// A line outside of calls: version, node, footer or sizes, if requested.
 fn about_the_rank(line: &[u8], functions: &ByName, info: &mut RankInfo) {
     if let Some(version) = line.strip_prefix(b"version=") {
         let mut parts = version
@@ -486,7 +474,7 @@ impl RankReader for TextReader {
     }
 }
 
-/// Times that were not recorded print as zeros.
+/// Unrecorded times print as zeros.
 fn span(clock: &mut Clock, entry: (i64, u32), ret: (i64, u32)) -> Option<Span> {
     let is_recorded = (entry, ret) != ((0, 0), (0, 0));
     is_recorded.then(|| clock.span(entry, ret))

@@ -1,11 +1,11 @@
-//! Values as `dumpi2ascii` prints them.
+//! Parses values as `dumpi2ascii` prints them.
 
 use crate::trace::Status;
 
-/// What stands for a list that the program or the recorder left out.
+/// Stands for a list that the program or the recorder omitted.
 const IGNORED: &[u8] = b"<IGNORED>";
 
-/// The number at the beginning, and what follows it.
+/// The leading number, and the rest.
 #[inline]
 pub(super) fn number(text: &[u8]) -> Option<(i64, &[u8])> {
     let (negative, digits) = match text {
@@ -13,7 +13,6 @@ pub(super) fn number(text: &[u8]) -> Option<(i64, &[u8])> {
         digits => (false, digits),
     };
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // 18 digits always fit.
     if length == 0 || length > 18 {
         return None;
     }
@@ -33,7 +32,7 @@ pub(super) fn single(text: &[u8]) -> Option<i64> {
     (rest.is_empty() || rest.starts_with(b" (")).then_some(value)
 }
 
-/// What stands between the brackets of a list; nothing for a list that was left out.
+/// The text between the brackets of a list; empty for an omitted list.
 pub(super) fn list(text: &[u8]) -> Option<&[u8]> {
     match text {
         [b'[', inner @ .., b']'] => Some(inner),
@@ -42,7 +41,7 @@ pub(super) fn list(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The numbers of a list; ends early at what is no number, and then `rest` is not empty.
+/// The numbers of a list. It stops at anything else, which stays in `rest`.
 #[derive(Debug)]
 pub(super) struct Numbers<'a> {
     pub(super) rest: &'a [u8],
@@ -58,14 +57,14 @@ impl Iterator for Numbers<'_> {
         self.rest = match rest {
             [] => rest,
             [b',', b' ', rest @ ..] if !rest.is_empty() => rest,
-            // What follows is wrong: it stays, and the number is not taken either.
+            // An invalid continuation: it stays, and the number is not taken either.
             _ => return None,
         };
         Some(value)
     }
 }
 
-/// The statuses of a list; ends early at what is no status, and then `rest` is not empty.
+/// The statuses of a list. It stops at anything else, which stays in `rest`.
 #[derive(Debug)]
 pub(super) struct Statuses<'a> {
     pub(super) rest: &'a [u8],
@@ -98,12 +97,12 @@ fn status(text: &[u8]) -> Option<(Status, &[u8])> {
     let (tag, text) = field(text, b", tag=")?;
     let (error, text) = field(text, b", error=")?;
     let text = text.strip_prefix(b"}")?;
-    // The file has one byte of the error, and some versions print it with a sign.
+    // The file has one byte of the error, which some versions print with a sign.
     Some((Status { bytes, source, tag, cancelled: cancelled != 0, error: error as u8 }, text))
 }
 
-/// The texts of a list such as `["a", "b"]`. Nothing is escaped in it, so a text with `", "` inside
-/// comes out as two.
+/// The texts of a list such as `["a", "b"]`. Nothing is escaped, so a text that contains `", "`
+/// splits in two.
 pub(super) fn texts(inner: &[u8]) -> impl Iterator<Item = &[u8]> {
     let inner = inner.strip_prefix(b"\"").unwrap_or(inner);
     let inner = inner.strip_suffix(b"\"").unwrap_or(inner);
@@ -123,15 +122,14 @@ pub(super) fn texts(inner: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// A time such as `1407.308891278`: seconds, nanoseconds, and what follows.
+/// A time such as `1407.308891278`: seconds, nanoseconds, and the rest.
 #[inline]
 pub(super) fn time(text: &[u8]) -> Option<((i64, u32), &[u8])> {
     let (seconds, rest) = number(text)?;
     let fraction = rest.strip_prefix(b".")?;
     let (digits, rest) = fraction.split_at_checked(9)?;
     let (ns, left) = number(digits).filter(|(ns, _)| *ns >= 0)?;
-    // 32 bits of seconds are in the file, so that more are a damage that must not overflow later
-    // on.
+    // The file has 32-bit seconds, so more are damage, which must not overflow later.
     let in_range = left.is_empty() && seconds.unsigned_abs() <= 1 << 33;
     in_range.then_some(((seconds, ns as u32), rest))
 }

@@ -10,18 +10,17 @@ const WINDOW_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Window {
     file: Region,
-    /// Where in the file the part ends.
+    /// File offset of the end of the part.
     end: u64,
     buffer: Vec<u8>,
-    /// What of the buffer is filled and not yet done with.
+    /// Start of the unread bytes in the buffer.
     from: usize,
     to: usize,
-    /// Where in the file `from` is.
+    /// File offset of `from`.
     position: u64,
 }
 
 impl Window {
-    /// A window over these bytes of the file.
     pub(super) fn new(file: Region, start: u64, end: u64) -> Self {
         Self { file, end, buffer: Vec::new(), from: 0, to: 0, position: start }
     }
@@ -30,39 +29,35 @@ impl Window {
         &self.file
     }
 
-    /// The bytes in memory.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.from..self.to]
     }
 
-    /// Where in the file they begin.
+    /// File offset of the first byte in memory.
     #[inline]
     pub(super) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Bytes from there to the end of the part.
     #[inline]
     pub(super) fn left(&self) -> u64 {
         self.end - self.position
     }
 
-    /// Done with so many bytes.
     #[inline]
     pub(super) fn advance(&mut self, count: usize) {
         self.from += count;
         self.position += count as u64;
     }
 
-    /// Reads on until so many bytes are in memory, or all that are left. The window grows only if
-    /// they need it.
+    /// Reads until `needed` bytes are in memory, or all that are left. The window grows only for
+    /// them.
     pub(super) fn fill(&mut self, needed: usize) -> Result<(), TraceError> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;
         self.from = 0;
-        // A record of which only more and more becomes known must not be read in ever so many small
-        // steps.
+        // Doubling avoids many small reads of a record whose length becomes known step by step.
         let grown = if needed > self.buffer.len() {
             needed.max(2 * self.buffer.len())
         } else {

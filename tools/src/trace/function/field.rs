@@ -1,22 +1,22 @@
-//! One argument of a recorded call.
+//! An argument of a recorded call.
 
-/// Name and encoding of one argument in a DUMPI binary file. All numbers are big-endian; a plural
-/// is a 32-bit count and then so many of the thing.
+/// Name and encoding of an argument in a DUMPI binary file. Numbers are big-endian. A plural is a
+/// 32-bit count followed by that many items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
     /// One byte.
     U8(&'static str),
-    /// Two bytes: a handle.
+    /// Two bytes, for a handle.
     U16(&'static str),
     /// Four bytes, signed.
     I32(&'static str),
     /// Eight bytes, signed.
     I64(&'static str),
-    /// A count and so many bytes of text.
+    /// A count and that many bytes of text.
     Str(&'static str),
-    /// Statuses of 14 bytes each; no byte at all if the record's mask says so.
+    /// Statuses of 14 bytes each; absent if the record's mask says so.
     Statuses(&'static str),
-    /// Numbers of one byte.
+    /// One-byte numbers.
     U8s(&'static str),
     /// Handles.
     U16s(&'static str),
@@ -30,9 +30,9 @@ pub enum Field {
     Strs(&'static str),
     /// Rows of texts.
     Strss(&'static str),
-    /// The program's arguments: `argc` and `argv` in one.
+    /// The program's arguments: `argc` and `argv` combined.
     Args,
-    /// In the file only where the caller is the root.
+    /// Present in the file only if the caller is the root.
     AtRoot(&'static Field),
 }
 

@@ -1,4 +1,4 @@
-//! Which MPI function was called.
+//! The MPI functions.
 
 use std::fmt;
 
@@ -9,28 +9,28 @@ mod table;
 pub use field::Field;
 pub(super) use recipe::Recipe;
 
-/// What a function does, as the shares of a trace are counted (paper, Figure 6; O32).
+/// The class of a function for call shares (paper, Figure 6; O32).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Class {
-    /// Sends a message, posts a receive, or both; starting a persistent request does so, making one
-    /// does not.
+    /// Sends a message or posts a receive, or both. This includes starting a persistent request,
+    /// but not creating one.
     P2p,
     /// Moves data among all processes of a communicator, or synchronises them.
     Collective,
-    /// Accesses another process' window, or opens, closes or synchronises one.
+    /// Accesses another process's window, or opens, closes or synchronises one.
     OneSided,
     /// Completes requests or looks for messages: wait, test and probe families.
     Progress,
-    /// All the rest: communicators, datatypes, files, time.
+    /// Everything else: communicators, datatypes, files, time.
     Other,
 }
 
 impl Class {
-    /// All classes, in the order of tables.
+    /// All classes in the order of tables.
     pub const ALL: [Self; 5] =
         [Self::P2p, Self::Collective, Self::OneSided, Self::Progress, Self::Other];
 
-    /// Its name in tables.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P2p => "p2p",
@@ -42,15 +42,15 @@ impl Class {
     }
 }
 
-/// One of the MPI functions that a trace can hold.
+/// An MPI function that a trace can contain.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Function(u16);
 
 impl Function {
-    /// How many functions there are.
+    /// Number of functions.
     pub const COUNT: usize = 290;
 
-    /// The function with this number in the DUMPI format; none from [`COUNT`](Self::COUNT) on.
+    /// The function with this number in the DUMPI format; `None` from [`COUNT`](Self::COUNT) on.
     pub fn from_number(number: u16) -> Option<Self> {
         (usize::from(number) < Self::COUNT).then_some(Self(number))
     }
@@ -85,7 +85,7 @@ impl Function {
         self.row().fields
     }
 
-    /// How an operation is made of them.
+    /// Its rule for making an operation from the arguments.
     pub(super) fn recipe(self) -> Recipe {
         self.row().recipe
     }
@@ -122,7 +122,7 @@ mod tests {
             );
         }
         assert_eq!(Function::from_number(290), None);
-        // Known points of the numbering, so that a lost row is noticed.
+        // Spot checks of the numbering, to detect a lost row.
         for (number, name) in
             [(0, "MPI_Send"), (33, "MPI_Sendrecv"), (125, "MPI_Finalize"), (289, "MPIO_Testsome")]
         {

@@ -1,9 +1,9 @@
-//! How the arguments of a function become an operation.
+//! Rules for making operations from arguments.
 
 use crate::trace::{CollectiveKind, CompletionKind, SendMode};
 
-/// What [`interpret`](crate::trace::interpret) makes of a function's arguments. Functions with the
-/// same recipe have the same arguments at the same positions.
+/// The operation that [`interpret`](crate::trace::interpret) makes from a function's arguments.
+/// Functions with equal recipes have equal arguments at equal positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::trace) enum Recipe {
     Send(SendMode),

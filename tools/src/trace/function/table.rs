@@ -1,4 +1,4 @@
-//! The functions by number: name, class, arguments in the order of the DUMPI binary file.
+//! The functions by number: name, class, and arguments in the order of the DUMPI binary file.
 //!
 //! The build script makes the table from `functions.txt`.
 
@@ -6,7 +6,6 @@ use crate::trace::{CollectiveKind, CompletionKind, SendMode};
 
 use super::{Class, Field, Function, Recipe};
 
-/// One function.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) name: &'static str,

@@ -1,5 +1,5 @@
-//! Arguments become operations. Both readers of DUMPI end here, so they cannot differ in what a
-//! call means.
+//! Converts arguments to operations. Both DUMPI readers use it, so they agree on the meaning of
+//! calls.
 
 use dpamatch_vocabulary::{Rank, Tag, TagSel};
 
@@ -14,16 +14,16 @@ use super::{
 #[cfg(test)]
 mod tests;
 
-/// What is wrong with a call's arguments, for people.
+/// A description of invalid arguments.
 type Fault = String;
 
-/// What the call did.
+/// The operation of a call.
 ///
 /// # Errors
 /// Arguments that no MPI call can have: the record is damaged.
 pub(super) fn interpret(function: Function, args: &mut Arguments) -> Result<Op<'_>, Fault> {
     let recipe = function.recipe();
-    // Calls on one request get a list of one, like those on many.
+    // A call with a single request gets a list of one.
     match recipe {
         Recipe::Start | Recipe::Complete(CompletionKind::Wait | CompletionKind::Test) => {
             args.list_request(request(args, 0));
@@ -98,7 +98,6 @@ fn group(args: &Arguments, position: usize) -> Group {
     Group(args.number(position) as u32)
 }
 
-/// The status of a call that has at most one.
 #[inline]
 fn one_status(args: &Arguments) -> Result<Option<Status>, Fault> {
     match args.statuses() {
@@ -113,7 +112,7 @@ fn send(args: &Arguments, mode: SendMode) -> Result<SendSpec, Fault> {
     send_spec(mode, args, [0, 1, 2, 3], comm(args, 4))
 }
 
-/// A receive that stands alone; `status` if the same call completed it.
+/// A single receive; `status` if the same call completed it.
 #[inline]
 fn recv(args: &Arguments, status: Option<Status>) -> Result<RecvSpec, Fault> {
     recv_spec(args, [0, 1, 2, 3], comm(args, 4), status)
@@ -127,8 +126,7 @@ fn send_spec(
     comm: Comm,
 ) -> Result<SendSpec, Fault> {
     let [count, datatype, dest, tag] = at.map(|position| args.number(position));
-    // Every negative rank is MPI_PROC_NULL of one library or another; then neither tag nor count
-    // matter.
+    // Each MPI library has a negative rank for MPI_PROC_NULL; tag and count are then irrelevant.
     let dest = u32::try_from(dest)
         .ok()
         .and_then(|dest| Rank::new(dest).ok())
@@ -155,10 +153,10 @@ fn recv_spec(
     Ok(RecvSpec { source, tag: tag_sel(tag, source)?, comm, room })
 }
 
-/// Whom a receive or probe accepts; `status` if the call completed with one.
+/// The sources of a receive or probe; `status` if the call completed with one.
 ///
-/// -1 is `MPI_ANY_SOURCE`, and `MPI_PROC_NULL` with MPICH as well. A status without source says
-/// that it was the latter.
+/// -1 is `MPI_ANY_SOURCE`, and with MPICH also `MPI_PROC_NULL`; a status without source shows the
+/// latter.
 #[inline]
 fn source(recorded: i64, status: Option<Status>) -> Source {
     match u32::try_from(recorded).ok().and_then(|rank| Rank::new(rank).ok()) {
@@ -181,7 +179,7 @@ fn tag_sel(recorded: i64, source: Source) -> Result<TagSel, Fault> {
     }
 }
 
-/// So many elements. A negative count is accepted where `matters` is false.
+/// A number of elements. A negative count is accepted unless `matters`.
 #[inline]
 fn payload(count: i64, datatype: i64, matters: bool) -> Result<Payload, Fault> {
     let count = match u64::try_from(count) {
@@ -196,7 +194,7 @@ fn probe<'a>(args: &Arguments, blocks: bool) -> Result<Op<'a>, Fault> {
     let found = blocks || args.number(3) != 0;
     let status = one_status(args)?.filter(|_| found);
     let source = match source(args.number(0), status) {
-        // A probe of MPI_PROC_NULL always finds it.
+        // A probe of MPI_PROC_NULL always succeeds.
         Source::AnyOrNull if !found => Source::Any,
         source => source,
     };
@@ -229,7 +227,7 @@ fn completion(args: &Arguments, kind: CompletionKind) -> Result<Completion<'_>, 
         Done::Some(positions) => positions.len(),
     };
     let statuses = match args.statuses() {
-        // Of an operation that is not complete a status says nothing.
+        // The status of an incomplete operation is undefined.
         _ if complete == 0 => &[],
         statuses if statuses.is_empty() || statuses.len() == complete => statuses,
         statuses => {
@@ -246,7 +244,7 @@ fn some_done(args: &Arguments) -> Result<Done<'_>, Fault> {
     }
     let (requests, positions) = (args.requests().len(), args.numbers(3));
     if usize::try_from(outcount) != Ok(positions.len()) {
-        return Err(format!("{outcount} requests are complete, {} are named", positions.len()));
+        return Err(format!("{outcount} requests are complete, {} are listed", positions.len()));
     }
     let within =
         |position: &&i32| usize::try_from(**position).is_ok_and(|position| position < requests);
@@ -256,7 +254,6 @@ fn some_done(args: &Arguments) -> Result<Done<'_>, Fault> {
     }
 }
 
-/// The new communicator, if the function makes one.
 fn comm_new(args: &Arguments, recipe: Recipe) -> Result<Option<CommNew<'_>>, Fault> {
     let (how, parent, new) = match recipe {
         Recipe::CommDup => (CommHow::Dup, comm(args, 0), comm(args, 1)),
@@ -264,7 +261,7 @@ fn comm_new(args: &Arguments, recipe: Recipe) -> Result<Option<CommNew<'_>>, Fau
             (CommHow::Create { group: group(args, 1) }, comm(args, 0), comm(args, 2))
         }
         Recipe::CommSplit => {
-            // MPI_UNDEFINED is negative; no colour is.
+            // MPI_UNDEFINED is negative; colours are not.
             let how =
                 CommHow::Split { color: u32::try_from(args.number(1)).ok(), key: int(args, 2) };
             (how, comm(args, 0), comm(args, 3))
@@ -334,7 +331,7 @@ fn group_new(args: &Arguments, recipe: Recipe) -> Result<GroupNew<'_>, Fault> {
 
 fn collective(args: &Arguments, kind: CollectiveKind) -> Result<Collective, Fault> {
     use CollectiveKind::*;
-    // Positions of: communicator, root, count and datatype given, count and datatype taken.
+    // Positions of communicator and root, and of count and datatype, sent and received.
     let (at_comm, at_root, given, taken) = match kind {
         Barrier => (0, None, None, None),
         Bcast => (3, Some(2), Some((0, 1)), Some((0, 1))),
@@ -359,7 +356,7 @@ fn collective(args: &Arguments, kind: CollectiveKind) -> Result<Collective, Faul
             }
             _ => return Ok(None),
         };
-        // MPI_IN_PLACE makes count and datatype meaningless, so that anything may stand there.
+        // MPI_IN_PLACE makes count and datatype meaningless, so they may have any value.
         Ok(Some(payload(count, args.number(at_datatype), false)?))
     };
     Ok(Collective {

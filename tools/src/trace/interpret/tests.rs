@@ -1,5 +1,3 @@
-//! Each argument in its place: all have different values, so a mix-up shows.
-
 use super::*;
 
 enum Value<'a> {
@@ -14,8 +12,7 @@ fn status(source: i32, tag: i32) -> Status {
     Status { bytes: 4, source, tag, cancelled: false, error: 0 }
 }
 
-/// What the function with these arguments does, in words to compare; arguments that are not named
-/// are 0.
+/// The operation of a function as text to compare. Unnamed arguments are 0.
 fn told(name: &str, values: &[(&str, Value<'_>)]) -> String {
     let function = Function::all().find(|function| function.name() == name).expect("a function");
     let mut args = Arguments::default();
@@ -99,7 +96,7 @@ fn what_was_found_or_completed_depends_on_its_flag() {
         op(Op::Probe { source, tag, comm, blocks: false, found, status })
     };
     assert_eq!(probe(1, &statuses), probed(true, Some(statuses[0])));
-    // A status that is there all the same says nothing.
+    // A status has no meaning without a message.
     assert_eq!(probe(0, &statuses), probed(false, None));
 
     let list = [Request(5), Request(6)];

@@ -1,4 +1,4 @@
-//! What is in an archive.
+//! Reads archives.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -13,22 +13,18 @@ use super::decompress::{self, Compression};
 use super::names::{rank_name, sites_name};
 use super::spool::Spool;
 
-/// Longest name in an archive, in bytes.
+/// Maximum length of a name in an archive, in bytes.
 const NAME_BYTES_MAX: u64 = 64 * 1024;
 
-/// A file in an archive.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// Its whole name in the archive.
+    /// Its path in the archive.
     pub(super) name: String,
     pub(super) contents: Region,
 }
 
-/// The rank files and descriptions in an archive, and an error that ended the reading if what came
-/// before is to be saved.
-///
-/// A compressed archive is unpacked once, into a nameless temporary file that goes away with the
-/// process, however it ends.
+/// The rank files and descriptions in an archive, and the error that ended reading if salvage is
+/// on. A compressed archive is unpacked once into an unnamed file, which ends with the process.
 pub(super) fn members(
     archive: &Region,
     compression: Compression,
@@ -56,7 +52,7 @@ fn read_members(
         _ => Some(Spool::new().map_err(about)?),
     };
     let mut tar = tar::Archive::new(decompress::reader(archive, compression));
-    // Raw entries: names of any length are read here, with a bound.
+    // Raw entries: this loop reads names of any length up to a bound.
     let mut long_name = None;
     for entry in tar.entries().map_err(about)?.raw(true) {
         options.check_interrupt(archive.name())?;
@@ -115,11 +111,11 @@ fn bounded(entry: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Errors of decompression and of the archive's format are damage, others are those of the system.
+/// Errors of decompression and of the archive format are damage; others are I/O errors.
 fn about(archive: &Region, error: io::Error) -> TraceError {
     let kind = match error.kind() {
         io::ErrorKind::UnexpectedEof => TraceErrorKind::Truncated(error.to_string()),
-        // The archive's reader has no kind of its own for what is wrong with the format.
+        // The archive library has no error kind of its own for format errors.
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
             TraceErrorKind::Damaged(error.to_string())
         }

@@ -1,11 +1,11 @@
-//! A trace as it was after unpacking, kept for the next time.
+//! Caches unpacked traces.
 //!
-//! A cache file holds each rank as a DUMPI binary file: packed ones unpacked, texts encoded. Ranks
-//! stand one after the other, each with its call sites behind it if it has some, then a directory,
-//! then a trailer of 40 bytes: magic, version, place and length of the directory, and a hash of all
-//! bytes before. It belongs to a hash of the
-//! source's names and contents, so it does not matter whether files were touched or copied. It is
-//! written under another name and renamed when it is whole.
+//! A cache file contains each rank as a DUMPI binary file: compressed ones unpacked, texts encoded.
+//! Each rank is followed by its call sites, if any. After the ranks come a directory and a trailer
+//! of 40 bytes: magic, version, position and length of the directory, and a hash of all bytes
+//! before. The file belongs to a hash of the source's names and contents, so touching or copying
+//! the source does not invalidate it. It is written under a temporary name and renamed when
+//! complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,18 +25,16 @@ use super::files::{Files, Place, Unpacked};
 use super::find::{find, sources};
 
 const MAGIC: [u8; 8] = *b"dpacache";
-/// Changes with the layout, and with what texts are encoded to.
+/// Increases with each change of the layout or of the encoding of texts.
 const VERSION: u64 = 2;
 const TRAILER_BYTES: u64 = 40;
-/// Bytes hashed or copied at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// A directory has some hundred bytes for each rank.
+/// Maximum directory size; a directory takes some hundred bytes per rank.
 const DIRECTORY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// What is in a cache file.
+/// The directory of a cache file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Directory {
-    /// Hash of the source.
     source: String,
     processes: Option<u32>,
     hostname: Option<String>,
@@ -44,7 +42,6 @@ struct Directory {
     ranks: Vec<Entry>,
 }
 
-/// One rank.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     rank: u32,
@@ -52,14 +49,12 @@ struct Entry {
     name: PathBuf,
     start: u64,
     length: u64,
-    /// Its call sites, if it has some.
     sites: Option<Sites>,
 }
 
-/// Where a rank's call sites are.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sites {
-    /// Their name in messages.
+    /// Its name in messages.
     name: PathBuf,
     start: u64,
     length: u64,
@@ -72,11 +67,11 @@ enum Unusable {
     Stale,
 }
 
-/// The trace from its cache; if there is none that fits, from its source, and a cache is made.
+/// Opens the trace from its cache. Without a valid cache, opens the source and makes one.
 pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<Files, TraceError> {
     let sources = sources(path)?;
     if sources.is_empty() {
-        // Whatever is wrong with it, the error says.
+        // `find` reports any error in the source.
         return find(path, options);
     }
     if !sources
@@ -99,22 +94,19 @@ pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<
         Ok(files) => return Ok(files),
         Err(Unusable::Missing) => {}
         Err(Unusable::Damaged(what)) => {
-            notices.push(format!("the cache {} is damaged ({what}): made anew", file.display()));
+            notices.push(format!("the cache {} is damaged ({what}): rebuilt", file.display()));
         }
         Err(Unusable::Stale) => {
-            notices.push(format!(
-                "the cache {} is of another state of the trace: made anew",
-                file.display()
-            ));
+            notices.push(format!("the cache {} is outdated: rebuilt", file.display()));
         }
     }
     let mut files = find(path, options)?;
     match make(&files, &source, folder, &file) {
         Ok(()) => {
             let found = std::mem::take(&mut files.run.notices);
-            // What has just been written is read back, so that a bad disk is noticed now.
+            // Reads the new file back to detect a bad disk now.
             let Ok(mut cached) = load(&file, &source, options)? else {
-                let what = "the cache is not what was written to it".to_owned();
+                let what = "the cache does not read back as written".to_owned();
                 return Err(TraceError::new(&file, TraceErrorKind::Damaged(what)));
             };
             cached.run.notices = found;
@@ -122,7 +114,7 @@ pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<
             Ok(cached)
         }
         Err(error) if error.can_be_saved() => {
-            // A broken trace is read as if there were no cache, and fails or is salvaged there.
+            // Reads a broken trace without cache, which fails or salvages it.
             files.run.notices.append(&mut notices);
             files.run.notices.push(format!("not cached: {error}"));
             Ok(files)
@@ -131,7 +123,6 @@ pub(super) fn open(path: &Path, folder: &Path, options: &OpenOptions) -> Result<
     }
 }
 
-/// Name of the cache of the trace at this path.
 fn cache_name(path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut hash = Xxh3::new();
@@ -150,7 +141,7 @@ fn is_worth_it(source: &Path) -> Result<bool, TraceError> {
     Ok(!super::files::is_plain_binary(&Region::open(source)?)?)
 }
 
-/// Names and contents of the source in one word.
+/// A hash of the source's names and contents.
 fn fingerprint(sources: &[PathBuf], options: &OpenOptions) -> Result<String, TraceError> {
     let mut hash = Xxh3::new();
     for path in sources {
@@ -182,12 +173,12 @@ fn hash_bytes(
     }
 }
 
-/// Whether these bytes can be a directory: they end where the trailer begins, and are not too many.
+/// Whether a directory fits there: it ends at the trailer and is not too long.
 fn is_directory(start: u64, length: u64, trailer_at: u64) -> bool {
     start.checked_add(length) == Some(trailer_at) && length <= DIRECTORY_BYTES_MAX
 }
 
-/// Reads a cache file, whole, and compares its hash.
+/// Reads a whole cache file and compares its hash.
 fn load(
     file: &Path,
     source: &str,
@@ -209,22 +200,22 @@ fn load(
     let [version, start, length, recorded] =
         [version, start, length, recorded].map(|word| u64::from_le_bytes(*word));
     if *magic != MAGIC {
-        return damaged("it does not end as a cache does");
+        return damaged("it has no valid trailer");
     }
     if version != VERSION {
         return Ok(Err(Unusable::Stale));
     }
     if !is_directory(start, length, trailer_at) {
-        return damaged("its directory is elsewhere");
+        return damaged("its directory is out of place");
     }
     let mut hash = Xxh3::new();
     hash_bytes(&region, trailer_at, &mut hash, options)?;
     if hash.digest() != recorded {
-        return damaged("its hash is another one");
+        return damaged("its hash differs");
     }
     let Ok(directory) = serde_json::from_slice::<Directory>(&region.bytes_at(start, length)?)
     else {
-        return damaged("its directory makes no sense");
+        return damaged("its directory is invalid");
     };
     if directory.source != source {
         return Ok(Err(Unusable::Stale));
@@ -233,7 +224,7 @@ fn load(
     let Ok(numbers) =
         ranks.iter().map(|entry| Rank::new(entry.rank)).collect::<Result<Vec<_>, _>>()
     else {
-        return damaged("its directory has a rank that is none");
+        return damaged("its directory has an invalid rank");
     };
     let part = |name, start, length| Place::Part(region.part(name, start, length));
     let mut places = Vec::new();
@@ -246,7 +237,7 @@ fn load(
     Ok(Ok(Files { run, ranks: numbers, places, sites, options: options.clone() }))
 }
 
-/// Writes a cache file: under a temporary name, which is gone if anything goes wrong.
+/// Writes a cache file under a temporary name, and removes it on any error.
 fn make(files: &Files, source: &str, folder: &Path, file: &Path) -> Result<(), TraceError> {
     let about = |error: io::Error| TraceError::new(file, error);
     fs::create_dir_all(folder).map_err(about)?;
@@ -310,7 +301,6 @@ fn copy(
     }
 }
 
-/// Reads a text and writes it as a binary file.
 fn encode(
     mut reader: TextReader,
     out: &mut impl Write,
@@ -330,7 +320,6 @@ fn encode(
     out.write_all(encoder.take()).map_err(about)
 }
 
-/// Hashes and counts what is written.
 struct HashingWriter<W> {
     inner: W,
     hash: Xxh3,

@@ -1,4 +1,4 @@
-//! Decompression as a stream, with bounds on memory and on what comes out.
+//! Streaming decompression with bounds on memory and output.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -9,14 +9,14 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::trace::region::Region;
 
-/// Largest window of a decoder: what `xz -9` and `zstd -22` (without `--ultra --long`) use.
+/// Maximum decoder window: the size that `xz -9` and `zstd -22` (without `--ultra --long`) use.
 const WINDOW_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// What may come out of a compressed file: so many bytes, and so many for each byte of the file.
-/// Traces are packed 5 to 30 times, polls alone perhaps 300 times.
+/// Maximum output of a compressed file: a constant, plus a factor of its size. Traces are
+/// compressed 5 to 30 times, polls alone perhaps 300 times.
 const UNPACKED_BYTES: u64 = 64 * 1024 * 1024;
 const UNPACKED_PER_BYTE: u64 = 1000;
 
-/// How a file is packed.
+/// The compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compression {
     None,
@@ -26,10 +26,9 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    /// Suffixes of file names.
     pub(super) const SUFFIXES: [&'static str; 3] = [".gz", ".xz", ".zst"];
 
-    /// What the first bytes of a file say.
+    /// Detects the compression from the first bytes of a file.
     pub(super) fn of(beginning: &[u8]) -> Self {
         match beginning {
             [0x1f, 0x8b, ..] => Self::Gzip,
@@ -40,7 +39,7 @@ impl Compression {
     }
 }
 
-/// The file as it was before it was packed.
+/// A reader of the uncompressed file.
 pub(super) fn reader(file: &Region, compression: Compression) -> Box<dyn Read + Send> {
     let input = BufReader::with_capacity(64 * 1024, file.reader());
     let inner: Box<dyn Read + Send> = match compression {
@@ -56,8 +55,8 @@ pub(super) fn reader(file: &Region, compression: Compression) -> Box<dyn Read + 
     Box::new(Bounded { inner, allowed: left, left, has_failed: false })
 }
 
-/// Ends with an error when more comes out than an honest file holds. Nothing is read after an
-/// error: not every decoder stands that.
+/// Fails when the output exceeds the bounds. After an error it reads nothing more, since some
+/// decoders do not permit that.
 struct Bounded<R> {
     inner: R,
     allowed: u64,
@@ -72,15 +71,12 @@ impl<R: Read> Read for Bounded<R> {
         }
         let result = self.inner.read(buffer).and_then(|count| {
             self.left = self.left.checked_sub(count as u64).ok_or_else(|| {
-                damaged(&format!(
-                    "more than {} bytes come out of the compressed file",
-                    self.allowed
-                ))
+                damaged(&format!("the compressed file expands to more than {} bytes", self.allowed))
             })?;
             Ok(count)
         });
         result.map_err(|error| {
-            // Nothing has been read then, and whoever reads asks again.
+            // An interrupted read delivers nothing, and the caller retries.
             self.has_failed = error.kind() != io::ErrorKind::Interrupted;
             match error.kind() {
                 io::ErrorKind::Interrupted => error,
@@ -97,7 +93,7 @@ fn damaged(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// The frames of a zstd file, one after the other; each one's checksum is compared.
+/// The frames of a zstd file in sequence, each checked against its checksum.
 struct Zstd<R> {
     input: R,
     decoder: FrameDecoder,
@@ -111,7 +107,6 @@ impl<R: BufRead> Zstd<R> {
         Self { input, decoder, is_in_frame: false }
     }
 
-    /// Begins the next frame; `false` at the end of the file.
     fn next_frame(&mut self) -> io::Result<bool> {
         loop {
             if self.input.fill_buf()?.is_empty() {
@@ -138,7 +133,7 @@ impl<R: BufRead> Zstd<R> {
         self.is_in_frame = false;
         match self.decoder.get_checksum_from_data() {
             Some(recorded) if Some(recorded) != self.decoder.get_calculated_checksum() => {
-                Err(damaged("the checksum is another one"))
+                Err(damaged("the checksum differs"))
             }
             _ => Ok(()),
         }
@@ -209,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_signal_is_no_damage() {
-        /// A signal, then a byte, then the end of a cut file; it must not be asked again.
+        /// A signal, then a byte, then the end of a truncated file, after which no read may follow.
         struct Answers(usize);
         impl Read for Answers {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -263,13 +258,13 @@ mod tests {
         for _ in 0..8 {
             bomb.write_all(&zeros).expect("room");
         }
-        // Gzip cannot exceed 1030 : 1, so the bound is checked with less allowed than usual.
+        // Gzip cannot exceed 1030 : 1, so the test lowers the bound.
         let packed = bomb.finish().expect("room");
         let inner = MultiGzDecoder::new(&packed[..]);
         let mut bounded = Bounded { inner, allowed: 1 << 20, left: 1 << 20, has_failed: false };
         let error = io::copy(&mut bounded, &mut io::sink()).expect_err("too much");
         assert_eq!(error.to_string(), {
-            "cannot decompress: more than 1048576 bytes come out of the compressed file"
+            "cannot decompress: the compressed file expands to more than 1048576 bytes"
         });
     }
 }

@@ -1,4 +1,4 @@
-//! A run whose ranks are files, or parts of one.
+//! A run whose ranks are files or parts of a file.
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
@@ -15,25 +15,23 @@ use super::OpenOptions;
 use super::decompress::{self, Compression};
 use super::spool::Spool;
 
-/// First bytes of a file, to see what it is.
+/// Bytes read to detect a file's format.
 pub(super) const BEGINNING_BYTES: u64 = 512;
 /// First bytes of a DUMPI binary file.
 const MAGIC: [u8; 4] = [0xff, 0xaa, 0xdd, b'D'];
 
-/// Where an archive's first header says that it is one.
+/// Offset of the magic in an archive's first header.
 const TAR_MAGIC_AT: usize = 257;
 
-/// Where a rank's trace is.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// In a file that is opened when it is needed.
+    /// A file, opened on demand.
     File(PathBuf),
-    /// In a part of an open file.
+    /// A part of an open file.
     Part(Region),
 }
 
 impl Place {
-    /// Its bytes.
     pub(super) fn region(&self) -> Result<Region, TraceError> {
         match self {
             Self::File(path) => Region::open(path),
@@ -42,19 +40,18 @@ impl Place {
     }
 }
 
-/// A run: one place per rank, ascending.
+/// A run with one place per rank, ascending.
 #[derive(Debug)]
 pub(super) struct Files {
     pub(super) run: RunInfo,
     pub(super) ranks: Vec<Rank>,
     pub(super) places: Vec<Place>,
-    /// Where the call sites are of ranks that have some.
+    /// The call sites of ranks that have them.
     pub(super) sites: BTreeMap<Rank, Place>,
     pub(super) options: OpenOptions,
 }
 
 impl Files {
-    /// The bytes of a rank, as they are stored.
     pub(super) fn region(&self, rank: Rank) -> Result<Region, TraceError> {
         let Ok(at) = self.ranks.binary_search(&rank) else {
             let what = format!("the trace has no rank {}", rank.get());
@@ -63,8 +60,7 @@ impl Files {
         self.places[at].region()
     }
 
-    /// The bytes of a rank as they were before compression: a binary file as something that can be
-    /// read at any place, a text as a stream.
+    /// The uncompressed bytes of a rank: random access for a binary file, a stream for a text.
     pub(super) fn unpacked(&self, rank: Rank) -> Result<Unpacked, TraceError> {
         let file = self.region(rank)?;
         let beginning = file.bytes_at(0, BEGINNING_BYTES)?;
@@ -96,7 +92,7 @@ impl Files {
         let mut spool = Spool::new().map_err(about)?;
         match spool.take_in(&mut whole, file.name().to_owned(), &go_on, &about) {
             (region, None) => Ok(Unpacked::Binary(region)),
-            // What was unpacked so far is a file that is cut off.
+            // The bytes unpacked so far form a truncated file.
             (region, Some(error)) if self.options.salvage && error.can_be_saved() => {
                 Ok(Unpacked::Binary(region))
             }
@@ -105,18 +101,16 @@ impl Files {
     }
 }
 
-/// Whether it is a binary file, or an archive of such, that is not packed.
+/// Whether the file is an uncompressed binary file, or an uncompressed archive of binary files.
 pub(super) fn is_plain_binary(file: &Region) -> Result<bool, TraceError> {
     let beginning = file.bytes_at(0, BEGINNING_BYTES)?;
     Ok(beginning.starts_with(&MAGIC) || is_tar(&beginning))
 }
 
-/// Whether an archive begins so.
 pub(super) fn is_tar(beginning: &[u8]) -> bool {
     beginning.get(TAR_MAGIC_AT..).is_some_and(|magic| magic.starts_with(b"ustar"))
 }
 
-/// A rank's trace without compression.
 pub(super) enum Unpacked {
     Binary(Region),
     Text(PathBuf, Box<dyn Read + Send>),

@@ -1,4 +1,4 @@
-//! Which files belong to a run.
+//! Finds the files of a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,14 +13,14 @@ use super::decompress::{self, Compression};
 use super::files::{BEGINNING_BYTES, Files, Place, is_tar};
 use super::names::{Content, is_archive, rank_name, sites_name};
 
-/// Longest description in bytes; real ones have 150.
+/// Maximum size of a description in bytes; real ones have 150.
 const META_BYTES_MAX: u64 = 64 * 1024;
 
 fn unsupported(path: &Path, what: String) -> TraceError {
     TraceError::new(path, TraceErrorKind::Unsupported(what))
 }
 
-/// The run at this path, without cache.
+/// Finds the run at this path, without cache.
 pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceError> {
     if fs::metadata(path).map_err(|error| TraceError::new(path, error))?.is_dir() {
         return in_folder(path, None, options);
@@ -37,7 +37,7 @@ pub(super) fn find(path: &Path, options: &OpenOptions) -> Result<Files, TraceErr
     Ok(single(path, options))
 }
 
-/// All files that [`find`] may look into for this path, by name.
+/// All files that [`find`] may read for this path, by name.
 pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
     let about = |error| TraceError::new(path, error);
     let is_meta = path.extension().is_some_and(|extension| extension == "meta");
@@ -62,33 +62,29 @@ pub(super) fn sources(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
     Ok(files)
 }
 
-/// The folder that a file is in.
 fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// The call sites of a single rank's file.
 fn sites_beside(file: &Path) -> Option<PathBuf> {
     Some(file.with_extension("sites")).filter(|beside| beside.is_file())
 }
 
-/// Whether there is an archive in it.
 fn holds_tar(file: &Region, compression: Compression) -> bool {
     use std::io::Read;
     let mut beginning = Vec::new();
     let read =
         decompress::reader(file, compression).take(BEGINNING_BYTES).read_to_end(&mut beginning);
-    // What is wrong with it is said by whoever reads on.
+    // The next reader reports any error.
     read.is_ok() && is_tar(&beginning)
 }
 
-/// One rank's file.
 fn single(path: &Path, options: &OpenOptions) -> Files {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut run = RunInfo::default();
     let named = rank_name(&name).map(|name| name.rank);
     let rank = options.rank.or(named).unwrap_or_else(|| {
-        run.notices.push(format!("the name {name} does not say which rank it is: taken as rank 0"));
+        run.notices.push(format!("the name {name} has no rank number: rank 0 assumed"));
         Rank::default()
     });
     let place = Place::File(path.to_owned());
@@ -96,7 +92,7 @@ fn single(path: &Path, options: &OpenOptions) -> Files {
     Files { run, ranks: vec![rank], places: vec![place], sites, options: options.clone() }
 }
 
-/// A run in a folder: the one with this prefix, or the only one.
+/// The run in a folder with this prefix, or the only run.
 fn in_folder(
     folder: &Path,
     prefix: Option<&str>,
@@ -107,7 +103,7 @@ fn in_folder(
     let mut archives = Vec::new();
     for entry in fs::read_dir(folder).map_err(about)? {
         let path = entry.map_err(about)?.path();
-        // Names of rank files are plain text; others cannot belong to a trace.
+        // Rank files have plain text names; other files cannot belong to a trace.
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if is_archive(name) {
             archives.push(path);
@@ -121,7 +117,7 @@ fn in_folder(
             [archive] => return find(archive, options),
             _ => {
                 let what = format!(
-                    "{} archives and no rank's file are in it: name one of them",
+                    "it has {} archives and no rank files: name one archive",
                     archives.len()
                 );
                 return Err(unsupported(folder, what));
@@ -151,13 +147,11 @@ fn in_archive(
 
 /// A file that may belong to the run.
 struct Candidate {
-    /// Its name, in an archive with the folders before it.
     name: String,
     place: Place,
 }
 
 impl Candidate {
-    /// The folder in the archive, and the name in it.
     fn split(&self) -> (&str, &str) {
         self.name.rsplit_once('/').unwrap_or(("", &self.name))
     }
@@ -167,7 +161,7 @@ impl Candidate {
     }
 }
 
-/// Picks the files of one run. Binary files go before texts.
+/// Selects the files of one run. Binary files have precedence over texts.
 fn choose(
     within: &Path,
     mut candidates: Vec<Candidate>,
@@ -175,8 +169,7 @@ fn choose(
     options: &OpenOptions,
 ) -> Result<Files, TraceError> {
     candidates.sort_by(|a, b| a.name.cmp(&b.name));
-    // Runs by content, folder and prefix; of two files of a rank the one with the shorter name is
-    // not compressed.
+    // Runs by content, folder and prefix. Of two files of a rank, the shorter name is uncompressed.
     let mut runs: BTreeMap<(Content, String, String), BTreeMap<Rank, Place>> = BTreeMap::new();
     for candidate in &candidates {
         let (folder, name) = candidate.split();
@@ -192,12 +185,12 @@ fn choose(
     runs.retain(|(other, ..), _| Some(*other) == content);
     let Some(((_, folder, prefix), ranks)) = runs.pop_first() else {
         let what =
-            "no rank's file is in it: such a name ends in -NNNN.bin or -NNNN.txt, perhaps packed";
+            "no trace files found (expected NAME-0000.bin or .txt, optionally .xz, .gz or .zst)";
         return Err(unsupported(within, what.to_owned()));
     };
     if let Some((_, _, other)) = runs.keys().next() {
         let what = format!(
-            "{} traces are in it, such as {prefix} and {other}: name one by its .meta file",
+            "it has {} traces, such as {prefix} and {other}: name the .meta file of one",
             1 + runs.len()
         );
         return Err(unsupported(within, what));
@@ -217,15 +210,14 @@ fn choose(
     let (ranks, places): (Vec<_>, Vec<_>) = ranks.into_iter().unzip();
     match run.processes {
         Some(processes) if ranks.len() != processes as usize => {
-            run.notices
-                .push(format!("the run had {processes} ranks, {} of them are here", ranks.len()));
+            run.notices.push(format!("the run had {processes} ranks, {} are present", ranks.len()));
         }
         _ => {}
     }
     Ok(Files { run, ranks, places, sites, options: options.clone() })
 }
 
-/// What the description says: lines `key=value`.
+/// Reads a description: lines `key=value`.
 fn describe(place: &Place) -> Result<RunInfo, TraceError> {
     let file = place.region()?;
     let text = file.bytes_at(0, META_BYTES_MAX)?;
@@ -235,7 +227,7 @@ fn describe(place: &Place) -> Result<RunInfo, TraceError> {
         match key {
             "numprocs" => run.processes = value.trim().parse().ok(),
             "hostname" => run.hostname = Some(value.to_owned()),
-            // The recorder spells it so.
+            // The recorder's spelling.
             "startime" => run.start_s = value.trim().parse().ok(),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! From a path to a trace: folders, archives, single files, packed or not.
+//! Opens traces: folders, archives and single files, compressed or not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,27 +14,26 @@ mod find;
 mod names;
 mod spool;
 
-/// How a trace is opened.
+/// Options for opening a trace.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// Save what can be saved of broken files instead of failing.
+    /// Salvage broken files instead of failing.
     pub salvage: bool,
-    /// The rank that a single file is of, whatever its name says.
+    /// The rank of a single file, which overrides its name.
     pub rank: Option<Rank>,
-    /// A folder to keep the trace in as it is after unpacking, so that it is there at once the next
-    /// time. It is made if it does not exist; without it nothing is kept.
+    /// A folder that caches unpacked traces, created on demand. `None` caches nothing.
     pub cache: Option<PathBuf>,
-    /// Set by someone else when the user wants to stop: opening then ends with
+    /// Another thread sets it to stop: opening then fails with
     /// [`Interrupted`](TraceErrorKind::Interrupted).
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
 impl OpenOptions {
     /// # Errors
-    /// [`Interrupted`](TraceErrorKind::Interrupted) if the user wants to stop; `file` is what is
-    /// being read.
+    /// [`Interrupted`](TraceErrorKind::Interrupted) if the user wants to stop; `file` is being
+    /// read.
     pub fn check_interrupt(&self, file: &Path) -> Result<(), TraceError> {
-        // Relaxed: the flag says nothing about other memory.
+        // Relaxed: the flag guards no other memory.
         match &self.interrupt {
             Some(flag) if flag.load(Ordering::Relaxed) => {
                 Err(TraceError::new(file, TraceErrorKind::Interrupted))

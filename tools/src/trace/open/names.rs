@@ -1,28 +1,28 @@
-//! What file names say.
+//! Parses file names.
 
 use super::decompress::Compression;
 use crate::trace::Rank;
 
-/// What a file holds, as its name says.
+/// The content of a file by its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Content {
-    /// A rank's binary file: the better choice if there is a text as well, which has less in it.
+    /// A rank's binary file: preferred to a text, which contains less.
     Binary,
     /// A rank's text.
     Text,
 }
 
-/// A rank's file, such as `dumpi-2014.03.06.23.48.13-0007.bin`, perhaps with the suffix of a
-/// compression.
+/// A rank's file, such as `dumpi-2014.03.06.23.48.13-0007.bin`, with or without a compression
+/// suffix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct RankName<'a> {
-    /// What all ranks of a run have in common.
+    /// The common part of all ranks' names.
     pub(super) prefix: &'a str,
     pub(super) rank: Rank,
     pub(super) content: Content,
 }
 
-/// Takes a rank's file name apart; `None` if it is none.
+/// Parses a rank's file name; `None` for other names.
 pub(super) fn rank_name(name: &str) -> Option<RankName<'_>> {
     let name = without_compression(name);
     let (stem, content) = match name.rsplit_once('.')? {
@@ -34,12 +34,12 @@ pub(super) fn rank_name(name: &str) -> Option<RankName<'_>> {
     Some(RankName { prefix, rank, content })
 }
 
-/// Prefix and rank of a file of call sites, such as `lammps-0007.sites`; `None` if it is none.
+/// Parses the name of a file of call sites such as `lammps-0007.sites`: prefix and rank.
 pub(super) fn sites_name(name: &str) -> Option<(&str, Rank)> {
     rank_of(name.strip_suffix(".sites")?)
 }
 
-/// Prefix and rank of a name without its ending.
+/// Prefix and rank in a name without extension.
 fn rank_of(stem: &str) -> Option<(&str, Rank)> {
     let (prefix, digits) = stem.rsplit_once('-')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -47,12 +47,10 @@ fn rank_of(stem: &str) -> Option<(&str, Rank)> {
     Some((prefix, rank))
 }
 
-/// The name without `.xz` and the like.
 fn without_compression(name: &str) -> &str {
     Compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
 
-/// Whether it is the name of an archive.
 pub(super) fn is_archive(name: &str) -> bool {
     [".tgz", ".txz", ".tzst"].iter().any(|suffix| name.ends_with(suffix))
         || without_compression(name).ends_with(".tar")

@@ -1,4 +1,4 @@
-//! Unpacked bytes on disk, without a name.
+//! Stores unpacked bytes in an unnamed file.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,10 +8,9 @@ use std::sync::Arc;
 use crate::trace::TraceError;
 use crate::trace::region::Region;
 
-/// Bytes copied at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// A temporary file without a name: it goes away with the process, however that ends.
+/// An unnamed temporary file, which ends with the process.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: Arc<File>,
@@ -24,9 +23,9 @@ impl Spool {
         Ok(Self { file: Arc::new(tempfile::tempfile()?), length: 0, chunk: vec![0; CHUNK_BYTES] })
     }
 
-    /// Takes in all that can be read, as a region with a name for messages; and the error that
-    /// ended it early. `go_on` is asked before each piece, `about` says what an error of reading or
-    /// writing means.
+    /// Stores everything that `read` delivers, as a region with a name for messages; also returns
+    /// the error that ended it early. It calls `go_on` before each chunk; `about` converts I/O
+    /// errors.
     pub(super) fn take_in(
         &mut self,
         input: &mut dyn Read,
@@ -62,7 +61,7 @@ impl Spool {
 mod tests {
     use super::*;
 
-    /// Gives these pieces one after the other; none is a signal.
+    /// Delivers these pieces in order; `None` is a signal.
     struct Pieces<'a>(Vec<Option<&'a [u8]>>);
 
     impl Read for Pieces<'_> {
