@@ -6,7 +6,7 @@ use super::side::{Side, call, pair, pattern};
 use crate::bindings::*;
 
 /// Registers a buffer; gives the region and its key.
-fn register(side: &Side, buffer: &mut [u8], access: u64) -> (*mut FidMr, u64) {
+pub(super) fn register(side: &Side, buffer: &mut [u8], access: u64) -> (*mut FidMr, u64) {
     register_as(side, buffer, access, 0)
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
+use super::regions::register;
 use super::side::{Side, pair};
 use crate::bindings::*;
 use crate::endpoint::{OUTSTANDING_MAX, Totals};
@@ -233,13 +234,17 @@ fn a_gone_peer_is_not_taken_for_the_next_one() {
 /// A peer that asks for more and more, and reads none of the answers.
 #[test]
 fn a_peer_that_never_reads_is_cut_off() {
-    let requests = [
-        // An answer that is a refusal; a message whose end is to be told.
-        Record { flags: flag::ACK, data: 99, ..Record::new(Kind::Read) },
-        Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) },
-    ];
-    for request in requests {
+    let read = Record { flags: flag::ACK, data: 99, body: [8, 0, 0], ..Record::new(Kind::Read) };
+    let message = Record { flags: flag::ACK | flag::TAGGED, tag: 3, ..Record::new(Kind::Eager) };
+    // A refusal, the end of a message, and data in pieces.
+    for (request, registered) in [(read, false), (message, false), (read, true)] {
         let (a, b, to_b, _) = pair(|_| ());
+        let mut memory = [1; 8];
+        let (_, key) = register(&b, &mut memory, FI_REMOTE_READ);
+        let request = match registered {
+            true => Record { tag: memory.as_ptr() as u64, data: key, ..request },
+            false => request,
+        };
         let mut link = connect(&address(&a), &address(&b), 1024).expect("a link");
         let mut put = 0;
         while totals(&b).lost == 0 {
