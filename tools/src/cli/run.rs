@@ -137,10 +137,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         error => anyhow::Error::from(error),
     })?;
     if endpoints.is_empty() {
-        anyhow::bail!(
-            "no process used the emulated NIC, or none ended its MPI part: the MPI library must \
-             send through libfabric"
-        );
+        anyhow::bail!(match (good, &args.out) {
+            (true, _) =>
+                "no process used the emulated NIC: the MPI library must send through \
+                          libfabric",
+            (false, Some(_)) if args.log =>
+                "no process reached MPI_Finalize, so there are no \
+                                             statistics; analyze can read the logs",
+            (false, _) => "no process reached MPI_Finalize, so there are no statistics",
+        });
     }
     let mut tables = statistics::tables(&endpoints);
     let mut out = output::stdout();

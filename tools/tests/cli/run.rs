@@ -127,9 +127,10 @@ fn other_commands_read_the_logs() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&[&str], i32, &str); 6] = [
         (&["--", "tests/run/program.sh", "fail"], 1, "exit status: 3"),
         (&["--", "tests/run/program.sh", "silent"], 1, "no process used the emulated NIC"),
+        (&["--", "tests/run/program.sh", "killed"], 1, "no process reached MPI_Finalize"),
         (&["--", "tests/run/program.sh", "rubbish"], 2, "rank-0-1.json: missing field"),
         (&["--", "tests/run/no-program"], 2, "tests/run/no-program"),
         (&["--provider", "/", "--", "true"], 2, "no libdpamatch_fi.so in /"),
