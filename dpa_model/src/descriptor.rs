@@ -65,12 +65,7 @@ impl Posted {
     /// `class`.
     #[inline(always)]
     pub(crate) fn fits(&self, class: WildcardClass, source: u32, tag: u32) -> bool {
-        match class {
-            WildcardClass::Exact => self.source == source && self.tag == tag,
-            WildcardClass::AnySource => self.tag == tag,
-            WildcardClass::AnyTag => self.source == source,
-            WildcardClass::Any => true,
-        }
+        class.accepts((self.source, self.tag), (source, tag))
     }
 }
 

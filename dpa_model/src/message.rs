@@ -269,12 +269,7 @@ impl Target {
     /// compared elsewhere.
     #[inline(always)]
     pub(crate) fn accepts(&self, class: WildcardClass, source: Rank, tag: Tag) -> bool {
-        match class {
-            WildcardClass::Exact => self.source == source && self.tag == tag,
-            WildcardClass::AnySource => self.tag == tag,
-            WildcardClass::AnyTag => self.source == source,
-            WildcardClass::Any => true,
-        }
+        class.accepts((self.source, self.tag), (source, tag))
     }
 }
 

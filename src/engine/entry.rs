@@ -18,7 +18,7 @@ impl PostedReceive {
     /// One full envelope compare.
     #[inline]
     pub(super) fn accepts(&self, envelope: &Envelope) -> bool {
-        self.comm == envelope.comm && self.selector.accepts(envelope.source, envelope.tag)
+        envelope.fits(self.comm, self.selector)
     }
 }
 
@@ -49,6 +49,6 @@ impl UnexpectedMessage {
     /// One full envelope compare, from the message's side.
     #[inline]
     pub(super) fn fits(&self, comm: CommId, selector: Selector) -> bool {
-        self.envelope.comm == comm && selector.accepts(self.envelope.source, self.envelope.tag)
+        self.envelope.fits(comm, selector)
     }
 }

@@ -28,7 +28,7 @@ impl Posted {
     /// One full envelope compare.
     #[inline]
     pub fn accepts(&self, envelope: &Envelope) -> bool {
-        self.comm == envelope.comm && self.selector.accepts(envelope.source, envelope.tag)
+        envelope.fits(self.comm, self.selector)
     }
 }
 
@@ -49,7 +49,7 @@ impl Unexpected {
     /// One full envelope compare, from the message's side.
     #[inline]
     pub fn fits(&self, comm: CommId, selector: Selector) -> bool {
-        self.envelope.comm == comm && selector.accepts(self.envelope.source, self.envelope.tag)
+        self.envelope.fits(comm, selector)
     }
 }
 

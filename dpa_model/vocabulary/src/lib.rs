@@ -106,6 +106,14 @@ pub struct Envelope {
     pub tag: Tag,
 }
 
+impl Envelope {
+    /// Whether a receive of this communicator and selector accepts the message.
+    #[inline]
+    pub fn fits(&self, comm: CommId, selector: Selector) -> bool {
+        self.comm == comm && selector.accepts(self.source, self.tag)
+    }
+}
+
 /// The source that a receive accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SourceSel {
@@ -193,6 +201,18 @@ pub enum WildcardClass {
 impl WildcardClass {
     /// All four, in index order.
     pub const ALL: [Self; 4] = [Self::Exact, Self::AnySource, Self::AnyTag, Self::Any];
+
+    /// [`Selector::accepts`] where the class is known and a constant: `wanted` and `message` are
+    /// source and tag.
+    #[inline(always)]
+    pub fn accepts<R: PartialEq, T: PartialEq>(self, wanted: (R, T), message: (R, T)) -> bool {
+        match self {
+            Self::Exact => wanted == message,
+            Self::AnySource => wanted.1 == message.1,
+            Self::AnyTag => wanted.0 == message.0,
+            Self::Any => true,
+        }
+    }
 }
 
 /// A set of the four kinds of receive.

@@ -95,7 +95,8 @@ impl Transfer {
     /// Whether the receive or probe accepts this source and tag on its communicator.
     #[inline]
     pub fn accepts(&self, source: u32, tag: u32) -> bool {
-        (self.peer < 0 || self.peer as u32 == source) && (self.tag < 0 || self.tag as u32 == tag)
+        let message = Rank::new(source).ok().zip(Tag::new(tag).ok());
+        message.is_some_and(|(source, tag)| self.selector().accepts(source, tag))
     }
 
     /// Source and tag of the message that the receive got, if known: from the status, or from a
