@@ -119,6 +119,7 @@ pub use ends::Pool;
 pub use ends::{
     CommandQueueFull, Data, Drain, Event, FeedError, Feeder, ForwardedRequest, HostPort, Payload,
     RemoteData, RequestId, SendError, SendRequest, SendResult, Sender, Sent, TakenMessage,
+    TwoLists,
 };
 #[cfg(any(dpamatch_loom, dpamatch_shuttle, dpamatch_faults))]
 pub use fault::{Fault, choose as choose_fault};

@@ -25,8 +25,6 @@ mod check;
 #[cfg(dpamatch_loom)]
 pub mod model;
 #[cfg(any(dpamatch_loom, dpamatch_shuttle))]
-pub mod oracle;
-#[cfg(any(dpamatch_loom, dpamatch_shuttle))]
 pub mod paths;
 #[cfg(dpamatch_loom)]
 pub mod race;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use dpa_model::{
     Counts, Event, ForwardedRequest, Hints, HostPort, Leader, Nic, NicConfig, Options, RequestId,
-    Round, Selector, Sender, Wait, Worker,
+    Round, Selector, Sender, TwoLists, Wait, Worker,
 };
 
-use crate::oracle::Oracle;
 use crate::paths::Paths;
 use crate::threads;
 use crate::{explore, report};
@@ -153,8 +152,8 @@ impl Ends {
         let mut replay = Replay {
             posted: &self.posted,
             probed: &self.probed,
-            oracle: Oracle::default(),
-            software: Oracle::default(),
+            oracle: TwoLists::default(),
+            software: TwoLists::default(),
             next: 0,
         };
         let host = self.host.as_mut().expect("the host's role ended");
@@ -165,9 +164,8 @@ impl Ends {
         }
         let left = (replay.oracle.posted().len(), replay.oracle.unexpected().len());
         for &(_, envelope) in replay.oracle.unexpected() {
-            for receive in replay.oracle.posted() {
-                let (_, selector) = self.posted[receive];
-                assert!(!selector.accepts(envelope.source, envelope.tag), "the lost message (S12)");
+            for &(_, comm, selector) in replay.oracle.posted() {
+                assert!(!envelope.fits(comm, selector), "the lost message (S12)");
             }
         }
         if let Some(leader) = self.leader.take() {
@@ -184,9 +182,9 @@ impl Ends {
 struct Replay<'a> {
     posted: &'a [(RequestId, Selector)],
     probed: &'a [(RequestId, Selector, bool)],
-    oracle: Oracle,
+    oracle: TwoLists<usize, u64>,
     /// Software matching on the host of forwarded posts and messages (S20).
-    software: Oracle,
+    software: TwoLists<usize, u64>,
     /// Next receive of the host's only thread, whose posts take effect in order.
     next: usize,
 }
@@ -204,7 +202,14 @@ impl Replay<'_> {
         let receive = self.place(request);
         assert_eq!(receive, self.next, "posts took effect out of order");
         self.next += 1;
-        self.oracle.post(receive, dpa_model::CommId(0), self.posted[receive].1)
+        let matched = self.oracle.post(receive, dpa_model::CommId(0), self.posted[receive].1);
+        matched.map(|(_, arrival)| arrival)
+    }
+
+    /// Whether the receive waits; it does not from now on.
+    fn cancel(&mut self, request: RequestId) -> bool {
+        let place = self.place(request);
+        self.oracle.cancel(|&receive| receive == place).is_some()
     }
 
     fn event(&mut self, event: Event, paths: &Paths) -> Option<ForwardedRequest> {
@@ -218,8 +223,9 @@ impl Replay<'_> {
                 );
             }
             Event::Received { request, message, late: false, .. } => {
-                let receive = self.oracle.arrive(message.arrival, message.envelope);
-                assert_eq!(receive, Some(self.place(request)), "not the oldest receive");
+                let matched = self.oracle.arrive(message.arrival, message.envelope);
+                let expected = (self.place(request), message.arrival);
+                assert_eq!(matched, Some(expected), "not the oldest receive");
             }
             Event::Unexpected { message } => {
                 let receive = self.oracle.arrive(message.arrival, message.envelope);
@@ -227,14 +233,11 @@ impl Replay<'_> {
             }
             Event::Cancelled { request, .. } => {
                 paths.note("cancelled in time");
-                assert!(self.oracle.cancel(self.place(request)), "a matched receive was cancelled");
+                assert!(self.cancel(request), "a matched receive was cancelled");
             }
             Event::TooLate { request } => {
                 paths.note("cancelled too late");
-                assert!(
-                    !self.oracle.cancel(self.place(request)),
-                    "a waiting receive was not cancelled"
-                );
+                assert!(!self.cancel(request), "a waiting receive was not cancelled");
             }
             Event::PostForwarded { request } => {
                 let receive = self.place(request.id());
@@ -242,7 +245,7 @@ impl Replay<'_> {
                     self.software.post(receive, dpa_model::CommId(0), self.posted[receive].1);
                 assert_eq!(
                     self.post(request.id()),
-                    here,
+                    here.map(|(_, arrival)| arrival),
                     "the software lists do not follow the order (S20)"
                 );
                 return Some(request);
@@ -256,15 +259,18 @@ impl Replay<'_> {
                 let probe = self.probed.iter().find(|probe| probe.0 == request);
                 let &(_, selector, take) = probe.expect("a probe of this model");
                 paths.note(if found.is_some() { "probe found" } else { "probe missed" });
-                let oldest = self.oracle.probe(dpa_model::CommId(0), selector, take);
+                let oldest = if take {
+                    self.oracle.take(dpa_model::CommId(0), selector)
+                } else {
+                    self.oracle.probe(dpa_model::CommId(0), selector).copied()
+                };
                 assert_eq!(found.map(|message| message.arrival), oldest, "not the oldest message");
             }
             Event::Declined { receives, .. } => assert!(receives.is_empty()),
             Event::Resumed { .. } => {
-                assert!(
-                    self.software.is_empty(),
-                    "software still holds receives or messages (S20)"
-                );
+                let empty =
+                    self.software.posted().is_empty() && self.software.unexpected().is_empty();
+                assert!(empty, "software still holds receives or messages (S20)");
             }
             other => panic!("unexpected event {other:?}"),
         }

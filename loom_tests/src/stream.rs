@@ -9,12 +9,15 @@ use std::mem::ManuallyDrop;
 
 use dpa_model::{
     CommId, Counts, Envelope, Event, Feeder, Hints, Leader, MsgId, Nic, NicConfig, Operation,
-    Options, Order, Outcome, Rank, RecvId, Round, Selector, SourceSel, Tag, TagSel, Wait, Worker,
+    Options, Order, Outcome, Rank, RecvId, Round, Selector, SourceSel, Tag, TagSel, TwoLists, Wait,
+    Worker,
 };
 
-use crate::oracle::Oracle;
 use crate::story;
 use crate::threads;
+
+/// Number of the receive, arrival number of the message.
+type Oracle = TwoLists<usize, u64>;
 
 /// A receive of communicator 0; `None` is a wildcard.
 pub fn post(source: impl Into<Option<u32>>, tag: impl Into<Option<u32>>) -> Operation {
@@ -285,18 +288,19 @@ impl Stream {
             match step {
                 Operation::Post { comm, selector, .. } => {
                     let found = oracle.post(fates.len(), comm, selector);
-                    fates.push(
-                        found.map_or(Fate::Posted, |arrival| Fate::Matched { arrival, late: true }),
-                    );
+                    fates.push(found.map_or(Fate::Posted, |(_, arrival)| Fate::Matched {
+                        arrival,
+                        late: true,
+                    }));
                 }
                 Operation::Cancel { recv: RecvId(receive) } => {
                     let receive = receive as usize;
-                    if oracle.cancel(receive) {
+                    if oracle.cancel(|&other| other == receive).is_some() {
                         fates[receive] = Fate::Cancelled;
                     }
                 }
                 Operation::Arrive { envelope, .. } => {
-                    if let Some(receive) = oracle.arrive(arrivals, envelope) {
+                    if let Some((receive, _)) = oracle.arrive(arrivals, envelope) {
                         fates[receive] = Fate::Matched { arrival: arrivals, late: false };
                     }
                     arrivals += 1;
@@ -317,7 +321,7 @@ impl Stream {
             assert_eq!(leader.round(1), Round::Worked);
             collect(feeder, fates);
         };
-        for receive in oracle.posted() {
+        for &(receive, ..) in oracle.posted() {
             one(cancel(receive), &mut fates);
             expected[receive] = Fate::Cancelled;
         }

@@ -1,17 +1,15 @@
-//! The specification: one linear PRQ and one linear UMQ for all communicators, with
-//! nothing clever.
+//! The specification as an engine: one linear PRQ and one linear UMQ for all communicators.
 
+use dpa_model::TwoLists;
 use dpamatch_vocabulary::{CommId, Envelope, Selector};
 
 use super::chain::vec_bound;
-use super::entry::{PostedReceive, UnexpectedMessage};
 use super::{Engine, Load, MsgId, RecvId, Stats};
 
 /// The engine that the others are compared with. Every operation costs the length of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
-    prq: Vec<PostedReceive>,
-    umq: Vec<UnexpectedMessage>,
+    lists: TwoLists<RecvId, MsgId>,
     stats: Stats,
 }
 
@@ -20,63 +18,57 @@ impl Oracle {
     pub fn new() -> Self {
         Self::default()
     }
-
-    /// Index of the oldest unexpected message that fits.
-    fn oldest(&mut self, comm: CommId, selector: Selector) -> Option<usize> {
-        let found = self.umq.iter().position(|message| message.fits(comm, selector));
-        self.stats.umq.searched(found.map_or(self.umq.len(), |at| at + 1) as u64, found.is_some());
-        found
-    }
-
-    fn note_memory(&mut self) {
-        let prq = self.prq.capacity() * size_of::<PostedReceive>();
-        let umq = self.umq.capacity() * size_of::<UnexpectedMessage>();
-        self.stats.set_memory_bytes(prq + umq);
-    }
 }
 
 impl Engine for Oracle {
     fn post(&mut self, recv: RecvId, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let message = self.mprobe(comm, selector);
-        if message.is_none() {
-            self.stats.prq.inserted(!self.prq.is_empty());
-            self.prq.push(PostedReceive { recv, comm, selector });
-            self.note_memory();
+        let collided = !self.lists.posted().is_empty();
+        let matched = self.lists.post(recv, comm, selector);
+        self.stats.umq.searched(self.lists.compares() as u64, matched.is_some());
+        if matched.is_some() {
+            self.stats.umq.removed();
+        } else {
+            self.stats.prq.inserted(collided);
+            self.stats.set_memory_bytes(self.lists.bytes());
         }
-        message
+        matched.map(|(_, msg)| msg)
     }
 
     fn arrive(&mut self, msg: MsgId, envelope: Envelope) -> Option<RecvId> {
-        let found = self.prq.iter().position(|receive| receive.accepts(&envelope));
-        self.stats.prq.searched(found.map_or(self.prq.len(), |at| at + 1) as u64, found.is_some());
-        if let Some(at) = found {
+        let collided = !self.lists.unexpected().is_empty();
+        let matched = self.lists.arrive(msg, envelope);
+        self.stats.prq.searched(self.lists.compares() as u64, matched.is_some());
+        if matched.is_some() {
             self.stats.prq.removed();
-            return Some(self.prq.remove(at).recv);
+        } else {
+            self.stats.umq.inserted(collided);
+            self.stats.set_memory_bytes(self.lists.bytes());
         }
-        self.stats.umq.inserted(!self.umq.is_empty());
-        self.umq.push(UnexpectedMessage { msg, envelope });
-        self.note_memory();
-        None
+        matched.map(|(recv, _)| recv)
     }
 
     fn cancel(&mut self, recv: RecvId) -> bool {
-        let found = self.prq.iter().position(|receive| receive.recv == recv);
-        if let Some(at) = found {
-            self.prq.remove(at);
+        let cancelled = self.lists.cancel(|&receive| receive == recv).is_some();
+        if cancelled {
             self.stats.prq.removed();
         }
-        self.stats.cancel_ended(found.is_some());
-        found.is_some()
+        self.stats.cancel_ended(cancelled);
+        cancelled
     }
 
     fn probe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        self.oldest(comm, selector).map(|at| self.umq[at].msg)
+        let found = self.lists.probe(comm, selector).copied();
+        self.stats.umq.searched(self.lists.compares() as u64, found.is_some());
+        found
     }
 
     fn mprobe(&mut self, comm: CommId, selector: Selector) -> Option<MsgId> {
-        let at = self.oldest(comm, selector)?;
-        self.stats.umq.removed();
-        Some(self.umq.remove(at).msg)
+        let found = self.lists.take(comm, selector);
+        self.stats.umq.searched(self.lists.compares() as u64, found.is_some());
+        if found.is_some() {
+            self.stats.umq.removed();
+        }
+        found
     }
 
     fn free_comm(&mut self, comm: CommId) -> bool {
@@ -84,16 +76,16 @@ impl Engine for Oracle {
     }
 
     fn posted(&self) -> Vec<RecvId> {
-        self.prq.iter().map(|receive| receive.recv).collect()
+        self.lists.posted().iter().map(|&(recv, ..)| recv).collect()
     }
 
     fn unexpected(&self) -> Vec<MsgId> {
-        self.umq.iter().map(|message| message.msg).collect()
+        self.lists.unexpected().iter().map(|&(msg, _)| msg).collect()
     }
 
     fn is_empty(&self, comm: CommId) -> bool {
-        self.prq.iter().all(|receive| receive.comm != comm)
-            && self.umq.iter().all(|message| message.envelope.comm != comm)
+        self.lists.posted().iter().all(|&(_, of, _)| of != comm)
+            && self.lists.unexpected().iter().all(|(_, envelope)| envelope.comm != comm)
     }
 
     fn stats(&self) -> &Stats {
@@ -102,7 +94,7 @@ impl Engine for Oracle {
 
     /// The two arrays.
     fn memory_bound(&self, load: &Load) -> u64 {
-        vec_bound(load.posted, size_of::<PostedReceive>())
-            + vec_bound(load.unexpected, size_of::<UnexpectedMessage>())
+        vec_bound(load.posted, size_of::<(RecvId, CommId, Selector)>())
+            + vec_bound(load.unexpected, size_of::<(MsgId, Envelope)>())
     }
 }

@@ -5,6 +5,7 @@
 //! - `sent`: how far senders were at a moment.
 //! - `feeder`: a sequence of operations fed into both in a fixed order.
 //! - `pool`: host threads in the place of the card's.
+//! - `two_lists`: matching as MPI defines it, for comparisons and for software fallback.
 //! - `drain`: the completion queue emptied without matching, for measurements.
 //!
 //! The ends meet the card in `arrivals` and its `completion_queue`, `region`, the two rings of
@@ -20,6 +21,7 @@ mod pool;
 mod recent;
 mod sender;
 mod sent;
+mod two_lists;
 
 pub use drain::{Data, Drain};
 pub use event::{
@@ -31,3 +33,4 @@ pub use host_port::HostPort;
 pub use pool::Pool;
 pub use sender::{SendError, SendRequest, SendResult, Sender};
 pub use sent::Sent;
+pub use two_lists::TwoLists;
