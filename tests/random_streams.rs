@@ -9,7 +9,8 @@ mod watchdog;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dpa_model::{
-    Barrier, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal, Repost,
+    Barrier, Choice, FastPath, HANDLERS_MAX, Hints, InlineHashes, NicConfig, Options, Removal,
+    Repost,
 };
 use dpamatch::engine::{BinCount, Oracle};
 use dpamatch::registry::{EngineOptions, Fallback, find};
@@ -81,8 +82,6 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
     // back now and then.
     let roomy: bool = random.random();
     let unexpected = if roomy { 400 } else { bounded(random, 300) };
-    let fast_path = [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence];
-    let hashes = [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore];
     let nic = NicConfig {
         handlers,
         workers: random.random_range(1..=4),
@@ -98,12 +97,12 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
         completion_ring: deep(random),
         regions: bounded(random, 64),
         options: Options {
-            fast_path: pick(random, &fast_path),
+            fast_path: pick(random, FastPath::ALL),
             early_check: random.random(),
-            removal: pick(random, &[Removal::Lazy, Removal::Eager, Removal::Deferred]),
-            barrier: pick(random, &[Barrier::Lanes, Barrier::Bitmap]),
-            repost: pick(random, &[Repost::Leader, Repost::Handlers]),
-            inline_hashes: pick(random, &hashes),
+            removal: pick(random, Removal::ALL),
+            barrier: pick(random, Barrier::ALL),
+            repost: pick(random, Repost::ALL),
+            inline_hashes: pick(random, InlineHashes::ALL),
             always_shared: random.random(),
             ..Options::default()
         },
@@ -117,7 +116,7 @@ fn options(events: &[Event], random: &mut ChaCha8Rng) -> EngineOptions {
         threads: random.random_bool(0.125),
         hints: hints(events, random),
         sender_hashes: random.random(),
-        fallback: pick(random, &[Fallback::Bins, Fallback::List]),
+        fallback: pick(random, Fallback::ALL),
         ..EngineOptions::default()
     }
 }

@@ -25,7 +25,7 @@ use criterion::measurement::WallTime;
 use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
-use dpa_model::{FastPath, Hints, NicConfig, Options, Removal};
+use dpa_model::{Choice, FastPath, Hints, NicConfig, Options, Removal};
 use dpamatch_vocabulary::{Rank, Selector, SourceSel, TagSel};
 use rig::{Rig, envelope, exact, tag};
 
@@ -220,10 +220,8 @@ fn shared_blocks(c: &mut Criterion) {
     }
     group.finish();
     let mut group = c.benchmark_group("removal");
-    let modes =
-        [("eager", Removal::Eager), ("lazy", Removal::Lazy), ("deferred", Removal::Deferred)];
-    for (pattern, removal) in modes {
-        sliced(&mut group, pattern, 2, 1, Options { removal, ..Options::default() });
+    for &removal in Removal::ALL {
+        sliced(&mut group, removal.name(), 2, 1, Options { removal, ..Options::default() });
     }
     group.finish();
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use dpa_model::{FastPath, InlineHashes, Options, Removal, Repost, UnexpectedFull};
+use dpa_model::{Choice, FastPath, InlineHashes, Options, Removal, Repost, UnexpectedFull};
 use dpamatch::endpoint::{
     Communicator, Drive, Endpoint, EndpointConfig, Received, RecvError, Status,
 };
@@ -69,12 +69,10 @@ fn every_option_of_the_algorithm() {
     let _dog = watchdog::on("an endpoint: every option of the algorithm");
     let mut total = dpa_model::HandlerCounts::default();
     let mut seed = 1000;
-    for fast_path in [FastPath::Off, FastPath::Literal, FastPath::Prefix, FastPath::Sequence] {
+    for &fast_path in FastPath::ALL {
         for early_check in [false, true] {
-            for removal in [Removal::Lazy, Removal::Eager, Removal::Deferred] {
-                for inline_hashes in
-                    [InlineHashes::Trust, InlineHashes::Verify, InlineHashes::Ignore]
-                {
+            for &removal in Removal::ALL {
+                for &inline_hashes in InlineHashes::ALL {
                     let options = Options {
                         fast_path,
                         early_check,
