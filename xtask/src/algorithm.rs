@@ -1,6 +1,5 @@
-//! `cargo xtask algorithm`: everything that speaks for or against a change of the concurrent
-//! algorithm, one after the other, up to the first that fails. What each step says is in
-//! docs/change-the-algorithm.md.
+//! `cargo xtask algorithm`: all evidence on a change of the concurrent algorithm, step by step up
+//! to the first failure. docs/change-the-algorithm.md explains each step's output.
 
 use std::env;
 use std::path::Path;
@@ -9,18 +8,17 @@ use std::time::Instant;
 
 use crate::{Failure, mutants, root};
 
-/// A command line of cargo.
 type Line = &'static [&'static str];
 
-/// What a step runs.
+/// Action of a step.
 enum Work {
-    /// Cargo, as it is.
+    /// Runs cargo.
     Cargo(Line),
-    /// The command `dpamatch` with each of these arguments in place of `{}`.
+    /// Runs `dpamatch` with each of these arguments in place of `{}`.
     Dpamatch(Line, &'static [&'static str]),
-    /// Cargo for the models: the flag that chooses the arm of `sync`, and the folder of its build.
+    /// Runs cargo for the models: flag for the arm of `sync`, target folder, and arguments.
     Model { cfg: &'static str, folder: &'static str, line: Line },
-    /// The seeded faults.
+    /// Runs the seeded faults.
     Mutants,
 }
 
@@ -66,11 +64,10 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Runs the task. `args` are the names of steps, or nothing for
-/// all.
+/// Runs the task. `args` are names of steps; none means all.
 ///
 /// # Errors
-/// [`Failure::Usage`] for a step that there is not, [`Failure::Task`] for one that failed.
+/// [`Failure::Usage`] for an unknown step, [`Failure::Task`] for a failed one.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if let Some(unknown) = args.iter().find(|&name| STEPS.iter().all(|step| step.name != name)) {
         let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();

@@ -1,9 +1,9 @@
 //! `cargo xtask instructions`: instructions per message, counted by callgrind.
 //!
-//! The example `instructions` of `dpamatch` sends, matches and collects windows of messages by one
-//! thread. It runs twice with different numbers of windows; the difference of both counts, divided
-//! by the messages between, is free of set-up and of noise. Each part is counted by itself, from
-//! when its function is entered to when it is left.
+//! The example `instructions` of `dpamatch` sends, matches and collects windows of messages on one
+//! thread. It runs twice with different numbers of windows. The difference of the counts, divided
+//! by the additional messages, contains no set-up. Each part is counted from its function's entry
+//! to its return.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::process::Command;
 use crate::process;
 use crate::{Failure, root};
 
-/// What is counted: way, scenario, handlers, messages of a window.
+/// Counted rows: way, scenario, handlers, messages per window.
 const ROWS: [(&str, &str, u32, u32); 16] = [
     ("nic", "NC", 32, 128),
     ("nic", "NC", 32, 1),
@@ -32,13 +32,13 @@ const ROWS: [(&str, &str, u32, u32); 16] = [
     ("no-matching", "NC", 32, 128),
 ];
 
-/// Functions that callgrind counts, their callees included.
+/// Functions that callgrind counts, including their callees.
 const SEND: &str = "*send_window*";
 const POST: &str = "*post_window*";
 const ADMIT: &str = "*Boundary*admit*";
 const ROUND: &str = "*Leader*round*";
 
-/// What is counted of UCX: scenario, the program's word for it, messages of a window.
+/// Counted rows of UCX: scenario, the program's name for it, messages per window.
 const UCX_ROWS: [(&str, &str, u32); 5] = [
     ("NC", "", 128),
     ("NC", "", 1),
@@ -47,17 +47,17 @@ const UCX_ROWS: [(&str, &str, u32); 5] = [
     ("UNEXP", "unexpected", 128),
 ];
 const COLLECT: &str = "*collect_window*";
-/// Runs for each count, of which the least is taken.
+/// Runs per count, of which the least counts.
 const UCX_RUNS: usize = 3;
 
-/// Messages sent by each run of a pair, about.
+/// Approximate messages of each run of a pair.
 const MESSAGES: [u32; 2] = [10_000, 30_000];
 
 /// Runs the task.
 ///
 /// # Errors
-/// [`Failure::Usage`] for any argument; [`Failure::Task`] when the example cannot be built or
-/// valgrind is not there.
+/// [`Failure::Usage`] for any argument; [`Failure::Task`] when the example does not build or
+/// valgrind is missing.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if !args.is_empty() {
         return Err(Failure::Usage("instructions takes no argument".to_owned()));
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             let mut command = ucx.command();
             command.arg("alone").args([word].into_iter().filter(|word| !word.is_empty()));
             command.args([format!("window={window}"), format!("repetitions={windows}")]);
-            // Now and then a run sets something up that others do not.
+            // Occasionally a run does extra set-up.
             (0..UCX_RUNS)
                 .map(|_| count(&command, part))
                 .try_fold(u64::MAX, |least, count| count.map(|count| least.min(count)))
@@ -125,15 +125,15 @@ fn print_row((way, scenario, handlers, window): (&str, &str, &str, u32), counts:
     println!();
 }
 
-/// The program that `dpamatch bench --peers` compiles, too.
+/// The UCX program, which `dpamatch bench --peers` compiles, too.
 struct Ucx {
     program: PathBuf,
-    /// Where its libraries are, if they were looked for there.
+    /// Folder of the libraries, if `DPAMATCH_UCX` names it.
     libraries: Option<PathBuf>,
 }
 
 impl Ucx {
-    /// Compiles it with UCX from where `DPAMATCH_UCX` says, or from where the compiler looks.
+    /// Compiles the program with UCX from `DPAMATCH_UCX`, or from the compiler's paths.
     fn build() -> Result<Self, String> {
         let root = root();
         let program = target(&root).join("ucx-alone");
@@ -164,7 +164,7 @@ impl Ucx {
 fn build() -> Result<PathBuf, Failure> {
     let root = root();
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // The parts are functions, which have to have names.
+    // callgrind finds the parts by function name.
     command.current_dir(&root).env("CARGO_PROFILE_RELEASE_STRIP", "none").args([
         "build",
         "--quiet",
@@ -186,7 +186,7 @@ fn target(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// Instructions per message, of all or of a part. `count`: those of a run of so many windows.
+/// Instructions per message, in total or of a part. `count` measures a run of the given windows.
 fn per_message(
     window: u32,
     part: Option<&str>,
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_a_message_takes_is_the_difference_of_two_runs() {
-        // 7 instructions a message and 900 at the beginning: 100 and 300 windows of 100.
+        // 7 instructions per message and 900 of set-up: 100 and 300 windows of 100.
         let count = |windows: u32, part: Option<&str>| match part {
             None => Ok(900 + 700 * u64::from(windows)),
             Some(_) => Ok(900),

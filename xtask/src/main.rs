@@ -1,5 +1,5 @@
-//! The repository's tasks: `cargo xtask <task>`. Nothing but the standard library, so that it
-//! builds in a second.
+//! The repository's tasks: `cargo xtask <task>`. Uses only the standard library, so that it builds
+//! in a second.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -18,18 +18,18 @@ mod test;
 struct Task {
     name: &'static str,
     about: &'static str,
-    /// Command line and what it is good for.
+    /// Command lines with their purposes.
     examples: &'static [(&'static str, &'static str)],
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-/// Why a task did not succeed.
+/// Why a task failed.
 enum Failure {
-    /// The command line makes no sense; exit code 2.
+    /// Invalid command line; exit code 2.
     Usage(String),
-    /// The command line makes no sense, and a program that the task runs has printed why.
+    /// Invalid command line; a program run by the task has already printed why.
     Told,
-    /// The task ran and found something wrong; exit code 1.
+    /// The task found a fault; exit code 1.
     Task(String),
 }
 
@@ -126,7 +126,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository's root: the parent of this package, as cargo names it when it runs the task.
+/// The repository's root: the parent of this package, from cargo's environment.
 fn root() -> PathBuf {
     let package =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());

@@ -1,8 +1,9 @@
-//! `cargo xtask mpi`: MPI programs under MPICH and Open MPI with the provider, as one table.
+//! `cargo xtask mpi`: runs MPI programs under MPICH and Open MPI with the provider, and prints one
+//! table.
 //!
-//! The libraries are Python wheels that `mpi/provider/mpi/install.sh` installs, together with the
-//! sources of two test suites that others wrote. Without them the task says what it skips. Every
-//! row ends with the replay of all order logs of its run through the oracle.
+//! `mpi/provider/mpi/install.sh` installs the libraries as Python wheels, with the sources of two
+//! third-party test suites. Without them the task prints what it skips. Every row ends with a
+//! replay of its run's order logs through the oracle.
 
 mod build;
 mod fabtests;
@@ -21,10 +22,9 @@ use crate::Failure;
 use build::Tools;
 use run::Job;
 
-/// An MPI library that is installed.
+/// An installed MPI library.
 pub(crate) struct Library {
     pub(crate) name: &'static str,
-    /// The folder of its virtual environment.
     pub(crate) venv: PathBuf,
 }
 
@@ -33,8 +33,8 @@ impl Library {
         self.venv.join("bin").join(name)
     }
 
-    /// The environment that makes it use a provider of libfabric; or, without libfabric, `ucx` or
-    /// Open MPI's own shared memory, `sm`.
+    /// The environment that selects a libfabric provider; or, without libfabric, `ucx` or Open
+    /// MPI's own shared memory, `sm`.
     fn environment(&self, way: &'static str) -> Vec<(&'static str, String)> {
         let of_library: &[(&'static str, &'static str)] = match self.name {
             "mpich" => &[("MPIR_CVAR_NOLOCAL", "1")],
@@ -73,9 +73,9 @@ struct Row {
 
 struct Table {
     rows: Vec<Row>,
-    /// Only rows with these words, in their name and library, are run.
+    /// Run only rows with these words in their name and library.
     only: Option<String>,
-    /// Of lists of tests, only these lines.
+    /// Run only these lines of each list of tests.
     lines: RangeInclusive<usize>,
 }
 
@@ -149,14 +149,12 @@ impl Options {
     }
 }
 
-/// Runs the task. `--suites`: also the programs and tests that others wrote; `--dev`: provider and
-/// command are built fast instead of to run fast; `--only WORDS`: only rows that have these words;
-/// `--lines FIRST-LAST`: only these of each list of tests; `--rates ROUNDS`: only the table of
-/// rates.
+/// Runs the task. `--suites` adds the third-party programs and tests; `--dev` builds provider and
+/// command without optimization; `--only WORDS` selects rows by words; `--lines FIRST-LAST` selects
+/// lines of each list of tests; `--rates ROUNDS` prints only the table of rates.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when something cannot be built or
-/// a row failed.
+/// [`Failure::Usage`] for an unknown argument, [`Failure::Task`] when a build or a row fails.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let Options { suites, dev, only, lines, rates } = Options::parse(args)?;
     let venvs = venvs()?;
@@ -206,7 +204,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     if failed > 0 { Err(Failure::Task(format!("{failed} rows failed"))) } else { Ok(()) }
 }
 
-/// The system's libfabric, and those that the virtual environments have: a name, and the folder.
+/// The libfabric of the system and of each virtual environment: name and folder.
 fn libfabrics(venvs: &Path) -> Vec<(String, Option<PathBuf>)> {
     let mut all = vec![("system".to_owned(), None)];
     let entries = fs::read_dir(venvs).into_iter().flatten().flatten();
@@ -226,7 +224,7 @@ fn libfabrics(venvs: &Path) -> Vec<(String, Option<PathBuf>)> {
     all
 }
 
-/// Where the virtual environments are.
+/// The folder of the virtual environments.
 fn venvs() -> Result<PathBuf, Failure> {
     if let Some(venvs) = env::var_os("MPI_VENVS") {
         return Ok(venvs.into());
@@ -235,7 +233,7 @@ fn venvs() -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(home).join(".cache/mpi"))
 }
 
-/// What the repository's own programs show.
+/// The rows of the repository's own programs.
 fn rows(table: &mut Table, tools: &Tools, library: &Library) -> Result<(), Failure> {
     let exchange = tools.compile(library, "exchange")?;
     let rate = tools.compile(library, "rate")?;
@@ -295,8 +293,8 @@ fn rows(table: &mut Table, tools: &Tools, library: &Library) -> Result<(), Failu
 
 const NO_NAMESPACES: &str = "skipped: no network namespaces here";
 
-/// The script for which two network namespaces are two machines, if there can be any: processes in
-/// them have no shared memory, and reach each other over TCP.
+/// A script for two network namespaces as two machines, if the system allows it: their processes
+/// have no shared memory and communicate over TCP.
 fn two_hosts() -> Option<String> {
     let mut trial = Command::new("unshare");
     trial.args(["--net", "ip", "link", "add", "here", "type", "veth"]);
@@ -305,7 +303,7 @@ fn two_hosts() -> Option<String> {
     works.then(|| script.to_string_lossy().into_owned())
 }
 
-/// Runs it in a mount namespace of its own in which `/dev/shm` has no byte left.
+/// Runs a job in a mount namespace whose `/dev/shm` is full.
 fn full_memory(job: &Job<'_>) -> Result<String, String> {
     let script = "mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero > /dev/shm/x \
                   && ! echo more > /dev/shm/y && exec \"$@\"";
@@ -327,7 +325,7 @@ fn full_memory(job: &Job<'_>) -> Result<String, String> {
     }
 }
 
-/// Nothing may be left where other providers keep files.
+/// Checks that nothing is left where other providers keep files.
 fn no_files() -> Result<String, String> {
     let entries = fs::read_dir("/dev/shm").map_err(|error| format!("/dev/shm: {error}"))?;
     let left: Vec<_> = entries

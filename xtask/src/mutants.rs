@@ -1,8 +1,8 @@
-//! `cargo xtask mutants`: plants each seeded fault in turn and checks that the model named in the
-//! table notices it.
+//! `cargo xtask mutants`: plants each seeded fault in turn and checks that its model in the table
+//! notices it.
 //!
-//! The table is `loom_tests/mutants.txt`. All faults are in one build, chosen by an environment
-//! variable, so nothing is rebuilt between two of them.
+//! The table is `loom_tests/mutants.txt`. One build has all faults, and an environment variable
+//! chooses one.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::{Failure, root};
 #[derive(PartialEq, Eq, Debug)]
 struct Mutant {
     fault: String,
-    /// Which crews run the blocks: all of the models, or one kind.
+    /// Crew that runs the blocks; `None` for all crews of the models.
     crew: Option<&'static str>,
     fate: Fate,
 }
 
 #[derive(PartialEq, Eq, Debug)]
 enum Fate {
-    /// This test of this file of `loom_tests` must fail.
+    /// This test in this file of `loom_tests` must fail.
     Killed { file: String, test: String },
     /// No model can notice, for this reason.
     Survives(String),
@@ -31,17 +31,16 @@ enum Fate {
     Cannot(String),
 }
 
-/// The verdict of the model.
 enum Verdict {
     Killed(String),
     Survived,
 }
 
-/// Runs the task; the arguments choose faults by name, none means all.
+/// Runs the task. The arguments name faults; none means all.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an unknown fault; [`Failure::Task`] when a fault survives, when one dies
-/// that the table calls equivalent, or when a model fails without any fault.
+/// [`Failure::Usage`] for an unknown fault; [`Failure::Task`] when a fault survives, when a model
+/// kills a fault that the table calls equivalent, or when a model fails without a fault.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let root = root();
     let table = std::fs::read_to_string(root.join("loom_tests/mutants.txt"))
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
             Fate::Killed { file, test } => {
                 model(&root, (fault, *crew), &["--test", file], &["--exact", test])?
             }
-            // Every model must fail to notice.
+            // No model may notice.
             Fate::Survives(_) => model(&root, (fault, *crew), &["--tests"], &[])?,
             Fate::Cannot(why) => {
                 impossible += 1;
@@ -151,7 +150,6 @@ fn name(fault: &str, crew: Option<&str>) -> String {
     crew.map_or_else(|| fault.to_owned(), |crew| format!("{fault}, {crew}"))
 }
 
-/// Runs models with a fault in place.
 fn model(
     root: &Path,
     (fault, crew): (&str, Option<&str>),
@@ -191,7 +189,7 @@ fn model(
     })
 }
 
-/// The line after the first panic's place: its message.
+/// The message of the first panic: the line after its place.
 fn reason(output: &str) -> String {
     let mut lines = output.lines().skip_while(|line| !line.contains(" panicked at ")).skip(1);
     lines.next().unwrap_or("ended without a message").trim().to_owned()

@@ -6,17 +6,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// What a finished child process left.
+/// Result of a finished child process.
 pub(crate) struct Finished {
-    /// Its exit status.
     pub(crate) status: ExitStatus,
-    /// Standard output alone. Parsers read it, because standard error may cut into its lines.
+    /// Standard output alone, for parsers: standard error may cut into its lines.
     pub(crate) stdout: String,
-    /// Both streams, in the order in which they were read, for people.
+    /// Both streams, in the order of reading, for people.
     pub(crate) output: String,
 }
 
-/// Runs `command` to its end with no input.
+/// Runs `command` to its end without input.
 ///
 /// # Errors
 /// When the program cannot be started or its output cannot be read.
@@ -25,7 +24,7 @@ pub(crate) fn run(command: &mut Command) -> io::Result<Finished> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let both = Mutex::new(Vec::new());
-    // Two readers, since a child that fills one pipe while the other is read would wait for ever.
+    // Two readers: a child that fills one pipe while only the other is read would block.
     let (stdout, stderr) = thread::scope(|scope| {
         let errors = scope.spawn(|| stderr.map_or(Ok(Vec::new()), |stream| drain(stream, &both)));
         let stdout = stdout.map_or(Ok(Vec::new()), |stream| drain(stream, &both));
@@ -37,13 +36,13 @@ pub(crate) fn run(command: &mut Command) -> io::Result<Finished> {
     Ok(Finished { status, stdout: text(&stdout?), output: text(&both) })
 }
 
-/// Processor time of all children that have ended, and of theirs; where the system tells it
-/// (Linux). On a machine that others use, too, it says more than the time on the clock.
+/// Processor time of all ended children and their children, on Linux. On a shared machine it is
+/// more informative than the wall-clock time.
 pub(crate) fn children_time() -> Option<Duration> {
     ticks(&std::fs::read_to_string("/proc/self/stat").ok()?).map(|ticks| TICK * ticks)
 }
 
-/// What the kernel counts in, whatever its own clock (man 5 proc, `sysconf(_SC_CLK_TCK)`).
+/// The kernel's unit, whatever its own clock (man 5 proc, `sysconf(_SC_CLK_TCK)`).
 const TICK: Duration = Duration::from_millis(10);
 
 /// `cutime` and `cstime`, fields 16 and 17; field 2, a name in brackets, may hold anything.
@@ -81,8 +80,8 @@ mod tests {
     use super::*;
     use std::env;
 
-    /// The test program itself is the one child that is certain to exist; it lists its tests on
-    /// standard output.
+    /// The test program itself is the only child that surely exists; it lists its tests on standard
+    /// output.
     #[test]
     fn streams_and_status_are_kept() {
         let program = env::current_exe().expect("the path of this test program");
@@ -127,7 +126,7 @@ mod tests {
         assert!(drain(Pieces(broken), &Mutex::default()).is_err());
     }
 
-    /// These pieces, the last one first, and then the end.
+    /// Yields these pieces from the last to the first, then the end.
     struct Pieces(Vec<Result<&'static [u8; 2], io::ErrorKind>>);
 
     impl Read for Pieces {

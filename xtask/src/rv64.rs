@@ -1,16 +1,15 @@
-//! `cargo xtask rv64`: the card's side as firmware of a RISC-V machine. The work is done by the
-//! package `dpamatch_port`; it is not part of this one, so that this one builds in a second.
+//! `cargo xtask rv64`: the card's side as firmware of a RISC-V machine. A separate package,
+//! `dpamatch_port`, does the work, so that this one builds in a second.
 
 use std::env;
 use std::process::Command;
 
 use crate::{Failure, root};
 
-/// Runs the task: builds `dpamatch_port` and hands the arguments on.
+/// Runs the task: builds `dpamatch_port` and passes the arguments on.
 ///
 /// # Errors
-/// [`Failure::Told`] where it does not know the arguments, [`Failure::Task`] when it found
-/// something wrong or cannot be run.
+/// [`Failure::Told`] for invalid arguments, [`Failure::Task`] when it found a fault or cannot run.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());

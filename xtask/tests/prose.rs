@@ -1,13 +1,13 @@
-//! How prose looks: comments, and the text of pages outside of tables, headings and code blocks.
-//! No line is wider than 100 columns, no sentence of a page is longer than [`LONGEST`] words, and
-//! the only IDs are those that docs/decisions.md explains.
+//! Rules for prose: comments, and pages outside of tables, headings and code blocks. No line is
+//! wider than 100 columns, no sentence of a page is longer than [`LONGEST`] words, and
+//! docs/decisions.md explains every ID.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const WIDEST: usize = 100;
 
-/// All files below `folder` with this ending, without what is built or fetched.
+/// All files below `folder` with this ending, without build outputs and downloads.
 fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -22,13 +22,13 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A line that holds one long word, an address for example, cannot be wrapped.
+/// Whether a line is too wide. One long word, an address for example, cannot be wrapped.
 fn is_too_wide(line: &str) -> bool {
     let words = line.trim_start_matches(['/', '!', ' ']);
     line.chars().count() > WIDEST && words.contains(' ')
 }
 
-/// The comments that are too wide, by line. Tables in them have to stay on one line each.
+/// Numbers of the too wide comment lines. Table rows cannot be wrapped.
 fn comments(text: &str) -> Vec<usize> {
     let prose = |line: &str| {
         let line = line.trim_start();
@@ -39,7 +39,7 @@ fn comments(text: &str) -> Vec<usize> {
     wide.map(|(at, _)| at + 1).collect()
 }
 
-/// The lines of a page that are too wide, without tables, headings of links and console blocks.
+/// Numbers of a page's too wide lines, without tables, link headings and console blocks.
 fn prose(text: &str) -> Vec<usize> {
     let mut fenced = false;
     let mut wide = Vec::new();
@@ -74,7 +74,7 @@ fn no_line_of_prose_is_too_wide() {
 /// Most words of a sentence on a page.
 const LONGEST: usize = 35;
 
-/// The sentences of a page, each with its line. A list item, a block and a heading end one.
+/// The sentences of a page with their lines. A list item, a block and a heading end one.
 fn sentences(text: &str) -> Vec<(usize, String)> {
     let (mut found, mut open, mut fenced) = (Vec::new(), (0, String::new()), false);
     let mut close = |open: &mut (usize, String)| {
@@ -134,11 +134,11 @@ fn no_sentence_of_a_page_is_too_long() {
     assert!(long.is_empty(), "more than {LONGEST} words:\n{}", long.join("\n"));
 }
 
-/// Where files state invariants of their own by letter and number, and this test.
+/// Files that number their own invariants, and this test.
 const OWN_NUMBERS: [&str; 3] =
     ["dpa_model/src/", "port/rehearsal/src/rv64/", "xtask/tests/prose.rs"];
 
-/// Whether it looks like the ID of a fact or decision, such as O16 or S8c. Indexes (I0), worked
+/// Whether a word looks like the ID of a fact or decision, such as O16 or S8c. Indexes (I0), worked
 /// examples (X1), handlers (T0, N1) and caches (L1) are none.
 fn is_id(word: &str) -> bool {
     let digits = word.trim_start_matches(|letter: char| letter.is_ascii_uppercase());
@@ -149,20 +149,20 @@ fn is_id(word: &str) -> bool {
     known && number && word.len() <= letters + digits.len() + 1
 }
 
-/// The IDs in parentheses in a text: elsewhere such words may be names.
+/// The IDs in parentheses; elsewhere such words may be names.
 fn ids(text: &str) -> Vec<&str> {
     let inside = text.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
     let words = inside.flat_map(|(inside, _)| inside.split([' ', ',', '-', ';', '\n']));
     words.filter(|word| is_id(word)).collect()
 }
 
-/// The comments of a source file, as one text.
+/// All comments of a source file as one text.
 fn comments_of(text: &str) -> String {
     let comments = text.lines().filter_map(|line| line.split_once("//"));
     comments.map(|(_, comment)| comment.trim_start_matches(['/', '!']).to_owned() + "\n").collect()
 }
 
-/// What docs/decisions.md explains: the first cells of its tables.
+/// The IDs that docs/decisions.md explains, from the first cells of its tables.
 fn explained(page: &str) -> Vec<&str> {
     let cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
     let words = cells.flat_map(|(cell, _)| cell.split([',', ' ']));

@@ -1,4 +1,4 @@
-//! What the runs need: the provider, the command that replays logs, the programs.
+//! Builds the provider, the command that replays logs, and the MPI programs.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::Library;
 use crate::{Failure, process, root};
 
-/// Exit code of a command whose time was over.
+/// Exit code of a command that ran out of time.
 pub(super) const LATE: i32 = 124;
 
 /// Built files.
@@ -17,7 +17,7 @@ pub(super) struct Tools {
     pub(super) provider: PathBuf,
     /// The command `dpamatch`.
     pub(super) command: PathBuf,
-    /// Where programs, logs and statistics of the runs go.
+    /// Folder for the programs, logs and statistics of the runs.
     pub(super) folder: PathBuf,
 }
 
@@ -44,8 +44,8 @@ impl Tools {
         Ok(Self { provider, command, folder: target.join("mpi") })
     }
 
-    /// The beginning of a command that is ended after a while, with all processes that it started;
-    /// so it is when this process ends first. Its exit code then is [`LATE`].
+    /// A command with a time limit. At the limit, or when this process ends, all processes that it
+    /// started end; its exit code is then [`LATE`].
     pub(super) fn guarded(&self, limit: Duration) -> Command {
         let mut command = Command::new(&self.command);
         command.args(["guard", "--limit"]).arg(limit.as_secs().to_string()).arg("--");
@@ -77,7 +77,7 @@ impl Tools {
         Ok(words.map(str::to_owned).collect())
     }
 
-    /// Whether libfabric lists the provider: the system's, or that of a folder.
+    /// Whether libfabric lists the provider: the system's, or the one in a folder.
     pub(super) fn fi_info(&self, libfabric: Option<&Path>) -> Result<String, String> {
         let run = |arguments: &[&str]| {
             let mut fi_info = Command::new("fi_info");
@@ -99,7 +99,6 @@ impl Tools {
     }
 }
 
-/// Runs the library's compiler.
 pub(super) fn compile(
     library: &Library,
     arguments: &[&Path],

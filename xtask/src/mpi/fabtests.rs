@@ -1,4 +1,4 @@
-//! fabtests: libfabric's own tests, where their programs are.
+//! fabtests: libfabric's own tests, if installed.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::build::Tools;
 /// Programs of one process.
 const ALONE: &[&str] =
     &["dom_test", "cntr_test", "cq_test", "eq_test", "mr_test", "setopt_test", "getinfo_test"];
-/// Programs of two: what both are called with.
+/// Programs of two processes, with their common arguments.
 const PAIRS: &[(&str, &[&str])] = &[
     ("rdm_tagged_pingpong", &["-I", "100"]),
     ("rdm_pingpong", &["-I", "100"]),
@@ -35,7 +35,6 @@ const PAIRS: &[(&str, &[&str])] = &[
 ];
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The row.
 pub(super) fn row(table: &mut Table, tools: &Tools, programs: &Path) {
     if !programs.is_dir() {
         println!("skipped: fabtests are not in {}", programs.display());
@@ -90,12 +89,12 @@ fn ends_well(child: &mut Child) -> bool {
     child.wait().is_ok_and(|status| status.success())
 }
 
-/// A server and a client that calls it over the loopback; addresses go over a socket of their own.
+/// Runs a server and its client over the loopback; they exchange addresses over their own socket.
 fn pair(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<bool, String> {
     let common = ["-p", "dpamatch", "-E"];
     let words: Vec<_> = common.iter().chain(arguments).copied().collect();
     let mut server = start(tools, program, &words)?;
-    // The server has no way to say that it listens; clients try again for a while.
+    // The server does not signal that it listens, so poll for a while.
     let listening = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
         fs::read_to_string("/proc/net/tcp").is_ok_and(|sockets| sockets.contains(PORT))
@@ -106,5 +105,5 @@ fn pair(tools: &Tools, program: &Path, arguments: &[&str]) -> Result<bool, Strin
     Ok(ends_well(&mut server) && good && listening)
 }
 
-/// The port of fabtests' own socket, 3000, as the kernel writes it; in state listening.
+/// The port of fabtests' own socket, 3000, in the kernel's notation; state listening.
 const PORT: &str = ":0BB8 00000000:0000 0A";

@@ -1,4 +1,4 @@
-//! Benchmarks and applications that others wrote, where their programs are.
+//! Third-party benchmarks and applications, if installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,16 +9,16 @@ use super::run::Job;
 use super::{Library, Table};
 use crate::{Failure, process};
 
-/// A program that others wrote.
+/// A third-party program.
 struct Program {
     name: &'static str,
     processes: usize,
     arguments: &'static [&'static str],
-    /// Lines with these words are its answer; none: it has no answer but that it ends well.
+    /// Output lines with these words are its answer; empty: only the exit code counts.
     answer: &'static [&'static str],
 }
 
-/// A sphere that moves: blocks are refined, joined and moved between processes, and checked.
+/// A moving sphere: blocks are refined, joined, moved between processes, and checked.
 const MINIAMR: &[&str] = &[
     "--nx",
     "4",
@@ -65,7 +65,7 @@ const MINIAMR: &[&str] = &[
     "0.0",
 ];
 
-/// Their answers do not depend on time.
+/// Applications whose answers do not depend on time.
 const APPLICATIONS: &[Program] = &[
     Program {
         name: "lulesh",
@@ -131,14 +131,14 @@ const BENCHMARKS: &[Program] = &[
     },
 ];
 
-/// On a busy machine a program whose ranks wait for each other again and again takes minutes:
-/// graph500 makes 64 searches, one after the other, whatever the size of its graph.
+/// On a busy machine a program with frequent waits between ranks takes minutes: graph500 makes 64
+/// consecutive searches at any graph size.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The rows of all programs that are there.
+/// The rows of all installed programs.
 ///
 /// # Errors
-/// [`Failure::Task`] when the engines are not known.
+/// [`Failure::Task`] when the list of engines fails.
 pub(super) fn rows(
     table: &mut Table,
     tools: &Tools,
@@ -170,7 +170,8 @@ fn application(tools: &Tools, job: &Job<'_>, answer: &[&str]) -> Result<String, 
     Ok(format!("same answer; {}; {}", matching(tools, job)?, job.replay()?))
 }
 
-/// An application with each engine in the NIC's place: the same answer, and what its search took.
+/// Runs an application with each engine in the NIC's place; compares the answers and adds up the
+/// search steps.
 fn engines(
     table: &mut Table,
     tools: &Tools,
@@ -202,7 +203,6 @@ fn engines(
     Ok(())
 }
 
-/// Lines of a run that contain any of the words, in order.
 fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
     let ended = job.run()?;
     if !ended.success {
@@ -211,7 +211,7 @@ fn lines_of(job: &Job<'_>, answer: &[&str]) -> Result<Vec<String>, String> {
     let text = ended.output + &job.files();
     let lines = text.lines().filter(|line| answer.iter().any(|words| line.contains(words)));
     let mut lines: Vec<_> = lines.map(str::to_owned).collect();
-    // Files are read in no order.
+    // Files are read in any order.
     lines.sort();
     Ok(lines)
 }
@@ -223,7 +223,7 @@ fn same_answer(stock: &[String], ours: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// What `dpamatch analyze` finds in the logs, in a few words.
+/// A summary of `dpamatch analyze` on the logs.
 fn matching(tools: &Tools, job: &Job<'_>) -> Result<String, String> {
     let mut command = Command::new(&tools.command);
     command.arg("analyze").arg(job.logs()).args(["--bins", "128", "--sweep", "32"]);
@@ -236,7 +236,7 @@ fn matching(tools: &Tools, job: &Job<'_>) -> Result<String, String> {
     }
 }
 
-/// The last line with a number, beside that of libfabric's own provider.
+/// The last line with a number, next to the result of libfabric's own provider.
 fn benchmark(job: &Job<'_>) -> Result<String, String> {
     let last = |job: &Job<'_>| {
         let ended = job.run()?;

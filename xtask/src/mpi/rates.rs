@@ -1,9 +1,9 @@
-//! Rates and latencies of small messages, beside what the libraries have without this provider.
+//! Rates and latencies of small messages, compared with the libraries' own transports.
 //!
-//! Every round runs all programs with every way once, one after the other. The first table has the
-//! median of the rounds, the second the median of what each round gives when its own numbers are
-//! divided: so what slows a whole round down is in neither side. Processes come before others that
-//! use the machine where that is allowed; still the numbers mean little while it is busy.
+//! Every round runs all programs in every way once. The first table has the medians of the rounds,
+//! the second the medians of each round's ratios, which cancels what slows a whole round down. The
+//! programs run at high priority where the system allows it; on a busy machine the numbers still
+//! mean little.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,8 +14,8 @@ use super::build::Tools;
 use super::run::Job;
 use crate::Failure;
 
-/// What carries the messages of a library. Open MPI does not take libfabric's `shm`, which reaches
-/// no other machine; `sm` is its own shared memory with its own matching.
+/// Transports of a library. Open MPI does not accept libfabric's `shm`, which reaches no other
+/// machine; `sm` is its own shared memory with its own matching.
 fn ways(library: &Library) -> [&'static str; WAYS] {
     match library.name {
         "mpich" => ["dpamatch", "shm", "ucx"],
@@ -29,25 +29,25 @@ const COLUMNS: [&str; 6] =
     ["in order", "reverse", "any source", "ping-pong", "osu_mbw_mr", "osu_latency"];
 /// The column in which more is better.
 const MESSAGES_A_SECOND: usize = 4;
-/// Messages of each pattern in a round.
+/// Messages per pattern and round.
 const MESSAGES: &str = "20000";
 const LIMIT: Duration = Duration::from_secs(60);
-/// Both of OSU's programs measure all lengths up to 4 MiB, which takes minutes, and the short ones
-/// first: they are ended when 8 bytes have long been measured.
+/// OSU's programs measure all lengths up to 4 MiB, shortest first, which takes minutes. By this
+/// limit they have long measured 8 bytes.
 const OSU_LIMIT: Duration = Duration::from_secs(4);
 const FIRST: &[&str] = &["nice", "-n", "-10"];
 
 /// Runs the rounds and prints the table.
 ///
 /// # Errors
-/// [`Failure::Task`] when a program cannot be built, or ran in no round with this provider.
+/// [`Failure::Task`] when a program does not build, or never ran with this provider.
 pub(super) fn run(
     tools: &Tools,
     libraries: &[Library],
     programs: &Path,
     rounds: usize,
 ) -> Result<(), Failure> {
-    // Without the right to it, `nice` says so and goes on.
+    // Without permission `nice` prints a warning and goes on.
     let first = Command::new(FIRST[0]).args(&FIRST[1..]).arg("true").output();
     let first = first.is_ok_and(|output| output.status.success() && output.stderr.is_empty());
     let mut rows = Vec::new();
@@ -100,7 +100,7 @@ pub(super) fn run(
     }
 }
 
-/// The rows of a table, with the median of each column's numbers.
+/// Prints a table with the median of each column.
 fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLUMNS.len()])>) {
     let heads: String = COLUMNS.iter().map(|column| format!("{column:>13}")).collect();
     println!("{:<8} {:<9}{heads}", "library", "way");
@@ -110,7 +110,7 @@ fn print_table(rows: impl Iterator<Item = (&'static str, String, [Vec<f64>; COLU
     }
 }
 
-/// What a round measured, by column.
+/// Results of a round, by column.
 type Measured = [Option<f64>; COLUMNS.len()];
 
 /// A library with one way.
@@ -135,7 +135,7 @@ impl Row<'_> {
         self.rounds.push([in_order, reverse, any_source, ping_pong, rate, latency]);
     }
 
-    /// What all rounds measured.
+    /// Results of all rounds.
     fn column(&self, at: usize) -> Vec<f64> {
         column(&self.rounds, at)
     }
@@ -145,7 +145,7 @@ fn column(rounds: &[Measured], at: usize) -> Vec<f64> {
     rounds.iter().filter_map(|round| round[at]).collect()
 }
 
-/// How many times as long one took as the other, by round.
+/// Ratios of one time to the other, by round.
 fn times_as_long(one: &[Measured], other: &[Measured], column: usize) -> Vec<f64> {
     let both =
         one.iter().zip(other).filter_map(|(one, other)| Some((one[column]?, other[column]?)));

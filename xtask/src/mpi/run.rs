@@ -10,7 +10,7 @@ use super::Library;
 use super::build::{LATE, Tools};
 use crate::process;
 
-/// A run that is to be made.
+/// A run to make.
 #[derive(Clone)]
 pub(super) struct Job<'a> {
     tools: &'a Tools,
@@ -19,18 +19,19 @@ pub(super) struct Job<'a> {
     processes: usize,
     environment: Vec<(String, String)>,
     limit: Duration,
-    /// The libfabric provider, or what else carries the messages.
+    /// The libfabric provider, or another transport.
     provider: &'static str,
-    /// What the launcher is started by.
+    /// Command that starts the launcher.
     wrapper: Vec<String>,
-    /// Logs and statistics are written.
+    /// Whether to write logs and statistics.
     recorded: bool,
 }
 
-/// libfabric's own provider to compare with: it is in every libfabric, and works in one machine.
+/// libfabric's own provider for comparison: every libfabric has it, and it works within one
+/// machine.
 const STOCK: &str = "tcp";
 
-/// A run that is over.
+/// A finished run.
 pub(super) struct Ended {
     pub(super) success: bool,
     pub(super) output: String,
@@ -56,7 +57,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A run whose launcher is started by this command.
+    /// A run with a launcher started by this command.
     pub(super) fn wrapped(&self, wrapper: &[&str]) -> Self {
         let wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
         Self { wrapper, ..self.clone() }
@@ -68,8 +69,7 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// The same over one of the ways that the library's environment knows, and unrecorded: as fast
-    /// as it is.
+    /// An unrecorded run over another transport of the library.
     pub(super) fn over(mut self, way: &'static str) -> Self {
         self.provider = way;
         self.recorded = false;
@@ -81,12 +81,11 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// An option of the provider, without `DPAMATCH_`.
+    /// Sets an option of the provider, without `DPAMATCH_`.
     pub(super) fn option(self, option: &str) -> Self {
         self.variable(&format!("DPAMATCH_{option}"))
     }
 
-    /// `NAME=value`.
     pub(super) fn variable(mut self, variable: &str) -> Self {
         if let Some((name, value)) = variable.split_once('=') {
             self.environment.push((name.to_owned(), value.to_owned()));
@@ -99,26 +98,26 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// Where logs and statistics are written.
+    /// Folder of logs and statistics.
     pub(super) fn logs(&self) -> PathBuf {
         self.tools.folder.join(self.library.name).join("logs")
     }
 
-    /// Where the program runs, and writes files if it does.
+    /// Working folder of the program.
     fn place(&self) -> PathBuf {
         self.tools.folder.join(self.library.name).join("place")
     }
 
-    /// What the program wrote into files.
+    /// Contents of the program's output files.
     pub(super) fn files(&self) -> String {
         let entries = fs::read_dir(self.place()).into_iter().flatten().flatten();
         entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
     }
 
-    /// Runs it.
+    /// Runs the job.
     ///
     /// # Errors
-    /// When it cannot be started, or takes longer than its limit.
+    /// When it cannot be started, or exceeds its limit.
     pub(super) fn run(&self) -> Result<Ended, String> {
         let logs = self.logs();
         // Files of the previous run.
@@ -137,13 +136,12 @@ impl<'a> Job<'a> {
         self.finish(&mut launcher).map_err(|error| format!("mpiexec: {error}"))?
     }
 
-    /// Runs it; what it said until it ended or was ended.
+    /// Runs the job; returns its output, complete or up to the limit.
     pub(super) fn said(&self) -> String {
         let _ = self.run();
         fs::read_to_string(self.output()).unwrap_or_default()
     }
 
-    /// The file with the output of the program.
     fn output(&self) -> PathBuf {
         self.tools.folder.join(self.library.name).join("output")
     }
@@ -160,7 +158,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Runs a program that ends with a line of what it did, and replays its logs.
+    /// Runs a program that prints a summary line, and replays its logs.
     ///
     /// # Errors
     /// When the program fails, or a log differs from the oracle.
@@ -173,7 +171,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Sums the numbers whose names contain these words over all statistics of the last run.
+    /// Sums numbers with these words in their names over all statistics of the last run.
     ///
     /// # Errors
     /// When the statistics cannot be read.
@@ -223,7 +221,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Sums a JSON object's whole numbers whose quoted names contain these words.
+/// Sums the whole numbers of a JSON object with these words in their quoted names.
 fn total_of(json: &str, words: &str) -> u64 {
     let pairs = json.split([',', '{', '}']).filter_map(|pair| pair.split_once(':'));
     let wanted = pairs.filter(|(name, _)| name.contains(words));

@@ -1,4 +1,4 @@
-//! Test suites that others wrote: MPICH's lists and mpi4py's, where their sources are.
+//! Third-party test suites, if installed: MPICH's lists and mpi4py's tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,12 +10,12 @@ use super::build::{Tools, compile};
 use super::run::{Ended, Job};
 use super::{Library, NO_NAMESPACES, Table, two_hosts};
 
-/// Too long, too large, or about the library alone: they fail or hang with stock providers as well.
+/// Too long, too large, or about the library alone: they fail or hang with stock providers, too.
 const LEFT_OUT: &[&str] = &["large_message", "pt2pt_large", "sendflood"];
-/// Cancels of sends, which neither library does: they are expected to fail, by not ending.
+/// Cancels of sends, which neither library supports: the tests are expected to hang.
 const ENDLESS: &[&str] = &["scancel", "pscancel", "cancelrecv"];
-/// The lists, and the most processes of a test: with more than that, a small machine takes too long
-/// for all of a list.
+/// The lists, with a limit of processes per test: beyond it a whole list takes too long on a small
+/// machine.
 const LISTS: &[(&str, usize)] = &[
     ("pt2pt", 10),
     ("comm", 12),
@@ -30,14 +30,13 @@ const LIMIT: Duration = Duration::from_secs(180);
 const POINT_TO_POINT: &[&str] = &["p2p", "msg", "request", "status"];
 const COLLECTIVES: &[&str] = &["cco"];
 const WINDOWS: &[&str] = &["rma", "win"];
-/// They start processes, or write files.
+/// Tests that start processes or write files.
 const NOT_MESSAGES: &[&str] = &["test_spawn", "test_io"];
-/// MPICH makes such a graph by probing for a message and receiving one from any source, which may
-/// be another one, of its own: with NOLOCAL it counts neighbors twice with every provider, now and
-/// then or always. Tests after that wait for ever.
+/// MPICH builds such a graph by a probe and a wildcard receive, which may get another message of
+/// its own. With NOLOCAL it therefore counts neighbors twice with every provider, and later tests
+/// hang.
 const MPICH_FAULT: &[&str] = &["-x", "*testDistgraphcomm"];
-/// Rows of mpi4py's tests: files whose names contain these words, or without words all files that
-/// no other row has.
+/// Rows of mpi4py's tests: files with these words in their names, or without words all other files.
 const MPI4PY: &[(&str, &[&str])] = &[
     ("mpi4py, point-to-point", POINT_TO_POINT),
     ("mpi4py, collectives", COLLECTIVES),
@@ -45,7 +44,7 @@ const MPI4PY: &[(&str, &[&str])] = &[
     ("mpi4py, all else", &[]),
 ];
 
-/// What MPICH's tests expect their configuration to have found.
+/// The configuration that MPICH's tests expect.
 const CONFIGURATION: &str = "\
 #define HAVE_LONG_DOUBLE 1\n#define HAVE_LONG_LONG 1\n#define HAVE_STDARG_H 1\n\
 #define HAVE_SYS_TIME_H 1\n#define HAVE_SYS_RESOURCE_H 1\n#define HAVE_STRDUP 1\n\
@@ -95,8 +94,8 @@ pub(super) fn rows(table: &mut Table, tools: &Tools, library: &Library, sources:
     }
 }
 
-/// Runs the tests of mpi4py in these files. A test that fails must also fail with libfabric's own
-/// provider, which runs only the files with failures, because others may hang there.
+/// Runs the mpi4py tests in these files. A failing test must also fail with libfabric's own
+/// provider, which runs only those files, because others may hang there.
 fn run_mpi4py(job: &Job<'_>, files: &[&str]) -> Result<String, String> {
     let ours = job.clone().arguments(files);
     let ended = ours.run()?;
@@ -118,7 +117,7 @@ fn run_mpi4py(job: &Job<'_>, files: &[&str]) -> Result<String, String> {
     }
 }
 
-/// The tests of which Python's `unittest` says that they failed.
+/// The failed tests in the output of Python's `unittest`.
 fn failures(output: &str) -> BTreeSet<String> {
     let failed = |line: &str| {
         let name = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: "))?;
@@ -127,14 +126,14 @@ fn failures(output: &str) -> BTreeSet<String> {
     output.lines().filter_map(failed).collect()
 }
 
-/// The file of a test as `unittest` names it: `testRevoke (test_ulfm.TestULFMSelf.testRevoke)`.
+/// The file of a test in `unittest`'s notation: `testRevoke (test_ulfm.TestULFMSelf.testRevoke)`.
 fn file(test: &str) -> Option<&str> {
     let (_, path) = test.split_once('(')?;
     path.split_once('.').map(|(file, _)| file)
 }
 
-/// Runs a list; a test passes when it says so and ends well. One that fails is run with libfabric's
-/// own provider as well: what fails there, too, is no fault of this one.
+/// Runs a list; a test passes when it prints so and exits with 0. A failing test runs with
+/// libfabric's own provider as well, and counts only if it passes there.
 fn run_list(
     tools: &Tools,
     library: &Library,
@@ -202,7 +201,6 @@ fn run_list(
                 _ => "FAILS, stock does not,",
             }
         };
-        // A list takes long: print the progress.
         let seconds = begin.elapsed().as_secs_f64();
         let name = line.name;
         eprintln!("{list}, {}: {number} {name} {how} after {seconds:.0} s", library.name);
@@ -227,19 +225,18 @@ fn run_list(
     }
 }
 
-/// Whether a C program begins in this file. Many tests of collectives are functions that a common
-/// file calls.
+/// Whether the file has a C `main`. Many tests of collectives are functions that a common file
+/// calls.
 fn has_main(source: &str) -> bool {
     source.lines().any(|line| line.trim_start().starts_with("int main("))
 }
 
-/// The result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Passes,
     Fails,
     Late,
-    /// Its libraries are missing, so the result says nothing about a provider.
+    /// A library is missing, so the result says nothing about a provider.
     NotStarted,
 }
 
@@ -273,7 +270,7 @@ struct Line<'a> {
     arguments: Vec<&'a str>,
     environment: Vec<&'a str>,
     may_fail: bool,
-    /// GiB that all its processes want together.
+    /// GiB of all its processes together.
     memory: f64,
 }
 
@@ -308,16 +305,15 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What all tests of a list are compiled with.
+/// Compiler inputs of all tests of a list.
 struct Programs {
     folder: PathBuf,
     source: PathBuf,
     list: PathBuf,
-    /// The list's makefile: tests that are not built from the one file of their name.
+    /// The list's makefile, for tests built from several files.
     makefile: String,
-    /// Objects of what the tests have in common.
+    /// Objects common to the tests.
     common: Vec<PathBuf>,
-    /// What all of them are compiled with.
     define: Option<&'static str>,
 }
 
@@ -372,7 +368,7 @@ impl Programs {
         Ok(programs)
     }
 
-    /// What the makefile says of a test under this name, word by word.
+    /// The makefile's words for this test under `name`.
     fn of_makefile(&self, test: &str, name: &str) -> impl Iterator<Item = &str> {
         let variable = format!("{test}_{name}");
         let line = self.makefile.lines().find_map(|line| {

@@ -1,16 +1,15 @@
-//! Reads from the output of cargo how much was really checked: a run that checks nothing succeeds,
-//! too.
+//! Counts in cargo's output how much was checked: a run that checks nothing succeeds, too.
 
 use std::ops::AddAssign;
 
-/// What the steps have run and found good.
+/// Checks that the steps ran successfully.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counts {
-    /// Tests, doc tests among them.
+    /// Tests, including doc tests.
     pub(crate) tests: u64,
-    /// Loom models explored to their end.
+    /// Loom models explored exhaustively.
     pub(crate) models_exhaustive: u64,
-    /// Loom models explored up to a number of preemptions.
+    /// Loom models explored up to a preemption bound.
     pub(crate) models_bounded: u64,
     /// Executions of all models.
     pub(crate) executions: u64,
@@ -28,20 +27,19 @@ impl AddAssign for Counts {
     }
 }
 
-/// The tests that libtest says have passed.
+/// The tests that libtest reports as passed.
 ///
 /// # Errors
-/// When one failed or was ignored, when there was none, or a result line cannot be read.
+/// When a test failed or was ignored, when there was none, or when a result line is unreadable.
 pub(crate) fn tests(stdout: &str) -> Result<Counts, String> {
     let counts = doc_tests(stdout)?;
     if counts.tests == 0 { Err("not one test ran".to_owned()) } else { Ok(counts) }
 }
 
-/// Like [`tests`], but none at all is no error: a crate need not have examples in its
-/// documentation.
+/// Like [`tests`], but accepts none: a crate need not have examples in its documentation.
 ///
 /// # Errors
-/// When one failed or was ignored, or a result line cannot be read.
+/// When a test failed or was ignored, or a result line is unreadable.
 pub(crate) fn doc_tests(stdout: &str) -> Result<Counts, String> {
     let mut counts = Counts::default();
     let (mut failed, mut ignored) = (0, 0);
@@ -72,12 +70,12 @@ fn result_line(result: &str) -> Option<[u64; 3]> {
 ///
 /// # Errors
 /// When there was no model, when one had a single execution (no two threads met in it), when a test
-/// beside them failed or was ignored, or a line cannot be read.
+/// failed or was ignored, or a line is unreadable.
 pub(crate) fn models(stdout: &str) -> Result<Counts, String> {
     doc_tests(stdout)?;
     let mut counts = Counts::default();
     for line in stdout.lines() {
-        // Not only at the line's start: libtest's half line `test name ... ` may stand before it.
+        // libtest's half line `test name ... ` may precede it.
         let Some((_, model)) = line.split_once("loom: ") else { continue };
         let (executions, bound) =
             model_line(model).ok_or_else(|| format!("cannot read `{line}`"))?;
@@ -105,10 +103,10 @@ fn model_line(model: &str) -> Option<(u64, Option<u64>)> {
     if name.is_empty() { None } else { Some((executions.parse().ok()?, bound)) }
 }
 
-/// The benches that criterion's test mode says have run: `Testing <id>`, then `Success`.
+/// The benches that ran in criterion's test mode: `Testing <id>`, then `Success`.
 ///
 /// # Errors
-/// When one did not succeed, or there was none.
+/// When a bench failed, or there was none.
 pub(crate) fn benches(stdout: &str) -> Result<Counts, String> {
     let started = stdout.lines().filter(|line| line.starts_with("Testing ")).count();
     let succeeded = stdout.lines().filter(|line| *line == "Success").count();
@@ -119,7 +117,7 @@ pub(crate) fn benches(stdout: &str) -> Result<Counts, String> {
     }
 }
 
-/// That the compiler warned of nothing in the crates it built; cargo says so per crate:
+/// Checks that the compiler gave no warnings for the crates it built. Cargo reports them per crate:
 /// ``warning: `name` (lib) generated 1 warning``.
 ///
 /// # Errors

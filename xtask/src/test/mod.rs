@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every check of the repository, up to the first that fails.
 //!
-//! Steps with a target folder of their own, the models, run beside the others: each of the two rows
-//! alone leaves processors idle while it links, or while one long test ends. Short steps at the end
-//! are left to the row that comes to its end first.
+//! The models, which have their own target folders, run in a second row beside the other steps: a
+//! single row leaves processors idle while it links or ends a long test. The row that ends first
+//! takes the short steps at the end.
 
 mod counts;
 mod step;
@@ -17,21 +17,21 @@ use crate::{Failure, process, root};
 use step::{STEPS, Step};
 use summary::Row;
 
-/// How much is checked.
+/// Extent of the checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Extent {
-    /// `--fast`: the checks that find most faults in a minute.
+    /// `--fast`: the checks that find most faults within a minute.
     Fast,
-    /// What must hold before a change is merged.
+    /// The checks before a merge.
     Everyday,
     /// `--full`: models to their full bounds, and the checks that need a nightly compiler.
     Full,
 }
 
-/// Runs the task. `args` are the arguments behind `test`.
+/// Runs the task. `args` are the arguments after `test`.
 ///
 /// # Errors
-/// [`Failure::Usage`] for an unknown option, [`Failure::Task`] for a step that failed.
+/// [`Failure::Usage`] for an unknown option, [`Failure::Task`] for a failed step.
 pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let extent = match words[..] {
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
     failed.map_or(Ok(()), |message| Err(Failure::Task(message)))
 }
 
-/// Runs a step unless another has failed, and notes the first failure.
+/// Runs a step unless another has failed, and records the first failure.
 fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> Row {
     let first_failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
     if first_failure().is_some() {
@@ -87,7 +87,7 @@ fn run_step(step: &Step, root: &Path, failed: &Mutex<Option<String>>) -> Row {
     match result {
         Ok(counts) => Row::passed(step.name, wall, counts),
         Err(fault) => {
-            // The whole output, and the reason below it, where the reader's eye is.
+            // The whole output, then the reason, where the reader looks first.
             println!("{}\n   {}: {}", fault.output, step.name, fault.reason);
             first_failure().get_or_insert(format!("{} failed: {}", step.name, fault.reason));
             Row::failed(step.name, wall)

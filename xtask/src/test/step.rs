@@ -1,4 +1,4 @@
-//! The steps: which cargo command each runs, in which environment, and what its output must show.
+//! The steps: the cargo command of each, its environment, and the expected output.
 
 use std::env;
 use std::fmt;
@@ -9,43 +9,40 @@ use super::Extent;
 use super::counts::{self, Counts};
 use crate::process;
 
-/// One cargo command and the judgement of what it printed.
+/// A cargo command and the judgement of its output.
 pub(crate) struct Step {
-    /// Its name in headings and in the summary.
+    /// Name in headings and in the summary.
     pub(crate) name: &'static str,
-    /// When it is run.
+    /// Extents that include it.
     pub(super) extents: &'static [Extent],
-    /// A toolchain by name, if it needs another than the repository's.
+    /// A toolchain by name, if not the repository's.
     toolchain: Option<&'static str>,
-    /// Variables set for this step.
     env: &'static [(&'static str, &'static str)],
-    /// A folder of its own below the target folder: other compiler flags would rebuild everything
-    /// in the shared one.
+    /// A separate folder below the target folder: other compiler flags would rebuild everything in
+    /// the shared one.
     target: Option<&'static str>,
-    /// Run last, beside the tests if the models end before them: it uses what the tests built.
+    /// Runs last, in either row: it uses what the tests built.
     pub(super) for_either_row: bool,
-    /// Arguments to cargo.
     args: &'static str,
-    /// Tests that are not run: parts of their names.
+    /// Tests to skip, by parts of their names.
     left_out: &'static [&'static str],
-    /// What a successful exit must have printed.
+    /// Judges the output of a successful exit.
     judge: fn(&process::Finished) -> Result<Counts, String>,
 }
 
-/// A step that failed.
 pub(crate) struct Fault {
-    /// Why, in one line.
+    /// Reason in one line.
     pub(crate) reason: String,
-    /// All that the command printed.
+    /// The command's whole output.
     pub(crate) output: String,
 }
 
-/// Run whatever is asked for.
+/// Part of every extent.
 const ALWAYS: &[Extent] = &[Extent::Fast, Extent::Everyday, Extent::Full];
-/// Run before a change is merged.
+/// Checks before a merge.
 const MERGE: &[Extent] = &[Extent::Everyday, Extent::Full];
 
-/// A step with the repository's toolchain, in the shared target folder, that counts nothing.
+/// A step with the repository's toolchain and the shared target folder that counts nothing.
 const PLAIN: Step = Step {
     name: "",
     extents: MERGE,
@@ -58,11 +55,11 @@ const PLAIN: Step = Step {
     judge: |_| Ok(Counts::default()),
 };
 
-/// All steps, the cheap and likely ones to fail first.
+/// All steps; cheap ones and those likely to fail come first.
 ///
-/// Targets are named one kind at a time where tests run: `--all-targets` would run the benches as
-/// well. The benches run in the `dev` profile, which shares its build with the tests and keeps
-/// debug assertions on.
+/// Steps with tests name the kinds of targets, since `--all-targets` would also run the benches.
+/// The benches use the `dev` profile, which shares its build with the tests and keeps debug
+/// assertions on.
 pub(crate) const STEPS: &[Step] = &[
     Step { name: "format", extents: ALWAYS, args: "fmt --all --check", ..PLAIN },
     Step {
@@ -89,8 +86,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "riscv64",
         args: "run -p dpamatch_port -- code",
         judge: |finished| {
-            // Where the compiler cannot build for the card nothing can be wrong, and a line says
-            // so.
+            // Without the target there is nothing to check, and a line says so.
             let skipped = finished.stdout.lines().find(|line| line.starts_with("skipped: "));
             if let Some(line) = skipped {
                 println!("   {line}");
@@ -139,8 +135,8 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "benches",
         for_either_row: true,
-        // Asked for in the workspace: with the package alone, crates of others have fewer features,
-        // and all that needs them would be built again.
+        // Selected through the workspace: for the package alone, dependencies have fewer features
+        // and would be rebuilt.
         args: "bench --workspace --exclude dpa_model_explore --exclude dpa_model_predict --profile dev --bench engines --bench nic --bench predict --bench selector --bench trace -- --test",
         judge: |finished| counts::benches(&finished.stdout),
         ..PLAIN
@@ -180,7 +176,7 @@ pub(crate) const STEPS: &[Step] = &[
         toolchain: Some("nightly"),
         env: &[("RUSTFLAGS", "-Zsanitizer=thread"), ("DPAMATCH_STRESS", "20")],
         target: Some("tsan"),
-        // The standard library has to be built the same way, or its locks are not seen.
+        // The standard library must be built alike, or its locks stay invisible.
         args: "test -Zbuild-std --target x86_64-unknown-linux-gnu -p dpa_model --test stress",
         judge: |finished| counts::tests(&finished.stdout),
         ..PLAIN
@@ -198,24 +194,24 @@ pub(crate) const STEPS: &[Step] = &[
 
 const TESTS: &str = "test --workspace --exclude dpa_model_explore --exclude dpa_model_predict --lib --bins --tests --examples";
 
-/// Two thirds of the tests' time, which `--fast` saves: much is asked about the same code, or a
-/// claim about many cases.
+/// Two thirds of the tests' time, which `--fast` saves: many questions about the same code, or many
+/// cases of one claim.
 const SLOW: &[&str] = &[
-    // Of the command: each option, each page.
+    // The command: each option, each page.
     "every_option_of_",
     "options_of_",
     "commands_print_what_the_pages_show",
     "what_commands_print_is_what_the_schema_allows",
     "tables_fit",
     "every_worked_example_gives_the_oracles_result",
-    // Of the models.
+    // The models.
     "a_number_that_matters_is_told_from_one_that_does_not",
     "a_number_that_moves_nothing_and_one_that_is_none",
     "intervals_hold_the_truth_as_often_as_they_say",
     "our_policy_is_never_far_behind_the_best_published_one",
     "predicted_paths_are_those_of_the_nic",
     "run_length_is_never_far_behind_the_best",
-    // What builds something else first: programs in C, the card's side.
+    // Tests that first build something else: programs in C, the card's side.
     "a_host_of_its_own_says_the_same",
     "a_wrong_outcome_is_noticed",
     "every_weakened_ordering_has_a_fault",
@@ -231,14 +227,13 @@ const SLOW: &[&str] = &[
 ];
 
 const LOOM_FLAGS: (&str, &str) = ("RUSTFLAGS", "--cfg dpamatch_loom -C debug-assertions");
-/// Without the doc tests: rustdoc does not know the cfg, so there would be nothing to call. One
-/// model at a time: loom maps and unmaps a stack for each thread of each execution, and every unmap
-/// interrupts the other core if the process has a second thread. Two models at a time take two
-/// thirds more processor time.
+/// Without doc tests, since rustdoc does not know the cfg. One model at a time: loom maps and
+/// unmaps a stack per thread and execution, and in a multi-threaded process every unmap interrupts
+/// the other core. Two models at a time take two thirds more processor time.
 const LOOM: &str = "test -p loom_tests --profile models --tests -- --nocapture --test-threads=1";
 
-/// The allocator of glibc keeps what was freed: else each thread that frees much gives it back to
-/// the system and gets it again page by page, up to half of a test program's processor time.
+/// Makes glibc's allocator keep freed memory. Otherwise threads return it to the system and fault
+/// it in again, for up to half of a test program's processor time.
 const KEEP_MEMORY: [(&str, &str); 3] = [
     ("MALLOC_MMAP_THRESHOLD_", "1073741824"),
     ("MALLOC_TOP_PAD_", "16777216"),
@@ -250,7 +245,7 @@ fn loom(finished: &process::Finished) -> Result<Counts, String> {
     counts::models(&finished.stdout)
 }
 
-/// The command as a person would type it in the repository's root.
+/// The command as typed in the repository's root.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in self.env {
@@ -271,7 +266,7 @@ impl fmt::Display for Step {
 }
 
 impl Step {
-    /// Whether it shares no target folder with others, so that it can run beside their builds.
+    /// Whether it has its own target folder, and so can run beside other builds.
     pub(super) fn is_apart(&self) -> bool {
         self.target.is_some()
     }
@@ -279,8 +274,7 @@ impl Step {
     /// Runs the step in the repository at `root`.
     ///
     /// # Errors
-    /// A [`Fault`] when cargo cannot be started, exits with failure, or printed something that is
-    /// not good enough.
+    /// A [`Fault`] when cargo cannot be started, fails, or prints too little.
     pub(crate) fn run(&self, root: &Path) -> Result<Counts, Fault> {
         let finished = process::run(&mut self.command(root)).map_err(|error| Fault {
             reason: format!("cannot run `{self}`: {error}"),
@@ -297,21 +291,21 @@ impl Step {
     fn command(&self, root: &Path) -> Command {
         let mut command = match self.toolchain {
             None => Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into())),
-            // `cargo` is here the cargo that runs this task, which knows no other toolchain.
+            // `cargo` here is the cargo that runs this task, which knows no other toolchain.
             Some(name) => {
                 let mut rustup = Command::new("rustup");
                 rustup.args(["run", name, "cargo"]);
                 rustup
             }
         };
-        // No colours: the escape codes would stand in the lines that are parsed.
+        // Escape codes would disturb the parsers.
         command.current_dir(root).args(self.args.split(' ')).env("CARGO_TERM_COLOR", "never");
         if !self.left_out.is_empty() {
             command.arg("--").args(self.left_out.iter().flat_map(|&name| ["--skip", name]));
         }
         for (name, value) in self.env {
             command.env(name, value);
-            // The encoded form would win over the plain one.
+            // The encoded form would override the plain one.
             command.env_remove(format!("CARGO_ENCODED_{name}"));
         }
         if let Some(folder) = self.target {
@@ -362,7 +356,7 @@ mod tests {
         }
     }
 
-    /// Whether a file below the folder has this text; not in what was built.
+    /// Whether a source file below the folder contains this text.
     fn is_somewhere(folder: &Path, text: &str) -> bool {
         let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("one"));
         entries.into_iter().any(|entry| {

@@ -17,12 +17,12 @@ enum Outcome {
 }
 
 impl Row {
-    /// A step that found all well, and its time on the clock.
+    /// A successful step with its wall-clock time.
     pub(crate) fn passed(name: &'static str, wall: Duration, counts: Counts) -> Self {
         Self { name, outcome: Outcome::Passed(wall, counts) }
     }
 
-    /// A step at which the run ended.
+    /// A failed step, which ends the run.
     pub(crate) fn failed(name: &'static str, wall: Duration) -> Self {
         Self { name, outcome: Outcome::Failed(wall) }
     }
@@ -33,8 +33,8 @@ impl Row {
     }
 }
 
-/// The table of all steps with their times in seconds, and the totals below it; the time on
-/// processors where it is known.
+/// The table of all steps with their times in seconds, then the totals, with processor time if
+/// known.
 pub(crate) fn table(rows: &[Row], wall: Duration, processor: Option<Duration>) -> String {
     let mut text = format!("{:<12}{:>8}{:>10}  counted\n", "step", "result", "wall");
     let mut total = Counts::default();
@@ -62,7 +62,7 @@ fn line(name: &str, result: &str, wall: Option<Duration>, counted: &str) -> Stri
     line.trim_end().to_owned() + "\n"
 }
 
-/// What one step counted; a step that counts nothing says nothing.
+/// The counts of a step; empty if it counts nothing.
 fn counted(counts: &Counts) -> String {
     let mut parts = Vec::new();
     if counts.tests > 0 {
@@ -80,7 +80,7 @@ fn counted(counts: &Counts) -> String {
     parts.join(", ")
 }
 
-/// The totals, zeros among them: a run without models shall say so.
+/// The totals, including zeros: a run without models must show it.
 fn totals(total: &Counts, processor: Option<Duration>) -> String {
     let counted = format!(
         "{} tests, {} loom executions in {} models, {} benches",
