@@ -1,4 +1,4 @@
-//! Names the linker script.
+//! Passes the linker script.
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The command line: words of the form `name=value`, and the NIC that they ask for.
+//! The command line: words of the form `name=value`, and the NIC configuration that they describe.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use dpa_model::{Choice, NicConfig, Options, Order, PaperWorkload};
 pub(crate) struct Arguments(String);
 
 impl Arguments {
-    /// As the machine's host gives it.
+    /// Asks the machine's host for the command line.
     pub(crate) fn read() -> Self {
         let mut line = String::new();
         if let Ok(words) = semihosting::experimental::env::args::<1024>() {
@@ -27,7 +27,7 @@ impl Arguments {
         words.filter_map(|word| word.split_once('=')).find(|word| word.0 == name).map(|word| word.1)
     }
 
-    /// The value of a word as a number; `default` where there is none.
+    /// The value of a word as a number, or `default`.
     pub(crate) fn number(&self, name: &str, default: usize) -> usize {
         match self.get(name) {
             None => default,
@@ -38,7 +38,7 @@ impl Arguments {
         }
     }
 
-    /// The value of a word by its name; the default where there is none.
+    /// The choice that a word names, or the default.
     fn choice<T: Choice>(&self, name: &str) -> T {
         let Some(text) = self.get(name) else { return T::default() };
         let Some(value) = T::named(text) else {
@@ -48,12 +48,12 @@ impl Arguments {
         value
     }
 
-    /// What is sent where there is no stream.
+    /// The workload to send without a stream.
     pub(crate) fn workload(&self) -> PaperWorkload {
         self.choice("workload")
     }
 
-    /// The NIC: `workers` of them run slices.
+    /// The NIC's configuration; `workers` of them run slices.
     pub(crate) fn config(&self, workers: usize, order: Order) -> NicConfig {
         let (queue, receives) = (self.number("queue", 256), self.number("receives", 512));
         NicConfig {

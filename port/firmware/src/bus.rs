@@ -1,4 +1,4 @@
-//! Host and wire are another program, which shares this machine's memory: it finds the rings by a
+//! Host and wire are another program that shares this machine's memory. It finds the rings by a
 //! page at a fixed place, and fills and reads their slots itself. `port/kit/dpamatch_bus.h` has the
 //! layouts for programs in C.
 
@@ -12,16 +12,16 @@ use semihosting::println;
 use crate::roles::{Role, assign, stop_workers};
 use crate::start::{start_harts, wait};
 
-/// What `ready` says when all else in the page can be read: the layout's name and number.
+/// Value of `ready` once the rest of the page is valid: name and number of the layout.
 const READY: u64 = u64::from_le_bytes(*b"dpamat01");
 /// Bytes for the buffers of receives.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The page. All addresses are this machine's.
+/// The shared page. All addresses are this machine's.
 #[repr(C)]
 struct Page {
     ready: AtomicU64,
-    /// Not 0: the other program is done.
+    /// Nonzero: the other program is done.
     stop: AtomicU64,
     /// Memory for the buffers of receives.
     buffers: AtomicU64,
@@ -34,15 +34,15 @@ unsafe extern "C" {
     static bus_page: Page;
 }
 
-/// Runs the card's side until the other program says that it is done.
+/// Runs the card's side until the other program is done.
 pub(crate) fn run(nic: Nic, harts: usize) {
     let Nic { mut leader, workers, host, sender } = nic;
-    // Somebody else takes their place.
+    // The other program replaces them.
     core::mem::forget((host, sender));
     for worker in workers {
         assign(worker.index(), Role::Worker(worker));
     }
-    // SAFETY: the linker script keeps this page for nothing else; it is zero, which is a page.
+    // SAFETY: the linker script reserves this range for the page; all zeros are a valid page.
     let page = unsafe { &bus_page };
     publish(page, &leader);
     start_harts(harts);

@@ -1,7 +1,7 @@
-//! Memory for the tables: taken while the NIC is built, and a little by the host's end.
+//! Memory for the tables, taken while the NIC is built; the host's end takes a little later.
 //!
-//! Nothing is given back: the card's side takes nothing after set-up, and a run of this program is
-//! short. A port uses what its system offers.
+//! The heap never frees: the card's side allocates nothing after set-up, and a run of this program
+//! is short. A port uses its system's allocator.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,11 +11,10 @@ unsafe extern "C" {
     static heap_end: u8;
 }
 
-/// What every range is aligned to, as those of a host's allocator are.
+/// Alignment of every range, as of a host's allocator.
 const LEAST: usize = 16;
 
 struct Heap {
-    /// Bytes taken so far.
     taken: AtomicUsize,
 }
 
@@ -27,8 +26,8 @@ pub(crate) fn bytes_taken() -> usize {
     HEAP.taken.load(Relaxed)
 }
 
-// SAFETY: each call gets a range of its own between `heap_start` and `heap_end`, which the linker
-// script gives to nobody else; nothing is ever given out twice.
+// SAFETY: each call gets its own range between `heap_start` and `heap_end`, which the linker script
+// reserves for the heap; no range is given out twice.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let start = (&raw const heap_start).addr();

@@ -35,7 +35,7 @@ use semihosting::println;
 
 use arguments::Arguments;
 
-/// Says what is wrong with the command line, and ends with code 2.
+/// Prints the command line's fault and exits with code 2.
 fn refuse(what: fmt::Arguments<'_>) -> ! {
     println!("{what}");
     semihosting::process::exit(2)
@@ -102,7 +102,7 @@ fn choose_fault(arguments: &Arguments) {
     }
 }
 
-/// Tables for a communicator, before anything else runs.
+/// Creates a communicator's tables before the run.
 fn create(leader: &mut Leader, host: &mut HostPort, comm: CommId, bins: u32) {
     let asked = host.create(comm, bins, Hints::default(), 0);
     while leader.round(1) == Round::Worked {}

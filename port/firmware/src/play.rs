@@ -1,4 +1,4 @@
-//! A recorded stream, fed in exactly its order.
+//! Feeds a recorded stream in exactly its order.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,7 +14,6 @@ use crate::roles::{Role, assign, ends_are_done, stop_workers};
 use crate::software::Software;
 use crate::start::{COUNT_FROM, COUNT_TO, mark, start_harts, wait};
 
-/// Reads the stream in `file`.
 fn read(file: &str) -> Vec<Operation> {
     let failed = || -> ! { crate::refuse(format_args!("cannot read {file}")) };
     let Ok(mut open) = File::open(crate::path(file)) else { failed() };
@@ -35,7 +34,7 @@ fn read(file: &str) -> Vec<Operation> {
     }
 }
 
-/// What feeds the stream, and what came of it.
+/// Feeds the stream and keeps its outcomes.
 struct Player {
     feeder: Feeder,
     software: Software,
@@ -44,7 +43,7 @@ struct Player {
 }
 
 impl Player {
-    /// Feeds the whole stream; `wait` lets the NIC run, or waits for it.
+    /// Feeds the whole stream; `wait` runs the NIC, or waits for it.
     fn play(&mut self, mut wait: impl FnMut()) {
         for index in 0..self.operations.len() {
             loop {
@@ -62,7 +61,7 @@ impl Player {
             wait();
             self.collect();
         }
-        // The flush is answered when every command is; messages may still be on their way.
+        // The flush completes after every command; messages may still be on their way.
         while !self.feeder.is_settled() || self.dealt_with() < self.feeder.arrivals() {
             wait();
             self.collect();
@@ -123,7 +122,7 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, file: &str) -> Vec<u8> {
                 wait();
             }
         }
-        // SAFETY: the end made it from a box, is done, and gives it out once.
+        // SAFETY: the end made it from a box and is done; the swap gives it out once.
         player = *unsafe { Box::from_raw(PLAYER.swap(core::ptr::null_mut(), Acquire)) };
     } else {
         start_harts(harts);
@@ -136,7 +135,7 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, file: &str) -> Vec<u8> {
     player.outcomes
 }
 
-/// Runs blocks while there is something to do.
+/// Runs blocks until the NIC is idle.
 fn settle(leader: &mut Leader, harts: usize) {
     while leader.round(harts) == Round::Worked {}
 }

@@ -1,4 +1,4 @@
-//! What harts other than 0 do: a slice of each block, or one of the ends.
+//! Roles of the harts other than 0: a slice of each block, or one of the ends.
 
 use alloc::boxed::Box;
 use core::ptr::null_mut;
@@ -9,7 +9,7 @@ use dpa_model::Worker;
 
 use crate::start::{HARTS_MOST, mark, wait};
 
-/// Marks of this program; those below 1,000 are the card's steps.
+/// Marks of this program; numbers below 1,000 are the card's steps.
 pub(crate) mod marks {
     /// The host posts receives.
     pub(crate) const POST: u32 = 1000;
@@ -23,7 +23,7 @@ pub(crate) mod marks {
     pub(crate) const IDLE: u32 = 1004;
 }
 
-/// A hart's work.
+/// The role of a hart.
 pub(crate) enum Role {
     /// Runs slices until the run ends.
     Worker(Worker),
@@ -32,26 +32,26 @@ pub(crate) enum Role {
 }
 
 static ROLES: [AtomicPtr<Role>; HARTS_MOST] = [const { AtomicPtr::new(null_mut()) }; HARTS_MOST];
-/// Ends that have done their work.
+/// Ends that are done.
 static ENDS_DONE: AtomicUsize = AtomicUsize::new(0);
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Gives a hart its work, before it may go.
+/// Assigns a hart its role before it starts.
 pub(crate) fn assign(hart: usize, role: Role) {
     ROLES[hart].store(Box::into_raw(Box::new(role)), Release);
 }
 
-/// Whether so many ends are done; what they did is seen.
+/// Whether `ends` ends are done; acquires their writes.
 pub(crate) fn ends_are_done(ends: usize) -> bool {
     ENDS_DONE.load(Acquire) == ends
 }
 
-/// Workers end after their block.
+/// Ends the workers after their block.
 pub(crate) fn stop_workers() {
     STOP.store(true, Relaxed);
 }
 
-/// Every hart but 0, once it may go.
+/// Entry of every hart but 0, once started.
 #[unsafe(no_mangle)]
 extern "C" fn further_hart(hart: usize) {
     let role = ROLES[hart].swap(null_mut(), Acquire);
@@ -69,7 +69,7 @@ extern "C" fn further_hart(hart: usize) {
                     wait();
                 }
             }
-            // The tables it shares are still in use.
+            // Its shared tables are still in use.
             core::mem::forget(worker);
         }
         Role::End(end) => {

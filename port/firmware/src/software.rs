@@ -1,25 +1,24 @@
-//! Software matching for what the card sends on when its tables are full. A communicator that was
-//! sent on stays here; the library's host gives it back.
+//! Software matching for commands and messages that the card forwards when its tables are full. A
+//! forwarded communicator stays here; the library's host would return it.
 
 use dpa_model::{
     Event, ForwardedRequest, HostPort, Message, Payload, RequestId, TakenMessage, TwoLists,
 };
 
-/// What was sent on and is not matched yet.
+/// Forwarded receives and messages, not yet matched.
 #[derive(Default)]
 pub(crate) struct Software {
     lists: TwoLists<ForwardedRequest, (Message, Payload)>,
-    /// Posts and messages that were sent on.
     forwarded: usize,
 }
 
 impl Software {
-    /// Posts and messages that were sent on so far.
+    /// Number of forwarded posts and messages.
     pub(crate) fn forwarded(&self) -> usize {
         self.forwarded
     }
 
-    /// What an event means once this has done its part; `None`: nothing yet.
+    /// The caller's event after this list's part; `None` if there is none yet.
     pub(crate) fn digest(&mut self, port: &mut HostPort, event: Event) -> Option<Event> {
         match event {
             Event::PostForwarded { request } => {

@@ -1,8 +1,8 @@
-//! From reset to `main`: registers, stacks, zeroed memory; further harts wait until they may go.
+//! From reset to `main`: registers, stacks, zeroed memory. Further harts wait until they may start.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Release};
 
-/// Harts below this number may go: all wait but hart 0, until it has built everything.
+/// Harts below this number may start; all but hart 0 wait until it has built everything.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".data")]
 static HARTS_STARTED: AtomicUsize = AtomicUsize::new(0);
@@ -46,10 +46,10 @@ _start:
 
 /// Bytes of each hart's stack, as in `memory.ld`.
 pub(crate) const STACK_BYTES: usize = 32 << 10;
-/// Harts that have a stack, as in `memory.ld`.
+/// Number of stacks, as in `memory.ld`.
 pub(crate) const HARTS_MOST: usize = 272;
 
-/// Lets harts `1..harts` go. What was written before is seen by them.
+/// Starts harts `1..harts`, and releases all earlier writes to them.
 pub(crate) fn start_harts(harts: usize) {
     HARTS_STARTED.store(harts, Release);
 }
@@ -57,23 +57,24 @@ pub(crate) fn start_harts(harts: usize) {
 /// Lets another hart run, on machines that run harts in turn.
 #[inline(always)]
 pub(crate) fn wait() {
-    // SAFETY: an interrupt pends since the start and none is taken, so this goes on at once.
+    // SAFETY: an interrupt has been pending since the start, and none is taken, so this returns at
+    // once.
     unsafe { core::arch::asm!("wfi", options(nomem, nostack, preserves_flags)) };
 }
 
-/// Tells an observer of the machine that instructions are counted from here on.
+/// Mark that starts an observer's count of instructions.
 pub(crate) const COUNT_FROM: u32 = 2046;
-/// And no more from here on.
+/// Mark that ends the count.
 pub(crate) const COUNT_TO: u32 = 2047;
 
-/// A mark: an instruction without effect that an observer of the machine knows.
+/// A mark: an instruction without effect for observers of the machine.
 #[inline(always)]
 pub(crate) fn mark<const NUMBER: u32>() {
     // SAFETY: `slti` to register x0 is a hint: it changes nothing.
     unsafe { core::arch::asm!("slti x0, x0, {number}", number = const NUMBER, options(nostack)) };
 }
 
-/// Instructions that this hart has done.
+/// Instructions that this hart has retired.
 #[inline(always)]
 pub(crate) fn instructions_retired() -> u64 {
     let value: u64;

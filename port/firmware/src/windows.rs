@@ -1,4 +1,4 @@
-//! Windows of messages: so many receives, then a message for each, over and over.
+//! Windows: a number of receives, then a message for each, repeated.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -15,16 +15,15 @@ use crate::arguments::Arguments;
 use crate::roles::{Role, assign, ends_are_done, marks, stop_workers};
 use crate::start::{COUNT_FROM, COUNT_TO, instructions_retired, mark, start_harts, wait};
 
-/// Windows before counting begins, so that all lines and tables are in use.
+/// Windows before counting starts, to warm all lines and tables.
 const WARM_UP: usize = 2;
-/// Receive and message k have number k; a message's bytes are its number with these bits flipped.
+/// Receive and message k have number k; the payload is the number with these bits flipped.
 const PAYLOAD: u64 = 0xa5a5_0000_5a5a_0000;
 
-/// What is sent.
 #[derive(Clone, Copy)]
 struct Workload {
     tags: PaperWorkload,
-    /// Message k is sent by sender k mod so many, from a source of its own.
+    /// Sender k mod `senders` sends message k; each has its own source.
     senders: usize,
     window: usize,
     windows: usize,
@@ -46,7 +45,7 @@ struct Host {
     port: HostPort,
     workload: Workload,
     buffers: Vec<Vec<u8>>,
-    /// Number of the receive in each of the port's slots.
+    /// Receive number in each of the port's slots.
     names: Vec<usize>,
     outcomes: Vec<u8>,
     received: usize,
@@ -67,7 +66,7 @@ impl Host {
         }
     }
 
-    /// Posts receive `index`; `false`: no room now.
+    /// Posts receive `index`; `false` if there is no room now.
     fn post(&mut self, index: usize) -> bool {
         let (source, tag) = self.workload.selector(index);
         let Some(buffer) = self.buffers.pop() else { return false };
@@ -83,7 +82,7 @@ impl Host {
         }
     }
 
-    /// Takes all results that are there.
+    /// Takes all available results.
     fn drain(&mut self) {
         let Self { port, workload, buffers, names, outcomes, received, wrong } = self;
         port.drain(|event| match event {
@@ -91,7 +90,7 @@ impl Host {
                 let recv = RecvId(names[request.slot()] as u64);
                 let Ok(bytes) = <[u8; 8]>::try_from(&buffer[..]) else { return *wrong += 1 };
                 let msg = MsgId(u64::from_le_bytes(bytes) ^ PAYLOAD);
-                // Of one sender, messages arrive in the order of their numbers.
+                // One sender's messages arrive in the order of their numbers.
                 *wrong += usize::from(workload.senders == 1 && msg.0 != message.arrival);
                 outcomes.extend_from_slice(&Outcome::Matched { recv, msg }.to_record());
                 buffers.push(buffer);
@@ -107,14 +106,14 @@ fn record_name(record: &[u8; Outcome::RECORD_BYTES]) -> u64 {
     u64::from_le_bytes(record[8..16].try_into().unwrap_or_default())
 }
 
-/// Sends message `index`; `false`: no room now.
+/// Sends message `index`; `false` if there is no room now.
 fn send(sender: &mut Sender, workload: Workload, index: usize) -> bool {
     let (source, tag) = workload.selector(index);
     let envelope = Envelope { comm: COMM, source, tag };
     sender.try_send(envelope, &(index as u64 ^ PAYLOAD).to_le_bytes(), 0).is_ok()
 }
 
-/// Runs the workload that the command line asks for; returns the outcomes.
+/// Runs the requested workload; returns the outcomes.
 pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) -> Vec<u8> {
     let window = arguments.number("window", 128);
     if !(1..=1 << 16).contains(&window) {
@@ -149,7 +148,7 @@ pub(crate) fn run(nic: Nic, harts: usize, apart: bool, arguments: &Arguments) ->
     core::mem::forget((leader, host.port));
     let mut outcomes = host.outcomes;
     if workload.senders > 1 {
-        // Messages of different senders come in any order: by receive they have one.
+        // Messages of different senders come in any order; by receive they have a fixed one.
         let (records, _) = outcomes.as_chunks_mut();
         records.sort_unstable_by_key(record_name);
     }
@@ -202,12 +201,12 @@ fn run_together(
     host
 }
 
-/// Receives of so many windows are posted; what the host did for it is seen.
+/// Windows whose receives are posted; publishes the host's writes.
 static POSTED: AtomicUsize = AtomicUsize::new(0);
 static HOST: core::sync::atomic::AtomicPtr<Host> =
     core::sync::atomic::AtomicPtr::new(core::ptr::null_mut());
 
-/// Host and each sender on harts of their own.
+/// The host and each sender on their own harts.
 fn run_apart(leader: &mut Leader, mut host: Host, senders: Vec<Sender>, harts: usize) -> Host {
     let workload = host.workload;
     let host_end = move || {
@@ -255,6 +254,6 @@ fn run_apart(leader: &mut Leader, mut host: Host, senders: Vec<Sender>, harts: u
     }
     mark::<COUNT_TO>();
     stop_workers();
-    // SAFETY: the host's end made it from a box, is done, and gives it out once.
+    // SAFETY: the host's end made it from a box and is done; the swap gives it out once.
     *unsafe { Box::from_raw(HOST.swap(core::ptr::null_mut(), Acquire)) }
 }

@@ -4,35 +4,35 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The machine that the firmware is for.
+/// The firmware's target.
 pub const TARGET: &str = "riscv64imac-unknown-none-elf";
 
-/// Which firmware.
+/// Variant of the firmware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Build {
-    /// As it would run on a card.
+    /// As on a card.
     Plain,
     /// With a mark at each step.
     Marks,
-    /// With the seeded faults, one of which the command line chooses.
+    /// With the seeded faults, selected on the command line.
     Faults,
 }
 
-/// Why there is no firmware.
+/// Why the build failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The compiler cannot build for the target here.
+    /// The compiler lacks the target.
     #[error("the target {TARGET} is not installed (`rustup target add {TARGET}`)")]
     NoTarget,
-    /// It did not build.
+    /// The compiler reported errors.
     #[error("it was not built\n{0}")]
     Failed(String),
-    /// A program or file could not be reached.
+    /// A program or file is missing.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
 }
 
-/// Builds the card's side alone, without the ends, as a port takes it.
+/// Builds the card's side alone, without the ends.
 ///
 /// # Errors
 /// [`BuildError`].
@@ -42,7 +42,7 @@ pub fn card() -> Result<(), BuildError> {
     finish(cargo)
 }
 
-/// The start of a build for the target, in a folder of its own.
+/// A cargo build command for the target, with its own target folder.
 pub(crate) fn cargo(folder: &str, flags: &str) -> Result<Command, BuildError> {
     if !has_target() {
         return Err(BuildError::NoTarget);
@@ -73,7 +73,7 @@ pub(crate) fn finish(mut command: Command) -> Result<(), BuildError> {
     }
 }
 
-/// The root of the repository that this program was built from.
+/// The repository's root.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().nth(2).unwrap_or(package).to_owned()
@@ -83,7 +83,7 @@ pub(crate) fn program(variable: &str, otherwise: &str) -> Command {
     Command::new(env::var_os(variable).unwrap_or_else(|| otherwise.into()))
 }
 
-/// Whether the compiler can build for the target.
+/// Whether the compiler supports the target.
 pub fn has_target() -> bool {
     let mut rustc = program("RUSTC", "rustc");
     let output = rustc.args(["--print", "target-libdir", "--target", TARGET]).output();
@@ -110,7 +110,7 @@ impl Build {
         }
     }
 
-    /// Builds it; returns where the ELF file is.
+    /// Builds the firmware and returns the path of the ELF file.
     ///
     /// # Errors
     /// [`BuildError`].
@@ -121,7 +121,7 @@ impl Build {
         Ok(target_folder().join(self.name()).join(TARGET).join("release/dpamatch_firmware"))
     }
 
-    /// Builds it; returns the ELF file's contents.
+    /// Builds the firmware and returns the ELF file's contents.
     ///
     /// # Errors
     /// [`BuildError`].

@@ -1,5 +1,5 @@
-//! `bus`: host and wire as a program in C, the card's side as firmware in QEMU; both share the
-//! machine's memory, and know of each other only the layout in `port/kit/dpamatch_bus.h`.
+//! `bus`: host and wire as a program in C, the card's side as firmware in QEMU. They share the
+//! machine's memory, and only the layout in `port/kit/dpamatch_bus.h`.
 
 use std::fs;
 use std::io;
@@ -12,9 +12,9 @@ use crate::qemu::{self, Ran};
 use dpa_model::{Choice, PaperWorkload};
 use dpamatch::stream::Profile;
 
-/// The machine's memory.
+/// File with the machine's memory.
 const MEMORY: &str = "memory.bin";
-/// What the host reads and writes; the runner of QEMU has files of other names.
+/// The host's input; QEMU's runner uses other file names.
 const IN: &str = "host-stream.bin";
 const OUT: &str = "host-outcomes.bin";
 /// Harts of the card's side.
@@ -59,7 +59,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
     jobs
 }
 
-/// Runs a job in `folder`: QEMU with the firmware and the host's program, at the same time.
+/// Runs a job in `folder`: QEMU with the firmware, and the host's program beside it.
 ///
 /// # Errors
 /// When files cannot be written or a program cannot be started.
@@ -79,7 +79,7 @@ pub fn run(elf: &Path, host: &Path, job: &Job, folder: &Path) -> io::Result<Ran>
         .spawn()?;
     let ran = qemu::run_sharing(elf, job, folder, Some(MEMORY));
     if ran.as_ref().is_ok_and(|ran| !ran.is_good) {
-        // It would wait for the card.
+        // It would wait for the card for ever.
         let _ = host.kill();
     }
     let ended = host.wait_with_output()?;

@@ -1,4 +1,4 @@
-//! `check`: the firmware's outcomes equal the oracle's.
+//! `check`: compares the firmware's outcomes with the oracle's.
 
 use std::fmt;
 use std::fs;
@@ -15,15 +15,15 @@ use crate::job::{Ends, Job, OUT};
 use crate::qemu::{self, Ran};
 use crate::rv64::{Image, Setup};
 
-/// Harts of the card's side, each with a handler or more.
+/// Harts of the card's side, each with at least one handler.
 const HARTS: [usize; 4] = [1, 4, 8, 32];
 const PROFILES: [Profile; 4] = [Profile::Mixed, Profile::Hot, Profile::Wild, Profile::Keys];
 
-/// Handlers give back what they used, in a queue that is always full.
+/// Handlers recycle their resources, in a queue that is always full.
 const REPOSTING: &str = "repost=handlers queue=32 removal=eager barrier=bitmap";
 
-/// Three workloads and random streams on 1, 4, 8 and 32 harts. `windows` and `events` say how long
-/// each is.
+/// Three workloads and random streams on 1, 4, 8 and 32 harts, with the lengths `windows` and
+/// `events`.
 pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for harts in HARTS {
@@ -39,7 +39,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             };
             jobs.extend(PaperWorkload::ALL.iter().copied().map(workload));
         }
-        // Each sender has a completion queue of its own, or both share the last.
+        // Two senders have a completion queue each, or share the last.
         for (ends, options) in
             [(Ends::Leader, "queues=3"), (Ends::Apart, "queues=3"), (Ends::Apart, "queues=1")]
         {
@@ -54,7 +54,7 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
             let handlers = if seed % 3 == 0 { 32 } else { harts };
             let stream = (profile, seed, events);
             jobs.push(Job::stream(stream, (harts, handlers), ends, ""));
-            // Tables that run out: of receives, of unexpected messages.
+            // Tables that overflow: receives, or unexpected messages.
             let room = if seed % 2 == 0 { (16, 512) } else { (512, 16) };
             jobs.push(Job::stream_in(stream, (harts, handlers), ends, room, ""));
             let options = if seed % 4 < 2 { "repost=handlers" } else { REPOSTING };
@@ -65,19 +65,19 @@ pub fn jobs(windows: usize, events: u64, streams: u64) -> Vec<Job> {
     jobs
 }
 
-/// The runs whose instructions are compared with QEMU's: workload and handlers.
+/// Workload and handlers of the runs whose instructions are compared with QEMU's.
 pub fn counted() -> impl Iterator<Item = (PaperWorkload, usize)> {
     PaperWorkload::ALL.iter().flat_map(|&workload| [1, 8, 32].map(|handlers| (workload, handlers)))
 }
 
-/// What came of a number of jobs.
+/// Result of a number of jobs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Verdict {
-    /// Outcomes that equal the oracle's.
+    /// Outcomes equal to the oracle's.
     pub outcomes: usize,
     /// Runs.
     pub runs: usize,
-    /// What was wrong, run by run.
+    /// Faults by run.
     pub wrong: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ impl Verdict {
     }
 }
 
-/// Runs a job in the interpreter; what differs from the oracle, or how it ended.
+/// Runs a job in the interpreter. Returns the difference to the oracle or the failure, if any.
 pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, crate::rv64::Outcome) {
     let setup = Setup {
         harts: job.harts,
@@ -122,7 +122,7 @@ pub fn interpret(image: &Image, job: &Job, setup: Setup) -> (Option<String>, cra
     (difference, outcome)
 }
 
-/// All jobs in the interpreter, as many at a time as there are processors.
+/// Runs all jobs in the interpreter, one per processor at a time.
 pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -144,7 +144,7 @@ pub fn in_interpreter(image: &Image, jobs: &[Job]) -> Verdict {
     verdict
 }
 
-/// All jobs in QEMU, with a folder for their files.
+/// Runs all jobs in QEMU, with a folder for their files.
 ///
 /// # Errors
 /// When files cannot be written or QEMU cannot be started.
@@ -152,7 +152,7 @@ pub fn in_qemu(elf: &Path, jobs: &[Job], folder: &Path) -> std::io::Result<Verdi
     in_folder(jobs, folder, |job| qemu::run(elf, job, folder, false))
 }
 
-/// All jobs with host and wire as a program of their own, with a folder for their files.
+/// Runs all jobs with host and wire in a separate program, with a folder for their files.
 ///
 /// # Errors
 /// When files cannot be written or a program cannot be started.
@@ -160,7 +160,7 @@ pub fn on_bus(elf: &Path, host: &Path, jobs: &[Job], folder: &Path) -> std::io::
     in_folder(jobs, folder, |job| bus::run(elf, host, job, folder))
 }
 
-/// All jobs by programs that leave their outcomes in a folder.
+/// Runs all jobs by programs that leave their outcomes in a folder.
 fn in_folder(
     jobs: &[Job],
     folder: &Path,
@@ -180,11 +180,11 @@ fn in_folder(
     Ok(verdict)
 }
 
-/// Instructions that one hart takes for the windows of a workload: as the interpreter counts, and
-/// as QEMU does. Calls to the host lie outside: their time passes on QEMU's counter.
+/// Instructions of one hart for the windows of a workload, by the interpreter and by QEMU. Excludes
+/// host calls, whose time passes on QEMU's counter.
 ///
 /// # Errors
-/// When files cannot be written, QEMU cannot be started, or a run says nothing of it.
+/// When files cannot be written, QEMU cannot be started, or a run does not report its count.
 pub fn instructions(
     elf: &Path,
     image: &Image,

@@ -1,33 +1,33 @@
-//! Which runs in weak memory the command line asks for.
+//! The choice of runs in weak memory on the command line.
 
 use crate::weak::{Kind, WEAKENED};
 
-/// Where nobody says how many.
+/// Default number of seeds.
 const SEEDS: u64 = 1000;
-/// Orderings as they are.
+/// Selects the unmodified orderings.
 const SHIPPED: &str = "shipped";
-/// With this the names of faults end; who asks may leave it out.
+/// Suffix of fault names; optional on the command line.
 const SUFFIX: &str = "Relaxed";
 
-/// Runs in weak memory.
+/// Selected runs in weak memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Seeds of each kind.
+    /// Seeds per kind.
     pub seeds: u64,
-    /// With the orderings as they are.
+    /// Run with unmodified orderings.
     pub shipped: bool,
-    /// With each of these weakened.
+    /// Run with each of these orderings weakened.
     pub faults: Vec<&'static str>,
-    /// Kinds of run.
+    /// Kinds of runs.
     pub kinds: Vec<Kind>,
 }
 
 impl Choice {
-    /// Reads a number of seeds and names: of orderings, `shipped`, kinds of run. Where no ordering
-    /// is named, it is all; the same for kinds.
+    /// Reads a number of seeds and names of orderings, `shipped` or kinds. Without named orderings
+    /// or kinds, all are selected.
     ///
     /// # Errors
-    /// What is wrong, and what there is.
+    /// The unknown word and the known ones.
     pub fn read(words: &[&str]) -> Result<Self, String> {
         let (seeds, names) = match words.split_first() {
             None => (SEEDS, words),
@@ -59,7 +59,6 @@ impl Choice {
         Ok(choice)
     }
 
-    /// What can be named.
     fn known() -> String {
         let short = |fault: &'static str| fault.strip_suffix(SUFFIX).unwrap_or(fault);
         let orderings = WEAKENED.map(short).join(", ");

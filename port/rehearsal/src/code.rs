@@ -1,4 +1,4 @@
-//! `code`: what the compiler made of the card's side.
+//! `code`: the machine code of the card's side.
 
 use std::fmt::Write;
 
@@ -8,13 +8,13 @@ use dpa_model::PaperWorkload;
 use crate::check::interpret;
 use crate::job::{Ends, Job};
 
-/// Stack of a DPA's thread in bytes: what setting up may need.
+/// Bytes of a DPA thread's stack, which bound the needs of set-up.
 const STACK_MOST: u64 = 8 << 10;
 
-/// Functions that are listed at least so large, in bytes.
+/// Least size of a listed function, in bytes.
 const LISTED: u64 = 256;
 
-/// Where the program gives up.
+/// Whether a function is the panic entry.
 fn is_panic(function: &Function) -> bool {
     let name = readable(&function.name);
     ["panic", "unwrap_failed", "expect_failed", "slice_index_fail", "handle_alloc_error"]
@@ -26,13 +26,12 @@ fn readable(name: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(name))
 }
 
-/// Whether it is of the card's crate, or inlines it.
+/// Whether a function belongs to the card's crate, or inlines it.
 fn is_card(name: &str) -> bool {
     name.contains("dpa_model") && !name.contains("dpa_model::ends")
 }
 
-/// Bytes of stack that hart 0 needs to build the tables of a NIC and of a communicator, as the
-/// firmware says; `None`: it did not.
+/// Bytes of stack that hart 0 reports for building the tables of a NIC and a communicator.
 fn stack_for_setting_up(image: &Image) -> Option<u64> {
     let job = Job::workload(PaperWorkload::NoConflict, (8, 8), Ends::Leader, (1, 128), "");
     let (difference, outcome) = interpret(image, &job, Setup::default());
@@ -41,7 +40,7 @@ fn stack_for_setting_up(image: &Image) -> Option<u64> {
     bytes.filter(|_| difference.is_none())
 }
 
-/// The table of functions and what is not allowed in them; `false`: there is such.
+/// The table of functions with their violations; `false` if there is one.
 pub fn report(image: &Image) -> (String, bool) {
     let mut text = String::new();
     let functions = survey(image);
@@ -86,7 +85,7 @@ pub fn report(image: &Image) -> (String, bool) {
     (text, unknown == 0 && stack.is_some_and(|bytes| bytes <= STACK_MOST))
 }
 
-/// Places in a function that lead to a panic.
+/// Jumps and calls of a function that lead to a panic.
 fn panic_sites(functions: &[Function], function: &Function) -> usize {
     let leads = |target: &&u64| {
         let index = functions.partition_point(|function| function.address <= **target);

@@ -1,4 +1,4 @@
-//! What the firmware is asked to do, and what the oracle says about it.
+//! Jobs of the firmware, with the oracle's results.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,18 +6,18 @@ use dpa_model::{CommId, MsgId, Outcome, PaperWorkload, Rank, RecvId, Selector};
 use dpamatch::engine::Oracle;
 use dpamatch::stream::{Event, Generator, Profile, StreamMatcher};
 
-/// Windows that the firmware runs before it counts.
+/// Windows before the firmware starts counting.
 pub const WARM_UP: usize = 2;
-/// Longest receive and message of a stream: beyond the firmware's eager limit.
+/// Longest receive and message of a stream, above the firmware's eager limit.
 const BYTES_MAX: u32 = 300;
-/// Bytes where a stream does not tell.
+/// Default message size.
 const BYTES: u32 = 8;
-/// The file that the firmware writes.
+/// The firmware's output file.
 pub const OUT: &str = "outcomes.bin";
-/// The file that it reads.
+/// The firmware's input file.
 pub const STREAM: &str = "stream.bin";
 
-/// `windows` windows of `window` messages, one event after the other.
+/// `windows` windows of `window` messages, one event after another.
 fn events(
     workload: PaperWorkload,
     senders: usize,
@@ -48,17 +48,17 @@ fn events(
 /// One run of the firmware.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Job {
-    /// Names it.
+    /// Name.
     pub name: String,
     /// Harts of the machine.
     pub harts: usize,
     /// The firmware's command line.
     pub arguments: String,
-    /// What it reads.
+    /// Input files.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// What it has to write to [`OUT`].
+    /// Expected contents of [`OUT`].
     pub expected: Vec<u8>,
-    /// The same events as text, one a line.
+    /// The events as text, one per line.
     pub events: String,
 }
 
@@ -66,12 +66,12 @@ fn lines(events: &[Event]) -> String {
     events.iter().map(|event| format!("{event}\n")).collect()
 }
 
-/// Where host and wire run.
+/// Place of host and wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
     /// On the leader's hart.
     Leader,
-    /// On harts of their own.
+    /// On their own harts.
     Apart,
 }
 
@@ -85,8 +85,8 @@ impl Ends {
 }
 
 impl Job {
-    /// A workload: so many handlers on so many harts; so many windows after the warm-up, and their
-    /// size. `options` are further words of the command line.
+    /// A workload of `windows` windows after the warm-up. `options` are further words of the
+    /// command line.
     pub fn workload(
         workload: PaperWorkload,
         harts_and_handlers: (usize, usize),
@@ -97,7 +97,7 @@ impl Job {
         Self::workload_from(1, workload, harts_and_handlers, ends, windows, options)
     }
 
-    /// The same from so many senders.
+    /// A workload from several senders.
     pub fn workload_from(
         senders: usize,
         workload: PaperWorkload,
@@ -134,8 +134,7 @@ impl Job {
         Self::stream_in(stream, (harts, handlers), ends, (room, room), options)
     }
 
-    /// A random stream for so many receives and unexpected messages on the card; what does not fit
-    /// goes on to software.
+    /// A random stream for tables of the given sizes; software matches the overflow.
     pub fn stream_in(
         (profile, seed, events): (Profile, u64, u64),
         (harts, handlers): (usize, usize),
@@ -210,7 +209,7 @@ impl Job {
         }
     }
 
-    /// What differs from what the oracle says; `None`: nothing.
+    /// The difference to the oracle's outcomes, if any.
     pub fn difference(&self, written: Option<&Vec<u8>>) -> Option<String> {
         let Some(written) = written else { return Some("nothing was written".to_owned()) };
         if *written == self.expected {
@@ -227,7 +226,7 @@ impl Job {
     }
 }
 
-/// Communicators get numbers from 0 on, and nothing is very long.
+/// Numbers communicators from 0 and bounds lengths.
 fn renumber(event: &mut Event, comms: &mut HashMap<CommId, CommId>) {
     let next = CommId(comms.len() as u32);
     let mut rename = |comm: &mut CommId| *comm = *comms.entry(*comm).or_insert(next);
@@ -245,13 +244,13 @@ fn renumber(event: &mut Event, comms: &mut HashMap<CommId, CommId>) {
     }
 }
 
-/// The stream as the firmware reads it.
+/// The stream in the firmware's input format.
 fn records(events: &[Event]) -> Vec<u8> {
     let operations = events.iter().map(|event| event.operation(BYTES, BYTES));
     operations.filter_map(|operation| operation.to_record()).flatten().collect()
 }
 
-/// What the oracle says, as the firmware would write it.
+/// The oracle's outcomes in the firmware's output format.
 fn oracle(events: &[Event]) -> Vec<u8> {
     let mut outcomes = Vec::new();
     let mut sink = |outcome: Outcome| outcomes.extend(outcome.to_record());

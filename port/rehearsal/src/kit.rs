@@ -1,4 +1,4 @@
-//! `kit`: the handlers in C with the card's side as a static library, built and run.
+//! `kit`: builds and runs the handlers in C with the card's side as a static library.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -50,8 +50,8 @@ pub fn build() -> Result<PathBuf, BuildError> {
     Ok(elf)
 }
 
-/// The linker that comes with the Rust compiler. Others may not know the newest names of RISC-V's
-/// extensions, which Rust's objects carry.
+/// The Rust compiler's linker. Others may not know the newest names of RISC-V extensions in Rust's
+/// objects.
 fn linker() -> Result<Command, BuildError> {
     let mut rustc = program("RUSTC", "rustc");
     rustc.args(["--print", "target-libdir"]);

@@ -1,6 +1,5 @@
-//! A port to a RISC-V card, rehearsed: the firmware in the folder `port/firmware/` is built,
-//! run in an interpreter or in QEMU, compared with the oracle, and measured instruction by
-//! instruction.
+//! Rehearsal of a port to a RISC-V card. Builds the firmware in `port/firmware/`, runs it in an
+//! interpreter or in QEMU, compares it with the oracle and measures its instructions.
 #![forbid(unsafe_code)]
 
 pub mod build;

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => match error.downcast_ref::<BuildError>() {
-            // A machine that cannot build it has nothing to check.
+            // Without the target there is nothing to check.
             Some(BuildError::NoTarget) => {
                 println!("skipped: {error}");
                 ExitCode::SUCCESS

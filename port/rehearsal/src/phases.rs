@@ -1,4 +1,4 @@
-//! Where instructions go: the phases of the work, and which mark begins each.
+//! Phases of the work on a message, and the marks that begin them.
 
 use crate::rv64::{MARKS, Mark};
 use dpa_model::step::StepKind;
@@ -6,31 +6,31 @@ use dpa_model::step::StepKind;
 /// A part of the work on a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Phase {
-    /// Nothing that is named.
+    /// Unnamed work.
     Other,
-    /// The slice begins; the message is read.
+    /// Begins the slice and reads the message.
     Poll,
-    /// The indexes are searched.
+    /// Searches the indexes.
     Search,
-    /// The candidate is booked, and told to the others.
+    /// Books the candidate and publishes it.
     Book,
-    /// The slice says that it has booked; what lower handlers chose is read.
+    /// Announces the booking and reads the lower handlers' candidates.
     Barrier,
-    /// The first receive that was chosen twice is looked for.
+    /// Looks for the first receive with two handlers.
     Detect,
-    /// Clean or not.
+    /// Decides whether it is clean.
     Resolve,
     /// The fast path.
     Fast,
     /// The slow path: another search.
     Slow,
-    /// The receive is taken, and leaves its chain.
+    /// Consumes the receive and unlinks it.
     Consume,
-    /// The data goes to the user, the result on the ring.
+    /// Delivers the data and writes the result.
     Protocol,
-    /// What the leader does around a block.
+    /// The leader's work around a block.
     Boundary,
-    /// The card's part of posting a receive.
+    /// The card's work to post a receive.
     Post,
     /// The host posts.
     HostPost,
@@ -45,7 +45,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All, in the order of tables.
+    /// All phases, in the order of tables.
     pub const ALL: [Self; 18] = [
         Self::Poll,
         Self::Search,
@@ -67,7 +67,7 @@ impl Phase {
         Self::Other,
     ];
 
-    /// In tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Poll => "poll",
@@ -91,13 +91,13 @@ impl Phase {
         }
     }
 
-    /// Whether it is work of the card on the way of a message.
+    /// Whether the phase is card work on a message's way.
     pub fn is_message_path(self) -> bool {
         (Self::Poll..=Self::Boundary).contains(&self)
     }
 }
 
-/// What each mark of the firmware does: the card's steps, and the firmware's own marks.
+/// The meaning of each mark: the card's steps and the firmware's own marks.
 pub fn marks() -> Vec<Mark> {
     let mut marks = vec![Mark::Ignore; MARKS];
     for &step in StepKind::ALL {
@@ -112,8 +112,8 @@ pub fn marks() -> Vec<Mark> {
     marks
 }
 
-/// A step begins what its name says. Searches on the fast and slow path, and whatever happens while
-/// a command is executed, belong to those.
+/// The mark of a step. Searches on the fast and slow path belong to these, and all work during a
+/// command to that command.
 fn of_step(step: StepKind) -> Mark {
     use StepKind::*;
     match step {
@@ -133,13 +133,13 @@ fn of_step(step: StepKind) -> Mark {
         SliceMatched | DeliveryBegins | Delivered | BounceRead | RemoteRead | Completed => {
             Mark::Enter(Phase::Protocol as u8)
         }
-        // After the last wait of a block; after another one the next step says what follows.
+        // After the last wait of a block; after another wait the next step names the phase.
         Waited | SliceEnds | EntriesSeen | BlockCut | BitsCleared | Reposted | SliceCounted
         | EntriesReleased => Mark::Enter(Phase::Boundary as u8),
         CommandBegins => Mark::Hold(Phase::Post as u8),
         BoundaryBegins => Mark::Hold(Phase::Boundary as u8),
         BoundaryEnds => Mark::Leave(Phase::Boundary as u8),
-        // Told inside another phase.
+        // Part of another phase.
         Posted | Unlinked | Recycled | Stored | UnexpectedVisited | TakenLate | ProgressWritten
         | ClaimRead | Noted => Mark::Ignore,
     }

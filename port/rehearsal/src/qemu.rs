@@ -10,27 +10,27 @@ use crate::job::{Job, OUT};
 const PROGRAM: &str = "qemu-system-riscv64";
 /// Bytes of the machine's memory.
 pub const MEMORY_BYTES: u64 = 128 << 20;
-/// A run that takes longer hangs.
+/// Longest run before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether QEMU is here.
+/// Whether QEMU is installed.
 pub fn is_here() -> bool {
     Command::new(PROGRAM).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// What a run left.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// The outcomes, if it wrote any.
+    /// The outcomes, if written.
     pub outcomes: Option<Vec<u8>>,
-    /// What it said.
+    /// Console output.
     pub console: String,
-    /// Whether it ended by itself with code 0.
+    /// Whether it exited with code 0.
     pub is_good: bool,
 }
 
-/// Runs a job in `folder`, which has to be there. `counted`: the harts' counters of instructions
-/// count instructions; slower, and for one hart only.
+/// Runs a job in an existing `folder`. `counted`: the harts' instruction counters are exact;
+/// slower, and for one hart only.
 ///
 /// # Errors
 /// When files cannot be written or QEMU cannot be started.
@@ -38,10 +38,10 @@ pub fn run(elf: &Path, job: &Job, folder: &Path, counted: bool) -> io::Result<Ra
     start(elf, job, folder, counted, None)
 }
 
-/// The same with the machine's memory in a file of that folder, which others may share.
+/// Runs a job with the machine's memory in the file `memory` of that folder, for sharing.
 ///
 /// # Errors
-/// As [`run`].
+/// See [`run`].
 pub fn run_sharing(elf: &Path, job: &Job, folder: &Path, memory: Option<&str>) -> io::Result<Ran> {
     start(elf, job, folder, false, memory)
 }
@@ -71,8 +71,8 @@ fn start(
             "memory-backend-file,id=ram,size={MEMORY_BYTES},mem-path={file},share=on"
         )),
     };
-    // One thread for all harts: they take turns when they wait. Otherwise dozens of spinning
-    // threads would share the processors.
+    // One thread for all harts, which switch when they wait. Otherwise dozens of spinning threads
+    // would share the processors.
     command.args(if counted { ["-icount", "shift=0"] } else { ["-accel", "tcg,thread=single"] });
     command.args(["-display", "none", "-serial", "none", "-monitor", "none"]);
     command.args(["-smp", &job.harts.to_string(), "-kernel"]).arg(elf);

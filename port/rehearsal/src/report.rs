@@ -16,7 +16,7 @@ const HANDLERS: [usize; 5] = [1, 8, 32, 64, 256];
 const ACCESSES_AT: usize = 32;
 /// Handlers of the table of options.
 const OPTIONS_AT: [usize; 3] = [1, 8, 32];
-/// Options other than those of all other tables, and the workloads that they are for.
+/// Non-default options, with the workloads that they affect.
 const OPTIONS: [(&str, &[PaperWorkload]); 7] = [
     ("", PaperWorkload::ALL),
     ("barrier=bitmap", PaperWorkload::ALL),
@@ -26,20 +26,19 @@ const OPTIONS: [(&str, &[PaperWorkload]); 7] = [
     ("fast=literal", &[PaperWorkload::FastPath]),
     ("fast=prefix", &[PaperWorkload::FastPath]),
 ];
-/// Windows that are counted, and messages in each: as many as the widest block.
+/// Counted windows. Each has as many messages as the widest block.
 const WINDOWS: usize = 8;
 const WINDOW: usize = 256;
 
-/// One run, counted.
 struct Counted {
     by_phase: Vec<(Phase, Count)>,
     /// Instructions of the boundary on the leader's hart.
     led: u64,
-    /// Deepest stack of the leader and of any worker, in bytes below where counting began.
+    /// Deepest stacks of the leader and of any worker, in bytes since counting began.
     stacks: [u64; 2],
 }
 
-/// What a job could not be counted for.
+/// A job without a count: its name, and why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}: {1}")]
 pub struct NotCounted(pub(crate) String, pub(crate) String);
@@ -64,7 +63,7 @@ fn count(image: &Image, job: &Job) -> Result<Counted, NotCounted> {
     Ok(Counted { by_phase: by_phase.to_vec(), led, stacks: stacks(image, &outcome) })
 }
 
-/// Bytes of stack used below the top of each hart's part, for the leader and the deepest worker.
+/// Bytes of stack used on each hart, for the leader and the deepest worker.
 fn stacks(image: &Image, outcome: &Outcome) -> [u64; 2] {
     let start = |name: &str| image.symbols().iter().find(|symbol| symbol.name == name);
     let Some(start) = start("stacks_start").map(|symbol| symbol.address) else { return [0; 2] };
@@ -141,7 +140,7 @@ pub fn report(marked: &Image, plain: &Image) -> Result<String, NotCounted> {
     Ok(text)
 }
 
-/// The end of a block by the leader, and by its handlers.
+/// The end of a block on the leader, and on its handlers.
 fn reposts(text: &mut String, marked: &Image) -> Result<(), NotCounted> {
     line(text, "\nWho gives back what a block used: boundary, and the leader's hart's part of it.");
     for &workload in PaperWorkload::ALL {

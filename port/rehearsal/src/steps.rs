@@ -1,4 +1,4 @@
-//! `steps`: what lies between one step of the card and the next, for the predictor.
+//! `steps`: costs between two steps of the card, for the predictor.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::rv64::{CacheSetup, Image, Segment, Setup};
 const CACHES: CacheSetup = CacheSetup { data: 16, code: 16 };
 /// Harts, each with one handler of a block.
 const HARTS: [usize; 3] = [2, 8, 32];
-/// Options that the predictor runs with, and what else it asks about.
+/// The predictor's options, with the workloads and streams to run.
 const OPTIONS: [&str; 6] = [
     "fast=literal removal=deferred barrier=bitmap",
     "fast=sequence removal=lazy barrier=bitmap",
@@ -26,31 +26,32 @@ const OPTIONS: [&str; 6] = [
     "fast=off removal=deferred barrier=bitmap early=1",
     "fast=off removal=lazy barrier=bitmap",
 ];
-/// The same with handlers that give back what a block used.
+/// Options with handlers that recycle a block's resources.
 const REPOSTING: [&str; 2] = [
     "fast=literal removal=deferred barrier=bitmap repost=handlers",
     "fast=sequence removal=lazy barrier=bitmap repost=handlers",
 ];
-/// Where such a handler's own part of a block's end leads to.
+/// Steps at which such a handler's own part of a block's end arrives.
 const REPOSTS: [&str; 3] = ["Reposted", "SliceCounted", "EntriesReleased"];
-/// Where the leader's part begins.
+/// The step at which the leader's part begins.
 const BOUNDARY: &str = "BoundaryBegins";
-/// Changes with the handler's place in the block below this many instructions are none.
+/// Smaller slopes over the handler's number, in instructions, count as zero.
 const LEAST_SLOPE: f64 = 0.5;
 
 /// After these the card looks for work, or the host's end runs on the same hart.
 const BETWEEN_WORK: [&str; 3] = ["EntriesSeen", "BoundaryEnds", "SliceEnds"];
 
-/// From one step to the next: means of all times that it happened.
+/// Means over all occurrences of a pair of steps.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Row {
-    /// How often it was seen.
+    /// Occurrences.
     pub times: u64,
-    /// Instructions of handler 0, and what each further handler takes more.
+    /// Instructions of handler 0, and the excess of each further handler.
     pub instructions: [f64; 2],
-    /// Loads of its own lines that missed a first level of 1 KiB: likewise.
+    /// Loads of private lines that missed a first level of 1 KiB, of handler 0 and the excess.
     pub lines: [f64; 2],
-    /// The same for lines that one hart writes and another uses: the predictor names them.
+    /// Missed loads of lines that one hart writes and another uses; the predictor charges them by
+    /// name.
     pub shared: f64,
     /// Lines of code that missed a first level of 1 KiB.
     pub code: f64,
@@ -80,11 +81,11 @@ fn streams(options: &str) -> [Job; 4] {
     profiles.map(|profile| Job::stream((profile, 1, 2000), (8, 8), Ends::Leader, options))
 }
 
-/// Sums of one pair, for a straight line through all harts.
+/// Sums of one pair, for a line fitted over the harts.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     all: Segment,
-    /// Of the harts' numbers, times, and squares and products with what was counted.
+    /// Sums over the harts' numbers, occurrences, squares and products with the counts.
     x: f64,
     xx: f64,
     xy: [f64; 2],
@@ -120,8 +121,8 @@ impl Sums {
     }
 }
 
-/// Every pair of steps that follow each other on a hart. What handlers that give back what they
-/// used do besides comes from runs of its own, so that all else is of the code without them.
+/// Every pair of consecutive steps on a hart. The extra work of recycling handlers comes from
+/// separate runs, so that all other rows describe the code without it.
 ///
 /// # Errors
 /// When a run does not give the oracle's outcomes.
@@ -137,7 +138,7 @@ pub fn steps(marked: &Image) -> Result<BTreeMap<Pair, Row>, NotCounted> {
     Ok(rows)
 }
 
-/// The pairs that are wanted, in these runs.
+/// The wanted pairs in these runs.
 fn rows(
     marked: &Image,
     jobs: impl Iterator<Item = Job>,
@@ -162,12 +163,12 @@ fn rows(
             }
         }
     }
-    // Hart 0 is host and wire as well: what others do, too, is theirs.
+    // Hart 0 also runs host and wire, so pairs that other harts have, too, come from those.
     let row = |sums: [Sums; 2]| sums[usize::from(sums[1].all.times > 0)].row();
     Ok(sums.into_iter().map(|(pair, sums)| (pair, row(sums))).collect())
 }
 
-/// Where the predictor reads the table, below the repository's root.
+/// The predictor's table, below the repository's root.
 pub const FILE: &str = "tools/predict/profiles/rv64imac.txt";
 
 const HEAD: &str = "\
@@ -185,8 +186,7 @@ const HEAD: &str = "\
 # from            to                instructions      own lines     code  shared   times
 ";
 
-/// How many instructions a table that was written says too many or too few for what was seen now: a
-/// part of all of them.
+/// Relative error of a written table's instructions against the measured ones, over all of them.
 pub fn drift(steps: &BTreeMap<Pair, Row>, written: &str) -> f64 {
     let mut table = BTreeMap::new();
     for line in written.lines().filter(|line| !line.starts_with('#')) {

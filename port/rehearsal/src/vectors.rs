@@ -1,4 +1,4 @@
-//! `vectors`: streams with the outcomes that whoever matches them has to give.
+//! `vectors`: streams with the outcomes of correct matching.
 
 use std::fs;
 use std::io;
@@ -8,11 +8,11 @@ use dpamatch::stream::Profile;
 
 use crate::job::{Ends, Job, STREAM};
 
-/// Streams of each profile, and their events.
+/// Streams per profile, and events per stream.
 const SEEDS: u64 = 4;
 const EVENTS: u64 = 2000;
 
-/// Writes the streams into a folder; returns how many.
+/// Writes the streams into a folder; returns their number.
 ///
 /// # Errors
 /// When a file cannot be written.

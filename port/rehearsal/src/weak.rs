@@ -1,4 +1,4 @@
-//! `weak`: the firmware on a machine with weak memory, as shipped and with one ordering weakened.
+//! `weak`: the firmware in weak memory, unmodified and with one ordering weakened.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::job::{Ends, Job};
 use crate::phases::marks;
 use crate::rv64::{Image, Setup, WeakOptions};
 
-/// Orderings that can be weakened, by the names of their faults.
+/// Names of the faults that weaken an ordering.
 pub const WEAKENED: [&str; 21] = [
     "BitSetRelaxed",
     "BitsReadRelaxed",
@@ -38,8 +38,8 @@ pub const WEAKENED: [&str; 21] = [
     "TakeRelaxed",
 ];
 
-/// Orderings that these runs were not seen to need, and why. The models of `loom_tests` find all of
-/// them but the one that is implied by another.
+/// Orderings that these runs do not need, and why. The models of `loom_tests` find all but one,
+/// which another implies.
 pub const NOT_SHOWN: [(&str, &str); 7] = [
     (
         "HeadReleaseRelaxed",
@@ -59,20 +59,20 @@ pub const NOT_SHOWN: [(&str, &str); 7] = [
     ("TakeRelaxed", "in the firmware no completion queue changes hands"),
 ];
 
-/// Instructions after which a run hangs: the longest good one takes a quarter.
+/// Instruction limit of a hanging run: four times the longest good one.
 const LIMIT: u64 = 60_000_000;
 
-/// One kind of run; the seed chooses the schedule.
+/// Kind of a run; the seed chooses the schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// One of the paper's workloads.
     Workload(PaperWorkload),
-    /// A random stream, with a seed of its own.
+    /// A random stream with its own seed.
     Stream,
 }
 
 impl Kind {
-    /// All.
+    /// All kinds.
     pub const ALL: [Self; 4] = [
         Self::Workload(PaperWorkload::NoConflict),
         Self::Workload(PaperWorkload::FastPath),
@@ -82,7 +82,7 @@ impl Kind {
 
     fn job(self, seed: u64, fault: Option<&str>) -> Job {
         let ends = if seed.is_multiple_of(2) { Ends::Leader } else { Ends::Apart };
-        // Small tables: setting them up is the longest part of a run. Eight harts, with one handler
+        // Small tables, since set-up is the longest part of a run. Eight harts, with one handler
         // each or with four.
         let handlers = if seed.is_multiple_of(3) { 32 } else { 8 };
         let barrier = if (seed / 2).is_multiple_of(2) { "lanes" } else { "bitmap" };
@@ -94,7 +94,7 @@ impl Kind {
         match self {
             Self::Workload(workload) => {
                 options += " receives=64";
-                // Two senders with a completion queue each, in every second run of ends apart.
+                // Two senders with a completion queue each, in every second run with ends apart.
                 let senders = if seed % 4 == 3 { 2 } else { 1 };
                 options += " queues=3";
                 Job::workload_from(senders, workload, (8, handlers), ends, (2, 32), &options)
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// Its name.
+    /// Name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Workload(workload) => workload.name(),
@@ -115,22 +115,22 @@ impl Kind {
     }
 }
 
-/// What came of many runs.
+/// Result of many runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Runs.
     pub runs: u64,
-    /// Of these, with other outcomes than the oracle's, or without an end.
+    /// Runs with outcomes other than the oracle's, or without an end.
     pub wrong: u64,
-    /// The one with the lowest seed.
+    /// The wrong run with the lowest seed, and its fault.
     pub first: Option<(u64, String)>,
-    /// Instructions of the longest run that ended, all harts together.
+    /// Instructions of the longest completed run, over all harts.
     pub longest: u64,
-    /// Stores that waited, loads that returned an old version.
+    /// Stores that waited.
     pub delayed: u64,
-    /// See `delayed`.
+    /// Loads that returned an old version.
     pub stale: u64,
-    /// Loads that were put off.
+    /// Deferred loads.
     pub late: u64,
 }
 
@@ -148,7 +148,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Runs a kind with many seeds; `enough`: after so many wrong ones it ends.
+/// Runs a kind with many seeds, until `enough` runs are wrong.
 pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: u64) -> Tally {
     let next = AtomicU64::new(0);
     let tally = Mutex::new(Tally::default());
@@ -189,7 +189,7 @@ pub fn runs(image: &Image, kind: Kind, fault: Option<&str>, seeds: u64, enough: 
     tally.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The shipped orderings, each kind with so many seeds; whether all outcomes are the oracle's.
+/// Runs the shipped orderings; returns whether all outcomes are the oracle's.
 pub fn shipped(image: &Image, kinds: &[Kind], seeds: u64, mut each: impl FnMut(&str)) -> bool {
     let mut good = true;
     for &kind in kinds {
@@ -209,8 +209,8 @@ pub fn shipped(image: &Image, kinds: &[Kind], seeds: u64, mut each: impl FnMut(&
     good
 }
 
-/// Each of these weakened orderings, up to so many seeds of each kind, until one run is wrong;
-/// whether all are caught, but for those that cannot be shown here.
+/// Runs each weakened ordering, with up to `seeds` seeds of each kind, until one run is wrong.
+/// Returns whether all were caught, except those in [`NOT_SHOWN`].
 pub fn weakened(
     image: &Image,
     faults: &[&str],

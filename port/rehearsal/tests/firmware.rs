@@ -1,5 +1,4 @@
-//! The firmware's outcomes equal the oracle's. Where the compiler has no such target there is
-//! nothing to test, and a line says so.
+//! The firmware's outcomes equal the oracle's. Without the target the tests print a line and pass.
 
 use std::path::PathBuf;
 
@@ -12,7 +11,7 @@ use dpamatch_port::rv64::{Image, Setup};
 use dpamatch_port::weak::{self, Kind};
 use dpamatch_port::{bus, check, kit, qemu, steps};
 
-/// The ELF file; `None`: it cannot be built here.
+/// Path of the ELF file; `None` without the target.
 fn elf(build: Build) -> Option<PathBuf> {
     match build.build() {
         Ok(path) => Some(path),
@@ -95,7 +94,7 @@ fn a_host_of_its_own_says_the_same() {
     let mut jobs = bus::jobs(1, 300, 2);
     let verdict = check::on_bus(&elf, &host, &jobs, &folder).expect("both programs run");
     assert_eq!(verdict.wrong, Vec::<String>::new());
-    // Fewer receives than the stream needs: the host has no software matching, and says so.
+    // Fewer receives than the stream needs: this host has no software matching and reports it.
     let job = &mut jobs[0];
     job.arguments = job.arguments.replace("receives=", "receives=8 was=");
     let verdict = check::on_bus(&elf, &host, &jobs[..1], &folder).expect("both programs run");
@@ -148,7 +147,7 @@ fn every_weakened_ordering_has_a_fault() {
     }
 }
 
-/// One hart does the work of a block in the phases that it names; nothing is left over.
+/// All instructions of one hart's block fall into named phases.
 #[test]
 fn instructions_have_phases() {
     let Some(elf) = elf(Build::Marks) else { return };
@@ -168,7 +167,7 @@ fn instructions_have_phases() {
     assert!(other * 100 < all, "{other} of {all} instructions have no name");
 }
 
-/// The predictor's table is of this code, give or take what another compiler makes of it.
+/// The predictor's table matches this code, within the tolerance for other compilers.
 #[test]
 fn the_predictors_table_is_of_this_code() {
     let Some(elf) = elf(Build::Marks) else { return };

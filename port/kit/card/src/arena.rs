@@ -1,27 +1,27 @@
-//! Memory out of one range that the caller handed over. Nothing is given back.
+//! Memory from one range that the caller hands over; never freed.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 struct Arena {
-    /// First byte that is free.
+    /// First free byte.
     next: AtomicUsize,
-    /// First byte behind the range.
+    /// End of the range.
     end: AtomicUsize,
 }
 
 #[global_allocator]
 static ARENA: Arena = Arena { next: AtomicUsize::new(0), end: AtomicUsize::new(0) };
 
-/// From now on memory comes from here.
+/// Sets the range.
 pub(crate) fn hand_over(start: usize, bytes: usize) {
     ARENA.next.store(start, Relaxed);
     ARENA.end.store(start.saturating_add(bytes), Relaxed);
 }
 
-// SAFETY: each call gets a range of its own out of the one that the caller of `dpamatch_new` gave
-// away; nothing is given out twice.
+// SAFETY: each call gets its own range out of the one that the caller of `dpamatch_new` gave away;
+// no range is given out twice.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let end = self.end.load(Relaxed);

@@ -1,7 +1,7 @@
-//! The card's side of dpamatch for programs in C; `dpamatch_card.h` says what each function does.
+//! The card's side of dpamatch for programs in C; `dpamatch_card.h` documents each function.
 //!
-//! Memory is one range of bytes that the caller hands over; nothing else is needed of a system but
-//! `dpamatch_panicked`, which must not return.
+//! The library needs one range of memory from the caller, and `dpamatch_panicked`, which must not
+//! return.
 #![no_std]
 
 extern crate alloc;
@@ -23,7 +23,7 @@ unsafe extern "C" {
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: the caller's program has it, and it does not return.
+    // SAFETY: the caller's program defines it, and it does not return.
     unsafe { dpamatch_panicked() }
 }
 
@@ -40,7 +40,7 @@ pub struct Config {
     fast_path: u32,
 }
 
-/// A message that was received.
+/// A received message.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
@@ -55,8 +55,8 @@ pub struct Received {
 
 const _: () = assert!(size_of::<Config>() == 28 && size_of::<Received>() == 32);
 
-/// A NIC's parts. Each is used by one hart at a time; the leader, a worker and the two ends by
-/// different ones at the same time, so no reference to the whole is ever made.
+/// A NIC's parts. One hart at a time uses each part, while others use other parts, so no reference
+/// to the whole ever exists.
 #[derive(Debug)]
 pub struct Card {
     leader: Leader,
@@ -65,11 +65,11 @@ pub struct Card {
     sender: Sender,
 }
 
-/// Builds a NIC in `arena`, `bytes` of zeros aligned to 64. Null: impossible sizes, or too little
-/// memory.
+/// Builds a NIC in `arena`, `bytes` of zeros aligned to 64. Returns null for impossible sizes or
+/// too little memory.
 ///
 /// # Safety
-/// The arena is memory that nobody else uses from now on, and this is the only call.
+/// The arena is this library's own from now on, and this is the only call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_new(
     config: &Config,
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn dpamatch_new(
         options: Options { fast_path, ..Options::default() },
         ..NicConfig::default()
     };
-    // What is built here needs as much as the footprint says and its administration.
+    // The tables need the footprint and its administration.
     let needed = dpa_model::Footprint::of(&config);
     if needed.nic_bytes() + needed.host_bytes() + (64 << 10) > bytes as u64 {
         return core::ptr::null_mut();
@@ -111,18 +111,18 @@ pub unsafe extern "C" fn dpamatch_new(
     }
 }
 
-/// One boundary and at most one block; whether anything was done.
+/// Runs one boundary and at most one block; returns whether there was work.
 ///
 /// # Safety
 /// `card` is from `dpamatch_new`; only one hart at a time calls this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_leader_round(card: *mut Card, awake: u32) -> c_int {
-    // SAFETY: the caller's promise; nobody else uses this part.
+    // SAFETY: the caller's promise; no other hart uses this part.
     let leader = unsafe { &mut (*card).leader };
     c_int::from(leader.round(awake as usize) == Round::Worked)
 }
 
-/// Worker `1..workers`; null: there is none. Before any worker runs.
+/// Worker `1..workers`, or null if there is none. Call before any worker runs.
 ///
 /// # Safety
 /// `card` is from `dpamatch_new`.
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn dpamatch_worker(card: *mut Card, worker: u32) -> *mut W
     workers.get_mut(index).map_or(core::ptr::null_mut(), core::ptr::from_mut)
 }
 
-/// This worker's slice of a block, if there is one; whether there was.
+/// Runs this worker's slice of a block; returns whether there was one.
 ///
 /// # Safety
 /// `worker` is from `dpamatch_worker`; only one hart at a time calls this with it.
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn dpamatch_worker_round(worker: *mut Worker) -> c_int {
     c_int::from(unsafe { &mut *worker }.round())
 }
 
-/// Asks for the communicator's tables; 0: asked.
+/// Requests a communicator's tables; 0 on success.
 ///
 /// # Safety
 /// `card` is from `dpamatch_new`; only one hart at a time calls this and the other functions of the
@@ -156,10 +156,10 @@ pub unsafe extern "C" fn dpamatch_create(card: *mut Card, comm: u32, bins: u32) 
     c_int::from(host.create(CommId(comm), bins, Hints::default(), 0).is_err())
 }
 
-/// Posts a receive; its number, or -1 while there is no room.
+/// Posts a receive; returns its number, or -1 if there is no room now.
 ///
 /// # Safety
-/// As `dpamatch_create`.
+/// As for `dpamatch_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_post(
     card: *mut Card,
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn dpamatch_post(
 ) -> i64 {
     // SAFETY: the caller's promise.
     let host = unsafe { &mut (*card).host };
-    // Numbers that no rank or tag has stand for any.
+    // An invalid rank or tag is a wildcard.
     let source = Rank::new(source).map_or(SourceSel::Any, SourceSel::Rank);
     let tag = Tag::new(tag).map_or(TagSel::Any, TagSel::Tag);
     let buffer = alloc::vec![0; bytes as usize];
@@ -180,10 +180,11 @@ pub unsafe extern "C" fn dpamatch_post(
     }
 }
 
-/// Takes one result: 1 a message, in `received` and `data`; 2 something else; 0 nothing.
+/// Takes one result. Returns 1 for a message, in `received` and `data`; 2 for another result; 0 for
+/// none.
 ///
 /// # Safety
-/// As `dpamatch_create`; `data` has room for `room` bytes.
+/// As for `dpamatch_create`; `data` has room for `room` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dpamatch_poll(
     card: *mut Card,
@@ -214,7 +215,7 @@ pub unsafe extern "C" fn dpamatch_poll(
     }
 }
 
-/// Sends a message: 0 sent, 1 no room now, 2 never.
+/// Sends a message. Returns 0 if sent, 1 if there is no room now, 2 if it can never be sent.
 ///
 /// # Safety
 /// `card` is from `dpamatch_new`; only one hart at a time calls this; `data` has `length` bytes.

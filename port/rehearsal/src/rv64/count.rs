@@ -1,29 +1,29 @@
-//! What a hart did, by phase.
+//! Counts of a hart's work by phase.
 
-/// Phases that a machine can tell apart.
+/// Number of phases that a machine distinguishes.
 pub const PHASES: usize = 32;
-/// Marks that code can set: the constant of `slti x0, x0, constant`, without sign.
+/// Number of marks: the unsigned constant of `slti x0, x0, constant`.
 pub const MARKS: usize = 2048;
 
-/// What a mark does to the hart that meets it.
+/// Effect of a mark on its hart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mark {
-    /// Nothing.
+    /// None.
     #[default]
     Ignore,
-    /// What follows belongs to this phase.
+    /// Enters this phase.
     Enter(u8),
-    /// What follows belongs to this phase, whatever is entered, until [`Mark::Leave`].
+    /// Holds this phase, whatever mark enters another, until [`Mark::Leave`].
     Hold(u8),
-    /// The end of [`Mark::Hold`]; then this phase.
+    /// Ends [`Mark::Hold`] and enters this phase.
     Leave(u8),
-    /// All harts count from zero, from here on. Weak memory begins.
+    /// All harts start counting from zero. Weak memory begins.
     CountFrom,
-    /// No hart counts any more. Weak memory ends.
+    /// All harts stop counting. Weak memory ends.
     CountTo,
 }
 
-/// What was done in one phase.
+/// Work in one phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Count {
     /// Instructions, without marks.
@@ -32,7 +32,7 @@ pub struct Count {
     pub loads: u64,
     /// Stores.
     pub stores: u64,
-    /// Of these, single bytes.
+    /// Single-byte stores among the stores.
     pub byte_stores: u64,
     /// Read-modify-writes, and pairs of `lr` and `sc` (counted at `sc`).
     pub atomics: u64,
@@ -40,7 +40,7 @@ pub struct Count {
     pub fences: u64,
     /// Divisions and remainders.
     pub divisions: u64,
-    /// How often a mark entered the phase.
+    /// Times that a mark entered the phase.
     pub entered: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Instructions, taken apart once: executing one is a look into a table and one `match`.
+//! Instructions, decoded once: execution is a table look-up and one `match`.
 
 use super::expand::expand;
 
-/// What an instruction does. Names are the manual's.
+/// Operations, named as in the manual.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[rustfmt::skip]
 pub(crate) enum Op {
@@ -19,9 +19,9 @@ pub(crate) enum Op {
     Mulw, Divw, Divuw, Remw, Remuw,
     /// A fence; `immediate` holds mode, predecessors and successors as in the instruction.
     Fence,
-    /// The hint to a waiting hart's pipeline.
+    /// The `pause` hint.
     Pause,
-    /// `slti x0, x0, immediate`: a hint without effect, by which code says where it is.
+    /// `slti x0, x0, immediate`: a hint without effect that marks a place in the code.
     Mark,
     Ecall, Ebreak, Wfi,
     /// Reads a control register (`csrrs rd, csr, x0`); `immediate` is its number.
@@ -40,7 +40,7 @@ impl Op {
     }
 }
 
-/// An instruction: registers by number, a sign-extended constant, its length in bytes.
+/// A decoded instruction: register numbers, sign-extended constant, length in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Instruction {
     pub(crate) op: Op,
@@ -48,13 +48,13 @@ pub(crate) struct Instruction {
     pub(crate) rs1: u8,
     pub(crate) rs2: u8,
     pub(crate) length: u8,
-    /// Of an atomic instruction: orders later accesses after it, earlier ones before it.
+    /// Ordering bits of an atomic instruction.
     pub(crate) acquire: bool,
     pub(crate) release: bool,
     pub(crate) immediate: i32,
 }
 
-/// Takes apart what stands at the beginning of `word`: 32 bits, or 16 of them.
+/// Decodes the instruction at the beginning of `word`: 32 bits, or 16 of them.
 pub(crate) fn decode(word: u32) -> Instruction {
     if word & 3 == 3 {
         Instruction { length: 4, ..decode_long(word) }
@@ -124,7 +124,7 @@ fn decode_long(word: u32) -> Instruction {
         0x2f => atomic(&mut instruction, word),
         _ => Op::Illegal,
     };
-    // Bits of a register that the form does not have.
+    // Clears register fields that the form does not have.
     match word & 0x7f {
         0x63 | 0x0f => instruction.rd = 0,
         0x03 | 0x13 | 0x1b | 0x67 => instruction.rs2 = 0,

@@ -1,11 +1,10 @@
-//! The C extension: every 16-bit instruction is short for one of 32 bits.
+//! The C extension: every 16-bit instruction abbreviates a 32-bit one.
 
-/// Bits `low..low + count` of a word.
 const fn field(word: u32, low: u32, count: u32) -> u32 {
     (word >> low) & ((1 << count) - 1)
 }
 
-/// `value` of so many bits with its sign kept.
+/// Sign-extends a value of `bits` bits.
 const fn signed(value: u32, bits: u32) -> u32 {
     (((value << (32 - bits)) as i32) >> (32 - bits)) as u32
 }
@@ -39,16 +38,15 @@ const fn branch(offset: u32, rs1: u32, funct3: u32) -> u32 {
     bits | rs1 << 15 | funct3 << 12 | 0x63
 }
 
-/// The 32-bit instruction that `half` is short for, or 0 (an illegal one) if it is none of
-/// RV64IMAC.
+/// The 32-bit form of `half`, or 0 (an illegal instruction) if it is not RV64IMAC.
 pub(crate) fn expand(half: u16) -> u32 {
     let word = u32::from(half);
     let bit = |n| field(word, n, 1);
-    // Full registers, and the eight that three bits can name.
+    // Full registers, and the eight with a three-bit name.
     let (rd, rs2) = (field(word, 7, 5), field(word, 2, 5));
     let (short_high, short_low) = (8 + field(word, 7, 3), 8 + field(word, 2, 3));
     let small = signed(bit(12) << 5 | rs2, 6);
-    // Offsets of loads and stores, by the size of what is moved.
+    // Offsets of loads and stores, by access size.
     let of_word = field(word, 10, 3) << 3 | bit(6) << 2 | bit(5) << 6;
     let of_double = field(word, 10, 3) << 3 | field(word, 5, 2) << 6;
     match (word & 3, word >> 13) {

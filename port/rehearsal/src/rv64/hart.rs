@@ -1,4 +1,4 @@
-//! One hart: registers, and what each instruction does to them.
+//! One hart: registers, and the effect of each instruction on them.
 
 use super::Fault;
 use super::count::{Count, PHASES};
@@ -7,14 +7,14 @@ use super::lines::Caches;
 use super::memory::{Memory, Place};
 use super::weak::{HartOrder, Weak};
 
-/// What the machine has to do after an instruction.
+/// The machine's next action after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Then {
     Go,
-    /// The hart waits: another has its turn.
+    /// The hart waits: run another.
     Yield,
     Mark(u16),
-    /// An `ebreak`: perhaps a call to the host.
+    /// An `ebreak`, perhaps a call to the host.
     Break,
 }
 
@@ -23,15 +23,15 @@ pub(crate) struct Hart {
     pub(crate) number: usize,
     pub(crate) pc: u64,
     pub(crate) x: [u64; 32],
-    /// In weak memory: how young is what each register was computed from.
+    /// Weak memory: age of the youngest value behind each register.
     pub(crate) views: [u64; 32],
     pub(crate) order: HartOrder,
-    /// In weak memory: the load that a register waits for.
+    /// Weak memory: the deferred load of a register.
     pub(crate) late: [Option<u32>; 32],
-    /// Instructions done, marks included.
+    /// Retired instructions, marks included.
     pub(crate) retired: u64,
     pub(crate) phase: u8,
-    /// The phase is held until it is left.
+    /// A mark holds the phase.
     pub(crate) held: bool,
     pub(crate) counting: bool,
     pub(crate) counts: [Count; PHASES],
@@ -39,7 +39,7 @@ pub(crate) struct Hart {
     pub(crate) lowest: u64,
 }
 
-/// What harts share.
+/// State that the harts share.
 pub(crate) struct Shared {
     pub(crate) memory: Memory,
     pub(crate) weak: Option<Weak>,
@@ -83,7 +83,7 @@ impl Hart {
         &mut self.counts[self.phase as usize]
     }
 
-    /// Does one instruction. `WEAK`: memory is weak.
+    /// Executes one instruction, in weak memory if `WEAK`.
     #[inline(always)]
     pub(crate) fn execute<const WEAK: bool>(
         &mut self,
@@ -95,7 +95,7 @@ impl Hart {
         let is_store = matches!(op, Op::Sb | Op::Sh | Op::Sw | Op::Sd);
         if WEAK {
             self.settle(shared, first);
-            // The data of a store may come later still.
+            // A store's data may come later still.
             if !is_store {
                 self.settle(shared, second);
             }
@@ -187,11 +187,11 @@ impl Hart {
             }
             Op::CsrRead => match immediate {
                 0xf14 => self.number as u64,
-                // Retired instructions, for machine and user; cycles are the same here.
+                // Retired instructions, for machine and user; the cycle counters read the same.
                 0xb00 | 0xb02 | 0xc00 | 0xc02 => self.retired - 1,
                 _ => return Err(Fault::Illegal { pc }),
             },
-            // Which interrupts pend and are enabled: none is ever taken.
+            // Pending and enabled interrupts: none is ever taken.
             Op::CsrWrite if matches!(immediate, 0x304 | 0x344) => 0,
             Op::CsrWrite => return Err(Fault::Illegal { pc }),
             Op::LrW | Op::LrD | Op::ScW | Op::ScD | Op::AmoW | Op::AmoD => {
@@ -241,7 +241,7 @@ impl Hart {
         (place.of(shared.memory.get(place.doubleword)), 0)
     }
 
-    /// Stores register `source`, at an address computed from register `base`.
+    /// Stores register `source` at an address computed from register `base`.
     #[inline(always)]
     fn store<const WEAK: bool>(
         &mut self,
@@ -266,7 +266,7 @@ impl Hart {
         shared.memory.store(self.number, place, value);
     }
 
-    /// Puts a load off, perhaps; whether it did.
+    /// Defers a load at random; returns whether it did.
     fn put_off(
         &mut self,
         shared: &mut Shared,
@@ -287,7 +287,7 @@ impl Hart {
         name.is_some()
     }
 
-    /// The register has its value, if it waited for one.
+    /// Completes the register's deferred load.
     #[inline(always)]
     pub(crate) fn settle(&mut self, shared: &mut Shared, register: usize) {
         if let Some(name) = self.late[register]
@@ -366,7 +366,6 @@ impl Hart {
     }
 }
 
-/// The new value of a read-modify-write.
 fn combine(function: i32, old: u64, operand: u64, long: bool) -> u64 {
     let unsigned = |value: u64| if long { value } else { value & 0xffff_ffff };
     match function {
@@ -382,7 +381,7 @@ fn combine(function: i32, old: u64, operand: u64, long: bool) -> u64 {
     }
 }
 
-/// Instructions that combine registers and constants; `None` for any other.
+/// Register and constant arithmetic; `None` for other instructions.
 #[inline(always)]
 fn arithmetic(op: Op, a: u64, b: u64, constant: u64) -> Option<u64> {
     let shift = constant as u32;
@@ -419,8 +418,8 @@ fn arithmetic(op: Op, a: u64, b: u64, constant: u64) -> Option<u64> {
     })
 }
 
-/// The M extension; `None` for any other. A division by zero gives all ones, its remainder the
-/// dividend.
+/// The M extension; `None` for other instructions. Division by zero gives all ones, its remainder
+/// the dividend.
 fn multiply_divide(op: Op, a: u64, b: u64) -> Option<u64> {
     let (signed_a, signed_b) = (a as i64, b as i64);
     let (word_a, word_b) = (a as i32, b as i32);

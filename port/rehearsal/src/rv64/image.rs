@@ -1,4 +1,4 @@
-//! A program: what an ELF file puts into memory.
+//! A program: the contents of an ELF file.
 
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
@@ -9,19 +9,18 @@ use super::memory::MEMORY_BASE;
 /// A program for the machine.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// Where it begins.
     pub(crate) entry: u64,
-    /// Address and contents of its parts.
+    /// Address and contents of its segments.
     pub(crate) parts: Vec<(u64, Vec<u8>)>,
-    /// The part that is code: address and contents.
+    /// The executable segment: address and contents.
     pub(crate) code: (u64, Vec<u8>),
     symbols: Vec<Symbol>,
 }
 
-/// A name in a program.
+/// A symbol of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// As the compiler wrote it.
+    /// Mangled name.
     pub name: String,
     /// First address.
     pub address: u64,
@@ -31,25 +30,25 @@ pub struct Symbol {
     pub is_function: bool,
 }
 
-/// Why a file is no program for the machine.
+/// Why a file is not a program for the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// No ELF file, or a damaged one.
+    /// Not an ELF file, or a damaged one.
     #[error("not a readable ELF file: {0}")]
     Object(#[from] object::read::Error),
     /// For another processor.
     #[error("not a program for RISC-V")]
     Machine,
-    /// Without any part that can be executed.
+    /// Without an executable segment.
     #[error("no code in it")]
     NoCode,
-    /// A part lies below the machine's memory.
+    /// A segment below the machine's memory.
     #[error("a part at {0:#x} lies below the machine's memory")]
     Below(u64),
 }
 
 impl Image {
-    /// A program made of machine code alone, at the beginning of memory.
+    /// A program of bare machine code, at the beginning of memory.
     pub fn from_code(code: &[u32]) -> Self {
         let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
         Self {
@@ -60,7 +59,7 @@ impl Image {
         }
     }
 
-    /// Reads an ELF file of 64 bits.
+    /// Reads a 64-bit ELF file.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -110,12 +109,12 @@ impl Image {
         Ok(image)
     }
 
-    /// The names in it.
+    /// The symbols.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }
 
-    /// Its machine code and where that begins.
+    /// The address and bytes of its code.
     pub fn code(&self) -> (u64, &[u8]) {
         (self.code.0, &self.code.1)
     }

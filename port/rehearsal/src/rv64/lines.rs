@@ -1,38 +1,37 @@
-//! Lines of memory: first-level caches as a card may have them, which lines harts share, and what
-//! happens between two marks.
+//! Cache lines: first-level caches, lines shared between harts, and segments between two marks.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Bytes of a line.
+/// Binary logarithm of the line size.
 const LINE_LOG: u32 = 6;
 
-/// First-level caches of each hart: fully associative, the line used longest ago leaves first.
+/// First-level caches of each hart: fully associative, least recently used line evicted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheSetup {
-    /// Lines for data.
+    /// Data lines.
     pub data: usize,
-    /// Lines for code.
+    /// Code lines.
     pub code: usize,
 }
 
-/// What a hart did from one mark to the next, all times together.
+/// A hart's work between two marks, summed over all occurrences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
-    /// How often.
+    /// Occurrences.
     pub times: u64,
     /// Instructions, without the marks.
     pub instructions: u64,
-    /// Loads that missed the first level (nothing waits for a store), of lines that carry nothing
-    /// from hart to hart: only this hart uses them, or nobody writes them.
+    /// Loads that missed the first level (stores never wait), of unshared lines: private to the
+    /// hart, or never written.
     pub own: u64,
-    /// The same for lines that one hart writes and another uses.
+    /// Missed loads of lines that one hart writes and another uses.
     pub shared: u64,
     /// Fetches of code that missed.
     pub code: u64,
 }
 
 impl Segment {
-    /// Adds another.
+    /// Adds another segment.
     pub fn add(&mut self, other: &Self) {
         self.times += other.times;
         self.instructions += other.instructions;
@@ -42,15 +41,15 @@ impl Segment {
     }
 }
 
-/// By first and last mark.
+/// Segments by first and last mark.
 pub type Segments = BTreeMap<(u16, u16), Segment>;
 
-/// One first-level cache: lines and the version seen of each, the youngest last.
+/// A first-level cache: lines with the version seen, the youngest last.
 #[derive(Clone, Debug, Default)]
 struct First(Vec<(u32, u32)>);
 
 impl First {
-    /// Whether the line is here as it is now; from now on it is.
+    /// Whether the line's present version is cached; caches it otherwise.
     fn take(&mut self, most: usize, line: u32, version: u32) -> bool {
         let found = self.0.iter().position(|&(held, _)| held == line);
         let is_fresh = match found {
@@ -67,20 +66,20 @@ impl First {
     }
 }
 
-/// What one hart has open.
+/// A hart's current segment.
 #[derive(Clone, Debug, Default)]
 struct Open {
     data: First,
     code: First,
     last_fetched: u32,
-    /// The mark met last, and the instructions done then.
+    /// The last mark, and the instructions retired by then.
     since: Option<(u16, u64)>,
     /// Lines missed since.
     missed: Vec<u32>,
     code_missed: u64,
 }
 
-/// Who used a line while counting.
+/// Harts that used a line while counting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Users {
     #[default]
@@ -89,11 +88,10 @@ enum Users {
     Many,
 }
 
-/// Caches of all harts.
 pub(crate) struct Caches {
     setup: CacheSetup,
     harts: Vec<Open>,
-    /// Of each line: grows with every store.
+    /// Version of each line; grows with every store.
     versions: Vec<u32>,
     users: Vec<Users>,
     written: Vec<bool>,
@@ -118,7 +116,7 @@ impl Caches {
         }
     }
 
-    /// From now on, or no longer, it is noted what happens.
+    /// Starts or stops recording.
     pub(crate) fn count(&mut self, counting: bool) {
         self.counting = counting;
         for open in &mut self.harts {
@@ -126,7 +124,7 @@ impl Caches {
         }
     }
 
-    /// A load, or a store, of a doubleword. Both bring the line.
+    /// Loads or stores a doubleword. Both fetch the line.
     pub(crate) fn access(&mut self, hart: usize, doubleword: usize, is_store: bool) {
         let line = doubleword >> (LINE_LOG - 3);
         let version = self.versions[line];
@@ -151,7 +149,6 @@ impl Caches {
         }
     }
 
-    /// An instruction is fetched.
     #[inline]
     pub(crate) fn fetch(&mut self, hart: usize, pc: u64) {
         let line = (pc >> LINE_LOG) as u32;
@@ -162,7 +159,7 @@ impl Caches {
         }
     }
 
-    /// A hart meets a mark, after so many instructions, the mark among them.
+    /// Ends a segment at a mark, after `retired` instructions including it.
     pub(crate) fn mark(&mut self, hart: usize, mark: u16, retired: u64) {
         let open = &mut self.harts[hart];
         let (missed, code) =
@@ -178,7 +175,7 @@ impl Caches {
         }
     }
 
-    /// What every hart did.
+    /// The segments of each hart.
     pub(crate) fn segments(mut self) -> Vec<Segments> {
         for (&(hart, pair, line), &times) in &self.misses {
             let line = line as usize;
@@ -221,7 +218,7 @@ mod tests {
         let mut caches = caches();
         caches.mark(0, 1, 1);
         caches.access(0, 0, false);
-        // Read by both, written by nobody.
+        // Both read it, neither writes it.
         caches.access(0, 8, false);
         caches.access(1, 8, false);
         caches.access(1, 7, true);

@@ -1,4 +1,4 @@
-//! The machine: harts that take turns, memory, and a host to talk to.
+//! The machine: harts in turn, memory, and a host.
 
 use std::collections::BTreeMap;
 
@@ -11,29 +11,28 @@ use super::memory::Memory;
 use super::semihosting::Host;
 use super::weak::{Weak, WeakOptions};
 
-/// Instructions that a hart runs before the next has its turn, unless it waits; weak memory has
-/// turns of its own.
+/// Instructions of a hart's turn, unless it waits; weak memory has its own turns.
 const TURN: u32 = 64;
 
-/// What a machine is built from.
+/// Configuration of a machine.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Number of harts.
     pub harts: usize,
     /// Bytes of memory.
     pub memory: usize,
-    /// The command line that the program can ask for; its first word is the program's name.
+    /// The command line for the program; its first word is the program's name.
     pub arguments: String,
-    /// Files that it can read, by name.
+    /// Input files by name.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// What each mark does: [`MARKS`] of them, or none.
+    /// Effect of each mark: [`MARKS`] of them, or none.
     pub marks: Vec<Mark>,
-    /// Weak memory between [`Mark::CountFrom`] and [`Mark::CountTo`]; `None`: all loads and stores
-    /// happen at once and in order.
+    /// Weak memory between [`Mark::CountFrom`] and [`Mark::CountTo`]; `None`: sequentially
+    /// consistent.
     pub weak: Option<WeakOptions>,
-    /// First-level caches, to count what misses them between two marks; `None`: nobody asks.
+    /// First-level caches, to count misses between two marks.
     pub caches: Option<CacheSetup>,
-    /// Instructions of all harts together after which the run is given up.
+    /// Instruction limit over all harts.
     pub limit: u64,
 }
 
@@ -53,38 +52,38 @@ impl Default for Setup {
     }
 }
 
-/// Why a run ended before the program said so.
+/// Why a run ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
-    /// An instruction that the machine does not have.
+    /// An unknown instruction.
     #[error("illegal instruction at {pc:#x}")]
     Illegal {
-        /// Where.
+        /// Program counter.
         pc: u64,
     },
     /// An access outside of memory.
     #[error("access to {address:#x}, which is no memory, at {pc:#x}")]
     Outside {
-        /// Where.
+        /// Program counter.
         pc: u64,
-        /// What was accessed.
+        /// Accessed address.
         address: u64,
     },
-    /// An access that is not aligned to its size.
+    /// An unaligned access.
     #[error("unaligned access to {address:#x} at {pc:#x}")]
     Unaligned {
-        /// Where.
+        /// Program counter.
         pc: u64,
-        /// What was accessed.
+        /// Accessed address.
         address: u64,
     },
-    /// A call that the host does not know.
+    /// An unknown call to the host.
     #[error("unknown semihosting operation {operation:#x}")]
     Semihosting {
         /// Its number.
         operation: u64,
     },
-    /// The program ran too long.
+    /// The instruction limit.
     #[error("no end after {instructions} instructions")]
     Limit {
         /// Instructions of all harts.
@@ -95,34 +94,34 @@ pub enum Fault {
     Size,
 }
 
-/// What a run left.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The program's exit code, or why it has none.
+    /// The program's exit code, or the fault.
     pub end: Result<i32, Fault>,
-    /// What it wrote to the console.
+    /// Console output.
     pub console: String,
-    /// The files, also those that it wrote.
+    /// All files, including written ones.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// By hart and phase: what was done while counting.
+    /// Counts by hart and phase.
     pub counts: Vec<[Count; PHASES]>,
-    /// By hart: instructions of the whole run, marks included.
+    /// Instructions of the whole run by hart, marks included.
     pub retired: Vec<u64>,
-    /// By hart: lowest stack pointer while counting, if it moved.
+    /// Lowest stack pointer by hart while counting, if it moved.
     pub lowest_stack: Vec<Option<u64>>,
-    /// By hart: what happened between marks while counting, if there are caches.
+    /// Work between marks by hart while counting, if there are caches.
     pub segments: Vec<Segments>,
     /// Stores that waited in a buffer.
     pub delayed: u64,
     /// Loads that returned an old version.
     pub stale: u64,
-    /// Loads that were put off.
+    /// Deferred loads.
     pub late: u64,
 }
 
 /// Runs a program to its end.
 ///
-/// Deterministic: the same image and setup give the same outcome, instruction by instruction.
+/// Deterministic: equal images and setups give equal outcomes, instruction by instruction.
 pub fn run(image: &Image, setup: &Setup) -> Outcome {
     let mut machine = Machine::new(image, setup);
     let end = match machine.load(image) {
@@ -135,7 +134,7 @@ pub fn run(image: &Image, setup: &Setup) -> Outcome {
 struct Machine {
     shared: Shared,
     harts: Vec<Hart>,
-    /// Code, taken apart: an instruction for each even address from `code_start` on.
+    /// Decoded code: an instruction for each even address from `code_start` on.
     code: Vec<Instruction>,
     code_start: u64,
     host: Host,
@@ -204,7 +203,7 @@ impl Machine {
         }
     }
 
-    /// Up to so many instructions of one hart; `Some`: the program ended.
+    /// Runs a turn of one hart; `Some`: the program ended.
     fn turn<const WEAK: bool>(&mut self, hart: usize, turn: u32) -> Result<Option<i32>, Fault> {
         for _ in 0..turn {
             let hart = &mut self.harts[hart];
@@ -223,7 +222,7 @@ impl Machine {
                     if let Some(caches) = &mut self.shared.caches {
                         caches.mark(number, mark, retired);
                     }
-                    // The kind of memory may have changed.
+                    // The mark may have switched weak memory on or off.
                     if self.mark(number, self.marks[usize::from(mark)]) {
                         return Ok(None);
                     }
@@ -237,7 +236,7 @@ impl Machine {
         Ok(None)
     }
 
-    /// Does what a mark asks for; whether all harts are concerned.
+    /// Applies a mark; returns whether it concerns all harts.
     fn mark(&mut self, number: usize, mark: Mark) -> bool {
         let hart = &mut self.harts[number];
         match mark {
@@ -281,7 +280,7 @@ impl Machine {
         true
     }
 
-    /// An `ebreak`, which is a call to the host if the two hints stand around it.
+    /// An `ebreak`, which calls the host if the two hints surround it.
     fn call(&mut self, number: usize) -> Result<Option<i32>, Fault> {
         const BEFORE: u32 = 0x01f0_1013;
         const AFTER: u32 = 0x4070_5013;

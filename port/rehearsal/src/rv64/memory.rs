@@ -2,17 +2,17 @@
 
 use super::Fault;
 
-/// Where memory begins, as on QEMU's board `virt`.
+/// Start of memory, as on QEMU's board `virt`.
 pub const MEMORY_BASE: u64 = 0x8000_0000;
 
-/// Memory. An access must be aligned to its size, as a DPA demands; so it lies in one doubleword.
+/// Memory. An access must be aligned to its size, as on a DPA, so it lies in one doubleword.
 pub(crate) struct Memory {
     doublewords: Vec<u64>,
-    /// Harts that reserved a doubleword with `lr`, each at most one.
+    /// Doubleword that each hart reserved with `lr`, at most one.
     reservations: Vec<(usize, usize)>,
 }
 
-/// Where an access goes: doubleword, distance from its low end in bits, and the bits of its size.
+/// Place of an access: doubleword, bit offset from its low end, and bit mask of its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) doubleword: usize,
@@ -21,19 +21,19 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// What stands here in a doubleword of this value.
+    /// Extracts this place from a doubleword.
     #[inline(always)]
     pub(crate) fn of(self, doubleword: u64) -> u64 {
         doubleword >> self.shift & self.mask
     }
 
-    /// The doubleword with `value` put here.
+    /// Inserts `value` at this place into a doubleword.
     #[inline(always)]
     pub(crate) fn put(self, doubleword: u64, value: u64) -> u64 {
         doubleword & !(self.mask << self.shift) | (value & self.mask) << self.shift
     }
 
-    /// Whether all that `other` reads is written here.
+    /// Whether a write here covers all bytes of `other`.
     pub(crate) fn covers(self, other: Self) -> bool {
         let (mine, theirs) = (self.mask << self.shift, other.mask << other.shift);
         self.doubleword == other.doubleword && theirs & !mine == 0
@@ -45,7 +45,6 @@ impl Memory {
         Self { doublewords: vec![0; bytes.div_ceil(8)], reservations: Vec::new() }
     }
 
-    /// The place of `1 << size_log` bytes at `address`.
     #[inline(always)]
     pub(crate) fn place(&self, pc: u64, address: u64, size_log: u32) -> Result<Place, Fault> {
         let offset = address.wrapping_sub(MEMORY_BASE);
@@ -65,7 +64,8 @@ impl Memory {
         self.doublewords[doubleword]
     }
 
-    /// A hart's store; others' reservations of the doubleword end. Returns what stands there now.
+    /// Stores for a hart, which ends other harts' reservations of the doubleword. Returns its new
+    /// value.
     #[inline(always)]
     pub(crate) fn store(&mut self, hart: usize, place: Place, value: u64) -> u64 {
         let new = place.put(self.doublewords[place.doubleword], value);
@@ -76,24 +76,23 @@ impl Memory {
         new
     }
 
-    /// Reserves a doubleword for a hart in place of what it had reserved; `None`: nothing.
+    /// Replaces a hart's reservation; `None` clears it.
     pub(crate) fn reserve(&mut self, hart: usize, doubleword: Option<usize>) {
         self.reservations.retain(|&(holder, _)| holder != hart);
         self.reservations.extend(doubleword.map(|at| (hart, at)));
     }
 
-    /// Whether a hart has this doubleword reserved.
     pub(crate) fn holds(&self, hart: usize, doubleword: usize) -> bool {
         self.reservations.contains(&(hart, doubleword))
     }
 
-    /// One byte, from outside of the machine.
+    /// Reads a byte for the host.
     pub(crate) fn byte(&self, address: u64) -> Option<u8> {
         let place = self.place(0, address, 0).ok()?;
         Some(place.of(self.get(place.doubleword)) as u8)
     }
 
-    /// Writes bytes, from outside of the machine. `None`: they do not lie in memory.
+    /// Writes bytes for the host; `None` outside of memory.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) -> Option<()> {
         for (at, &byte) in (address..).zip(bytes) {
             let place = self.place(0, at, 0).ok()?;
@@ -103,12 +102,12 @@ impl Memory {
         Some(())
     }
 
-    /// Reads bytes, from outside of the machine.
+    /// Reads bytes for the host.
     pub(crate) fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         (address..).take(length).map(|at| self.byte(at)).collect()
     }
 
-    /// A doubleword, from outside of the machine.
+    /// Reads a doubleword for the host.
     pub(crate) fn doubleword(&self, address: u64) -> Option<u64> {
         Some(self.get(self.place(0, address, 3).ok()?.doubleword))
     }

@@ -1,9 +1,9 @@
 //! A deterministic interpreter of RV64IMAC machines with many harts.
 //!
 //! It runs bare-metal programs in machine mode, without interrupts and address translation, and
-//! serves their semihosting calls. Accesses must be aligned, as on a DPA. It counts instructions,
-//! loads, stores, fences and atomics of each hart by phase, where the program marks its phases
-//! ([`Mark`]), and it can reorder memory accesses as RVWMO allows, by a seed ([`WeakOptions`]).
+//! serves their semihosting calls. Accesses must be aligned, as on a DPA. It counts each hart's
+//! instructions, loads, stores, fences and atomics by phase, where the program marks its phases
+//! ([`Mark`]). It can reorder memory accesses as RVWMO allows, by a seed ([`WeakOptions`]).
 //!
 //! ```
 //! use dpamatch_port::rv64::{Image, Setup, run};

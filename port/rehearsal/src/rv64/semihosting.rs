@@ -1,25 +1,23 @@
-//! Calls from the machine to its host: the semihosting interface, as far as firmware here uses it.
-//! Files live in memory, so that a run leaves nothing behind and many can run side by side.
+//! Semihosting calls, as far as the firmware uses them. Files live in memory, so that runs leave
+//! nothing behind and can go in parallel.
 
 use std::collections::BTreeMap;
 
 use super::Fault;
 use super::memory::Memory;
 
-/// The answer to a call that failed.
+/// Result of a failed call.
 const FAILED: u64 = u64::MAX;
 
-/// The host that the machine talks to.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
     arguments: String,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     pub(crate) console: String,
-    /// By handle less one: the file's name and how far it was read or written.
+    /// By handle minus one: file name and position.
     open: Vec<Option<(String, usize)>>,
 }
 
-/// Name of the console.
 const CONSOLE: &str = ":tt";
 
 impl Host {
@@ -27,7 +25,7 @@ impl Host {
         Self { arguments, files, ..Self::default() }
     }
 
-    /// Executes a call; `Err(Ok(code))` is the end of the run.
+    /// Executes a call; `Err(Ok(code))` ends the run.
     pub(crate) fn call(
         &mut self,
         memory: &mut Memory,
@@ -75,7 +73,7 @@ impl Host {
                 self.console += &String::from_utf8_lossy(&bytes);
                 Ok(0)
             }
-            // SYS_WRITE, SYS_READ: handle, memory, length; both answer how many bytes are left.
+            // SYS_WRITE, SYS_READ: handle, memory, length; both return the number of bytes left.
             0x05 => {
                 let (handle, start, length) = (word(0)?, word(1)?, word(2)?);
                 let bytes = memory.read(start, length as usize).ok_or(outside(start))?;
@@ -120,7 +118,7 @@ impl Host {
             }
             // SYS_ERRNO: no such file.
             0x13 => Ok(2),
-            // SYS_GET_CMDLINE: memory and its length; the length of the text goes into the block.
+            // SYS_GET_CMDLINE: memory and its length; the text's length goes into the block.
             0x15 => {
                 let (start, room) = (word(0)?, word(1)?);
                 let mut line = self.arguments.clone().into_bytes();
@@ -133,7 +131,7 @@ impl Host {
                 memory.write(block + 8, &length.to_le_bytes()).ok_or(outside(block))?;
                 Ok(0)
             }
-            // SYS_EXIT, SYS_EXIT_EXTENDED: reason (0x20026: the program ended) and code.
+            // SYS_EXIT, SYS_EXIT_EXTENDED: reason (0x20026: normal end) and code.
             0x18 | 0x20 => {
                 let (reason, code) = (word(0)?, word(1)?);
                 Err(Ok(if reason == 0x2_0026 { code as i32 } else { 1 }))

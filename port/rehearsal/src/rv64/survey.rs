@@ -1,4 +1,4 @@
-//! What stands in a program's code, without running it.
+//! Static analysis of a program's code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,27 +8,27 @@ use super::image::Image;
 /// A function of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
-    /// Its name, as the compiler wrote it.
+    /// Mangled name.
     pub name: String,
-    /// Where it begins.
+    /// Address.
     pub address: u64,
     /// Bytes.
     pub size: u64,
-    /// Bytes of stack that it takes for itself.
+    /// Bytes of its stack frame.
     pub frame: u64,
-    /// Divisions and remainders in it.
+    /// Divisions and remainders.
     pub divisions: usize,
-    /// Stores of single bytes in it.
+    /// Single-byte stores.
     pub byte_stores: usize,
-    /// What the machine does not have: floating point, vectors, system calls.
+    /// Instructions that the machine lacks: floating point, vectors, system calls.
     pub unknown: usize,
-    /// Addresses that it calls or jumps to, outside of itself; once for each place.
+    /// External addresses that it calls or jumps to, once per place.
     pub calls: Vec<u64>,
-    /// Calls to addresses that are computed.
+    /// Calls to computed addresses.
     pub computed_calls: usize,
 }
 
-/// All functions, by address. Names for one address count once.
+/// All functions by address. Aliases count once.
 pub fn survey(image: &Image) -> Vec<Function> {
     let mut starts = BTreeMap::new();
     for symbol in image.symbols().iter().filter(|symbol| symbol.is_function && symbol.size > 0) {
@@ -55,7 +55,7 @@ fn function(name: &str, address: u64, bytes: &[u8]) -> Function {
         calls: Vec::new(),
         computed_calls: 0,
     };
-    // What `auipc` left in each register, for the jump that follows it.
+    // The last `auipc` result in each register, for the jump that follows.
     let mut upper = [None; 32];
     let mut at = 0;
     while at + 2 <= bytes.len() {
@@ -66,7 +66,7 @@ fn function(name: &str, address: u64, bytes: &[u8]) -> Function {
         };
         let word = half(at) | half(at + 2) << 16;
         let instruction = decode(word);
-        // What compilers put where nothing must arrive.
+        // Compilers place it where control must not arrive.
         if word & 0xffff == 0 || word == 0xc000_1073 {
             at += usize::from(instruction.length);
             continue;
@@ -87,7 +87,7 @@ fn note(function: &mut Function, upper: &mut [Option<u64>; 32], pc: u64, at: &In
         Op::Illegal | Op::Ecall => function.unknown += 1,
         Op::Sb => function.byte_stores += 1,
         op if op.is_division() => function.divisions += 1,
-        // The stack pointer goes down at the beginning, perhaps in two steps.
+        // The prologue lowers the stack pointer, perhaps in two steps.
         Op::Addi if at.rd == 2 && at.rs1 == 2 && at.immediate < 0 => {
             function.frame += u64::from(at.immediate.unsigned_abs());
         }
@@ -104,14 +104,14 @@ fn note(function: &mut Function, upper: &mut [Option<u64>; 32], pc: u64, at: &In
             None if at.rd != 0 => function.computed_calls += 1,
             None => {}
         },
-        // Others keep what they do not write.
+        // Other instructions keep the registers that they do not write.
         _ if at.rd == 0 => upper[0] = written,
         _ => {}
     }
 }
 
-/// The deepest stack from a function on, along calls to known addresses for which `counts` holds;
-/// `None`: a function calls itself in the end.
+/// The deepest stack below a function, along direct calls for which `counts` holds; `None` for
+/// recursion.
 pub fn deepest_stack(
     functions: &[Function],
     from: &Function,
@@ -151,8 +151,8 @@ fn deepest(
 mod tests {
     use super::*;
 
-    /// Two instructions that take stack, a division, a store of a byte, a call of itself and of
-    /// another place, a floating-point load, a computed call, a return.
+    /// Two stack adjustments, a division, a byte store, a recursive and an external call, a
+    /// floating-point load, a computed call, a return.
     #[test]
     fn a_function_is_taken_apart() {
         let code: [u32; 10] = [

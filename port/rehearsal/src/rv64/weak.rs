@@ -1,50 +1,50 @@
-//! Weak memory: what other harts may see in which order, as RVWMO allows.
+//! Weak memory: the reorderings that RVWMO allows.
 //!
-//! **The machine.** Each hart has a store buffer. A store waits there and reaches memory later, at
-//! a random moment; those to different doublewords in any order. Memory keeps the last versions of
-//! each doubleword with the time at which they came. A load may return an old version, as if it had
-//! been done earlier; or it is put off until its value is needed, so that stores behind it reach
-//! memory first. Times are places in the global memory order.
+//! **The machine.** Each hart has a store buffer. A store waits there and reaches memory at a
+//! random later moment; stores to different doublewords do so in any order. Memory keeps the last
+//! versions of each doubleword with their times. A load may return an old version, as if done
+//! earlier. It may also be deferred until its value is needed, so that later stores reach memory
+//! first. Times are places in the global memory order.
 //!
-//! **What it never does.** V1: a hart never sees a doubleword go back in time, nor misses its own
-//! store (coherence). V2: stores to one doubleword keep their order. V3: a store behind a fence
-//! that orders writes waits until all stores before the fence are in memory. V4: a load behind a
-//! fence or an acquire returns nothing older than the loads before it returned. V5: a load whose
-//! address was computed from loaded values is not done before those loads: every register carries
-//! the time of the youngest value it was computed from (syntactic dependency). V6: `lr`, `sc` and
-//! read-modify-writes act on memory at once, after the hart's own stores to that doubleword, and
-//! with `rl` after all its stores. V7: a version is seen by all other harts from the same time on
-//! (multi-copy atomicity): there is one memory. V8: a load that was put off is done before its
-//! value is used by anything but the data of a store, before that store reaches memory, before any
-//! access of its hart to the same doubleword, and before a fence that orders loads or a release.
+//! **Rules.** V1: a hart never sees a doubleword go back in time, nor misses its own store
+//! (coherence). V2: stores to one doubleword keep their order. V3: a store after a fence that
+//! orders writes waits until all stores before the fence are in memory. V4: a load after a fence or
+//! an acquire returns nothing older than the loads before it. V5: a load whose address depends on
+//! loaded values is not done before those loads: every register carries the time of the youngest
+//! value behind it (syntactic dependency). V6: `lr`, `sc` and read-modify-writes act on memory at
+//! once, after the hart's own stores to that doubleword, and with `rl` after all its stores. V7:
+//! all other harts see a version from the same time on (multi-copy atomicity). V8: a deferred load
+//! is done before its value is used by anything but the data of a store, before that store reaches
+//! memory, before any access of its hart to the same doubleword, and before a fence that orders
+//! loads or a release.
 //!
-//! So all that it shows is allowed by RVWMO. **What it does not show**, though RVWMO allows it: a
-//! load that is put off beyond a branch on its value and a load behind that, versions older than
-//! the last [`VERSIONS`], different ages within one doubleword.
+//! RVWMO allows every behaviour shown here. **Not shown**, though allowed: a load deferred beyond a
+//! branch on its value and a load after that, versions older than the last [`VERSIONS`], and
+//! different ages within one doubleword.
 
 use std::collections::HashMap;
 
 use super::memory::{Memory, Place};
 
-/// Versions that memory remembers of a doubleword.
+/// Versions kept of a doubleword.
 const VERSIONS: usize = 8;
-/// Stores that a hart's buffer holds.
+/// Capacity of a hart's store buffer.
 const BUFFER: usize = 24;
-/// Loads that a hart puts off at a time.
+/// Most deferred loads of a hart.
 const LATE: usize = 8;
 
-/// How far a run strays from the order of the program; all choices come from `seed`.
+/// Degree of reordering; all choices come from `seed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WeakOptions {
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Of so many loads that could return an old version, one does.
+    /// One in this many loads with an old version returns it.
     pub stale_one_in: u32,
-    /// After so many instructions, on average, a hart's buffer gives one store to memory.
+    /// Mean instructions until a hart's buffer releases a store.
     pub drain_one_in: u32,
-    /// Of so many loads one is put off until its value is needed; 0: none is.
+    /// One in this many loads is deferred; 0: none.
     pub late_one_in: u32,
-    /// A hart runs for up to so many instructions before another has its turn.
+    /// Most instructions in a turn of a hart.
     pub turn: u32,
 }
 
@@ -64,13 +64,13 @@ impl WeakOptions {
     }
 }
 
-/// Xorshift with a multiplied output: quick, and good enough to choose schedules.
+/// Xorshift with a multiplied output: fast, and good enough for schedules.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        // Seeds that follow each other must not begin alike.
+        // Separates the sequences of consecutive seeds.
         Self((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd) | 1)
     }
 
@@ -83,63 +83,60 @@ impl Random {
     }
 }
 
-/// The last versions of one doubleword.
 #[derive(Debug)]
 struct History {
-    /// Time and value, the oldest first.
+    /// Time and value, oldest first.
     versions: Vec<(u64, u64)>,
-    /// What each hart has seen of it: never older again (V1).
+    /// Age that each hart has seen; it never sees an older one (V1).
     seen: Vec<u64>,
 }
 
-/// A store that waits.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// Its place among the stores of its hart.
+    /// Its number among the stores of its hart.
     number: u64,
     place: Place,
     value: u64,
-    /// Fences that order writes passed before it (V3).
+    /// Write fences before it (V3).
     epoch: u32,
-    /// Age of what it was computed from.
+    /// Age of the values behind it.
     view: u64,
-    /// The load that its value comes from, if that was put off.
+    /// The deferred load of its value, if any.
     from: Option<u32>,
 }
 
-/// A load that was put off.
 #[derive(Clone, Copy, Debug)]
 struct Late {
     name: u32,
     place: Place,
     /// Age of the address.
     view: u64,
-    /// How the register is filled.
+    /// Extends the loaded value to a register.
     widen: fn(u64) -> u64,
-    /// The register's value and its age, once it is done.
+    /// The register's value and its age, once done.
     done: Option<(u64, u64)>,
 }
 
-/// A hart's part: its buffer, and how far it must have looked.
+/// A hart's store buffer and its view of memory.
 #[derive(Debug, Default)]
 pub(crate) struct HartOrder {
     buffer: Vec<Pending>,
     epoch: u32,
     /// Loads return nothing that was replaced before this time (V4).
     floor: u64,
-    /// The youngest that any load returned.
+    /// The youngest version that a load returned.
     looked: u64,
-    /// When its last store reached memory.
+    /// Time of its last store in memory.
     stored: u64,
     /// Stores so far.
     stores: u64,
     late: Vec<Late>,
-    /// Loads put off so far.
+    /// Deferred loads so far.
     late_names: u32,
 }
 
 impl HartOrder {
-    /// Forgets loads that are done; `registers`: those whose value a register still waits for.
+    /// Forgets completed loads, except those for which one of `registers` still waits.
     fn forget(&mut self, registers: &[Option<u32>; 32]) {
         let Self { buffer, late, .. } = self;
         late.retain(|load| {
@@ -150,17 +147,16 @@ impl HartOrder {
     }
 }
 
-/// What all harts share.
+/// State that all harts share.
 pub(crate) struct Weak {
     options: WeakOptions,
     pub(crate) random: Random,
     harts: usize,
     now: u64,
     histories: HashMap<usize, History, std::hash::BuildHasherDefault<Spread>>,
-    /// Stores that waited, and loads that returned an old version.
+    /// Stores that waited.
     pub(crate) delayed: u64,
     pub(crate) stale: u64,
-    /// Loads that were put off.
     pub(crate) late: u64,
 }
 
@@ -197,12 +193,12 @@ impl Weak {
         }
     }
 
-    /// How many instructions the next hart runs.
+    /// Instructions of the next turn.
     pub(crate) fn turn(&mut self) -> u32 {
         1 + self.random.below(self.options.turn)
     }
 
-    /// Puts a value into memory: a new version of the doubleword.
+    /// Adds a new version of the doubleword.
     pub(crate) fn put(
         &mut self,
         memory: &mut Memory,
@@ -226,7 +222,7 @@ impl Weak {
         now
     }
 
-    /// A store of a hart: it waits.
+    /// Buffers a hart's store.
     pub(crate) fn store(
         &mut self,
         memory: &mut Memory,
@@ -240,7 +236,7 @@ impl Weak {
             self.drain_some(memory, hart, order);
         }
         self.delayed += 1;
-        // A load may have been done meanwhile.
+        // The load may be done by now.
         let done = from.and_then(|name| self.late_value(order, name));
         let (value, view) = done.map_or((value, view), |(value, age)| (value, view.max(age)));
         let from = from.filter(|_| done.is_none());
@@ -249,7 +245,7 @@ impl Weak {
         order.buffer.push(Pending { number, place, value, epoch: order.epoch, view, from });
     }
 
-    /// Puts a load off, perhaps: its name, if so.
+    /// Defers a load at random; returns its name if so.
     pub(crate) fn put_off(
         &mut self,
         memory: &mut Memory,
@@ -271,12 +267,12 @@ impl Weak {
         Some(name)
     }
 
-    /// Value and age of a load that was put off, if it is done.
+    /// Value and age of a deferred load, if done.
     fn late_value(&self, order: &HartOrder, name: u32) -> Option<(u64, u64)> {
         order.late.iter().find(|load| load.name == name)?.done
     }
 
-    /// Does a load that was put off: its value and age.
+    /// Completes a deferred load; returns its value and age.
     pub(crate) fn do_late(
         &mut self,
         memory: &mut Memory,
@@ -302,7 +298,7 @@ impl Weak {
         (value, view)
     }
 
-    /// Does the loads of a doubleword that were put off.
+    /// Completes the deferred loads of a doubleword.
     fn do_late_at(
         &mut self,
         memory: &mut Memory,
@@ -320,7 +316,7 @@ impl Weak {
         }
     }
 
-    /// Does all loads that were put off.
+    /// Completes all deferred loads.
     fn do_all_late(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
         while let Some(load) = order.late.iter().find(|load| load.done.is_none()) {
             let name = load.name;
@@ -328,7 +324,7 @@ impl Weak {
         }
     }
 
-    /// A load of a hart whose address is `view` old: what it returns, and how young that is.
+    /// Loads from an address of age `view`; returns the value and its age.
     pub(crate) fn load(
         &mut self,
         memory: &mut Memory,
@@ -371,7 +367,7 @@ impl Weak {
         };
         let bound = floor.max(history.seen[hart]);
         let last = history.versions.len() - 1;
-        // The oldest version that was still current at `bound`.
+        // The oldest version still current at `bound`.
         let oldest = history.versions.iter().rposition(|&(time, _)| time <= bound).unwrap_or(0);
         let mut chosen = last;
         if oldest < last && self.random.below(self.options.stale_one_in) == 0 {
@@ -385,7 +381,7 @@ impl Weak {
         (place.of(value), view)
     }
 
-    /// Before an instruction that acts on memory at once (V6).
+    /// Prepares an instruction that acts on memory at once (V6).
     pub(crate) fn before_atomic(
         &mut self,
         memory: &mut Memory,
@@ -407,7 +403,7 @@ impl Weak {
         }
     }
 
-    /// When the current version of a doubleword came.
+    /// Time of a doubleword's current version.
     pub(crate) fn current(&mut self, hart: usize, doubleword: usize) -> u64 {
         let Some(history) = self.histories.get_mut(&doubleword) else { return 0 };
         let time = history.versions.last().map_or(0, |&(time, _)| time);
@@ -415,7 +411,7 @@ impl Weak {
         time
     }
 
-    /// After an instruction that acted on memory at `time`.
+    /// Records an instruction that acted on memory at `time`.
     pub(crate) fn after_atomic(
         &self,
         order: &mut HartOrder,
@@ -432,7 +428,7 @@ impl Weak {
         }
     }
 
-    /// A fence. The bits of predecessors and successors are the instruction's: 1 writes, 2 reads.
+    /// A fence. Bits of predecessors and successors as in the instruction: 1 writes, 2 reads.
     pub(crate) fn fence(
         &mut self,
         memory: &mut Memory,
@@ -455,8 +451,7 @@ impl Weak {
         }
     }
 
-    /// After each instruction: perhaps one store goes to memory, perhaps a load is put off no
-    /// longer.
+    /// After each instruction: releases at random a store, or completes a deferred load.
     #[inline]
     pub(crate) fn pass(
         &mut self,
@@ -479,19 +474,19 @@ impl Weak {
         }
     }
 
-    /// One of the stores that may go now, whichever.
+    /// Releases a random store among those that may go.
     fn drain_some(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
         let first = order.buffer[0].epoch;
         let same = order.buffer.iter().take_while(|pending| pending.epoch == first).count();
         let chosen = self.random.below(same as u32) as usize;
-        // The first one to that doubleword (V2).
+        // The oldest one to that doubleword (V2).
         let doubleword = order.buffer[chosen].place.doubleword;
         let first = order.buffer.iter().find(|pending| pending.place.doubleword == doubleword);
         let number = first.map_or(0, |pending| pending.number);
         self.drain(memory, hart, order, number);
     }
 
-    /// All stores up to this one, in their order.
+    /// Releases all stores up to this one, in order.
     fn drain_through(
         &mut self,
         memory: &mut Memory,
@@ -505,7 +500,7 @@ impl Weak {
         }
     }
 
-    /// All stores of a hart.
+    /// Releases all stores of a hart.
     pub(crate) fn drain_all(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
         self.drain_through(memory, hart, order, u64::MAX);
     }
@@ -513,7 +508,7 @@ impl Weak {
     fn drain(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder, number: u64) {
         let index =
             |order: &HartOrder| order.buffer.iter().position(|pending| pending.number == number);
-        // Its value first (V8); to have that, stores before it may have to go.
+        // Its value first (V8), which may release stores before it.
         if let Some(name) = index(order).and_then(|index| order.buffer[index].from) {
             self.do_late(memory, hart, order, name);
         }
@@ -523,7 +518,7 @@ impl Weak {
         }
     }
 
-    /// The host looks, or is told something: all that the hart did is done.
+    /// Completes all accesses of the hart before a host call.
     pub(crate) fn synchronize(&mut self, memory: &mut Memory, hart: usize, order: &mut HartOrder) {
         self.do_all_late(memory, hart, order);
         self.drain_all(memory, hart, order);

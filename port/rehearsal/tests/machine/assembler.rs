@@ -1,4 +1,4 @@
-//! A small assembler: each function is an instruction of the manual, and a program's end.
+//! A small assembler: one function per instruction of the manual, and a program's end.
 
 use dpamatch_port::rv64::{Image, MEMORY_BASE, Mark, Outcome, Setup, WeakOptions, run};
 
@@ -30,7 +30,7 @@ pub(crate) fn xor(rd: u32, rs1: u32, rs2: u32) -> u32 {
     r(0x33, 4, 0, rd, rs1, rs2)
 }
 
-/// `funct3` 0 to 3: 1 to 8 bytes; 4 to 6: without sign.
+/// `funct3` 0 to 3: 1 to 8 bytes; 4 to 6: unsigned.
 pub(crate) fn load(funct3: u32, rd: u32, base: u32, offset: i32) -> u32 {
     i(0x03, funct3, rd, base, offset)
 }
@@ -54,7 +54,7 @@ pub(crate) fn sd(source: u32, base: u32, offset: i32) -> u32 {
     store(3, source, base, offset)
 }
 
-/// `funct3` 0: equal, 1: not equal, 4: less, 5: not less, 6 and 7: the same without sign.
+/// `funct3` 0: equal, 1: not equal, 4: less, 5: not less, 6 and 7: the unsigned compares.
 pub(crate) fn branch(funct3: u32, rs1: u32, rs2: u32, offset: i32) -> u32 {
     let bits = |low: u32, count: u32| (offset as u32 >> low) & ((1 << count) - 1);
     bits(12, 1) << 31
@@ -109,8 +109,8 @@ pub(crate) fn end() -> [u32; END] {
     ]
 }
 
-/// Runs the program to the end that [`end`] gives it; code must end below byte 2032, where the exit
-/// block stands, and data begins at 1024.
+/// Runs a program that ends with [`end`]. Code must end below byte 2032, the exit block; data
+/// begins at 1024.
 pub(crate) fn outcome(code: &[u32], setup: &Setup) -> Outcome {
     let mut code = code.to_vec();
     assert!(code.len() * 4 <= 1024, "code runs into data");
@@ -135,10 +135,8 @@ pub(crate) fn weak(harts: usize, seed: u64) -> Setup {
     Setup { harts, memory: 1 << 16, marks, weak, limit: 1_000_000, ..Setup::default() }
 }
 
-/// Where data begins.
 pub(crate) const fn data(offset: i32) -> i32 {
     1024 + offset
 }
 
-/// The address of the first instruction.
 pub(crate) const START: u64 = MEMORY_BASE;

@@ -1,9 +1,9 @@
-//! What single instructions do: results worked out by hand from the manual.
+//! Single instructions, with results worked out by hand from the manual.
 
 use crate::assembler::*;
 use dpamatch_port::rv64::{Fault, Image, Mark, Setup, run};
 
-/// A value of 64 bits in a register: 8 bits at a time.
+/// Loads a 64-bit value, 8 bits at a time.
 fn li(rd: u32, value: u64) -> Vec<u32> {
     let mut code = vec![addi(rd, ZERO, 0)];
     for byte in value.to_be_bytes() {
@@ -12,7 +12,7 @@ fn li(rd: u32, value: u64) -> Vec<u32> {
     code
 }
 
-/// Whether `operation` on `a1` and `a2` leaves `expected` in `a3`.
+/// Checks that `operation` on `a1` and `a2` leaves `expected` in `a3`.
 fn gives(operation: u32, first: u64, second: u64, expected: u64) {
     let mut code = li(A1, first);
     code.extend(li(A2, second));
@@ -22,7 +22,7 @@ fn gives(operation: u32, first: u64, second: u64, expected: u64) {
     assert_eq!(result(&code), 0, "{operation:#x} of {first:#x} and {second:#x}");
 }
 
-/// `(operation, first, second, result)`, the operation with target `a3` and sources `a1`, `a2`.
+/// `(operation, first, second, result)`; the operation has target `a3` and sources `a1`, `a2`.
 #[test]
 fn registers_are_combined() {
     const MOST: u64 = u64::MAX;
@@ -136,7 +136,7 @@ fn branches_go_where_they_should() {
     }
 }
 
-/// 16-bit instructions, two in a word: the sum of what they do.
+/// Two 16-bit instructions per word; the test compares the sum of their effects.
 #[test]
 fn short_instructions_are_long_ones() {
     // c.li a0, -3; c.addi a0, 10 / c.slli a0, 2; c.mv a1, a0 / c.add a0, a1; c.nop
@@ -152,7 +152,7 @@ fn short_instructions_are_long_ones() {
 
 #[test]
 fn read_modify_writes_return_what_stood_there() {
-    // Functions of the manual, the operand, and what the word is afterwards; it begins as 6.
+    // Function, operand, and the word afterwards; the word begins as 6.
     for (function, operand, after) in
         [(0, -1, 5), (1, 9, 9), (4, 5, 3), (8, 9, 15), (12, 3, 2), (16, -7, -7), (20, -7, 6)]
     {
@@ -160,7 +160,7 @@ fn read_modify_writes_return_what_stood_there() {
         code.extend([addi(A2, ZERO, 6), store(2, A2, A1, 0), addi(A2, ZERO, operand)]);
         code.extend([amo(2, function, A3, A1, A2), load(2, A0, A1, 0)]);
         code.extend([addi(A4, ZERO, after), r(0x33, 0, 0x20, A0, A0, A4)]);
-        // The difference to what is expected, and what the instruction returned.
+        // Difference to the expected value, and the instruction's result.
         code.extend([addi(A3, A3, -6), r(0x33, 6, 0, A0, A0, A3)]);
         assert_eq!(result(&code), 0, "function {function}");
     }
@@ -183,7 +183,7 @@ fn what_the_machine_does_not_have_is_refused() {
         run(&Image::from_code(code), &setup).end
     };
     assert_eq!(end(&[0]), Err(Fault::Illegal { pc: START }));
-    // A load of floating point, and a system call.
+    // A floating-point load, and a system call.
     assert_eq!(end(&[NOP, 0x0005_3507]), Err(Fault::Illegal { pc: START + 4 }));
     assert_eq!(end(&[0x73]), Err(Fault::Illegal { pc: START }));
     assert_eq!(end(&[ld(A0, ZERO, 0)]), Err(Fault::Outside { pc: START, address: 0 }));
@@ -195,7 +195,7 @@ fn what_the_machine_does_not_have_is_refused() {
     assert_eq!(run(&Image::from_code(&[NOP; 4]), &small).end, Err(Fault::Size));
 }
 
-/// Marks open phases; what is held is not left by entering another; marks themselves do not count.
+/// Marks open phases; a held phase ignores them; marks do not count as instructions.
 #[test]
 fn what_is_done_is_counted_by_phase() {
     let mut marks = vec![Mark::Ignore; 8];

@@ -1,5 +1,5 @@
-//! Weak memory: what may be seen is seen, what must not be seen never is. The classic small
-//! programs, by the names that the literature gives them.
+//! Litmus tests of weak memory under their names in the literature: allowed outcomes appear,
+//! forbidden ones never do.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,6 @@ use crate::assembler::*;
 
 const SEEDS: u64 = 2000;
 
-/// Full, and those of release and acquire.
 fn full() -> u32 {
     fence(3, 3)
 }
@@ -20,14 +19,14 @@ fn acquire() -> u32 {
     fence(2, 3)
 }
 
-/// Where x, y and z stand, and each hart's result.
+/// Offsets of x, y and z, and of each hart's result.
 const X: i32 = 0;
 const Y: i32 = 64;
 const RESULTS: i32 = 256;
 const DONE: i32 = 512;
 
-/// Runs a program per hart, `a1` pointing at the data; each leaves its result in `a0`. Returns all
-/// combinations of results seen.
+/// Runs a program per hart with `a1` at the data; each leaves its result in `a0`. Returns all
+/// observed combinations.
 fn seen(programs: &[Vec<u32>]) -> BTreeSet<Vec<u64>> {
     let mut code = base(A1, data(0)).to_vec();
     // Hart 0 switches weak memory on; the others wait for it (word at DONE + 64).
@@ -42,15 +41,14 @@ fn seen(programs: &[Vec<u32>]) -> BTreeSet<Vec<u64>> {
     code.push(fence(3, 3));
     for (hart, program) in programs.iter().enumerate() {
         let hart = hart as i32;
-        // Over this program, its store of the result, the count of those that are done, and the
-        // end.
+        // Skips the program, its store of the result, the count of finished harts, and the end.
         let length = program.len() as i32 + 8;
         code.extend([addi(A5, ZERO, hart), branch(1, A0, A5, 4 * length)]);
         code.extend(program);
         code.extend([sd(A0, A1, RESULTS + 8 * hart), full(), addi(A2, ZERO, 1)]);
         code.extend([addi(A4, A1, DONE), amo(3, 0, A3, A4, A2), WFI, branch(0, ZERO, ZERO, -4)]);
     }
-    // The last hart of all waits for the others, and prints nothing: results are read from memory.
+    // The last hart waits for the others; the test reads the results from memory.
     code.extend([addi(A2, ZERO, programs.len() as i32), WFI, ld(A3, A1, DONE)]);
     code.push(branch(1, A3, A2, -8));
     code.push(full());
@@ -104,7 +102,7 @@ fn message_passing_needs_both_fences() {
 
 #[test]
 fn an_address_that_depends_on_a_load_orders() {
-    // The second load's address is computed from the first load's value, without changing it.
+    // The second load's address depends on the first load's value, without being changed by it.
     let reader = [
         vec![ld(A2, A1, Y), xor(A4, A2, A2), add(A4, A4, A1), ld(A3, A4, X)],
         vec![add(A0, A2, A2), add(A0, A0, A3)],
@@ -138,9 +136,9 @@ fn load_buffering_is_seen_without_order() {
     assert!(both(&[]));
     assert!(!both(&[fence(2, 1)]));
     assert!(!both(&[full()]));
-    // A branch on what was read, to the next instruction either way.
+    // A branch on the read value, to the next instruction either way.
     assert!(!both(&[branch(1, A0, ZERO, 4)]), "control dependency to a store");
-    // What was read is what is written, and what was read is part of the address.
+    // The read value is written; then it is part of the address.
     let copy = |from, to| vec![ld(A0, A1, from), sd(A0, A1, to)];
     let copies = seen(&[copy(X, Y), copy(Y, X)]);
     assert_eq!(copies, BTreeSet::from([vec![0, 0]]), "nothing comes out of thin air");
@@ -160,7 +158,7 @@ fn one_word_never_goes_back_in_time() {
 
 #[test]
 fn a_hart_sees_its_own_stores() {
-    // A byte inside a word that waits, and a word over a byte that waits.
+    // A byte within a buffered word, and a word over a buffered byte.
     let program = [
         set(X, 3),
         vec![addi(A2, ZERO, 2), store(0, A2, A1, X + 1), ld(A3, A1, X), load(0, A0, A1, X)],
@@ -198,7 +196,7 @@ fn a_lock_by_swap_excludes() {
             sd(A3, A1, X),
             r(0x2f, 3, 1 << 2, A3, A4, ZERO) | release,
         ];
-        // Waits until both are done: the sum of both counts at z.
+        // Waits until both are done: the sum of both counts is at z.
         let tail = [
             addi(A4, A1, 128),
             full(),
