@@ -59,6 +59,7 @@ pub fn send_in(comm: u32, source: u32, tag: u32) -> Operation {
     Operation::Arrive { msg: MsgId::default(), envelope, bytes: 8 }
 }
 
+/// An envelope from plain numbers.
 pub fn envelope(comm: u32, source: u32, tag: u32) -> Envelope {
     Envelope {
         comm: CommId(comm),
@@ -131,6 +132,7 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// A stream for a NIC of this configuration.
     pub fn new(config: NicConfig, steps: &[Operation]) -> Self {
         let mut steps = steps.to_vec();
         let (mut posts, mut sends) = (0, 0);
