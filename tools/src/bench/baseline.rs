@@ -1,4 +1,4 @@
-//! The same wire without the NIC's matching: nothing is matched, or a sequential engine does it.
+//! Receivers on the NIC's wire without its matching: none at all, or a sequential engine.
 
 use dpa_model::{Data, Drain};
 use dpamatch_vocabulary::{CommId, Selector};
@@ -28,7 +28,6 @@ fn put(buffer: &mut [u8], data: Data<'_>) {
     }
 }
 
-/// Takes messages as they come: the first goes to the first buffer, and so on.
 pub(super) struct NoMatching {
     drain: Drain,
     buffers: Vec<Vec<u8>>,
@@ -78,12 +77,12 @@ impl Receiver for NoMatching {
     }
 }
 
-/// A sequential engine takes the messages out of the completion queue.
+/// A sequential engine that takes messages from the completion queue.
 pub(super) struct Sequential<E> {
     drain: Drain,
     engine: E,
     buffers: Vec<Vec<u8>>,
-    /// Unexpected messages' bytes, by their number modulo the length.
+    /// Bytes of unexpected messages, indexed by message number modulo the length.
     stored: Vec<Vec<u8>>,
     arrivals: usize,
     completed: usize,
@@ -107,7 +106,6 @@ impl<E: Engine> Sequential<E> {
         }
     }
 
-    /// Steps of all searches, divided by the messages that were matched.
     pub(super) fn steps_per_message(&self) -> f64 {
         let stats = self.engine.stats();
         let steps: u64 =
@@ -116,7 +114,7 @@ impl<E: Engine> Sequential<E> {
         steps as f64 / matched.max(1) as f64
     }
 
-    /// Matches the messages that wait. Whether there were any.
+    /// Matches the waiting messages; returns whether there were any.
     #[inline]
     fn arrive(&mut self) -> bool {
         let Self { drain, engine, buffers, stored, arrivals, completed } = self;

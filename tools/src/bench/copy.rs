@@ -1,4 +1,4 @@
-//! What copying the bytes alone takes: the limit of long messages.
+//! The time to copy the bytes alone: the limit for long messages.
 
 use std::hint::black_box;
 
@@ -7,8 +7,8 @@ use super::machine::Processors;
 use super::window::{Clock, Limits, SystemClock, WARM_UP, nanoseconds};
 use super::{BenchError, payload};
 
-/// Copies windows of messages on a thread of its own; the time of each in nanoseconds, the payloads
-/// that were compared, and whether the thread had a processor of its own.
+/// Copies windows of messages on a separate thread. Returns the time of each window in nanoseconds,
+/// the number of payloads checked, and whether the thread had its own processor.
 pub(super) fn copy(window: &Window, limits: Limits) -> Result<(Vec<f64>, u64, bool), BenchError> {
     let processors = Processors::allowed();
     std::thread::scope(|scope| {
@@ -29,7 +29,7 @@ fn copy_all(from: &[Vec<u8>], to: &mut [Vec<u8>]) {
     }
 }
 
-/// The same on this thread. Like every other receiver it has warm-up windows that are checked.
+/// Copies on this thread, after checked warm-up windows like every other receiver's.
 fn copy_here(
     window: &Window,
     limits: Limits,
@@ -64,7 +64,6 @@ mod tests {
 
     use super::*;
 
-    /// Every copy takes 7 ns of it.
     struct Counted {
         zero: Instant,
         copies: Cell<u64>,

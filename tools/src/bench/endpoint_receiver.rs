@@ -1,4 +1,4 @@
-//! The emulated NIC as the receiving end, used as programs use it: through an [`Endpoint`].
+//! The emulated NIC as the receiver, used through the public [`Endpoint`].
 
 use std::collections::VecDeque;
 use std::mem;
@@ -16,19 +16,17 @@ use super::{BenchError, payload};
 pub(super) struct EndpointReceiver {
     endpoint: Endpoint,
     comm: Communicator,
-    /// By slot; empty while a receive has it.
+    /// Indexed by slot; empty while a receive uses the buffer.
     buffers: Vec<Vec<u8>>,
-    /// Receives that will be waited for, with their slots, in the order of posting.
+    /// Receives to wait for, with their slots, in posting order.
     posted: VecDeque<(RecvRequest, usize)>,
-    /// Receives that never end.
     standing: Vec<RecvRequest>,
-    /// The first slot of such a receive.
     first_standing: usize,
 }
 
 impl EndpointReceiver {
-    /// A receiving end with `slots` buffers of `size` bytes; those from `first_standing` on belong
-    /// to receives that never end.
+    /// A receiver with `slots` buffers of `size` bytes; slots from `first_standing` on belong to
+    /// receives that never match.
     pub(super) fn new(
         options: &EngineOptions,
         slots: usize,
@@ -53,14 +51,12 @@ impl EndpointReceiver {
         })
     }
 
-    /// A sender of this rank.
     pub(super) fn sender(&self, rank: Rank, inline_hashes: bool) -> CommSender {
         let mut sender = self.endpoint.sender(&self.comm, rank);
         sender.set_inline_hashes(inline_hashes);
         sender
     }
 
-    /// The NIC's counters.
     pub(super) fn monitor(&self) -> Monitor {
         self.endpoint.monitor()
     }

@@ -1,4 +1,4 @@
-//! Why a point cannot be measured.
+//! Errors of measurements.
 
 use std::io;
 
@@ -9,55 +9,51 @@ use super::point::Peer;
 use super::scenario::WINDOW_MAX;
 use super::ucx::UcxError;
 
-/// Longest message.
 pub(super) const SIZE_MAX: usize = 1 << 26;
-/// Most bytes of a window.
 pub(super) const WINDOW_BYTES_MAX: usize = 1 << 29;
 
 /// Why a point cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// No NIC can be built like this.
+    /// The NIC's configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The window has no or too many messages.
+    /// The window has no messages or too many.
     #[error("a window has 1 to {WINDOW_MAX} messages, not {0}")]
     WindowSize(usize),
-    /// The scenario makes no sense for the peer ([`Peer::takes`]).
-    #[error("{0} cannot do this scenario")]
+    /// The scenario does not apply to the peer ([`Peer::takes`]).
+    #[error("{0} does not support this scenario")]
     NotTaken(Peer),
     /// The messages are too long.
-    #[error(
-        "a message has at most {SIZE_MAX} bytes, all messages of a window together at most {WINDOW_BYTES_MAX}"
-    )]
+    #[error("a message has at most {SIZE_MAX} bytes, a window at most {WINDOW_BYTES_MAX}")]
     MessageSize,
-    /// A receive got another message than the order demands, or wrong bytes.
+    /// A receive got the wrong message or wrong bytes.
     #[error(
         "receive {receive} did not get message {message} of the window: wrong order or wrong bytes"
     )]
     WrongMessage {
-        /// Which receive, in the order of posting.
+        /// The receive, in posting order.
         receive: usize,
-        /// What it had to get, in the order of sending.
+        /// The message that it should have got, in sending order.
         message: usize,
     },
-    /// The communicator got no tables.
+    /// The NIC had no tables for the communicator.
     #[error("the communicator's bins do not fit on the NIC")]
     NoTables,
     /// The scenario uses a wildcard that the hints exclude.
     #[error("the scenario uses a wildcard that the communicator's hints exclude")]
     Hint,
-    /// A recorded sequence could not be run.
+    /// A recorded sequence failed.
     #[error(transparent)]
     Run(NicRunError),
-    /// A receive or message was sent on to software.
+    /// A receive or message fell back to software.
     #[error("a receive or message did not fit on the NIC and went to software matching")]
     LeftTheNic,
-    /// UCX cannot be measured, or was not looked for.
+    /// UCX is unavailable or was not requested.
     #[error(transparent)]
     Ucx(#[from] UcxError),
-    /// A thread cannot be started.
+    /// A thread could not be started.
     #[error("cannot start a thread")]
     Thread(#[from] io::Error),
     /// A thread panicked.

@@ -1,24 +1,24 @@
-//! Times of single messages, and the clock that they are taken with.
+//! Latencies of single messages, and the clock that measures them.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
 
-/// Percentiles that are told, each with its name.
+/// Reported percentiles, with their names.
 pub const PERCENTILES: [(f64, &str); 5] =
     [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99_9"), (99.99, "p99_99")];
 
-/// Digits of a time that are kept: it is off by less than one part in a thousand.
+/// Precision in decimal digits: the error is less than 0.1 %.
 const DIGITS: u8 = 3;
 
-/// How long messages took that were alone on their way: from just before the send until the sender
-/// knows that the receiver has it (one window of one message each).
+/// Latencies of isolated messages, in windows of one message: from just before the send until the
+/// sender has the acknowledgement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Latencies(Histogram<u64>);
 
 impl Latencies {
-    /// Of these times in nanoseconds.
+    /// Converts times in nanoseconds.
     pub fn of(times: &[f64]) -> Self {
         let mut all = Histogram::new(DIGITS).expect("three digits are allowed");
         for &time in times {
@@ -27,45 +27,45 @@ impl Latencies {
         Self(all)
     }
 
-    /// Adds another round's.
+    /// Adds the latencies of another round.
     pub fn add(&mut self, other: &Self) {
         self.0.add(&other.0).expect("it grows with the times");
     }
 
-    /// How many.
+    /// Number of latencies.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// The longest, in nanoseconds.
+    /// The maximum in nanoseconds.
     pub fn max_ns(&self) -> u64 {
         self.0.max()
     }
 
-    /// So many per cent of the times were at most this long, in nanoseconds. `None` if no message
-    /// is left beyond it, so that it would be the longest by another name.
+    /// The time in nanoseconds that `percent` of the messages do not exceed. `None` without a
+    /// sample beyond it, where it would equal the maximum.
     pub fn percentile_ns(&self, percent: f64) -> Option<u64> {
         let beyond = self.count() as f64 * (100.0 - percent) / 100.0;
-        // What is left beyond 99.99 % of 10,000 is one message, whatever the rounding.
+        // Beyond 99.99 % of 10,000 samples lies one, whatever the rounding.
         (beyond > 0.999).then(|| self.0.value_at_percentile(percent))
     }
 }
 
-/// What the clock costs, and how fine it is: no time of a message is better than that.
+/// Cost and resolution of the clock, which limit the precision of a latency.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct ClockQuality {
-    /// One reading, in nanoseconds.
+    /// Cost of a reading in nanoseconds.
     pub read_ns: f64,
-    /// The smallest step between two readings, in nanoseconds.
+    /// Smallest step between two readings in nanoseconds.
     pub step_ns: f64,
 }
 
-/// Readings in a row, and how often.
+/// Consecutive readings, and repetitions.
 const READINGS: u32 = 1000;
 const TIMES: usize = 20;
 
 impl ClockQuality {
-    /// Of the clock that the measurements use, in less than a few milliseconds.
+    /// Measures the clock of the benchmarks in a few milliseconds.
     pub fn measure() -> Self {
         let mut found = Self { read_ns: f64::INFINITY, step_ns: f64::INFINITY };
         for _ in 0..TIMES {

@@ -1,5 +1,5 @@
-//! A scenario at one window size, spelled out: which receives, which messages, and what each
-//! receive must get.
+//! The receives and messages of a scenario at one window size, and the message that each receive
+//! must get.
 
 use std::ops::Range;
 
@@ -11,31 +11,27 @@ use rand::seq::SliceRandom;
 use super::scenario::{Posting, Scenario};
 use dpamatch::engine::{Engine, MsgId, Oracle, RecvId};
 
-/// Tag of a window's first message.
 const FIRST_TAG: u32 = 1_000;
 /// Tag of the message that follows an unexpected window.
 const DONE_TAG: u32 = 1;
-/// Tags of the receives that never match: from here on.
+/// First tag of the receives that never match.
 const STANDING_TAG: u32 = 1 << 30;
 
-/// A scenario at one window size.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Posted before the first window; never match.
+    /// Receives posted before the first window, which never match.
     pub(super) standing: Vec<Selector>,
-    /// In the order of posting.
+    /// In posting order.
     pub(super) receives: Vec<Selector>,
-    /// How many of them are posted before the messages are sent; the rest when all have come.
+    /// Number of receives posted before the messages are sent; the rest follow when all have come.
     pub(super) early: usize,
-    /// In the order of sending; with several senders, of each sender.
+    /// In sending order, for each of several senders.
     pub(super) messages: Vec<Envelope>,
-    /// Sending threads: message i is sent by number i modulo this.
+    /// Number of sending threads: sender `i % senders` sends message i.
     pub(super) senders: usize,
-    /// Which message each receive must get.
+    /// The message that each receive must get.
     pub(super) expected: Vec<usize>,
-    /// Follows the messages of a window with late receives.
     pub(super) done: Envelope,
-    /// Bytes of each message.
     pub(super) size: usize,
 }
 
@@ -43,12 +39,10 @@ fn tag(number: u32) -> Tag {
     Tag::new(number).expect("windows, depths and strides are bounded so that tags are in range")
 }
 
-/// The rank of sender `number`.
 pub(super) fn rank(number: usize) -> Rank {
     Rank::new(1 + number as u32).expect("windows are bounded so that ranks are in range")
 }
 
-/// Which of `count` are the chosen `percent`.
 fn choose(percent: usize, count: usize, random: &mut ChaCha8Rng) -> Vec<bool> {
     let chosen = (count * percent + 50) / 100;
     let mut all: Vec<bool> = (0..count).map(|i| i < chosen).collect();
@@ -57,8 +51,7 @@ fn choose(percent: usize, count: usize, random: &mut ChaCha8Rng) -> Vec<bool> {
 }
 
 impl Window {
-    /// `count` messages of `size` bytes; `seed` decides a random order and what is chosen for set
-    /// shares.
+    /// `count` messages of `size` bytes; `seed` determines random orders and the chosen shares.
     pub(super) fn new(scenario: &Scenario, count: usize, size: usize, seed: u64) -> Self {
         let comm = CommId(0);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -70,7 +63,7 @@ impl Window {
         }
         let [hot, wild, late] = [scenario.hot, scenario.wild, scenario.late]
             .map(|share| choose(share, count, &mut random));
-        // Stable: inside either part the order of posting stays.
+        // A stable sort: each part keeps the posting order.
         order.sort_by_key(|&message| late[message]);
         let early = if scenario.unexpected {
             0
@@ -78,13 +71,13 @@ impl Window {
             order.iter().filter(|&&message| !late[message]).count()
         };
 
-        // The hot key is number 0, so the others begin behind it.
+        // The hot key is number 0, so the others begin after it.
         let cold = usize::from(scenario.hot > 0);
         let number =
             |message: usize| if scenario.same || hot[message] { 0 } else { message + cold };
         let tag_of = |message: usize| tag(FIRST_TAG + number(message) as u32 * scenario.stride);
-        // Among wildcards each key has a source of its own: what accepts any source or any tag then
-        // accepts no other key, so every receive gets a message whatever the shares.
+        // With wildcards each key has its own source, so that a receive with one wildcard accepts
+        // no other key and every receive gets a message.
         let source_of = |message: usize| {
             rank(if scenario.wild > 0 { number(message) } else { message % scenario.senders })
         };
@@ -129,19 +122,17 @@ impl Window {
         window
     }
 
-    /// Whether receives are posted after the messages have come.
     pub(super) fn has_late(&self) -> bool {
         self.early < self.receives.len()
     }
 
-    /// The receives that are posted then.
+    /// The receives posted after the messages have come.
     pub(super) fn late(&self) -> Range<usize> {
         self.early..self.receives.len()
     }
 
-    /// What the specification gives each receive. Of several senders it sees one interleaving:
-    /// their receives name the source, so all interleavings give the same. Its queues are linear,
-    /// so this may take quadratic time.
+    /// The message that the specification gives each receive. Receives name the source, so all
+    /// interleavings of several senders agree. The oracle's queues are linear: quadratic time.
     fn by_oracle(&self) -> Vec<usize> {
         let mut oracle = Oracle::new();
         let comm = CommId(0);
@@ -214,8 +205,7 @@ mod tests {
 
     #[test]
     fn a_late_hot_receive_gets_what_the_early_ones_leave() {
-        // Every key is the same, so the early receives get the first messages in order, and the
-        // late ones the rest.
+        // All keys are equal: the early receives get the first messages in order.
         let all_hot = window("MIX-0-100-40", 10, 3);
         assert_eq!((all_hot.early, all_hot.expected), (6, (0..10).collect::<Vec<_>>()));
     }
@@ -224,7 +214,6 @@ mod tests {
     fn any_interleaving_of_the_senders_gives_the_same() {
         let window = window("MANY-3", 31, 1);
         for first in 0..3 {
-            // One sender after the other.
             let mut oracle = Oracle::new();
             for (slot, receive) in window.receives.iter().enumerate() {
                 assert_eq!(oracle.post(RecvId(slot as u64), CommId(0), *receive), None);

@@ -1,4 +1,4 @@
-//! The machine that a measurement is made on, and where its threads run.
+//! The machine of a measurement, and the placement of its threads.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::signal::{Farewell, SharedWord, Word};
 use super::stats::Summary;
 use dpamatch::processors;
 
-/// What the results depend on besides this program.
+/// The environment on which the results depend.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Machine {
     /// The processor's model.
@@ -16,15 +16,15 @@ pub struct Machine {
     pub processors: usize,
     /// Name and release of the kernel.
     pub kernel: String,
-    /// The system's load average of the last minute, at the start.
+    /// The load average of the last minute, at the start.
     pub load: String,
-    /// Of the two processors that measure: what the system tells of threads that share a core, of
-    /// nodes of memory and of clock governors.
+    /// The relation of the two measuring processors: shared core, memory nodes and clock governors,
+    /// as the system reports them.
     pub pair: String,
 }
 
 impl Machine {
-    /// This machine; what the system does not tell is called unknown.
+    /// Describes this machine; unavailable facts are "unknown".
     pub fn this() -> Self {
         let unknown = || "unknown".to_owned();
         let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
@@ -43,20 +43,19 @@ impl Machine {
     }
 }
 
-/// A line of the system about a processor.
+/// Reads a system file about a processor.
 fn of_processor(cpu: usize, file: &str) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
     Some(std::fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
-/// The node of memory that a processor belongs to.
 fn node_of(cpu: usize) -> Option<usize> {
     let entries = std::fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.filter_map(|name| name.strip_prefix("node")?.parse().ok()).next()
 }
 
-/// Whether a list such as `0,2-5` holds the number.
+/// Whether a list such as `0,2-5` contains the number.
 fn siblings_hold(list: &str, cpu: usize) -> bool {
     list.split(',').any(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -83,15 +82,15 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The processors that threads are pinned to: the receiver to the first, the sender to the second,
-/// workers to the rest.
+/// The processors for pinning: the receiver gets the first, the sender the second, workers the
+/// rest.
 #[derive(Clone, Debug)]
 pub(super) struct Processors {
     allowed: Vec<usize>,
 }
 
 impl Processors {
-    /// Those that this process may use; none if the system does not tell.
+    /// The processors that this process may use; none if the system does not say.
     pub(super) fn allowed() -> Self {
         let allowed = processors::allowed();
         Self { allowed }
@@ -101,12 +100,10 @@ impl Processors {
         self.allowed.get(place).is_some_and(|&cpu| processors::pin_to(cpu).is_ok())
     }
 
-    /// Those of sender and receiver, if there are two.
     pub(super) fn pair(&self) -> Option<(usize, usize)> {
         Some((*self.allowed.get(1)?, *self.allowed.first()?))
     }
 
-    /// What the system tells of the two.
     fn told(&self) -> String {
         let Some((sender, receiver)) = self.pair() else {
             return "one processor for sender and receiver".to_owned();
@@ -114,8 +111,8 @@ impl Processors {
         let siblings = of_processor(receiver, "topology/thread_siblings_list");
         let siblings = siblings.map_or("cores unknown".to_owned(), |list| {
             match siblings_hold(&list, sender) {
-                true => "told to be of one core".to_owned(),
-                false => "told to be of two cores".to_owned(),
+                true => "reported as one core".to_owned(),
+                false => "reported as separate cores".to_owned(),
             }
         });
         let nodes = match (node_of(receiver), node_of(sender)) {
@@ -129,18 +126,16 @@ impl Processors {
         format!("processors {receiver} and {sender}: {siblings}, {nodes}, {governor}")
     }
 
-    /// Pins the calling thread; whether that went well.
+    /// Pins the calling thread; returns whether that succeeded.
     pub(super) fn pin_receiver(&self) -> bool {
         self.pin(0)
     }
 
-    /// Pins the calling thread; whether that went well.
     pub(super) fn pin_sender(&self) -> bool {
         self.pin(1)
     }
 
-    /// Pins the calling thread, sender `number` > 0, far from the workers; if need be beside the
-    /// first sender.
+    /// Pins the calling thread, sender `number` > 0, far from the workers if possible.
     pub(super) fn pin_other_sender(&self, number: usize) {
         self.pin(self.place_of_other_sender(number));
     }
@@ -149,20 +144,20 @@ impl Processors {
         self.allowed.len().saturating_sub(number).max(1)
     }
 
-    /// Pins the calling thread if there is a processor for it alone.
+    /// Pins the calling thread if a processor is free.
     pub(super) fn pin_worker(&self, worker: usize) {
         self.pin(2 + worker);
     }
 }
 
-/// Rounds of the ping-pong at most, and between two looks at the clock.
+/// Maximum rounds of the ping-pong, and rounds between two clock readings.
 const TRIPS: u64 = 20_000;
 const TRIPS_AT_ONCE: u64 = 250;
 const TRIPS_FIRST: usize = 4;
 
-/// How long a word of memory takes from one processor to the other and back, in nanoseconds: the
-/// median of short runs. It says how near the two are. Ends after `budget`, since with one
-/// processor every trip takes long. `None` if no thread could be started.
+/// Cache-line round trip between two processors in nanoseconds: the median of short runs. It shows
+/// how near they are. Ends after `budget`, since trips on a single processor take long. `None` if a
+/// thread could not be started.
 pub(super) fn hand_over_ns(processors: &Processors, budget: Duration) -> Option<f64> {
     let (ping, pong) = (SharedWord::default(), SharedWord::default());
     std::thread::scope(|scope| {
@@ -178,8 +173,8 @@ pub(super) fn hand_over_ns(processors: &Processors, budget: Duration) -> Option<
             let begin = Instant::now();
             let mut times = Vec::with_capacity((TRIPS / TRIPS_AT_ONCE) as usize);
             let mut trips = 1..TRIPS;
-            // The first few tell whether there is time for more: with one processor for both, or a
-            // busy machine, each of them takes milliseconds.
+            // The first trips show whether there is time for more, since each may take
+            // milliseconds.
             let mut at_once = TRIPS_FIRST;
             while begin.elapsed() < budget && !trips.is_empty() {
                 let start = Instant::now();
@@ -196,7 +191,7 @@ pub(super) fn hand_over_ns(processors: &Processors, budget: Duration) -> Option<
         };
         let pinging = std::thread::Builder::new().spawn_scoped(scope, pinger);
         if pinging.is_err() {
-            // Nobody else will tell the echo.
+            // Ends the echo thread.
             drop(Farewell(&[&ping]));
         }
         pinging.ok()?.join().ok()?

@@ -1,4 +1,4 @@
-//! One measurement: its settings, the two threads that run it, and what it gives.
+//! A measurement: its settings, its two threads, and its result.
 
 use std::time::Duration;
 
@@ -23,59 +23,58 @@ use super::window::{
 use dpamatch::engine::{BIN_COUNT_MAX, BinCount, BinEngine, Engine, ListEngine};
 use dpamatch::registry::EngineOptions;
 
-/// How it is measured.
+/// The settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The NIC. `threads`: by threads of its own, otherwise by the receiving thread. Tables that
-    /// are too small for a window are made larger.
+    /// The NIC. `threads` runs it on its own threads instead of the receiving thread. Tables that
+    /// are too small for a window are enlarged.
     pub nic: EngineOptions,
-    /// Where more receives are posted at a time than a hash table has bins, it gets as many bins. A
-    /// search otherwise walks over several receives whatever the hash.
+    /// Gives a hash table at least as many bins as receives are posted at a time. Otherwise a
+    /// search walks over several receives whatever the hash.
     pub grow_bins: bool,
-    /// Measured windows at most.
+    /// Maximum measured windows.
     pub repetitions: usize,
-    /// The same of windows of one message, which are short, and whose rare long ones are of
-    /// interest.
+    /// Maximum measured windows of one message, which are short, and whose rare long times matter.
     pub repetitions_single: usize,
-    /// Time for these; ten are made in any case.
+    /// Time limit, after a minimum of ten windows.
     pub budget: Duration,
-    /// Decides random orders.
+    /// Seed of random orders.
     pub seed: u64,
     /// UCX, if it is to be measured.
     pub ucx: Option<Ucx>,
-    /// Look before and after each measurement where the processors are.
+    /// Whether to check the placement of the processors before and after each measurement.
     pub look: bool,
 }
 
-/// What one round of a point gave.
+/// The result of one round of a point.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Sample {
     /// Time of a window in nanoseconds.
     pub time_ns: Summary,
-    /// Median time to post a receive, in nanoseconds: host side, and (inline) until it stands in
-    /// the posted queue, if it is not late.
+    /// Median time to post a receive in nanoseconds: the host's side and, inline, its entry into
+    /// the posted queue unless it is late.
     pub post_ns: f64,
-    /// The part of it after the host's side.
+    /// The part of `post_ns` after the host's side.
     pub admit_ns: f64,
-    /// Windows with late receives: median time from the first of these posts to the last
-    /// completion, divided by their number.
+    /// For windows with late receives, the median time per receive from the first late post to the
+    /// last completion.
     pub receive_ns: f64,
-    /// Payloads that were compared with what they must be.
+    /// Number of payloads checked.
     pub checked: u64,
-    /// Both threads had a processor of their own; of several senders, the first.
+    /// Whether both threads had their own processor; of several senders, the first.
     pub pinned: bool,
-    /// The NIC's paths; none for another receiver.
+    /// The NIC's paths; `None` for another receiver.
     pub paths: Option<Paths>,
-    /// Compares and hops of a sequential engine's searches, warm-up included, divided by the
-    /// messages; none for another receiver.
+    /// Compares and hops per message in a sequential engine's searches, warm-up included; `None`
+    /// for another receiver.
     pub steps_per_message: Option<f64>,
-    /// The times of all windows, if each is one message.
+    /// The latencies, if each window is one message.
     #[serde(skip)]
     pub latencies: Option<Latencies>,
 }
 
 impl Settings {
-    /// The NIC for a point: the one that was asked for, but large enough.
+    /// The requested NIC, enlarged for the point if necessary.
     fn config(&self, point: &Point) -> NicConfig {
         let mut config = self.nic.nic;
         if let Peer::Nic { handlers } = point.peer {
@@ -102,7 +101,6 @@ impl Settings {
         config
     }
 
-    /// Measured windows of a point at most.
     pub(super) fn repetitions_of(&self, window: usize) -> usize {
         if window == 1 { self.repetitions_single } else { self.repetitions }
     }
@@ -154,7 +152,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
         let ucx = settings
             .ucx
             .as_ref()
-            .ok_or_else(|| UcxError::Missing("it was not looked for".to_owned()))?;
+            .ok_or_else(|| UcxError::Missing("the search for it was not requested".to_owned()))?;
         return Ok(ucx.measure(point, settings)?);
     }
     let window = Window::new(&point.scenario, point.window, point.size, settings.seed);
@@ -167,7 +165,7 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     if point.peer == Peer::Endpoint {
         return through_endpoint(point, settings, &window, config);
     }
-    // The sender is moved, not cloned: a single one claims positions without a locked instruction.
+    // Moved, not cloned: a single sender claims positions without a locked instruction.
     let Nic { leader, workers, host, mut sender } = Nic::new(&config)?;
     sender.set_inline_hashes(settings.nic.sender_hashes);
     let run = Run { window: &window, settings, sender, processors: Processors::allowed() };
@@ -200,7 +198,6 @@ pub fn measure(point: &Point, settings: &Settings) -> Result<Sample, BenchError>
     }
 }
 
-/// The NIC through the public interface.
 fn through_endpoint(
     point: &Point,
     settings: &Settings,
@@ -210,7 +207,7 @@ fn through_endpoint(
     let options = EngineOptions { nic: config, ..settings.nic.clone() };
     let receiver =
         EndpointReceiver::new(&options, slots(window), first_standing(window), point.size)?;
-    // Each sender has its own, in the order in which they take their completion queues.
+    // Each sender has its own completion queue, assigned in order.
     let hashes = settings.nic.sender_hashes;
     let sender = |number| receiver.sender(rank(number), hashes);
     let mut senders: Vec<_> = (0..window.senders).map(sender).collect();
@@ -221,17 +218,15 @@ fn through_endpoint(
     Ok(Sample { paths: Some(Paths::of(&monitor.counts())), ..sample })
 }
 
-/// Everything of a measurement but the receiver.
+/// The parts of a measurement besides the receiver.
 struct Run<'a, W> {
     window: &'a Window,
     settings: &'a Settings,
-    /// The first sender.
     sender: W,
     processors: Processors,
 }
 
 impl Run<'_, Sender> {
-    /// A sequential engine behind the completion queue.
     fn sequential(
         self,
         drain: Drain,
@@ -251,9 +246,8 @@ impl Run<'_, Sender> {
 }
 
 impl<W: Wire> Run<'_, W> {
-    /// `others`: all senders but the first.
-    /// A receiver that fails goes away at once, and with it the NIC: senders that wait for room, or
-    /// for buffers that it has not read, would wait for ever.
+    /// Runs the pair; `others` holds all senders but the first. A receiver that fails must drop the
+    /// NIC at once, since senders may wait for its queue or buffers.
     fn pair_with<R: Receiver + Send>(
         self,
         mut receiver: R,
@@ -289,7 +283,7 @@ impl<W: Wire> Run<'_, W> {
                 })
             });
             if sending.is_err() {
-                // Nobody else will tell the receiver.
+                // Ends the receiver.
                 drop(super::signal::Farewell(&[&signals.go]));
             }
             let (received, receiver_pinned) = receiving.join().map_err(|_| BenchError::Panic)?;
@@ -391,7 +385,6 @@ mod tests {
         let copied =
             measure(&point(Peer::Copy, "NC", 20, 70_000), &settings(false)).expect("a sample");
         assert!(copied.time_ns.count == 3 && copied.checked == 20 * super::super::WARM_UP as u64);
-        // More senders than messages.
         measure(&point(Peer::Nic { handlers: 32 }, "MANY-8", 3, 8), &settings(false))
             .expect("a sample");
     }
@@ -519,8 +512,8 @@ mod tests {
         assert!(matches!(sample(&[], &received, &window, true), Err(BenchError::Nothing)));
     }
 
-    /// How long the searches are says what the sequential engines are given: receives that stand
-    /// in front, and hash tables with as many bins as the NIC.
+    /// The length of searches shows the setup: standing receives in front, and as many bins as the
+    /// NIC has.
     #[test]
     fn the_baselines_search_what_the_scenario_says() {
         let steps = |peer, scenario, bins: u32| {
@@ -532,7 +525,7 @@ mod tests {
             let sample = measure(&point(peer, scenario, 100, 8), &settings).expect("a sample");
             sample.steps_per_message.expect("a sequential engine")
         };
-        // Reverse order: the list is walked to its end, 100 + 99 + ... + 1 steps.
+        // In reverse order each search walks the whole list: 100 + 99 + ... + 1 steps.
         assert_eq!(steps(Peer::List, "NC", 0), 1.0);
         assert_eq!(steps(Peer::List, "NC-REV", 0), 50.5);
         assert_eq!(steps(Peer::List, "DEPTH-300", 0), 301.0);
@@ -546,7 +539,7 @@ mod tests {
         assert_eq!(nic.expect("a sample").steps_per_message, None);
     }
 
-    /// Also where the refused receive comes after the messages, whose buffers nobody reads then.
+    /// Also if the refused receive follows the messages, whose buffers remain unread.
     #[test]
     fn excluded_wildcards_are_reported() {
         for threads in [false, true] {

@@ -1,10 +1,9 @@
 //! Message rates in windows, as the paper measures them (O38-O41), on the emulated NIC and, in the
-//! same run, on the same wire without it.
+//! same run, on its wire with other receivers.
 //!
-//! [`measure`] runs one [`Point`]: a sending thread and a receiving thread, pinned apart. The
-//! receiving thread drives the NIC itself unless threads of its own are asked for, so two
-//! processors carry a whole measurement. [`Report`] holds what a list of points gave over several
-//! rounds, with the ratios between them.
+//! [`measure`] runs one [`Point`]: a sending and a receiving thread on separate processors. Unless the
+//! NIC has its own threads, the receiving thread drives it, so two processors suffice. [`Report`]
+//! holds the results of several points over several rounds, and their ratios.
 
 mod baseline;
 mod copy;

@@ -1,4 +1,4 @@
-//! The emulated NIC as the receiving end, used at its lowest level: host port and leader.
+//! The emulated NIC as the receiver, used at its lowest level: host port and leader.
 
 use dpa_model::{
     CommandQueueFull, Counts, Event, HostPort, Leader, Monitor, Pool, RequestId, Round, Worker,
@@ -11,11 +11,11 @@ use super::window::Receiver;
 use super::{BenchError, payload};
 use dpamatch::registry::EngineOptions;
 
-/// Who runs the NIC.
+/// The threads that run the NIC.
 enum Runner {
-    /// The receiving thread itself, in between (`M = 1 inline`).
+    /// The receiving thread itself (`M = 1 inline`).
     Inline(Box<Leader>),
-    /// Threads of its own, which end when this is dropped.
+    /// Separate threads, which end when this is dropped.
     Threads { _pool: Pool },
 }
 
@@ -24,22 +24,18 @@ pub(super) struct NicReceiver {
     port: HostPort,
     monitor: Monitor,
     slots: Slots,
-    /// Commands issued.
     commands: u64,
 }
 
-/// The receives' buffers.
 struct Slots {
-    /// By slot; empty while lent to the NIC.
+    /// Indexed by slot; empty while the NIC has the buffer.
     buffers: Vec<Vec<u8>>,
-    /// Slot by request number.
     slot_of: Vec<u32>,
-    /// Receives complete but not yet waited for.
+    /// Complete receives that were not waited for.
     completed: usize,
 }
 
 impl Slots {
-    /// A receive is complete.
     #[inline(always)]
     fn put(&mut self, request: RequestId, buffer: Vec<u8>) {
         let slot = self.slot_of[request.slot()] as usize;
@@ -48,7 +44,6 @@ impl Slots {
     }
 }
 
-/// What the host port may report besides complete receives.
 #[cold]
 #[inline(never)]
 fn other(event: Event) -> Result<(), BenchError> {
@@ -61,7 +56,6 @@ fn other(event: Event) -> Result<(), BenchError> {
 }
 
 impl NicReceiver {
-    /// A receiving end with `slots` buffers of `size` bytes.
     pub(super) fn new(
         (leader, workers): (Leader, Vec<Worker>),
         mut host: HostPort,
@@ -94,17 +88,16 @@ impl NicReceiver {
         })
     }
 
-    /// The NIC's counters.
     pub(super) fn monitor(&self) -> Monitor {
         self.monitor.clone()
     }
 
-    /// Lets the NIC work, if that is this thread's job, and takes what it reports until `count`
-    /// receives are complete. Whether there was anything.
+    /// Runs the NIC if it is inline, and takes its events until `count` receives are complete.
+    /// Returns whether there was progress.
     #[inline]
     fn progress(&mut self, count: usize) -> Result<bool, BenchError> {
         match &mut self.runner {
-            // Nothing is reported between two rounds.
+            // The NIC reports nothing between two rounds.
             Runner::Inline(leader) => {
                 let worked = leader.round(1) == Round::Worked;
                 if worked {
@@ -116,14 +109,13 @@ impl NicReceiver {
         }
     }
 
-    /// Takes what the NIC has reported until `count` receives are complete. Whether there was
-    /// anything.
+    /// Takes the NIC's events until `count` receives are complete. Returns whether there were any.
     #[inline]
     fn take(&mut self, count: usize) -> Result<bool, BenchError> {
         let Self { port, slots, .. } = self;
         let before = slots.completed;
         let mut any = false;
-        // An event of its own for each receive would pass through memory.
+        // A separate event for each receive would pass through memory.
         while let Some(event) = port.drain_received(|request, buffer, _, _| {
             slots.put(request, buffer);
             slots.completed < count
@@ -134,7 +126,6 @@ impl NicReceiver {
         Ok(any || slots.completed != before)
     }
 
-    /// Posts a receive where the command queue was full.
     #[cold]
     #[inline(never)]
     fn post_later(
@@ -156,8 +147,8 @@ impl NicReceiver {
     }
 }
 
-/// Two threads on two processors may spin; where the NIC has threads of its own, this one must give
-/// way early.
+/// Two threads on two processors may spin. If the NIC has its own threads, this thread must yield
+/// early.
 fn patience(runner: &Runner) -> Spin {
     match runner {
         Runner::Inline(_) => Spin::new(),
@@ -166,7 +157,7 @@ fn patience(runner: &Runner) -> Spin {
 }
 
 impl Receiver for NicReceiver {
-    // Always, like the port's post: as a call it would pass buffer and selector in memory.
+    // Inlined like the port's `post`: a call would pass buffer and selector in memory.
     #[inline(always)]
     fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError> {
         let buffer = std::mem::take(&mut self.slots.buffers[slot]);
@@ -197,7 +188,7 @@ impl Receiver for NicReceiver {
     #[inline]
     fn complete(&mut self, count: usize) -> Result<(), BenchError> {
         let mut spin = patience(&self.runner);
-        // An earlier call may have left some.
+        // An earlier call may have left events.
         self.take(count)?;
         while self.slots.completed < count {
             if self.progress(count)? {
@@ -215,7 +206,7 @@ impl Receiver for NicReceiver {
     }
 }
 
-/// Of a NIC's messages, how they were matched.
+/// The paths of a NIC's messages.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Paths {
     /// Messages per block.
@@ -231,7 +222,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// From a NIC's counters; all zero if it had no message.
+    /// Converts a NIC's counters; all zero without a message.
     pub fn of(counts: &Counts) -> Self {
         let messages = counts.handlers.messages as f64;
         let share = |part: u64, whole: f64| if whole > 0.0 { part as f64 / whole } else { 0.0 };

@@ -1,4 +1,4 @@
-//! The real sending end: one sender's messages of a window, and how they are put on the wire.
+//! The sender: its messages of a window, and the wire that carries them.
 
 use dpa_model::{SendError, SendResult, Sender};
 use dpamatch::endpoint::{self, CommSender};
@@ -9,9 +9,8 @@ use super::payload;
 use super::signal::{Gone, Spin};
 use super::window::Outgoing;
 
-/// How messages are put on the wire: inside, or through the public interface.
 pub(super) trait Wire: Clone + Send {
-    /// A message whose buffer is on its way back.
+    /// A message whose buffer the NIC has yet to return.
     type Lent: Send;
 
     fn eager_limit(&self) -> usize;
@@ -49,7 +48,7 @@ impl Wire for Sender {
     }
 }
 
-/// Communicator and source are its own.
+/// The sender itself adds communicator and source.
 impl Wire for CommSender {
     type Lent = endpoint::SendRequest;
 
@@ -75,7 +74,7 @@ impl Wire for CommSender {
     }
 }
 
-/// The envelope by reference: by value the call that waits would have it put in memory for each
+/// Takes the envelope by reference: by value, the waiting call would spill it to memory for each
 /// message.
 #[inline(always)]
 fn send_eager(sender: &mut impl Wire, envelope: &Envelope, bytes: &[u8]) -> Result<(), Gone> {
@@ -112,25 +111,23 @@ fn lend<W: Wire>(sender: &mut W, envelope: Envelope, mut buffer: Vec<u8>) -> Res
     }
 }
 
-/// The messages of one sender.
 pub(super) struct Outbox<W: Wire> {
     sender: W,
     envelopes: Vec<Envelope>,
     payloads: Payloads<W::Lent>,
     done: Envelope,
-    /// Bytes of each message.
     size: usize,
 }
 
 enum Payloads<Lent> {
-    /// Message i at `i * stride`.
+    /// Message i begins at `i * stride`.
     Eager { bytes: Vec<u8>, stride: usize },
-    /// Lent to the NIC while a request is open.
+    /// The NIC has the buffers of open requests.
     Rendezvous { buffers: Vec<Vec<u8>>, requests: Vec<Lent> },
 }
 
 impl<W: Wire> Outbox<W> {
-    /// What sender `number` sends of a window. A message carries its number in the window.
+    /// The messages of sender `number` in a window. Each message carries its number in the window.
     pub(super) fn new(sender: W, window: &Window, number: usize) -> Self {
         let numbers = (number..window.messages.len()).step_by(window.senders);
         let envelopes: Vec<Envelope> =

@@ -1,9 +1,8 @@
-//! What a message carries: its number, at its start and at its end, so that a wrong, a late or a
-//! short copy is seen.
+//! Payloads: a message carries its number at both ends, which exposes wrong, late and short copies.
 
-/// Receives' and messages' buffers are at least a line apart.
+/// Minimum distance of two buffers: a cache line.
 const STRIDE_MIN: usize = 64;
-/// What a buffer holds before a checked window.
+/// Fills a buffer before a checked window.
 const BLANK: u8 = 0xff;
 
 fn ends(length: usize) -> [std::ops::Range<usize>; 2] {
@@ -11,7 +10,7 @@ fn ends(length: usize) -> [std::ops::Range<usize>; 2] {
     [0..word, length - word..length]
 }
 
-/// Writes a message's number.
+/// Writes a message's number to both ends.
 pub(super) fn stamp(bytes: &mut [u8], number: usize) {
     let word = (number as u64).to_le_bytes();
     for end in ends(bytes.len()) {
@@ -20,7 +19,6 @@ pub(super) fn stamp(bytes: &mut [u8], number: usize) {
     }
 }
 
-/// Whether these bytes are those of message `number`.
 pub(super) fn holds(bytes: &[u8], number: usize) -> bool {
     let word = (number as u64).to_le_bytes();
     ends(bytes.len()).into_iter().all(|end| {
@@ -29,7 +27,7 @@ pub(super) fn holds(bytes: &[u8], number: usize) -> bool {
     })
 }
 
-/// `count` buffers of `size` bytes, written once.
+/// `count` initialised buffers of `size` bytes.
 pub(super) fn buffers(count: usize, size: usize) -> Vec<Vec<u8>> {
     let buffer = |_| {
         let mut buffer = Vec::with_capacity(size.max(STRIDE_MIN));
@@ -39,7 +37,6 @@ pub(super) fn buffers(count: usize, size: usize) -> Vec<Vec<u8>> {
     (0..count).map(buffer).collect()
 }
 
-/// Makes a buffer hold no message's bytes.
 pub(super) fn blank(bytes: &mut [u8]) {
     bytes.fill(BLANK);
 }
@@ -57,7 +54,6 @@ mod tests {
                 stamp(&mut buffer, number);
                 assert!(holds(&buffer, number) && !holds(&buffer, number + 1));
             }
-            // A copy that lost the end.
             stamp(&mut buffer, 5);
             buffer[size - 1] ^= 1;
             assert!(!holds(&buffer, 5), "{size}: cut off");

@@ -1,7 +1,7 @@
-//! Where the two processors of a measurement are, which on a virtual machine changes by itself.
+//! The placement of the two measuring processors, which a hypervisor may change.
 //!
-//! A rate belongs to a placement: every program has its own rate in each. So both ends of a
-//! measurement are looked at, and rates are compared only within one placement.
+//! Each program has a different rate in each placement. So the placement is checked at both ends of
+//! a measurement, and rates are compared only within one placement.
 
 use std::fmt;
 use std::hint::black_box;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::machine::{Processors, hand_over_ns};
 
-/// How far two processors are from each other, by the time of a word there and back.
+/// The distance of two processors, by the cache-line round trip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distance {
@@ -21,7 +21,7 @@ pub enum Distance {
     Far,
 }
 
-/// Longest hand-over of siblings, and of near processors, in nanoseconds.
+/// Maximum round trip of siblings, and of near processors, in nanoseconds.
 const LONGEST_NS: [f64; 2] = [60.0, 170.0];
 
 impl Distance {
@@ -37,9 +37,9 @@ impl Distance {
 /// A state of the two processors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
 pub struct Placement {
-    /// How far they are from each other.
+    /// Their distance.
     pub distance: Distance,
-    /// One of them was slower than it can be: somebody else used its core.
+    /// Whether another program slowed one of them.
     pub slowed: bool,
 }
 
@@ -54,25 +54,25 @@ impl fmt::Display for Placement {
     }
 }
 
-/// What one look at the processors gave.
+/// A single observation of the processors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Look {
-    /// A word from one to the other and back, in nanoseconds.
+    /// Cache-line round trip in nanoseconds.
     pub(super) hand_over_ns: f64,
-    /// The same work on each, in nanoseconds.
+    /// Time of equal work on each processor in nanoseconds.
     pub(super) work_ns: [f64; 2],
 }
 
-/// Work that takes this much longer than the fastest seen is slowed. With somebody else on the same
-/// core it takes half as long again.
+/// Factor over the fastest observed work that counts as slowed. Another thread on the core costs 50
+/// %.
 const SLOWED: f64 = 1.25;
 
 impl Look {
-    /// Looks for a millisecond. `None` without two processors, or if no thread could be started.
+    /// Observes for a millisecond. `None` without two processors or if a thread cannot be started.
     pub(super) fn take(processors: &Processors) -> Option<Self> {
         processors.pair()?;
         let hand_over_ns = hand_over_ns(processors, Duration::from_millis(1))?;
-        // One after the other: siblings at work at once would slow each other.
+        // One after the other: siblings would slow each other.
         let on = |pin: fn(&Processors) -> bool| {
             std::thread::scope(|scope| {
                 let worker = std::thread::Builder::new().spawn_scoped(scope, || {
@@ -92,17 +92,15 @@ impl Look {
     }
 }
 
-/// Time of a fixed piece of work, in nanoseconds: the median of a few.
-///
-/// Six chains of cheap operations that do not wait for each other keep a core busy from end to end,
-/// so that another thread on the same core shows. One chain that waits for itself leaves room for
-/// the other, and takes no longer beside it.
+/// Time of a fixed amount of work in nanoseconds: the median of a few runs. Six independent chains
+/// of cheap operations fill a core, so that a second thread on it shows. A single chain would leave
+/// room for the other thread.
 fn work() -> f64 {
     let mut times = [0.0; 15];
     for time in &mut times {
         let begin = Instant::now();
         let [mut a, mut b, mut c, mut d, mut e, mut f] = black_box([1_u64, 2, 3, 4, 5, 6]);
-        // Each chain has operations of its own, lest they become one chain of vectors.
+        // The chains differ, so that the compiler cannot vectorise them.
         for i in 0..4096 {
             a = (a ^ i).wrapping_add(7);
             b = b.wrapping_sub(i) | 1;
@@ -118,8 +116,7 @@ fn work() -> f64 {
     times[times.len() / 2]
 }
 
-/// The placement of each measurement between two looks: `None` where it changed, or where nobody
-/// could look.
+/// The placement of each measurement between two observations: `None` if it changed or is unknown.
 pub(super) fn placements(looks: &[Option<Look>]) -> Vec<Option<Placement>> {
     let fastest_ns =
         looks.iter().flatten().flat_map(|look| look.work_ns).fold(f64::INFINITY, f64::min);

@@ -1,10 +1,10 @@
-//! What is measured: who receives, which window.
+//! A point: a receiver and a window.
 
 use std::fmt;
 
 use super::scenario::Scenario;
 
-/// Who receives.
+/// The receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Peer {
     /// The emulated NIC with this many handlers.
@@ -12,23 +12,22 @@ pub enum Peer {
         /// N.
         handlers: usize,
     },
-    /// The same NIC through the public interface.
+    /// The emulated NIC through the public interface.
     Endpoint,
-    /// Messages go to buffers in the order of arrival.
+    /// No matching: messages go to buffers in the order of arrival.
     NoMatching,
-    /// The sequential engine with hash bins takes messages out of the same completion queue.
+    /// The sequential engine with hash bins, behind the completion queue.
     Bins,
-    /// The sequential engine with linked lists does.
+    /// The sequential engine with linked lists, behind the completion queue.
     List,
-    /// Nobody: the bytes of a window are copied from buffers to buffers by the one thread that does
-    /// nothing else.
+    /// No receiver: a single thread copies the bytes of a window between buffers.
     Copy,
     /// UCX's tag matching between two processes.
     Ucx,
 }
 
 impl Peer {
-    /// Its name: that of the engine in the registry, if it is one.
+    /// The name, equal to the registry's for engines.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nic { .. } => "optimistic",
@@ -49,9 +48,9 @@ impl Peer {
         }
     }
 
-    /// Whether the scenario makes sense for it. Without matching, every window is like NC; the
-    /// program that measures UCX has one sender and no shares; a sender of an endpoint has one
-    /// rank, where a window with a share of wildcards has many.
+    /// Whether the scenario applies to the receiver. Without matching, every window is NC. The UCX
+    /// program has one sender and no shares. A sender of an endpoint has one rank, while a window
+    /// with a share of wildcards needs many.
     pub fn takes(self, scenario: &Scenario) -> bool {
         match self {
             Self::NoMatching | Self::Copy => scenario.name() == "NC",
@@ -69,16 +68,16 @@ impl fmt::Display for Peer {
     }
 }
 
-/// What is measured.
+/// A point of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Point {
-    /// Who receives.
+    /// The receiver.
     pub peer: Peer,
-    /// What.
+    /// The scenario.
     pub scenario: Scenario,
-    /// Messages of a window, `1..=WINDOW_MAX`.
+    /// Messages per window, `1..=WINDOW_MAX`.
     pub window: usize,
-    /// Bytes of a message.
+    /// Bytes per message.
     pub size: usize,
 }
 

@@ -1,10 +1,10 @@
-//! A rank's recorded sequence of posts and arrivals as a load: how fast the emulated NIC and
-//! sequential engines match it.
+//! Matching rates of the emulated NIC and of sequential engines for a rank's recorded posts and
+//! arrivals.
 //!
-//! There is no wire and no second thread: one thread feeds the NIC's two queues in the order of the
-//! sequence, and runs the NIC unless threads of its own do. Engines are called in the same order.
-//! So a rate is that of matching alone, with the queue depths, blocks and wildcards of a real
-//! program.
+//! There is no wire and no second thread. One thread feeds the NIC's two queues in the order of the
+//! sequence, and runs the NIC unless it has its own threads. Engines are called in this order as
+//! well. So a rate is the rate of matching alone, with the queue depths, blocks and wildcards of a
+//! real program.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,8 +18,7 @@ use dpamatch::host::NicRun;
 use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions};
 use dpamatch::stream::Event;
 
-/// A sequence that can be run again and again, with communicators, receives and messages numbered
-/// from 0.
+/// A repeatable sequence, with communicators, receives and messages numbered from 0.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     operations: Vec<Operation>,
@@ -28,8 +27,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// From an event stream. All messages have `size` bytes, receives room for as many; matched
-    /// probes are left out.
+    /// Converts an event stream. Messages have `size` bytes, and receives room for `size` bytes.
+    /// Matched probes are left out.
     pub fn new(events: impl Iterator<Item = Event>, size: usize) -> Self {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let (mut comms, mut posts) = (HashMap::new(), HashMap::new());
@@ -63,21 +62,21 @@ impl Recorded {
         Self { operations, comms: comms.len() as u32, messages }
     }
 
-    /// Messages of the sequence.
+    /// Number of messages.
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// Events of the sequence.
+    /// Number of events.
     pub fn events(&self) -> u64 {
         self.operations.len() as u64
     }
 
-    /// Measures the emulated NIC and the software engines of these names in turn, so many rounds;
-    /// in each the sequence runs for at least `budget`.
+    /// Measures the emulated NIC and the named software engines in turn, `rounds` times. In each
+    /// round the sequence runs for at least `budget`.
     ///
     /// # Errors
-    /// The NIC cannot be built, a thread not be started, or a hint forbids a wildcard of the
+    /// The NIC cannot be built, a thread cannot be started, or a hint forbids a wildcard in the
     /// sequence.
     pub fn measure(
         &self,
@@ -139,7 +138,7 @@ impl Recorded {
         (begin.elapsed(), matched)
     }
 
-    /// One run through a new NIC; building it and its communicators is not in the time.
+    /// One run through a new NIC; the time excludes building it and its communicators.
     fn run_nic(&self, options: &EngineOptions) -> Result<(Duration, u64, Counts), BenchError> {
         let mut config = NicConfig { bins: options.bins.get() as usize, ..options.nic };
         config.options.order = Order::Stamped;
@@ -165,8 +164,8 @@ impl Recorded {
     }
 }
 
-/// Messages per second of runs of so many messages, each of which says how long it took: until they
-/// have taken `budget`, at least one.
+/// Messages per second over runs that take at least `budget` together, at least one. Each run
+/// returns its duration.
 fn rate(
     messages: u64,
     budget: Duration,
@@ -180,18 +179,18 @@ fn rate(
     Ok(messages as f64 * f64::from(runs) / time.as_secs_f64().max(1e-9))
 }
 
-/// What one engine did.
+/// The result of an engine.
 #[derive(Clone, Debug)]
 pub struct RecordedRow {
     /// Its name.
     pub engine: &'static str,
-    /// Messages per second, over the rounds.
+    /// Messages per second over the rounds.
     pub rate: Summary,
-    /// The same by round.
+    /// Messages per second in each round.
     pub rates: Vec<f64>,
-    /// Pairs of one run.
+    /// Pairs in one run.
     pub matched: u64,
-    /// The NIC's counters of one run.
+    /// The NIC's counters in one run.
     pub counts: Option<Counts>,
 }
 
@@ -210,7 +209,7 @@ mod tests {
             };
             rate(600, Duration::from_millis(budget_ms), run).expect("no run fails")
         };
-        // 600 messages in 10 ms; twice as many in 10 + 20 ms; three times in 10 + 20 + 30 ms.
+        // 600 messages in 10 ms; 1,200 in 10 + 20 ms; 1,800 in 10 + 20 + 30 ms.
         assert_eq!([0, 10, 11, 30, 31].map(rate), [60e3, 60e3, 40e3, 40e3, 30e3]);
     }
 
@@ -235,7 +234,6 @@ mod tests {
         );
     }
 
-    /// A run through the NIC, falling back and not, gives as many pairs as an engine.
     #[test]
     fn all_find_the_same_pairs() {
         for (profile, receives) in [(Profile::Mixed, 1024), (Profile::Deep, 32)] {

@@ -1,4 +1,4 @@
-//! Several rounds of many points, and the ratios between them.
+//! Results of several rounds of many points, and their ratios.
 
 use super::error::BenchError;
 use super::latency::Latencies;
@@ -8,36 +8,36 @@ use super::placement::{Look, Placement, placements};
 use super::point::{Peer, Point};
 use super::stats::{CALIBRATION, Summary, calibrated_rate, window_rate};
 
-/// What a point gave over all rounds.
+/// The results of a point over all rounds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// What was measured. A calibrated row has the longer window of the two it comes from.
+    /// The point. A calibrated row has the longer of its two windows.
     pub point: Point,
-    /// The rate comes from two windows by the formula of O40.
+    /// Whether the rate is calibrated from two windows (O40).
     pub calibrated: bool,
-    /// Rates in messages per second, by round; one is missing where the calibration had no result.
+    /// Messages per second in each round; `None` where the calibration had no result.
     pub rates: Vec<Option<f64>>,
-    /// The rounds; none for a calibrated row.
+    /// The rounds; empty for a calibrated row.
     pub samples: Vec<Sample>,
-    /// Where the processors were, by round; `None` if that changed meanwhile, or is not known.
+    /// The placement in each round; `None` if it changed or is unknown.
     pub placements: Vec<Option<Placement>>,
 }
 
 impl Row {
-    /// Median and extremes of the rounds' rates, in messages per second; each round's rate comes
-    /// from its median time.
+    /// Median and extremes of the rounds' rates in messages per second. A round's rate comes from
+    /// its median time.
     pub fn rate(&self) -> Option<Summary> {
         Summary::of(&self.rates.iter().flatten().copied().collect::<Vec<_>>())
     }
 
-    /// Median over the rounds of this row's rate divided by the other's in the same round.
+    /// Median ratio of this row's rate to the other's in the same round.
     pub fn ratio_to(&self, other: &Self) -> Option<f64> {
         let pairs = self.rates.iter().zip(&other.rates);
         let ratios: Vec<f64> = pairs.filter_map(|(own, other)| Some((*own)? / (*other)?)).collect();
         Summary::of(&ratios).map(|summary| summary.median)
     }
 
-    /// The same, of the rounds in this placement.
+    /// The rounds in this placement.
     fn only(&self, placement: Option<Placement>) -> Self {
         let here = |round: usize| self.placements.get(round) == Some(&placement);
         let rates = self.rates.iter().enumerate();
@@ -49,7 +49,7 @@ impl Row {
         }
     }
 
-    /// The times of all single messages; `None` if the windows have more than one.
+    /// The latencies of all messages; `None` if windows have several messages.
     pub fn latencies(&self) -> Option<Latencies> {
         let mut rounds = self.samples.iter().filter_map(|sample| sample.latencies.as_ref());
         let mut all = rounds.next()?.clone();
@@ -57,50 +57,49 @@ impl Row {
         Some(all)
     }
 
-    /// Median over the rounds of one value of the samples.
+    /// Median over the rounds of a value of the samples.
     pub fn median(&self, value: impl Fn(&Sample) -> f64) -> f64 {
         let values: Vec<f64> = self.samples.iter().map(value).collect();
         Summary::of(&values).map_or(0.0, |summary| summary.median)
     }
 }
 
-/// A point that cannot be measured.
+/// A point that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{point}")]
 pub struct PointError {
-    /// Which.
+    /// The point.
     pub point: String,
-    /// Why not.
+    /// The cause.
     pub source: BenchError,
 }
 
-/// Results of a list of points.
+/// Results of several points.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Report {
     /// In the order of the points; a calibrated row follows the longer of its windows.
     pub rows: Vec<Row>,
-    /// Time of a word of memory from one processor to the other and back, before the first
-    /// measurement and after each, in nanoseconds.
+    /// Cache-line round trips in nanoseconds, before the first measurement and after each.
     pub hand_over_ns: Vec<f64>,
 }
 
-/// The part of a report that was measured in one placement.
+/// The part of a report that belongs to one placement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Placed {
-    /// Where the processors were; `None`: they moved meanwhile, or nobody could look.
+    /// The placement; `None` if it changed or is unknown.
     pub placement: Option<Placement>,
-    /// Measurements made there, calibrated rows left out.
+    /// Number of measurements, without calibrated rows.
     pub measurements: usize,
-    /// Rates of these rounds only; rows without any are left out.
+    /// The rounds in this placement; rows without any are left out.
     pub report: Report,
 }
 
 impl Report {
-    /// Measures every point in each round, so that a disturbance of the machine meets all alike.
-    /// `progress` is told of every point before it is measured.
+    /// Measures every point in each round, so that a disturbance affects all points alike. It calls
+    /// `progress` before each point.
     ///
     /// # Errors
-    /// The first point that cannot be measured.
+    /// The first point that fails.
     pub fn run(
         points: &[Point],
         rounds: usize,
@@ -138,8 +137,8 @@ impl Report {
         Ok(Self { hand_over_ns, ..Self::calibrate(rows) })
     }
 
-    /// The report by placement, that with most measurements first; behind them all what was
-    /// measured while the processors moved.
+    /// Splits the report by placement, largest part first. Measurements without a single placement
+    /// come last.
     pub fn by_placement(&self) -> Vec<Placed> {
         let measured = || self.rows.iter().filter(|row| !row.calibrated);
         let all = measured().flat_map(|row| row.placements.iter());
@@ -159,7 +158,6 @@ impl Report {
         placed
     }
 
-    /// Adds the calibrated rows.
     fn calibrate(rows: Vec<Row>) -> Self {
         let mut all = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -186,12 +184,12 @@ impl Report {
         Self { rows: all, hand_over_ns: Vec::new() }
     }
 
-    /// The row of this point.
+    /// The row of a point.
     pub fn find(&self, point: &Point, calibrated: bool) -> Option<&Row> {
         self.rows.iter().find(|row| row.point == *point && row.calibrated == calibrated)
     }
 
-    /// The row of another receiver at the same window; without matching, that of NC.
+    /// The row of another receiver for the same window; without matching, for NC.
     pub fn beside(&self, row: &Row, peer: Peer) -> Option<&Row> {
         let mut point = Point { peer, ..row.point.clone() };
         if matches!(peer, Peer::NoMatching | Peer::Copy) {
@@ -200,12 +198,12 @@ impl Report {
         self.find(&point, row.calibrated)
     }
 
-    /// Payloads compared in all warm-up windows; all were right, a wrong one ends the run.
+    /// Payloads checked in all warm-up windows. A wrong one ends the run, so all were right.
     pub fn checked(&self) -> u64 {
         self.rows.iter().flat_map(|row| &row.samples).map(|sample| sample.checked).sum()
     }
 
-    /// Whether all threads had processors of their own.
+    /// Whether all threads had their own processors.
     pub fn pinned(&self) -> bool {
         self.rows.iter().flat_map(|row| &row.samples).all(|sample| sample.pinned)
     }
@@ -255,7 +253,7 @@ mod tests {
         assert_eq!(seen, [(Some(NEAR), 6), (Some(SIBLINGS), 2), (None, 1)]);
         let [near, siblings, moved] = &placed[..] else { panic!("three parts") };
         assert_eq!(moved.report.rows[0].samples[0].time_ns.median, 50.0);
-        // The list was never measured near; without matching never on siblings.
+        // The list was never measured near; no-matching never on siblings.
         assert_eq!(near.report.rows.len(), 2);
         let (fast, slow) = (&near.report.rows[0], &near.report.rows[1]);
         assert_eq!(fast.ratio_to(slow), Some(2.0));
@@ -338,14 +336,13 @@ mod tests {
         assert!(pinned(&rows));
         rows[1].samples[1].pinned = false;
         assert!(!pinned(&rows));
-        // The middle one of two values is their mean.
+        // The median of two values is their mean.
         rows[0].samples[1].post_ns = 4.0;
         assert_eq!(rows[0].median(|sample| sample.post_ns), 2.5);
     }
 
     #[test]
     fn ratios_are_those_of_the_same_round() {
-        // Twice as fast in each round, though the rounds differ a lot.
         let fast = row(Peer::Bins, 100, &[100.0, 1000.0, 10.0]);
         let slow = row(Peer::NoMatching, 100, &[200.0, 2000.0, 20.0]);
         assert_eq!(fast.ratio_to(&slow), Some(2.0));
@@ -353,7 +350,7 @@ mod tests {
         let report = Report { rows: vec![fast.clone(), slow.clone()], hand_over_ns: Vec::new() };
         assert_eq!(report.beside(&fast, Peer::NoMatching), Some(&slow));
         assert_eq!(report.beside(&fast, Peer::List), None);
-        // Without matching every scenario is NC; an engine is compared in the same one.
+        // No-matching is compared with NC, an engine within its scenario.
         let mut other = fast.clone();
         other.point.scenario = "WC".parse().expect("a scenario");
         assert_eq!(report.beside(&other, Peer::NoMatching), Some(&slow));

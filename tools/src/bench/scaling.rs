@@ -1,12 +1,11 @@
-//! How the rate grows with the processors when each has a shard of its own.
+//! Scaling of the rate with the number of processors, each with its own shard.
 //!
-//! One shard needs two processors: one sends, the other receives and runs the NIC. With several
-//! shards every processor does both: it sends to the next one's shard and receives on its own, so
-//! every message crosses from one processor to another, as it does with one shard.
+//! One shard needs two processors: a sender, and a receiver that runs the NIC. With several shards
+//! every processor does both: it sends to the next shard and receives on its own. So every message
+//! crosses from one processor to another, as with one shard.
 //!
-//! For more shards than there are processors there is a model. Shards share nothing but memory, so
-//! a window that is dealt out evenly takes as long as one shard takes for its share, and that can
-//! be measured with two processors.
+//! A model covers more shards than processors. Shards share only memory, so an evenly distributed
+//! window takes as long as one shard takes for its share, which two processors can measure.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,12 +21,12 @@ use dpamatch::processors;
 use super::error::BenchError;
 use super::stats::Summary;
 
-/// What is measured, and how long.
+/// The parameters of the measurement.
 #[derive(Clone, Debug)]
 pub struct Scaling {
     /// The NIC of each shard.
     pub nic: NicConfig,
-    /// Processors; the row with n takes the first n.
+    /// Processors; the row with n uses the first n.
     pub processors: Vec<usize>,
     /// Messages of a window.
     pub window: usize,
@@ -37,34 +36,33 @@ pub struct Scaling {
     pub rounds: usize,
 }
 
-/// The rate of so many shards on so many processors.
+/// The rate of a number of shards on a number of processors.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct ScalingRow {
     /// Shards.
     pub shards: usize,
-    /// Processors, all of them busy.
+    /// Number of busy processors.
     pub processors: usize,
     /// Messages per second of all shards together, over the rounds.
     pub rate: Summary,
-    /// The same in each round.
+    /// Messages per second in each round.
     pub rounds: Vec<f64>,
-    /// Rate per processor over that of two processors with a shard each. `None`: there is no such
-    /// row.
+    /// Rate per processor relative to two processors with a shard each. `None` without such a row.
     pub efficiency: Option<f64>,
 }
 
-/// What so many shards would make of one program's window, if each had the same share of it.
+/// The model's result for one window in equal shares on a number of shards.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct ShareRow {
     /// Shards.
     pub shards: usize,
-    /// Messages of a share, rounded up.
+    /// Messages per share, rounded up.
     pub share: usize,
-    /// Nanoseconds that one shard takes for a window of that length, over the rounds.
+    /// Nanoseconds of one shard for a window of that length, over the rounds.
     pub time_ns: Summary,
-    /// The same in each round.
+    /// Nanoseconds in each round.
     pub rounds: Vec<f64>,
-    /// How much faster than one shard with the whole window; the median of the rounds' ratios.
+    /// Speed-up over one shard with the whole window: the median of the rounds' ratios.
     pub speed_up: f64,
 }
 
@@ -75,24 +73,22 @@ impl ShareRow {
     }
 }
 
-/// What was measured.
+/// The results.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Scaled {
-    /// Shards on as many processors.
+    /// Rates of several shards on as many processors.
     pub rows: Vec<ScalingRow>,
-    /// Shares of a window on one shard.
+    /// Times of a window's shares on one shard.
     pub shares: Vec<ShareRow>,
 }
 
-/// Shards of the model.
 const SHARED_AMONG: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// Bytes of a message.
 const BYTES: usize = 8;
 
 impl Scaling {
-    /// Shards and processors of each row: one shard on two processors, then 2, 4, 8 and so on with
-    /// one each, and all processors.
+    /// Shards and processors of each row: one shard on two processors; 2, 4, 8 and so on with one
+    /// each; and all processors.
     pub fn rows(&self) -> Vec<(usize, usize)> {
         let all = self.processors.len();
         if all < 2 {
@@ -106,17 +102,17 @@ impl Scaling {
         std::iter::once((1, 2)).chain(counts.into_iter().map(|count| (count, count))).collect()
     }
 
-    /// Shards and length of each share of the model.
+    /// Shards and share lengths of the model.
     pub fn shares(&self) -> Vec<(usize, usize)> {
         let shards = SHARED_AMONG.into_iter().filter(|&shards| shards <= self.window);
         shards.map(|shards| (shards, self.window.div_ceil(shards))).collect()
     }
 
-    /// Measures all rows and shares, round by round; `after` is called after each measurement.
+    /// Measures all rows and shares, round by round. It calls `after` after each measurement.
     ///
     /// # Errors
-    /// [`BenchError`]; [`BenchError::WrongMessage`] when a receive got another message than the
-    /// next one of its sender.
+    /// [`BenchError`]; [`BenchError::WrongMessage`] if a receive got another message than the next
+    /// one of its sender.
     pub fn measure(&self, mut after: impl FnMut()) -> Result<Scaled, BenchError> {
         let (rows, shares) = (self.rows(), self.shares());
         let mut rates = vec![Vec::new(); rows.len()];
@@ -135,7 +131,6 @@ impl Scaling {
         Ok(Scaled { rows: scaling_rows(&rows, rates)?, shares: share_rows(&shares, times)? })
     }
 
-    /// Messages per second of all shards together.
     fn round(&self, shards: usize, processors: usize) -> Result<f64, BenchError> {
         let config =
             EndpointConfig { nic: self.nic, drive: Drive::Caller, ..EndpointConfig::default() };
@@ -154,8 +149,7 @@ impl Scaling {
             window: self.window,
             windows: self.windows,
         };
-        // Thread t receives on shard t, if there is one, and sends to the shard of the thread
-        // before it.
+        // Thread t receives on shard t, if it exists, and sends to the shard of thread t - 1.
         let mut owns: Vec<Option<Own<'_>>> = Vec::new();
         for (endpoint, (shard, &rank)) in all.endpoints().iter_mut().zip(ranks.iter().enumerate()) {
             let part = comm.part(shard).ok_or(BenchError::Nothing)?;
@@ -175,7 +169,7 @@ impl Scaling {
                 .map(|((own, target), &processor)| {
                     let table = &table;
                     scope.spawn(move || {
-                        // Where the system refuses, it places the thread as it likes.
+                        // If the system refuses, it chooses the processor.
                         let _ = processors::pin_to(processor);
                         Member { own, target, table }.run()
                     })
@@ -197,7 +191,6 @@ fn summary(values: &[f64]) -> Result<Summary, BenchError> {
     Summary::of(values).ok_or(BenchError::Nothing)
 }
 
-/// The rates of each round, with what they come to.
 fn scaling_rows(
     rows: &[(usize, usize)],
     rates: Vec<Vec<f64>>,
@@ -216,7 +209,7 @@ fn scaling_rows(
     Ok(rows.iter().zip(rates).enumerate().map(row).collect())
 }
 
-/// The times of each round, with what they come to. The first is one shard with the whole window.
+/// The rows from the times of each round. The first is one shard with the whole window.
 fn share_rows(
     shares: &[(usize, usize)],
     times: Vec<Vec<f64>>,
@@ -239,23 +232,20 @@ fn built(error: EndpointError) -> BenchError {
     }
 }
 
-/// What all threads share.
 struct Table {
-    /// Windows of which a shard's receives are posted.
+    /// Number of windows whose receives each shard has posted.
     posted: Vec<CachePadded<AtomicU64>>,
-    /// A thread has given up.
     failed: AtomicBool,
     begin: Barrier,
     window: usize,
     windows: usize,
 }
 
-/// A thread's own shard.
 struct Own<'a> {
     endpoint: &'a mut Endpoint,
     part: &'a Communicator,
     shard: usize,
-    /// Who sends to it.
+    /// The rank of its sender.
     rank: Rank,
 }
 
@@ -265,13 +255,11 @@ impl Own<'_> {
     }
 }
 
-/// The shard that a thread sends to.
 struct Target {
     sender: CommSender,
     shard: usize,
 }
 
-/// A thread.
 struct Member<'a> {
     own: Option<Own<'a>>,
     target: Option<Target>,
@@ -279,7 +267,7 @@ struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// All windows; the time that they took in nanoseconds.
+    /// Runs all windows; returns the time in nanoseconds.
     fn run(mut self) -> Result<f64, BenchError> {
         let mut buffers = vec![vec![0; BYTES]; self.table.window];
         let mut requests = Vec::with_capacity(self.table.window);
@@ -307,7 +295,7 @@ impl Member<'_> {
                 let posted = own.endpoint.post_recv(own.part, own.rank, tag(place), buffer);
                 requests.push(posted.map_err(|_| BenchError::Nothing)?);
             }
-            // Release: who sends sees that the posts are with the NIC.
+            // Release: the sender then sees that the NIC has the posts.
             self.table.posted[own.shard].store(window as u64 + 1, Ordering::Release);
         }
         self.send(window)?;
@@ -324,7 +312,7 @@ impl Member<'_> {
         Ok(())
     }
 
-    /// Sends a window, and lets the own NIC go on while the other's queue is full.
+    /// Sends a window, and runs the own NIC while the target's queue is full.
     fn send(&mut self, window: usize) -> Result<(), BenchError> {
         let Self { own, target: Some(Target { sender, shard }), table } = self else {
             return Ok(());
@@ -352,7 +340,7 @@ impl Member<'_> {
     }
 }
 
-/// Polls until `ready` gives something, unless another thread has given up.
+/// Polls until `ready` returns a value or another thread has given up.
 fn wait<R>(table: &Table, mut ready: impl FnMut() -> Option<R>) -> Result<R, BenchError> {
     let mut wait = Wait::new();
     loop {
@@ -366,12 +354,11 @@ fn wait<R>(table: &Table, mut ready: impl FnMut() -> Option<R>) -> Result<R, Ben
     }
 }
 
-/// Distinct tags, as in scenario NC.
 fn tag(place: usize) -> Tag {
     Tag::new(place as u32).unwrap_or_default()
 }
 
-/// What the message at a place of a window carries.
+/// The payload of the message at a place of a window.
 fn number(table: &Table, window: usize, place: usize) -> u64 {
     (window * table.window + place) as u64
 }
@@ -381,7 +368,6 @@ mod tests {
     use super::*;
 
     fn scaling(processors: usize) -> Scaling {
-        // The same processor many times: nothing is measured here.
         let processors = vec![processors::allowed().first().copied().unwrap_or(0); processors];
         let nic = NicConfig { bins: 64, ..NicConfig::default() };
         Scaling { nic, processors, window: 8, windows: 3, rounds: 2 }

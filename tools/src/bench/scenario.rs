@@ -1,17 +1,15 @@
-//! What the receives of a window look like and how they are ordered against the messages (O39,
-//! O41).
+//! Scenarios: the receives of a window, and their order relative to the messages (O39, O41).
 
 use std::fmt;
 use std::str::FromStr;
 
 use dpa_model::{Choice, FastPath, PaperWorkload};
 
-/// Most messages in a window, and most receives that stand before it.
+/// Maximum messages in a window, and maximum standing receives.
 pub const WINDOW_MAX: usize = 65_536;
-/// Most sending threads.
 const SENDERS_MAX: usize = 64;
 
-/// Order of posting against order of arrival.
+/// Order of posting relative to the order of arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Posting {
     /// In the order of arrival.
@@ -40,7 +38,7 @@ pub struct Scenario {
     name: String,
     /// Order of posting.
     pub posting: Posting,
-    /// All messages carry the same tag.
+    /// All messages have one tag.
     pub same: bool,
     /// The receives accept any source.
     pub any_source: bool,
@@ -48,31 +46,31 @@ pub struct Scenario {
     pub any_tag: bool,
     /// The messages come before the receives are posted.
     pub unexpected: bool,
-    /// Receives that never match stand before the window's.
+    /// Number of receives before the window's that never match.
     pub standing: usize,
-    /// These accept any source.
+    /// Whether the standing receives accept any source.
     pub standing_wild: bool,
-    /// Distance of two messages' tags.
+    /// Difference of consecutive tags.
     pub stride: u32,
-    /// Rule of the fast path, whatever the options say.
+    /// The fast path's rule, which overrides the options.
     pub fast_path: Option<FastPath>,
-    /// Sending threads, each with a source rank of its own.
+    /// Sending threads, each with its own source rank.
     pub senders: usize,
-    /// Percent of the messages that have one and the same key, as have their receives.
+    /// Percentage of messages, and of receives, with one common key.
     pub hot: usize,
-    /// Percent of the receives that accept any source or, by turns, any tag.
+    /// Percentage of receives with a wildcard: any source and any tag in turn.
     pub wild: usize,
-    /// Percent of the receives that are posted when all messages have come.
+    /// Percentage of receives that are posted after all messages have come.
     pub late: usize,
 }
 
-/// A name that is no scenario.
+/// An unknown scenario name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown scenario {0}")]
 pub struct UnknownScenario(String);
 
 impl Scenario {
-    /// Names of all scenarios that take no number, and how numbered ones are written.
+    /// Names of all scenarios without a number, and the forms of numbered ones.
     pub const NAMES: &[&str] = &[
         "NC",
         "WC",
@@ -97,8 +95,8 @@ impl Scenario {
         "MIX-<wild>-<conflicts>-<unexpected>",
     ];
 
-    /// All scenarios of the peers' measurements, with the depths used there; then those with
-    /// several senders or set shares.
+    /// All scenarios of the peers' measurements with their depths, then those with several senders
+    /// or shares.
     pub fn all() -> Vec<Self> {
         let depths = ["DEPTH-0", "DEPTH-64", "DEPTH-1024", "DEPTH-8192"];
         let wild_depths = ["WDEPTH-64", "WDEPTH-1024", "WDEPTH-8192"];
@@ -112,12 +110,12 @@ impl Scenario {
             .collect()
     }
 
-    /// Its name.
+    /// The scenario's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The windows at which it is usually measured.
+    /// The default windows.
     pub fn usual_windows(&self) -> &'static [usize] {
         match self.name.as_str() {
             "NC" | "WC" | "WC-FP" | "WC-SP" | "NC-REV" => &[1, 100, 128, 1024],
@@ -126,7 +124,7 @@ impl Scenario {
         }
     }
 
-    /// Several senders, or shares that are set.
+    /// Whether there are several senders or shares.
     pub fn is_mixed(&self) -> bool {
         self.senders > 1 || self.hot + self.wild + self.late > 0
     }
@@ -238,7 +236,6 @@ mod tests {
         }
     }
 
-    /// The scenarios with a property, by name.
     fn with(property: impl Fn(&Scenario) -> bool) -> Vec<String> {
         Scenario::all().iter().filter(|it| property(it)).map(Scenario::to_string).collect()
     }

@@ -1,53 +1,52 @@
-//! How the two ends of a window talk about it, outside the wire that is measured: go, ready,
-//! acknowledgement.
+//! Signals between the two ends of a window, outside the measured wire: go, ready, acknowledgement.
 //!
-//! Each word is on a line of its own and has one writer. Its value is the number of the window it
-//! speaks of, counted from 1, so a word that is behind means "not yet".
+//! Each word is on its own cache line and has one writer. Its value is a window's number, counted
+//! from 1, so a lower value means "not yet".
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
 
-/// The other end has gone, by an error or a panic.
+/// The other end has gone after an error or a panic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Gone;
 
 const GONE: u64 = u64::MAX;
 
-/// One number, written by one end and awaited by another.
+/// A number that one end writes and another awaits.
 pub(super) trait Word {
     fn say(&self, value: u64);
 
-    /// Waits until at least `value` is said.
+    /// Waits for a value of at least `value`.
     fn wait_with(&self, value: u64, spin: Spin) -> Result<(), Gone>;
 
-    /// The same with the patience of two threads that have a processor each.
+    /// Waits with the patience of two threads with a processor each.
     #[inline]
     fn wait_for(&self, value: u64) -> Result<(), Gone> {
         self.wait_with(value, Spin::new())
     }
 
-    /// Nothing more will be said.
+    /// Announces that no value will follow.
     fn leave(&self);
 }
 
-/// The word of two threads.
+/// A word between two threads.
 #[derive(Debug, Default)]
 pub(super) struct SharedWord(CachePadded<AtomicU64>);
 
-/// Failed polls before the first yield: about a millisecond, longer than any wait of a window that
-/// goes well. A yield would hand the processor to another program in the middle of a window. With a
-/// single processor the other end cannot move before this one gives way.
+/// Failed polls before the first yield: about a millisecond, longer than any wait in a good window,
+/// since a yield may hand the processor to another program. With a single processor the other end
+/// cannot move before a yield.
 static PATIENCE: LazyLock<u32> = LazyLock::new(|| match std::thread::available_parallelism() {
     Ok(processors) if processors.get() > 1 => 1 << 16,
     _ => PATIENCE_SHORT,
 });
-/// The same where more threads than processors are at work.
+/// Failed polls before the first yield with more threads than processors.
 const PATIENCE_SHORT: u32 = 64;
 
 impl SharedWord {
-    /// What was said, if at least `value`.
+    /// Whether the word has reached `value`.
     #[inline]
     fn said(&self, value: u64) -> Result<bool, Gone> {
         match self.0.load(Ordering::Acquire) {
@@ -76,7 +75,7 @@ impl Word for SharedWord {
     }
 }
 
-/// Polls without giving the processor away, unless it takes much longer than it should.
+/// Spins, and yields only after an unexpectedly long wait.
 #[derive(Debug)]
 pub(super) struct Spin {
     polls: u32,
@@ -89,18 +88,18 @@ impl Spin {
         Self { polls: 0, patience: *PATIENCE }
     }
 
-    /// Gives the processor away after a microsecond or so.
+    /// Yields after about a microsecond.
     pub(super) fn short() -> Self {
         Self { polls: 0, patience: PATIENCE_SHORT }
     }
 
-    /// After a poll that went well.
+    /// To call after a successful poll.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.polls = 0;
     }
 
-    /// After each poll that failed.
+    /// To call after each failed poll.
     #[inline]
     pub(super) fn pause(&mut self) {
         if self.polls < self.patience {
@@ -123,7 +122,7 @@ pub(super) struct Signals<W = SharedWord> {
     pub(super) ack: W,
 }
 
-/// Says [`Gone`] on the words of one end when that end is left, however that happens.
+/// Sets the words of one end to [`Gone`] when that end exits for any reason.
 pub(super) struct Farewell<'a, W: Word>(pub(super) &'a [&'a W]);
 
 impl<W: Word> Drop for Farewell<'_, W> {

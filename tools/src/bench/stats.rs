@@ -1,20 +1,20 @@
 //! Medians, spreads and the two rate formulas (O38, O40).
 
-/// Median and extremes of some measurements.
+/// Median and extremes of several values.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Summary {
-    /// The middle one, or the mean of the two in the middle.
+    /// The median, or the mean of the middle two values.
     pub median: f64,
-    /// The smallest.
+    /// The minimum.
     pub min: f64,
-    /// The largest.
+    /// The maximum.
     pub max: f64,
-    /// How many.
+    /// Number of values.
     pub count: usize,
 }
 
 impl Summary {
-    /// Of these values, in any order; `None` of nothing.
+    /// Summarises values in any order; `None` without values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -29,7 +29,7 @@ impl Summary {
     }
 }
 
-/// Messages per second of a window (O38): all messages, divided by the time from the first send to
+/// Messages per second of a window (O38): its messages divided by the time from the first send to
 /// the acknowledgement.
 pub fn window_rate(window: usize, time_ns: f64) -> f64 {
     window as f64 * 1e9 / time_ns
@@ -38,8 +38,8 @@ pub fn window_rate(window: usize, time_ns: f64) -> f64 {
 /// The two windows of the calibrated rate (O40).
 pub const CALIBRATION: [usize; 2] = [1, 128];
 
-/// Messages per second by the formula of the published script (O40): 127 / (t128 - t1), where t1 is
-/// the median time of a window of one message. `None` if the longer window was not slower.
+/// Messages per second by the formula of the published script (O40): 127 / (t128 - t1), with t1 the
+/// median time of a window of one message. `None` if the longer window was not slower.
 pub fn calibrated_rate(t1_ns: f64, t128_ns: f64) -> Option<f64> {
     let [one, many] = CALIBRATION;
     (t128_ns > t1_ns).then(|| (many - one) as f64 * 1e9 / (t128_ns - t1_ns))
@@ -62,7 +62,7 @@ mod tests {
     fn rates() {
         // 100 messages in 2 microseconds.
         assert_eq!(window_rate(100, 2_000.0), 50e6);
-        // A constant 300 ns per window and 20 ns per message: the constant falls out.
+        // A constant 300 ns per window and 20 ns per message: the constant cancels out.
         let time = |messages: f64| 300.0 + 20.0 * messages;
         assert_eq!(calibrated_rate(time(1.0), time(128.0)), Some(50e6));
         assert_eq!(calibrated_rate(500.0, 500.0), None);

@@ -1,9 +1,8 @@
-//! UCX's tag matching as a peer: the same windows on a production library, by a small C program
-//! (its source is `peers/ucx.c`) that is compiled when it is asked for.
+//! UCX's tag matching as a peer: the windows run on a production library through a small C program
+//! (`peers/ucx.c`), which is compiled on demand.
 //!
-//! UCX is not needed for anything else. It is looked for in the folder that the variable
-//! [`VARIABLE`] names, where the compiler looks by itself (Debian's `libucx-dev`), and as Python's
-//! package `libucx-cu12`.
+//! Nothing else needs UCX. The search covers the folder in the variable [`VARIABLE`], the
+//! compiler's default paths (Debian's `libucx-dev`), and Python's package `libucx-cu12`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,12 +18,12 @@ use super::point::Point;
 use super::scenario::{Posting, Scenario};
 use super::stats::Summary;
 
-/// Environment variable with the folder that holds UCX's `include` and `lib`.
+/// Environment variable with the folder of UCX's `include` and `lib`.
 pub const VARIABLE: &str = "DPAMATCH_UCX";
 
 const SOURCE: &str = include_str!("../../peers/ucx.c");
 
-/// UCX, ready to be measured.
+/// A usable UCX.
 #[derive(Clone, Debug)]
 pub struct Ucx {
     program: Arc<Program>,
@@ -35,21 +34,21 @@ pub struct Ucx {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UcxError {
-    /// No compiler, or no UCX that it finds.
+    /// The compiler or UCX is missing.
     #[error(
         "UCX cannot be used: {0}\ninstall a C compiler and UCX (Debian: gcc, libucx-dev; or: pip install libucx-cu12), \
          or let {VARIABLE} name the folder that holds its include and lib"
     )]
     Missing(String),
-    /// The program said what is wrong, or nothing sensible.
+    /// The program reported an error or invalid output.
     #[error("UCX: {0}")]
     Failed(String),
-    /// The program cannot be written or started.
+    /// The program could not be written or started.
     #[error("cannot run the program that measures UCX")]
     Io(#[from] io::Error),
 }
 
-/// The compiled program, deleted with the last user.
+/// The compiled program, deleted with its last user.
 #[derive(Debug)]
 struct Program {
     folder: PathBuf,
@@ -58,7 +57,7 @@ struct Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Nothing is left to be done if a temporary folder stays.
+        // A leftover temporary folder is harmless.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -68,7 +67,7 @@ impl Program {
         self.folder.join("ucx")
     }
 
-    /// Compiles the source with UCX from `prefix`, or from where the compiler looks.
+    /// Compiles the source with UCX from `prefix`, or from the compiler's default paths.
     fn build(prefix: Option<&Path>) -> Result<Self, UcxError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -102,7 +101,7 @@ impl Program {
     fn run(&self, arguments: &[String]) -> Result<Measured, UcxError> {
         let mut command = Command::new(self.path());
         command.args(arguments);
-        // Shared memory and nothing that needs a network card, unless the user wants it otherwise.
+        // Shared memory without network transports, unless the user chooses otherwise.
         if std::env::var_os("UCX_TLS").is_none() {
             command.env("UCX_TLS", "posix,self");
         }
@@ -161,10 +160,10 @@ impl Measured {
 }
 
 impl Ucx {
-    /// Looks for UCX, compiles the program and tries it once.
+    /// Finds UCX, compiles the program and runs it once.
     ///
     /// # Errors
-    /// [`UcxError`]; the first place where UCX was looked for says why.
+    /// [`UcxError`] for the first searched place.
     pub fn find() -> Result<Self, UcxError> {
         let program = match std::env::var_os(VARIABLE) {
             Some(folder) => Program::build(Some(Path::new(&folder)))?,
@@ -178,12 +177,11 @@ impl Ucx {
         Ok(Self { program: Arc::new(program), version })
     }
 
-    /// Its version.
+    /// UCX's version.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Measures a point once.
     pub(super) fn measure(&self, point: &Point, settings: &Settings) -> Result<Sample, UcxError> {
         let processors = Processors::allowed();
         let mut arguments = arguments(&point.scenario);
@@ -211,7 +209,7 @@ impl Ucx {
     }
 }
 
-/// The folder of the Python package that holds UCX, if there is one.
+/// The folder of UCX in the Python package, if installed.
 fn python_package() -> Option<PathBuf> {
     let code = "import os, libucx; print(os.path.dirname(libucx.__file__))";
     let output = Command::new("python3").args(["-c", code]).output().ok()?;
@@ -219,7 +217,7 @@ fn python_package() -> Option<PathBuf> {
     folder.join("include/ucp/api/ucp.h").is_file().then_some(folder)
 }
 
-/// The scenario in the words of the program.
+/// The program's arguments for the scenario.
 fn arguments(scenario: &Scenario) -> Vec<String> {
     let words = [
         (scenario.posting == Posting::Reverse, "reverse"),
@@ -282,7 +280,7 @@ mod tests {
     #[test]
     fn a_folder_without_ucx_is_refused() {
         let refused = Program::build(Some(Path::new("/nonexistent")));
-        // Where the compiler finds UCX by itself, a wrong folder does no harm.
+        // If the compiler finds UCX by default, a wrong folder does no harm.
         if let Err(error) = refused {
             assert!(error.to_string().contains("libucx-dev"), "{error}");
         }

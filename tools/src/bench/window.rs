@@ -1,10 +1,11 @@
-//! The two ends of a repetition (O38): the receiver posts k receives and says so; the sender starts
-//! the clock, sends k messages and waits for the acknowledgement that follows the last completion.
+//! The two ends of a repetition (O38). The receiver posts k receives and signals it. The sender
+//! starts the clock, sends k messages and waits for the acknowledgement, which follows the last
+//! completion.
 //!
-//! Where receives are late, the messages come first, and behind them one that says so; these
-//! receives are posted when that one has been received, so inside the clock.
+//! With late receives the messages come first, followed by one that announces their end. The
+//! receiver then posts its receives, inside the timed interval.
 //!
-//! Of several senders the first does all this; the others wait for its windows and send their
+//! The first of several senders does all this; the others wait for its windows and send their
 //! messages.
 
 use std::ops::Range;
@@ -17,20 +18,20 @@ use super::load::Window;
 use super::payload;
 use super::signal::{Farewell, Gone, Signals, Spin, Word};
 
-/// Windows before the measured ones. Their payloads, and so their order, are checked.
+/// Windows before the measured ones, with checked payloads and order.
 pub const WARM_UP: usize = 20;
-/// Repetitions that are made even if the time is over.
+/// Minimum repetitions, even beyond the time limit.
 const REPETITIONS_MIN: usize = 10;
 
-/// The receiving end: something that matches, or does without.
+/// The receiving end, with or without matching.
 pub(super) trait Receiver {
     /// Posts a receive whose message goes to buffer `slot`.
     fn post(&mut self, slot: usize, selector: Selector) -> Result<(), BenchError>;
 
-    /// Returns when everything posted so far is where messages will look for it.
+    /// Returns when all posted receives can be found by messages.
     fn settle(&mut self) -> Result<(), BenchError>;
 
-    /// Works until `count` receives are complete that were not waited for before.
+    /// Works until `count` further receives are complete.
     fn complete(&mut self, count: usize) -> Result<(), BenchError>;
 
     /// The buffer of a complete receive.
@@ -39,22 +40,20 @@ pub(super) trait Receiver {
 
 /// The sending end.
 pub(super) trait Outgoing {
-    /// Sends all messages of a window, or a sender's share of them.
+    /// Sends a window's messages, or a sender's share.
     fn send(&mut self) -> Result<(), Gone>;
 
-    /// Sends the message that follows those of a window with late receives.
+    /// Sends the message that follows a window with late receives.
     fn send_done(&mut self) -> Result<(), Gone>;
 
     /// Waits until the receiving end has read every buffer.
     fn take_back(&mut self) -> Result<(), Gone>;
 }
 
-/// Where the time comes from.
 pub(super) trait Clock {
     fn now(&self) -> Instant;
 }
 
-/// The system's clock.
 pub(super) struct SystemClock;
 
 impl Clock for SystemClock {
@@ -64,7 +63,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Slots of a window's receives: `0..k`; then these two kinds.
+/// The slot after the window's receives, `0..k`.
 fn slot_of_done(window: &Window) -> usize {
     window.receives.len()
 }
@@ -78,21 +77,21 @@ pub(super) fn first_standing(window: &Window) -> usize {
     slot_of_standing(window, 0)
 }
 
-/// How many slots a window needs.
+/// Number of slots that a window needs.
 pub(super) fn slots(window: &Window) -> usize {
     slot_of_standing(window, window.standing.len())
 }
 
-/// What the receiver measured, in nanoseconds per window.
+/// The receiver's times, in nanoseconds per window.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverTimes {
-    /// Handing the receives over.
+    /// Posting the receives.
     pub(super) post: Vec<f64>,
-    /// From then until those that are not late stand in the posted queue, where that is apart.
+    /// From then until the early receives are in the posted queue, where that is a separate step.
     pub(super) settle: Vec<f64>,
     /// From the first late post of a window to the last completion.
     pub(super) unexpected: Vec<f64>,
-    /// Payloads that were compared.
+    /// Number of payloads checked.
     pub(super) checked: u64,
 }
 
@@ -134,8 +133,8 @@ pub(super) fn receive<W: Word>(
         let settled = clock.now();
         signals.ready.say(number);
         receiver.complete(window.early + usize::from(window.has_late()))?;
-        // No clock is read between the last completion and the acknowledgement: two looks take as
-        // long as half the way of a single message. Late posts are timed as the peers time theirs.
+        // No clock reading separates the last completion from the acknowledgement: two readings
+        // take half the time of a single message. Late posts are timed as the peers time theirs.
         let mut late = None;
         if window.has_late() {
             late = Some(post(receiver, window, window.late(), clock)?);
@@ -156,7 +155,7 @@ pub(super) fn receive<W: Word>(
     Ok(times)
 }
 
-/// Posts these receives; when handing them over took place.
+/// Posts these receives; returns the time span.
 #[inline]
 fn post(
     receiver: &mut impl Receiver,
@@ -184,25 +183,25 @@ pub(super) fn nanoseconds(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// How long the sender goes on.
+/// The sender's limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Measured windows at most.
+    /// Maximum measured windows.
     pub(super) repetitions: usize,
-    /// Time after which no more than the least number is made.
+    /// Time after which only the minimum number of windows is run.
     pub(super) budget: Duration,
 }
 
 impl Limits {
-    /// Whether another window is measured after `made` of them.
+    /// Whether to measure another window after `made`.
     #[inline]
     pub(super) fn go_on(&self, made: usize, spent: impl FnOnce() -> Duration) -> bool {
         made < self.repetitions && (made < REPETITIONS_MIN || spent() <= self.budget)
     }
 }
 
-/// Runs the first sender; returns the time of each window after the warm-up in nanoseconds. An
-/// early end means that the receiver has gone, and knows why.
+/// Runs the first sender; returns the time of each measured window in nanoseconds. An early end
+/// means that the receiver has failed and knows the cause.
 pub(super) fn send<W: Word>(
     mut outgoing: impl Outgoing,
     window: &Window,
@@ -232,7 +231,7 @@ pub(super) fn send<W: Word>(
     times
 }
 
-/// Runs another sender, until the first has gone and so the receiver.
+/// Runs another sender until the receiver has gone.
 pub(super) fn send_along<W: Word>(
     mut outgoing: impl Outgoing,
     window: &Window,
@@ -246,7 +245,7 @@ pub(super) fn send_along<W: Word>(
     }
 }
 
-/// Several senders may have to share a processor, so they must give way early.
+/// Several senders may share a processor, so they must yield early.
 fn patience(window: &Window) -> Spin {
     if window.senders > 1 { Spin::short() } else { Spin::new() }
 }

@@ -1,12 +1,12 @@
-//! Both ends by a script: a clock that only the actors move, words that nobody else says, and a
-//! receiver and a sender that write down what they are asked for.
+//! Scripted tests of both ends: a clock that only the actors advance, fixed words, and a receiver
+//! and a sender that record their calls.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 
 use super::*;
 
-/// How long each act takes, in nanoseconds. No sum of some is a sum of others.
+/// Durations of the acts in nanoseconds. All partial sums differ.
 const POST: u64 = 1;
 const SETTLE: u64 = 100;
 const COMPLETE: u64 = 1_000;
@@ -32,7 +32,7 @@ impl Scene {
         self.log.borrow_mut().push(what.to_string());
     }
 
-    /// Words whose waits end well up to window `last`.
+    /// Words whose waits succeed up to window `last`.
     fn signals(&self, last: u64) -> Signals<Line<'_>> {
         let line = |name, takes| Line { scene: self, name, takes, last };
         Signals { go: line("go", 0), ready: line("ready", READY), ack: line("ack", ACK) }
@@ -72,13 +72,13 @@ impl Word for Line<'_> {
     }
 }
 
-/// What a receiver does wrong.
+/// A fault of the receiver.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Wrong {
     Nothing,
     /// These two receives get each other's message.
     Swapped(usize, usize),
-    /// This receive's buffer stays as it was.
+    /// This receive's buffer remains unchanged.
     Lost(usize),
     /// This receive gets the first half of its bytes.
     Half(usize),
@@ -86,14 +86,14 @@ enum Wrong {
     Full,
 }
 
-/// Delivers to the receives in the order of posting.
+/// Delivers to the receives in posting order.
 struct Script<'a> {
     scene: &'a Scene,
     expected: Vec<usize>,
     posted: std::collections::VecDeque<usize>,
     buffers: Vec<Vec<u8>>,
     wrong: Wrong,
-    /// The window in which it is wrong.
+    /// The window of the fault.
     when: usize,
     now: usize,
 }
@@ -153,7 +153,7 @@ impl Receiver for Script<'_> {
         let mut left = count;
         while left > 0 {
             let slot = self.posted.pop_front().expect("no more than was posted");
-            // What stands before the window never matches.
+            // Standing receives never match.
             if slot <= window {
                 self.deliver(slot);
                 left -= 1;
@@ -171,7 +171,7 @@ fn window(scenario: &str, count: usize) -> Window {
     Window::new(&scenario.parse().expect("a scenario"), count, 16, 1)
 }
 
-/// What the receiver's end did in so many windows, and what it measured.
+/// The receiver's calls and times over a number of windows.
 fn received(
     scenario: &str,
     count: usize,
@@ -188,7 +188,7 @@ fn received(
 #[test]
 fn all_receives_stand_before_ready_and_all_are_complete_before_the_acknowledgement() {
     let (log, times) = received("DEPTH-2", 3, WARM_UP + 2, Wrong::Nothing, 0);
-    // Slot 3 would be that of the message that follows late receives.
+    // Slot 3 belongs to the message that follows late receives.
     let mut expected = ["post 4", "post 5", "settle"].map(str::to_owned).to_vec();
     for n in 1..=WARM_UP + 2 {
         let window = format!(
@@ -275,7 +275,7 @@ impl Outgoing for Sending<'_> {
     }
 }
 
-/// What the sender's end did while the receiver answered `answers` windows, and what it measured.
+/// The sender's calls and times while the receiver answers `answers` windows.
 fn sent(scenario: &str, answers: u64, limits: Limits) -> (Vec<String>, Vec<f64>) {
     let (scene, window) = (Scene::new(), window(scenario, 4));
     let times = send(Sending(&scene), &window, limits, &scene.signals(answers), &&scene);
@@ -313,7 +313,7 @@ fn repetitions_and_budget_decide_how_many_windows_are_measured() {
         (12, budget(0), 10),
         (50, budget(0), 10),
         (50, budget(5), 10),
-        // The last begins when the time is just not over.
+        // The last one begins just before the time limit.
         (50, budget(14), 15),
         (50, budget(15) - Duration::from_nanos(1), 15),
     ] {
