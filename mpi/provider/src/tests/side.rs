@@ -5,6 +5,7 @@ use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
 use crate::bindings::*;
+use crate::endpoint::Completion;
 use crate::objects;
 use crate::options::ProviderOptions;
 use crate::wire::Address;
@@ -59,24 +60,10 @@ impl Side {
             queue: null_mut(),
             ep: null_mut(),
         };
-        let mut queue = CqAttr {
-            size: 0,
-            flags: 0,
-            format: FI_CQ_FORMAT_TAGGED,
-            wait_obj,
-            signaling_vector: 0,
-            wait_cond: 0,
-            wait_set: null_mut(),
-        };
-        let mut vector = AvAttr {
-            kind: FI_AV_UNSPEC,
-            rx_ctx_bits: 0,
-            count: 0,
-            ep_per_node: 0,
-            name: std::ptr::null(),
-            map_addr: null_mut(),
-            flags: 0,
-        };
+        // SAFETY: zero is a valid value of every field: null, or "whatever there is".
+        let (mut queue, mut vector): (CqAttr, AvAttr) =
+            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        (queue.format, queue.wait_obj) = (FI_CQ_FORMAT_TAGGED, wait_obj);
         // SAFETY: as a program calls: objects that are alive, places for results.
         unsafe {
             assert_eq!(objects::fabric(null_mut(), &mut side.fabric, null_mut()), 0);
@@ -214,14 +201,7 @@ impl Side {
 
     /// The next completion, if there is one.
     pub(super) fn read(&self) -> Option<Done> {
-        let mut entry = CqTaggedEntry {
-            op_context: null_mut(),
-            flags: 0,
-            len: 0,
-            buf: null_mut(),
-            data: 0,
-            tag: 0,
-        };
+        let mut entry = Completion::new(null_mut(), 0).entry;
         let mut from = 0;
         let buffer = std::ptr::from_mut(&mut entry).cast();
         // SAFETY: room for one entry.
@@ -230,16 +210,12 @@ impl Side {
             got if got == -(FI_EAGAIN as isize) => None,
             got => {
                 assert_eq!(got, -(FI_EAVAIL as isize));
-                let mut error = CqErrEntry {
-                    entry,
-                    olen: 0,
-                    err: 0,
-                    prov_errno: 0,
-                    err_data: null_mut(),
-                    err_data_size: 0,
+                // SAFETY: zero is a valid value of every field; room for one entry.
+                let error = unsafe {
+                    let mut error: CqErrEntry = std::mem::zeroed();
+                    assert_eq!(call!(self.queue, ops, readerr, &mut error, 0), 1);
+                    error
                 };
-                // SAFETY: room for one entry.
-                assert_eq!(unsafe { call!(self.queue, ops, readerr, &mut error, 0) }, 1);
                 let CqErrEntry { entry, olen, err, .. } = error;
                 Some(Done { entry, from: FI_ADDR_UNSPEC, err, olen })
             }

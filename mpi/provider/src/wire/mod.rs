@@ -1,16 +1,16 @@
 //! The wire: how endpoints find each other and how records get from one to the other.
 //!
 //! Every endpoint listens on an abstract Unix socket, and on a TCP socket where an address to bind
-//! to was given. A peer that connects says hello with its own address and the key that it was given
-//! with this endpoint's address. Between processes of one machine the hello carries the descriptor
-//! of a memory file with two rings, one for each direction; the socket then only reports a lost
-//! peer and wakes a sleeper. There are no names in a file system, so a killed process leaves nothing
-//! behind, and `/dev/shm` need not exist.
+//! to was given. A peer that connects says hello with its own address and the key that it was
+//! given with this endpoint's address. Between processes of one machine the hello carries the
+//! descriptor of a memory file with two rings, one for each direction; the socket then only
+//! reports a lost peer and wakes a sleeper. There are no names in a file system, so a killed
+//! process leaves nothing behind, and `/dev/shm` need not exist.
 //!
 //! **Trust.** A peer on the Unix socket must have this process's user, as the kernel says; every
-//! peer must know the endpoint's key. A process with the key belongs to the job, and its identity is
-//! believed: each process of a job has the addresses and keys of all. Nothing else that comes from a
-//! peer is believed. Every number is checked before it is used as a length, an index or a
+//! peer must know the endpoint's key. A process with the key belongs to the job, and its identity
+//! is believed: each process of a job has the addresses and keys of all. Nothing else that comes
+//! from a peer is believed. Every number is checked before it is used as a length, an index or a
 //! kind, and a peer that breaks a rule is cut off.
 
 mod address;
