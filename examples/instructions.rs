@@ -10,8 +10,8 @@
 use std::process::ExitCode;
 
 use dpa_model::{
-    Choice, Data, Drain, Event, FastPath, HostPort, Leader, Nic, NicConfig, Options, PaperWorkload,
-    Round, Sender,
+    Choice, Data, Drain, FastPath, HostPort, Leader, Nic, NicConfig, Options, PaperWorkload, Round,
+    Sender,
 };
 use dpamatch::endpoint::{CommSender, Communicator, Drive, Endpoint, EndpointConfig, RecvRequest};
 use dpamatch::engine::{BinCount, BinEngine, Engine, MsgId, RecvId};
@@ -57,10 +57,9 @@ impl Way for Inner {
     #[inline(always)]
     fn collect(&mut self, buffers: &mut Vec<Vec<u8>>) {
         self.leader.round(1);
-        self.host.drain(|event| {
-            if let Event::Received { buffer, .. } = event {
-                buffers.push(buffer);
-            }
+        self.host.drain(|_, buffer, _, _| {
+            buffers.push(buffer);
+            true
         });
     }
 }
@@ -260,6 +259,7 @@ fn main() -> ExitCode {
                 host.post(COMM, selector, Vec::new(), 0).expect("an empty command queue");
             }
             leader.round(1);
+            while host.poll().is_some() {}
             run(Inner { leader, host, sender, source }, &tags, windows, messages_first);
             return ExitCode::SUCCESS;
         }

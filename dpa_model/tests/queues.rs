@@ -45,11 +45,11 @@ fn send(sender: &mut Sender, source: u32) -> bool {
 /// Sources and numbers of the messages received so far.
 fn received(nic: &mut Nic) -> Vec<(u32, u64)> {
     let mut all = Vec::new();
-    nic.host.drain(|event| {
+    while let Some(event) = nic.host.poll() {
         if let Event::Received { message, .. } = event {
             all.push((message.envelope.source.get(), message.arrival));
         }
-    });
+    }
     all
 }
 

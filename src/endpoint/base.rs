@@ -165,7 +165,7 @@ impl Endpoint {
                 continue;
             }
             let requests = &mut self.requests;
-            let other = self.port.drain_held(|request, message| {
+            let other = self.port.drain_kept(|request, message| {
                 requests.receive(request.slot(), message);
                 left -= 1;
                 left > 0
@@ -177,7 +177,7 @@ impl Endpoint {
             }
         }
         while let Some(gone) = self.requests.gone() {
-            gone.leave(&mut self.port);
+            drop(self.port.free_slot(gone));
         }
         left < EVENTS_MAX
     }

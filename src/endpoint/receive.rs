@@ -100,51 +100,54 @@ impl Endpoint {
     #[inline(always)]
     pub fn wait(&mut self, request: RecvRequest) -> Result<Received, RecvError> {
         self.check_own(request.endpoint);
-        // What is here already needs no wait. A call that gave the whole result would have it go
-        // through memory each time, so the other gives parts.
-        match self.take_now(&request) {
+        let kept = if self.requests.any_ended() { self.take_message(&request) } else { None };
+        match kept.or_else(|| self.take_next(&request)) {
             Some((buffer, message)) => received(buffer, &message),
-            // By number: a handle would be put in memory for each receive.
-            None => result(self.wait_longer(request.index)?),
+            // By number: a handle would pass through memory.
+            None => self.wait_longer(request.index),
         }
     }
 
-    /// What ends in the order in which it is waited for goes from the NIC to the program, past the
-    /// table.
     #[inline(never)]
-    fn wait_longer(&mut self, index: u32) -> Result<Ended, Stopped> {
+    fn wait_longer(&mut self, index: u32) -> Result<Received, RecvError> {
         let request = &self.handle(index);
-        let ended = |(buffer, message)| Ended::Received(buffer, message);
         self.wait_until_or(
+            |endpoint| if endpoint.requests.any_ended() { endpoint.take(request) } else { None },
             |endpoint| {
-                if !endpoint.requests.any_ended() {
-                    return None;
-                }
-                let parts = endpoint.take_parts(request).map(ended);
-                parts.or_else(|| endpoint.take_other(request))
+                let (buffer, message) = endpoint.take_next(request)?;
+                Some(received(buffer, &message))
             },
-            |endpoint| endpoint.take_next(request).map(ended),
-        )
+        )?
     }
 
-    /// The message of a receive that has ended.
-    #[inline(always)]
-    fn take_now(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
-        if self.requests.any_ended()
-            && let Some(parts) = self.take_parts(request)
-        {
-            return Some(parts);
-        }
-        self.take_next(request)
-    }
-
-    /// The same, if its end is the next thing that the NIC reports.
+    /// Buffer and message of a receive whose end the NIC reports next: past the table.
     #[inline(always)]
     fn take_next(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
         if !self.is_plain() {
             return None;
         }
         self.port.take_next(request.index as usize)
+    }
+
+    /// Buffer and message of a receive whose end was taken in.
+    #[inline(always)]
+    fn take_message(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
+        let &message = self.requests.take(request)?;
+        Some((self.port.free_slot(request.index as usize)?, message))
+    }
+
+    /// The result of a receive whose end was taken in. The caller drops its handle.
+    pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
+        if let Some((buffer, message)) = self.take_message(request) {
+            return Some(received(buffer, &message));
+        }
+        let ended = self.requests.take_other(request)?;
+        self.port.free_slot(request.index as usize);
+        Some(match ended {
+            Ended::Received(buffer, message) => received(buffer, &message),
+            Ended::Cancelled(buffer) => Err(RecvError::Cancelled(buffer)),
+            Ended::Refused(buffer) => Err(RecvError::WildcardExcluded(buffer)),
+        })
     }
 
     /// Posts a receive that the communicator's hints allow. Gives the buffer back if the NIC has
@@ -191,40 +194,6 @@ impl Endpoint {
 
     pub(super) fn handle(&self, index: u32) -> RecvRequest {
         RecvRequest { endpoint: self.name, index }
-    }
-
-    /// The result of an ended receive, whose handle the caller then drops.
-    pub(super) fn take(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
-        self.take_message(request).or_else(|| self.take_other(request).map(result))
-    }
-
-    /// The same, if it is a message in the receive's row.
-    #[inline(always)]
-    fn take_message(&mut self, request: &RecvRequest) -> Option<Result<Received, RecvError>> {
-        self.take_parts(request).map(|(buffer, message)| received(buffer, &message))
-    }
-
-    #[inline(always)]
-    fn take_parts(&mut self, request: &RecvRequest) -> Option<(Vec<u8>, Message)> {
-        let &message = self.requests.take(request)?;
-        Some((self.port.collect_slot(request.index as usize)?, message))
-    }
-
-    /// How a receive has ended that has no message in its row.
-    #[inline(never)]
-    fn take_other(&mut self, request: &RecvRequest) -> Option<Ended> {
-        let ended = self.requests.take_other(request)?;
-        self.port.release_slot(request.index as usize);
-        Some(ended)
-    }
-}
-
-#[inline(always)]
-fn result(ended: Ended) -> Result<Received, RecvError> {
-    match ended {
-        Ended::Received(buffer, message) => received(buffer, &message),
-        Ended::Cancelled(buffer) => Err(RecvError::Cancelled(buffer)),
-        Ended::Refused(buffer) => Err(RecvError::WildcardExcluded(buffer)),
     }
 }
 

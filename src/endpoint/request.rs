@@ -1,6 +1,6 @@
 //! The receives of an endpoint: handles for the program, and the table behind them.
 
-use dpa_model::{HostPort, Message};
+use dpa_model::Message;
 
 /// A receive that was posted and whose result has not been collected (`MPI_Request`).
 ///
@@ -45,7 +45,7 @@ struct Row {
 }
 
 /// All receives of an endpoint. Each has the row with the number of the port's slot that it holds
-/// ([`HostPort::hold_slots`]), and its buffer stays in that slot until it is collected; so nothing
+/// ([`hold_slots`](dpa_model::HostPort::hold_slots)), and its buffer stays in that slot until it is collected; so nothing
 /// of a receive is moved but its message, and a steady number of them needs no allocation. A row is
 /// written only when its receive ends before somebody waits for it.
 #[derive(Debug, Default)]
@@ -55,27 +55,8 @@ pub(super) struct Requests {
     others: Vec<Option<Ended>>,
     /// Receives that have ended and were not collected.
     ended: usize,
-    /// Rows that became free without a call that releases their slot.
-    gone: Vec<Gone>,
-}
-
-/// A receive that has ended and nobody waited for.
-#[derive(Debug)]
-pub(super) struct Gone {
-    slot: usize,
-    /// Its buffer is in the slot.
-    kept: bool,
-}
-
-impl Gone {
-    /// Frees its slot.
-    pub(super) fn leave(self, port: &mut HostPort) {
-        if self.kept {
-            drop(port.collect_slot(self.slot));
-        } else {
-            port.release_slot(self.slot);
-        }
-    }
+    /// Slots of receives that have ended and were released before.
+    gone: Vec<usize>,
 }
 
 impl Requests {
@@ -112,7 +93,7 @@ impl Requests {
             (row.message, row.state) = (*message, State::Received);
             self.ended += 1;
         } else {
-            self.end_released(Gone { slot, kept: true });
+            self.end_released(slot);
         }
     }
 
@@ -124,22 +105,22 @@ impl Requests {
             self.others[slot] = Some(ended);
             self.ended += 1;
         } else {
-            self.end_released(Gone { slot, kept: false });
+            self.end_released(slot);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn end_released(&mut self, gone: Gone) {
-        let state = &mut self.rows[gone.slot].state;
+    fn end_released(&mut self, slot: usize) {
+        let state = &mut self.rows[slot].state;
         debug_assert!(*state == State::Released, "a receive ended twice (S18)");
         *state = State::Plain;
-        self.gone.push(gone);
+        self.gone.push(slot);
     }
 
-    /// Receives that have ended and nobody waited for, once each.
+    /// The slot of a receive that has ended and was released before, once each.
     #[inline]
-    pub(super) fn gone(&mut self) -> Option<Gone> {
+    pub(super) fn gone(&mut self) -> Option<usize> {
         self.gone.pop()
     }
 
@@ -225,6 +206,6 @@ mod tests {
         assert!(requests.has_ended(&request) && !requests.is_active(&request));
         assert_eq!(requests.take(&request).map(|message| message.arrival), Some(14));
         assert!(requests.take(&request).is_none() && !requests.any_ended());
-        assert!(matches!(requests.gone(), Some(Gone { slot: 1, kept: true })));
+        assert_eq!((requests.gone(), requests.gone()), (Some(1), None));
     }
 }

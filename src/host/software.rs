@@ -162,8 +162,8 @@ impl Software {
         mut received: impl FnMut(RequestId, Message, bool),
     ) -> Option<Event> {
         while self.is_quiet() {
-            let event = port.drain_received(|request, _, message, late| {
-                received(request, *message, late);
+            let event = port.drain(|request, _, &message, late| {
+                received(request, message, late);
                 true
             })?;
             if let Some(done) = self.digest(port, event) {

@@ -295,27 +295,21 @@ impl HostPort {
         self.requests.end(request.request)
     }
 
-    /// From now on the slot of each receive stays its own after its end, until it is released or
-    /// collected: who keeps something of each receive can keep it under that number
+    /// From now on the slot of each receive stays its own after its end, until
+    /// [`free_slot`](Self::free_slot): a caller can keep what belongs to a receive under that number
     /// ([`RequestId::slot`]).
     pub fn hold_slots(&mut self) {
         self.requests.hold();
     }
 
-    /// The slot of a receive that has ended may be used again.
+    /// Frees the slot of a receive that has ended, and gives the buffer if it was
+    /// [kept](Self::drain_kept) there.
     ///
     /// # Panics
-    /// When no receive that has ended holds it.
+    /// When no receive that has ended holds the slot.
     #[inline(always)]
-    pub fn release_slot(&mut self, slot: usize) {
-        self.requests.release(slot);
-    }
-
-    /// The buffer of a receive that ended in [`drain_held`](Self::drain_held), whose slot is then
-    /// free; `None` if none such holds it.
-    #[inline(always)]
-    pub fn collect_slot(&mut self, slot: usize) -> Option<Vec<u8>> {
-        self.requests.collect(slot)
+    pub fn free_slot(&mut self, slot: usize) -> Option<Vec<u8>> {
+        self.requests.free(slot)
     }
 
     /// The request that holds a slot.
@@ -371,30 +365,19 @@ impl HostPort {
     #[inline]
     pub fn poll(&mut self) -> Option<Event> {
         let mut event = None;
-        let other = self.read(|requests, request, message, late| {
-            event = Some(received(requests, request, message, late));
+        let other = self.drain(|request, buffer, &message, late| {
+            event = Some(Event::Received { request, buffer, message, late });
             false
         });
         event.or(other)
     }
 
-    /// Hands over every event that is there now. Faster than [`poll`](Self::poll) where many come
-    /// together: an event is not passed on through memory.
+    /// Hands over the receives that have ended, until `each` returns `false` or another event comes,
+    /// which is returned. The last argument says whether the message had been unexpected. Faster
+    /// than [`poll`](Self::poll) where many come together: a receive does not pass through memory
+    /// as an event.
     #[inline]
-    pub fn drain(&mut self, mut each: impl FnMut(Event)) {
-        while let Some(other) = self.read(|requests, request, message, late| {
-            each(received(requests, request, message, late));
-            true
-        }) {
-            each(other);
-        }
-    }
-
-    /// Hands over the receives that have ended, as fast, until `each` wants no more or another
-    /// event comes, which is returned. The last that `each` is told: whether the message was there
-    /// before the receive.
-    #[inline]
-    pub fn drain_received(
+    pub fn drain(
         &mut self,
         mut each: impl FnMut(RequestId, Vec<u8>, &Message, bool) -> bool,
     ) -> Option<Event> {
@@ -403,11 +386,10 @@ impl HostPort {
         })
     }
 
-    /// Tells of the receives that have ended, whose buffers stay in their slots until they are
-    /// [collected](Self::collect_slot), until `each` wants no more or another event comes, which is
-    /// returned. Slots must be [held](Self::hold_slots).
+    /// As [`drain`](Self::drain), with the buffers left in their slots until
+    /// [`free_slot`](Self::free_slot). Slots must be [held](Self::hold_slots).
     #[inline]
-    pub fn drain_held(
+    pub fn drain_kept(
         &mut self,
         mut each: impl FnMut(RequestId, &Message) -> bool,
     ) -> Option<Event> {
@@ -415,8 +397,8 @@ impl HostPort {
     }
 
     /// Buffer and message of the receive that holds this slot, if its end is the next thing that
-    /// the NIC reports; the slot is then free. Faster than [`drain_held`](Self::drain_held) where
-    /// receives are waited for in the order of their ends: nothing has to be kept.
+    /// the NIC reports; the slot is then free. Faster than [`drain_kept`](Self::drain_kept) where receives
+    /// are waited for in the order of their ends: nothing has to be kept.
     #[inline(always)]
     pub fn take_next(&mut self, slot: usize) -> Option<(Vec<u8>, Message)> {
         let Self { shared, requests, results_head, .. } = self;
@@ -434,9 +416,8 @@ impl HostPort {
         Some((buffer, message))
     }
 
-    /// Reads the ring until it is empty, `each` wants no more receives, or another event comes,
-    /// which is returned. Receives are by far the commonest, so they are told of in place; the last
-    /// argument says whether one was late.
+    /// Reads the ring until it is empty, `each` returns `false`, or another event comes, which is
+    /// returned. `each` gets a receive, its message, and whether that had been unexpected.
     #[inline(always)]
     fn read(
         &mut self,
@@ -569,12 +550,6 @@ impl HostPort {
         unsafe { self.shared.commands.fill(self.commands_tail, stamp, |slot| *slot = command) };
         self.commands_tail += 1;
     }
-}
-
-/// A receive has ended.
-#[inline(always)]
-fn received(requests: &mut Requests, request: RequestId, message: &Message, late: bool) -> Event {
-    Event::Received { request, buffer: requests.end(request), message: *message, late }
 }
 
 impl Drop for HostPort {

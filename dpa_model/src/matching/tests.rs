@@ -173,7 +173,9 @@ fn alone_and_shared_blocks_agree() {
                     nic.leader.round(1) == Round::Worked
                 };
                 while round(nic) {
-                    nic.host.drain(|event| results.push(told(&event)));
+                    while let Some(event) = nic.host.poll() {
+                        results.push(told(&event));
+                    }
                 }
                 results
             });
@@ -213,7 +215,7 @@ fn plain_nic(bins: u32) -> Nic {
     let mut nic = Nic::new(&config).unwrap();
     nic.host.create(CommId(0), bins, Hints::default(), 0).unwrap();
     while nic.leader.round(1) == Round::Worked {}
-    nic.host.drain(|event| assert!(matches!(event, Event::Created { offloaded: true, .. })));
+    assert!(matches!(nic.host.poll(), Some(Event::Created { offloaded: true, .. })));
     nic
 }
 
@@ -244,10 +246,10 @@ fn a_row_of_messages_of_a_kind_ends_where_only_the_hash_is_equal() {
     }
     let mut received = Vec::new();
     while nic.leader.round(1) == Round::Worked {
-        nic.host.drain(|event| match event {
-            Event::Received { request, buffer, .. } => received.push((request, buffer[0])),
-            other => panic!("{other:?}"),
-        });
+        while let Some(event) = nic.host.poll() {
+            let Event::Received { request, buffer, .. } = event else { panic!("{event:?}") };
+            received.push((request, buffer[0]));
+        }
     }
     received.sort_by_key(|&(_, number)| number);
     let expected: Vec<_> = ids.into_iter().zip(0..).collect();

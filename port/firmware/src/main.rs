@@ -107,9 +107,9 @@ fn create(leader: &mut Leader, host: &mut HostPort, comm: CommId, bins: u32) {
     let asked = host.create(comm, bins, Hints::default(), 0);
     while leader.round(1) == Round::Worked {}
     let mut offloaded = false;
-    host.drain(|event| {
-        offloaded |= matches!(event, dpa_model::Event::Created { offloaded: true, .. })
-    });
+    while let Some(event) = host.poll() {
+        offloaded |= matches!(event, dpa_model::Event::Created { offloaded: true, .. });
+    }
     if asked.is_err() || !offloaded {
         refuse(format_args!("no tables for communicator {}", comm.0));
     }

@@ -85,19 +85,25 @@ impl Host {
     /// Takes all available results.
     fn drain(&mut self) {
         let Self { port, workload, buffers, names, outcomes, received, wrong } = self;
-        port.drain(|event| match event {
-            Event::Received { request, buffer, message, .. } => {
+        while port
+            .drain(|request, buffer, message, _| {
                 let recv = RecvId(names[request.slot()] as u64);
-                let Ok(bytes) = <[u8; 8]>::try_from(&buffer[..]) else { return *wrong += 1 };
+                let Ok(bytes) = <[u8; 8]>::try_from(&buffer[..]) else {
+                    *wrong += 1;
+                    return true;
+                };
                 let msg = MsgId(u64::from_le_bytes(bytes) ^ PAYLOAD);
                 // One sender's messages arrive in the order of their numbers.
                 *wrong += usize::from(workload.senders == 1 && msg.0 != message.arrival);
                 outcomes.extend_from_slice(&Outcome::Matched { recv, msg }.to_record());
                 buffers.push(buffer);
                 *received += 1;
-            }
-            _ => *wrong += 1,
-        });
+                true
+            })
+            .is_some()
+        {
+            *wrong += 1;
+        }
     }
 }
 

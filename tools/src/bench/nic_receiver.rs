@@ -116,7 +116,7 @@ impl NicReceiver {
         let before = slots.completed;
         let mut any = false;
         // A separate event for each receive would pass through memory.
-        while let Some(event) = port.drain_received(|request, buffer, _, _| {
+        while let Some(event) = port.drain(|request, buffer, _, _| {
             slots.put(request, buffer);
             slots.completed < count
         }) {

@@ -134,11 +134,12 @@ impl Requests {
         true
     }
 
-    /// The buffer of a receive that was kept; its slot is then free.
+    /// Frees the slot of a receive that has ended and held it; the buffer, if it was kept.
     #[inline(always)]
-    pub(super) fn collect(&mut self, index: usize) -> Option<Vec<u8>> {
+    pub(super) fn free(&mut self, index: usize) -> Option<Vec<u8>> {
         let slot = &mut self.slots[index];
         if !slot.ended {
+            self.release(index);
             return None;
         }
         slot.ended = false;
@@ -197,9 +198,9 @@ impl Requests {
         unsafe { lent.give_back() }
     }
 
-    /// The slot of a receive that has ended and held it may be used again.
-    #[inline(always)]
-    pub(super) fn release(&mut self, index: usize) {
+    /// Frees the slot of a receive whose buffer is not here any more.
+    #[inline(never)]
+    fn release(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         assert!(slot.held && slot.lent.is_none(), "the slot is held by no receive that has ended");
         slot.held = false;

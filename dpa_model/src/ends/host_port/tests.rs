@@ -102,12 +102,13 @@ fn a_buffer_stays_in_its_slot_until_it_is_collected() {
     let mut nic = nic_with(3);
     nic.host.hold_slots();
     let requests = [(); 2].map(|()| post(&mut nic));
-    assert!(requests.iter().all(|request| nic.host.collect_slot(request.slot()).is_none()));
+    let free = |nic: &mut Nic, slot| catch_unwind(AssertUnwindSafe(|| nic.host.free_slot(slot)));
+    assert!(requests.iter().all(|request| free(&mut nic, request.slot()).is_err()));
     let envelope = Envelope { comm: COMM, ..Envelope::default() };
     nic.sender.try_send(envelope, &[3; 8], 0).unwrap();
     nic.leader.round(1);
     let mut told = Vec::new();
-    let other = nic.host.drain_held(|request, message| {
+    let other = nic.host.drain_kept(|request, message| {
         told.push((request, message.length));
         true
     });
@@ -115,13 +116,14 @@ fn a_buffer_stays_in_its_slot_until_it_is_collected() {
     assert_eq!(told, [(requests[0], 8)]);
     let [ended, open] = requests.map(|request| request.slot());
     assert_eq!(nic.host.request_of(ended), requests[0]);
-    assert_eq!((nic.host.describe(requests[0]), nic.host.collect_slot(open)), (None, None));
+    assert_eq!(nic.host.describe(requests[0]), None);
+    assert!(free(&mut nic, open).is_err(), "it has not ended");
     assert_ne!(post(&mut nic).slot(), ended, "it is held");
-    assert_eq!(nic.host.collect_slot(ended), Some(vec![3; 8]));
-    assert_eq!(nic.host.collect_slot(ended), None);
+    assert_eq!(nic.host.free_slot(ended), Some(vec![3; 8]));
+    assert!(free(&mut nic, ended).is_err(), "it is free");
     let later = post(&mut nic);
     assert_eq!((later.slot(), later == requests[0]), (ended, false));
-    assert_eq!(nic.host.collect_slot(ended), None, "the later receive has not ended");
+    assert!(free(&mut nic, ended).is_err(), "the later receive has not ended");
 }
 
 /// Whoever waits for the receive that ends next has it from the ring.
@@ -165,12 +167,12 @@ fn a_collected_slot_may_be_one_that_is_not_used_again() {
     let request = post(&mut nic);
     nic.host.requests.slots[request.slot()].generation = u32::MAX;
     assert!(nic.host.requests.keep(nic.host.request_of(request.slot())));
-    assert_eq!(nic.host.collect_slot(request.slot()), Some(vec![7; 8]));
+    assert_eq!(nic.host.free_slot(request.slot()), Some(vec![7; 8]));
     let next = post(&mut nic);
     assert_ne!(next.slot(), request.slot());
     nic.host.requests.park();
     assert!(nic.host.requests.keep(next));
-    assert_eq!(nic.host.collect_slot(next.slot()), Some(vec![7; 8]));
+    assert_eq!(nic.host.free_slot(next.slot()), Some(vec![7; 8]));
     assert_ne!(post(&mut nic).slot(), next.slot());
 }
 
@@ -236,16 +238,16 @@ fn receives_of_a_communicator_are_counted() {
     let matched = nic.host.receive(message, vec![0; 8], 0).unwrap();
     assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (2, 0));
     nic.leader.round(1);
-    assert!(nic.host.drain_held(|_, _| true).is_none());
+    assert!(nic.host.drain_kept(|_, _| true).is_none());
     assert_eq!(nic.host.receives_of(COMM), 2, "one has ended, and holds its slot");
-    assert_eq!(nic.host.collect_slot(matched.slot()), Some(vec![3; 8]));
+    assert_eq!(nic.host.free_slot(matched.slot()), Some(vec![3; 8]));
     let slot = nic.host.take_slot(other);
     assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (1, 1));
-    nic.host.release_slot(slot);
+    nic.host.free_slot(slot);
     nic.host.cancel(open, 0).unwrap();
     nic.leader.round(1);
     assert!(matches!(nic.host.poll(), Some(Event::Cancelled { .. })));
-    nic.host.release_slot(open.slot());
+    nic.host.free_slot(open.slot());
     assert_eq!((nic.host.receives_of(COMM), nic.host.receives_of(other)), (0, 0));
 }
 
@@ -284,10 +286,10 @@ fn a_panic_while_results_are_handed_over_loses_no_other_result() {
         }
         let mut seen = Vec::new();
         let struck = catch_unwind(AssertUnwindSafe(|| {
-            nic.host.drain(|event| {
-                let Event::Received { buffer, .. } = event else { panic!("{event:?}") };
+            nic.host.drain(|_, buffer, _, _| {
                 seen.push(buffer[0]);
                 assert_ne!(seen.len(), strikes + 1, "this panic is part of the test");
+                true
             });
         }));
         assert!(struck.is_err(), "place {strikes}");

@@ -135,7 +135,7 @@ impl Feed {
     /// Runs one block and the commands before it. `false` if there was no work.
     fn round(&mut self) -> bool {
         let worked = self.nic.leader.round(1) == Round::Worked;
-        self.nic.host.drain(drop);
+        while self.nic.host.poll().is_some() {}
         worked
     }
 
