@@ -1,19 +1,19 @@
-//! What is measured, recorded and predicted about matching: the library behind the command
-//! `dpamatch`. The matching itself is in [`dpamatch`] and [`dpa_model`].
+//! Measurements, recordings and predictions of matching: the library behind the command `dpamatch`.
+//! The matching itself is in [`dpamatch`] and [`dpa_model`].
 //!
 //! - [`mod@bench`]: message rates in windows, as the paper measures them.
 //! - [`trace`]: recorded MPI calls of real programs.
 //! - [`analyze`]: traces replayed through engines.
 //! - [`compare`]: the papers' experiments on all engines.
-//! - [`workload`]: known communication patterns as streams.
-//! - [`cost`]: what an application's communication costs, and how much of it is matching.
-//! - [`channels`]: several channels that feed one matcher, and which of them to poll next.
-//! - [`offload`]: whether it pays to let a card match.
-//! - [`results`]: results as programs read them, and what moved between two of them.
-//! - [`statistics`]: what MPI processes on the emulated NIC wrote about their matching.
+//! - [`workload`]: common communication patterns as streams.
+//! - [`cost`]: the cost of an application's communication, and matching's share.
+//! - [`channels`]: several channels that feed one matcher, and policies for polling them.
+//! - [`offload`]: whether offloading the matching to a card pays.
+//! - [`results`]: machine-readable results, and the differences between two of them.
+//! - [`statistics`]: matching statistics written by MPI processes on the emulated NIC.
 //! - [`table`]: tables of numbers as text, Markdown, CSV and JSON.
 //! - [`figure`]: figures as SVG, with their numbers as CSV.
-//! - [`version`]: which version and commit of the program this is.
+//! - [`version`]: version and commit of the program.
 #![forbid(unsafe_code)]
 
 pub mod analyze;

@@ -1,4 +1,4 @@
-//! The command `dpamatch`. Its subcommands are modules of [`cli`].
+//! The command `dpamatch`; [`cli`] has its subcommands.
 #![forbid(unsafe_code)]
 
 mod cli;

@@ -1,5 +1,3 @@
-//! `dpamatch analyze`.
-
 mod against;
 mod summary;
 
@@ -139,7 +137,7 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Order of posts and arrivals; see [`EXAMPLES`].
+/// Order of posts and arrivals; [`EXAMPLES`] describes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Order {
     Causal,
@@ -162,7 +160,7 @@ impl Order {
 }
 
 impl Args {
-    /// Whether reports are of use when all traces are read.
+    /// Whether reports are needed after all traces are read.
     fn needs_reports(&self) -> bool {
         let folder = self.out.is_some() && self.traces.len() > 1;
         folder || self.save.is_wanted() || self.format != Format::Table
@@ -250,13 +248,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// The report on the first of the traces.
+/// The report on the first trace.
 pub(super) fn single(args: &Args) -> anyhow::Result<Report> {
     let (_, report) = analyze(args, &args.traces[0], &Interrupt::catch()?)?;
     Ok(report)
 }
 
-/// What is printed of a trace for people.
 pub(super) fn text(report: &Report, wide: Wide) -> String {
     summary::text(report, wide.width())
 }
@@ -272,8 +269,7 @@ fn document(reports: &[Report]) -> serde_json::Value {
 }
 
 /// # Errors
-/// A check was asked for, and something was found that no matching may do, or an engine gave other
-/// pairs.
+/// A check found an illegal matching, or an engine with other pairs.
 fn verdict(report: &Report) -> anyhow::Result<()> {
     let Some(checked) = &report.checked else { return Ok(()) };
     let name = &report.name;
@@ -291,7 +287,7 @@ fn verdict(report: &Report) -> anyhow::Result<()> {
     }
 }
 
-/// The name of a trace in reports: that of its folder or file without endings.
+/// The name of a trace in reports: its folder or file name without extensions.
 pub(super) fn name_of(path: &Path) -> String {
     let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = full
@@ -325,7 +321,7 @@ fn analyze(args: &Args, path: &Path, interrupt: &Interrupt) -> anyhow::Result<(R
     Ok((run, report))
 }
 
-/// What `--out` and `--pairs` ask for: all of it, or nothing if the user wants to stop.
+/// Writes the files of `--out` and `--pairs`: all of them, or none after an interrupt.
 fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> anyhow::Result<()> {
     let folder = args.out.as_ref().map(|folder| {
         if args.traces.len() > 1 { folder.join(&report.name) } else { folder.clone() }
@@ -349,9 +345,9 @@ fn write_files(args: &Args, run: &Run, report: &Report, wanted: &AtomicBool) -> 
 }
 
 /// # Errors
-/// The user wants to stop.
+/// The user interrupted the command.
 fn go_on(wanted: &AtomicBool) -> Result<(), Interrupted> {
-    // Relaxed: the flag says nothing about other memory.
+    // Relaxed: the flag guards no other memory.
     if wanted.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
 }
 

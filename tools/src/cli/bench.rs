@@ -1,5 +1,3 @@
-//! `dpamatch bench`.
-
 mod figures;
 mod latencies;
 mod machine_readable;
@@ -166,17 +164,15 @@ enum Baseline {
     List,
 }
 
-/// Repetitions of a window in a round.
 const REPETITIONS: u32 = 500;
-/// Of a window of one message: in five rounds enough for a percentile of 99.99.
+/// For windows of one message: five rounds suffice for the 99.99th percentile.
 const REPETITIONS_SINGLE: u32 = 20_000;
 /// The scenario whose shares are options.
 const MIX: &str = "MIX";
-/// Handlers of the paper's figure, and twice the last.
+/// The handlers of the paper's figure, and twice its maximum.
 const PAPER_SWEEP: &[usize] = &[1, 2, 4, 8, 16, 32, 64];
-/// Scenarios of the paper.
 const PAPER: &[&str] = &["NC", "WC-FP", "WC-SP"];
-/// Scenarios and windows of the overview behind it.
+/// Scenarios and windows of the overview beyond the paper's.
 const OVERVIEW: &[(&str, usize)] = &[
     ("NC", 1),
     ("NC", 100),
@@ -196,7 +192,7 @@ const OVERVIEW: &[(&str, usize)] = &[
     ("WDEPTH-1024", 100),
 ];
 
-/// As many bins as the paper's prototype (O30).
+/// The number of bins of the paper's prototype (O30).
 const BINS: BinCount = match BinCount::new(2048) {
     Ok(bins) => bins,
     Err(_) => panic!("in range"),
@@ -246,12 +242,12 @@ impl Args {
         baselines.chain(self.peers.then_some(Peer::Ucx))
     }
 
-    /// Nothing was asked for but the defaults.
+    /// Whether all arguments have their defaults.
     fn is_overview(&self) -> bool {
         self.scenario.is_empty() && self.sweep.is_empty()
     }
 
-    /// What the figure over the depth needs.
+    /// Adds the points of the figure over the depth.
     fn depth_points(&self, nic: Peer, points: &mut Points<'_>) {
         for kind in ["DEPTH", "WDEPTH"] {
             for depth in figures::DEPTHS {
@@ -263,7 +259,7 @@ impl Args {
         }
     }
 
-    /// The points to measure, each once.
+    /// The distinct points to measure.
     fn points(&self) -> Result<Vec<Point>, BadInput> {
         let nic = Peer::Nic { handlers: self.nic.handlers() };
         let mut points = Points { sizes: &self.sizes, all: Vec::new() };
@@ -306,7 +302,7 @@ impl Args {
                 }
                 for peer in self.baselines() {
                     if matches!(peer, Peer::NoMatching | Peer::Copy) {
-                        // Without matching every scenario is NC.
+                        // Without matching every scenario equals NC.
                         if let Ok(nc) = "NC".parse() {
                             points.add(peer, &nc, window);
                         }
@@ -335,7 +331,7 @@ impl Points<'_> {
     }
 }
 
-/// Keeps the process to these processors.
+/// Restricts the process to these processors.
 fn stay_on(cpus: &[usize]) -> anyhow::Result<()> {
     let allowed = processors::allowed();
     if let Some(other) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
@@ -401,7 +397,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let header = Header { warnings: told, ..header };
     let nic = Peer::Nic { handlers: args.nic.handlers() };
     let parts = if args.any_placement { vec![Part::whole(&report)] } else { Part::of(&report) };
-    // Programs read the other forms: the warnings go where people look.
+    // Programs read the other forms, so the warnings go to standard error.
     if args.format != Format::Table {
         for warning in &header.warnings {
             writeln!(stderr(), "dpamatch: WARNING: {warning}")?;
@@ -437,16 +433,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// What was measured in one placement, or all of it.
+/// The results of one placement, or of all together.
 struct Part {
-    /// The placement in a word or two.
+    /// The placement in one or two words.
     name: String,
     measurements: usize,
     report: Report,
 }
 
 impl Part {
-    /// At least one; that with most measurements first.
+    /// The parts of a report, at least one, largest first.
     fn of(report: &Report) -> Vec<Self> {
         let part = |Placed { placement, measurements, report }| {
             let name = placement.map_or("moving".to_owned(), |placement| placement.to_string());
@@ -456,13 +452,12 @@ impl Part {
         if parts.is_empty() { vec![Self::whole(report)] } else { parts }
     }
 
-    /// All of it.
+    /// The whole report as one part.
     fn whole(report: &Report) -> Self {
         let measurements = all_measurements(report);
         Self { name: "any".to_owned(), measurements, report: report.clone() }
     }
 
-    /// The placement in one word.
     fn short_name(&self) -> String {
         self.name.replace(", ", "-")
     }
@@ -477,7 +472,7 @@ fn all_measurements(report: &Report) -> usize {
     report.rows.iter().map(|row| row.samples.len()).sum()
 }
 
-/// The results for programs, and the figures that those of the first part suffice for.
+/// Writes the results, and the figures that the first part supports.
 fn write_folder(
     folder: &Path,
     whole: &Value,
@@ -498,7 +493,7 @@ fn write_folder(
     Ok(())
 }
 
-/// All rounds, with a progress bar if standard error is a terminal.
+/// Runs all rounds, with a progress bar if standard error is a terminal.
 fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Result<Report> {
     let bar = bar(points.len() * rounds, "");
     let report = Report::run(points, rounds, settings, |point| {
@@ -515,21 +510,21 @@ fn measure(points: &[Point], rounds: usize, settings: &Settings) -> anyhow::Resu
     })
 }
 
-/// What stands above the results.
+/// The lines above the results.
 struct Header {
     machine: Machine,
     command: String,
     settings: Settings,
     rounds: u32,
     seconds: f64,
-    /// What speaks against believing the rates.
+    /// Reasons to distrust the rates.
     warnings: Vec<String>,
-    /// Of the clock, if single messages were timed.
+    /// The clock's quality, if single messages were timed.
     clock: Option<ClockQuality>,
 }
 
 impl Header {
-    /// Who runs the NIC.
+    /// The threads that run the NIC.
     fn runner(&self) -> String {
         if self.settings.nic.threads {
             format!("{} worker threads", self.settings.nic.nic.workers)

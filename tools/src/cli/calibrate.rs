@@ -1,5 +1,3 @@
-//! `dpamatch calibrate`.
-
 use std::fs;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -101,8 +99,7 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     Ok(output::stdout().flush()?)
 }
 
-/// The measurements that nothing was fitted to, and what is predicted for them; `None` if there are
-/// none.
+/// The measurements outside the fit, and their predictions; `None` without any.
 fn judged(setup: &Setup, measured: &[Measured], fits: &[Fit]) -> anyhow::Result<Option<Table>> {
     let held_out = measured.iter().filter(|point| fits.iter().all(|fit| fit.measured != **point));
     let mut results = Vec::new();

@@ -1,5 +1,3 @@
-//! `dpamatch channels`.
-
 mod real;
 mod virtual_time;
 
@@ -148,7 +146,7 @@ impl Kind {
 struct Results {
     tables: Vec<Table>,
     figures: Vec<(&'static str, Figure)>,
-    /// A step for each point that takes time.
+    /// Advances for each point that takes time.
     progress: ProgressBar,
 }
 
@@ -187,7 +185,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// The published costs, some of them replaced.
+/// The published costs with their overrides.
 fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
     let mut costs = PollCosts::default();
     for text in overrides {
@@ -211,7 +209,7 @@ fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
             "network_bytes_per_us" => &mut costs.network_bytes_per_us,
             _ => return Err(wrong(format!("there is no cost {key}"))),
         };
-        // A poll that took no time would never let virtual time go on; a millisecond keeps all sums
+        // A poll without cost would stop virtual time; the limit of a millisecond keeps all sums
         // exact.
         *place = value
             .trim()

@@ -1,5 +1,3 @@
-//! `dpamatch compare`.
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -143,7 +141,7 @@ impl Args {
         plan
     }
 
-    /// What was chosen, once each, in the order given.
+    /// The distinct experiments in the given order.
     fn experiments(&self) -> Vec<Experiment> {
         if self.all {
             return Experiment::ALL.to_vec();
@@ -175,7 +173,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Csv => {
             let tables: Vec<&Table> = reports.iter().flat_map(|(_, report)| &report.data).collect();
             for (i, table) in tables.iter().enumerate() {
-                // With one table the output is plain CSV.
+                // A single table is plain CSV.
                 if tables.len() > 1 {
                     writeln!(out, "{}# {}", if i == 0 { "" } else { "\n" }, table.name)?;
                 }
@@ -197,7 +195,7 @@ fn document(reports: &[(Experiment, Report)], plan: &Plan) -> Value {
     document::of_tables(&tables, document::members(more))
 }
 
-/// All reports, with a progress bar if standard error is a terminal.
+/// Runs all reports, with a progress bar if standard error is a terminal.
 fn run_all(experiments: &[Experiment], plan: &Plan) -> anyhow::Result<Vec<(Experiment, Report)>> {
     const STEPS: f64 = 1000.0;
     let bar = ProgressBar::new((experiments.len() as f64 * STEPS) as u64);

@@ -1,5 +1,3 @@
-//! `dpamatch completions`.
-
 use std::io::Write;
 
 use clap::CommandFactory;
@@ -23,7 +21,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    // The generator knows no errors: it writes into memory.
+    // Writing into memory cannot fail.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "dpamatch", &mut script);
     let mut out = output::stdout();

@@ -1,5 +1,3 @@
-//! `dpamatch diff`.
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +53,7 @@ pub(super) struct Args {
     wide: Wide,
 }
 
-/// Per cent from LEAST to less than 100.
+/// Parses a percentage from LEAST to less than 100.
 fn percent<const LEAST: u8>(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(percent) if (f64::from(LEAST)..100.0).contains(&percent) => Ok(percent),
@@ -63,7 +61,7 @@ fn percent<const LEAST: u8>(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Figures are worse by more than is allowed: exit code 1.
+/// Figures are worse by more than the threshold: exit code 1.
 #[derive(Debug, thiserror::Error)]
 #[error("{count} of {all} figures are worse by more than {threshold} %")]
 struct Worse {
@@ -74,7 +72,7 @@ struct Worse {
 
 fn read(path: &Path) -> Result<Document, BadInput> {
     let name = path.display();
-    // A file that is not there is as wrong as one that holds something else.
+    // A missing file is as wrong as one with other contents.
     let text =
         std::fs::read_to_string(path).map_err(|error| BadInput(format!("{name}: {error}")))?;
     Document::parse(&text).map_err(|error| BadInput(format!("{name}: {error}")))
@@ -108,7 +106,7 @@ fn percent_of(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
 
-/// What became of a figure, in a row.
+/// A figure's change as a row.
 fn cells(change: &Change) -> [Cell; 6] {
     let end = |pick: fn(Interval) -> f64| {
         Cell::from(change.interval.map(|interval| percent_of(pick(interval))))
@@ -135,7 +133,7 @@ fn table(found: &Comparison) -> Table {
     table
 }
 
-/// Figures that moved, or all of them, for people: what is worst first, what is long at the right.
+/// Changed or all figures, for people: worst first, long columns at the right.
 fn shown(found: &Comparison, all: bool) -> Table {
     let columns = ["verdict", "figure", "before", "after", "change %", "from %", "to %", "of"];
     let shown =
@@ -154,7 +152,7 @@ fn shown(found: &Comparison, all: bool) -> Table {
     table
 }
 
-/// Counts without a point.
+/// Counts have no decimal point.
 fn number(value: f64) -> Cell {
     if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         Cell::Count(value as u64)
@@ -163,7 +161,7 @@ fn number(value: f64) -> Cell {
     }
 }
 
-/// What came out, in a line.
+/// The outcome in one line.
 fn title(found: &Comparison) -> String {
     let all = found.changes.len();
     let of = |verdict: Verdict| found.changes.iter().filter(|it| it.verdict == verdict).count();
@@ -176,7 +174,7 @@ fn title(found: &Comparison) -> String {
     format!("{all} figures compared: {}.", parts.join(", "))
 }
 
-/// What must be known to read the table.
+/// Notes that explain the table.
 fn words(found: &Comparison, confidence: f64) -> Vec<String> {
     let mut words = Vec::new();
     for (name, before, after) in &found.differs {

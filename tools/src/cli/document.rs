@@ -1,5 +1,5 @@
-//! What `--format json` prints: one document of one form for every command. The page
-//! `docs/results.md` describes it, `docs/schema/results-1.json` is its schema.
+//! The document of `--format json`, with one form for all commands. `docs/results.md` describes it,
+//! and `docs/schema/results-1.json` is its schema.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::command_line;
 use super::staged::StagedFile;
 
-/// Which command runs, with which options. There is one of it in a process.
+/// The command and its options, set once per process.
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();
 
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ struct Invocation {
     options: Map<String, Value>,
 }
 
-/// Form of results that are no tables.
+/// Form of results other than tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Form {
     /// For people
@@ -34,7 +34,6 @@ pub(super) enum Form {
     Json,
 }
 
-/// `--save`.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Save {
     /// Also write the results into this file, as --format json prints them, for `dpamatch diff`
@@ -42,7 +41,7 @@ pub(super) struct Save {
     save: Option<PathBuf>,
 }
 
-/// Keeps what the command line says, for the documents.
+/// Records the command line for the documents.
 pub(super) fn remember(command: &Command, matches: &ArgMatches) {
     let mut invocation = Invocation::default();
     let (mut command, mut matches) = (command, matches);
@@ -75,11 +74,11 @@ pub(super) fn remember(command: &Command, matches: &ArgMatches) {
         let space = if invocation.command.is_empty() { "" } else { " " };
         invocation.command += &format!("{space}{name}");
     }
-    // A second call would be of the same command line.
+    // A second call would have the same command line.
     let _ = INVOCATION.set(invocation);
 }
 
-/// A number, yes or no, or a text.
+/// Parses a number, a boolean, or else a text.
 fn scalar(text: &str) -> Value {
     if let Ok(number) = text.parse::<i64>() {
         return number.into();
@@ -91,7 +90,7 @@ fn scalar(text: &str) -> Value {
     }
 }
 
-/// A document with these tables in its results and, beside them, what no table holds.
+/// A document with these tables, and further results beside them.
 pub(super) fn of_tables(tables: &[&Table], mut results: Map<String, Value>) -> Value {
     let mut descriptors = Vec::new();
     for &table in tables {
@@ -102,7 +101,6 @@ pub(super) fn of_tables(tables: &[&Table], mut results: Map<String, Value>) -> V
     document(&descriptors, results)
 }
 
-/// A document with these results.
 pub(super) fn document(tables: &[Descriptor], results: Map<String, Value>) -> Value {
     let none = Invocation::default();
     let Invocation { command, options } = INVOCATION.get().unwrap_or(&none);
@@ -128,7 +126,6 @@ pub(super) fn of_toml(name: &str, text: &str) -> anyhow::Result<Value> {
     Ok(document(&[], Map::from_iter([(name.to_owned(), value)])))
 }
 
-/// Members of an object, for results.
 pub(super) fn members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
@@ -136,25 +133,23 @@ pub(super) fn members(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Writes a document.
 pub(super) fn write(out: &mut dyn Write, document: &Value) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
 }
 
 impl Save {
-    /// Writes the document that `make` gives into the file, if there is one to be written.
+    /// Writes the document that `make` returns into the file, if `--save` was given.
     pub(super) fn write(&self, make: impl FnOnce() -> Value) -> anyhow::Result<()> {
         self.save.as_deref().map_or(Ok(()), |path| save(path, &make()))
     }
 
-    /// Whether a file is to be written.
     pub(super) fn is_wanted(&self) -> bool {
         self.save.is_some()
     }
 }
 
-/// Writes a document into a file: all of it or nothing.
+/// Writes a document into a file, completely or not at all.
 pub(super) fn save(path: &Path, document: &Value) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     let mut file = StagedFile::new(path).with_context(failed)?;

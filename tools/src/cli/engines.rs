@@ -1,5 +1,3 @@
-//! `dpamatch engines`.
-
 use std::io::Write;
 
 use clap::builder::PossibleValuesParser;
@@ -24,12 +22,11 @@ pub(super) struct Args {
     format: Form,
 }
 
-/// Any engine as the value of an argument; `more` are words besides.
+/// Any engine as the value of an argument, or one of the words `more`.
 pub(super) fn any(more: &[&'static str]) -> PossibleValuesParser {
     ENGINES.iter().map(|entry| entry.name).chain(more.iter().copied()).collect::<Vec<_>>().into()
 }
 
-/// An engine that matches on a host.
 pub(super) fn software() -> PossibleValuesParser {
     let software = ENGINES.iter().filter(|entry| entry.is_software());
     software.map(|entry| entry.name).collect::<Vec<_>>().into()

@@ -1,27 +1,26 @@
-//! How a command fails: its exit code, and one line that says why.
+//! Failures of commands: the exit code and a one-line message.
 
 use std::io;
 
 use super::guard;
 use super::interrupt::Interrupted;
 
-/// Input that is wrong: exit code 2.
+/// Invalid input: exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct BadInput(pub(super) String);
 
-/// A schedule gave another result than the oracle: exit code 3. Everything about it has been
-/// printed.
+/// A schedule gave another result than the oracle: exit code 3. Its details have been printed.
 #[derive(Debug, thiserror::Error)]
 #[error("a schedule gave another result than the oracle")]
 pub(super) struct Violated;
 
-/// Pairs that break MPI's rules, or engines that do not agree: exit code 3.
+/// Pairs that violate MPI's rules, or engines that disagree: exit code 3.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct WrongMatching(pub(super) String);
 
-/// Which number the process ends with.
+/// The exit code of the process.
 pub(super) fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(ended) = error.downcast_ref::<guard::Ended>() {
         return ended.code;
@@ -34,13 +33,13 @@ pub(super) fn exit_code(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// Whether a file or folder that was named cannot be what it was named for: such an argument is as
-/// wrong as any other, while a disk that is full or broken is nobody's argument.
+/// Whether a named file or folder is unsuitable, which makes it a wrong argument. A full or broken
+/// disk is not the argument's fault.
 fn names_a_wrong_file(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_wrong_file)
 }
 
-/// It is not there, is of another kind, or may not be used.
+/// The file is missing, of another kind, or inaccessible.
 pub(super) fn is_wrong_file(error: &io::Error) -> bool {
     use io::ErrorKind::{
         AlreadyExists, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -56,8 +55,8 @@ pub(super) fn is_wrong_file(error: &io::Error) -> bool {
     )
 }
 
-/// The error and its causes in one line. A cause that has already been told is not told again: some
-/// errors show theirs themselves.
+/// The error and its causes in one line, without repeating causes that an error's own text
+/// includes.
 pub(super) fn message(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -91,7 +90,7 @@ mod tests {
             (anyhow::anyhow!("anything else"), 1),
         ] {
             assert_eq!(exit_code(&error), code, "{error}");
-            // What was being done when it happened does not change its kind.
+            // Added context does not change an error's kind.
             let error = Err::<(), _>(error).context("while matching").expect_err("an error");
             assert_eq!(exit_code(&error), code, "{error:#}");
         }

@@ -1,5 +1,3 @@
-//! `dpamatch footprint`.
-
 use std::io::Write;
 
 use dpa_model::{Footprint, FootprintLine};

@@ -79,7 +79,6 @@ enum Format {
     Json,
 }
 
-/// Numbers of a pattern.
 #[derive(Debug, clap::Args)]
 struct Numbers {
     /// Processes of the job, 2 to 1048576
@@ -167,7 +166,7 @@ fn write(
     Ok(out.flush()?)
 }
 
-/// An event's fields under their names; a wildcard is a star as in the text.
+/// An event's fields by name; a wildcard is a star as in the text.
 fn object(event: &Event) -> Value {
     let line = event.to_string();
     let mut fields = line.split(',');

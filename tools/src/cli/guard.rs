@@ -1,6 +1,5 @@
-//! `dpamatch guard`, and the guard that `dpamatch run` keeps: a launcher that is killed, or that
-//! waits for ever, leaves processes behind, and those of an MPI program spin. Whoever guards it
-//! takes them over and ends them.
+//! `dpamatch guard`, also used by `dpamatch run`. A launcher that hangs or is killed leaves
+//! processes behind, and an MPI program's processes spin. The guard adopts and ends them.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -23,8 +22,8 @@ pub(super) struct Args {
     limit: Option<u64>,
 }
 
-/// A guarded command did not end well. `code` is its own, or as shells have it: 124 when its time
-/// was over, 128 and the number of the signal that ended it.
+/// A guarded command failed. `code` is its own or follows the shell: 124 after the time limit, 128
+/// plus the number of the signal that ended it.
 #[derive(Debug, thiserror::Error)]
 #[error("{program}: {how}")]
 pub(super) struct Ended {
@@ -50,7 +49,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Err(Ended { program: program.clone(), how, code }.into())
 }
 
-/// What is said of a program whose time is over.
+/// The message after the time limit.
 pub(super) fn late(seconds: u64) -> String {
     format!("no end after {seconds} s")
 }
@@ -64,16 +63,16 @@ fn code(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// How long a launcher that is asked to end gets for it.
+/// Time that a launcher gets to exit after a request.
 const GRACE: Duration = Duration::from_secs(2);
-/// Between two looks at a process.
+/// Interval between two checks of a process.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Runs it. `None`: it was ended, since its time was over or `unwanted` was set. Unless it ends
-/// well, no process that it started is left.
+/// Runs it. `None` after the time limit or once `unwanted` is set. Unless it succeeds, all
+/// processes that it started are ended.
 ///
 /// # Errors
-/// When it cannot be started.
+/// It cannot be started.
 pub(super) fn guarded(
     command: &mut Command,
     limit: Option<Duration>,
@@ -86,7 +85,7 @@ pub(super) fn guarded(
         if let Some(status) = child.try_wait()? {
             break Some(status);
         }
-        // Relaxed: the flag says nothing about other memory.
+        // Relaxed: the flag guards no other memory.
         let late = end.is_some_and(|end| Instant::now() >= end);
         if late || unwanted.load(Ordering::Relaxed) {
             stop(&mut child)?;
@@ -100,7 +99,7 @@ pub(super) fn guarded(
     Ok(status)
 }
 
-/// Asks a process to end, which lets a launcher end its own, and ends it if it does not.
+/// Asks a process to exit, so that a launcher can end its children, and kills it if it does not.
 fn stop(child: &mut Child) -> io::Result<()> {
     orphans::ask_to_end(child);
     let end = Instant::now() + GRACE;
@@ -114,17 +113,17 @@ fn stop(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// From now on this process is asked to end when its parent has ended.
+/// Makes this process exit when its parent does.
 fn end_with_parent() {
     #[cfg(target_os = "linux")]
     {
-        // Without it, it goes on: no worse than any other command.
+        // Without it the process continues like any other command.
         let _ =
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     }
 }
 
-/// Processes below this one, whoever started them.
+/// All processes below this one.
 #[cfg(target_os = "linux")]
 mod orphans {
     use std::collections::HashMap;
@@ -134,7 +133,7 @@ mod orphans {
 
     use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
-    /// Orphans below this process become its children, not those of the system's first process.
+    /// Makes orphans below this process its children instead of the init process's.
     pub(super) fn take_over() {
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
     }
@@ -145,11 +144,11 @@ mod orphans {
         }
     }
 
-    /// Ends all of them. A process can start another while it is being ended, so this looks again
-    /// until there is none; for so long at most, as one that waits for a disk does not end.
+    /// Ends all of them. A process may start another while being ended, so this repeats until none
+    /// is left. It gives up after a while, since a process that waits for a disk does not end.
     pub(super) fn end_all() {
         for _ in 0..500 {
-            // Those that have ended are taken off the system's list.
+            // Reaps the ended processes.
             while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
             let all = below(getpid().as_raw_nonzero().get());
             if all.is_empty() {
@@ -162,7 +161,6 @@ mod orphans {
         }
     }
 
-    /// The processes below this one.
     fn below(first: i32) -> Vec<i32> {
         let mut children = HashMap::<i32, Vec<i32>>::new();
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -181,13 +179,13 @@ mod orphans {
         all
     }
 
-    /// Field 4 of the process's line; field 2, a name in brackets, may hold anything.
+    /// Field 4 of the process's line; field 2, a name in parentheses, may contain anything.
     fn parent(stat: &str) -> Option<i32> {
         stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
     }
 }
 
-/// Elsewhere only the command itself can be ended.
+/// On other systems only the command itself can be ended.
 #[cfg(not(target_os = "linux"))]
 mod orphans {
     use std::process::Child;

@@ -1,4 +1,4 @@
-//! Files that the user names, and names that were meant.
+//! Input files, and suggestions for mistyped names.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -11,11 +11,11 @@ use dpa_model::Choice;
 
 use super::failure::{BadInput, is_wrong_file};
 
-/// How alike two names are at least, from 0 to 1, so that one may be meant by the other: as the
-/// parser of arguments has it for options.
+/// Minimum similarity of two names, from 0 to 1, for a suggestion: the value that clap uses for
+/// options.
 const ALIKE: f64 = 0.7;
 
-/// The known name that is most like this one, if any is.
+/// The most similar known name, if any is similar enough.
 fn nearest<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<S> {
     let name = name.to_lowercase();
     let alike = |known: S| (strsim::jaro(&name, &known.as_ref().to_lowercase()), known);
@@ -23,7 +23,7 @@ fn nearest<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Opt
     alike.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
-/// To be put behind the message that there is no such name: which one may be meant, or nothing.
+/// Suggests a known name for an error message; empty without a similar one.
 pub(super) fn did_you_mean<S: AsRef<str>>(
     name: &str,
     known: impl IntoIterator<Item = S>,
@@ -32,7 +32,7 @@ pub(super) fn did_you_mean<S: AsRef<str>>(
     meant.map_or(String::new(), |known| format!("; did you mean {}?", known.as_ref()))
 }
 
-/// The value of an argument by its name; a name that is none is told with what may be meant.
+/// Parses a name; an error for an unknown name suggests a similar one.
 pub(super) fn one_of<T>(
     names: impl IntoIterator<Item = &'static str>,
 ) -> impl TypedValueParser<Value = T>
@@ -42,7 +42,7 @@ where
     PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
-/// The value of an option by its name.
+/// Parses the name of an option's value.
 pub(super) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let known = T::ALL.iter().map(|value| {
         let about = value.about().trim();
@@ -52,12 +52,11 @@ pub(super) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value =
         .map(|name| T::named(&name).expect("the parser lets known names pass"))
 }
 
-/// The name of an option's default.
 pub(super) fn default<T: Choice>() -> &'static str {
     T::default().name()
 }
 
-/// Why a file or folder that was named cannot be used.
+/// The error for an unusable file or folder.
 pub(super) fn unusable(path: &Path, error: io::Error) -> anyhow::Error {
     let name = path.display();
     match error.kind() {
@@ -69,7 +68,7 @@ pub(super) fn unusable(path: &Path, error: io::Error) -> anyhow::Error {
     }
 }
 
-/// The file or folder beside the one that is not there that may be meant.
+/// Suggests a similar name beside a missing file or folder.
 fn beside(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten();
@@ -85,11 +84,11 @@ fn beside(path: &Path) -> String {
     })
 }
 
-/// A file to read.
+/// Opens a file for reading.
 pub(super) fn file(path: &Path) -> anyhow::Result<File> {
     let open = || {
         let file = File::open(path)?;
-        // Reading a folder would fail, too, but on its first line.
+        // Reading a folder would fail only at its first line.
         match file.metadata()?.is_dir() {
             true => Err(io::ErrorKind::IsADirectory.into()),
             false => Ok(file),
@@ -98,12 +97,11 @@ pub(super) fn file(path: &Path) -> anyhow::Result<File> {
     open().map_err(|error| unusable(path, error))
 }
 
-/// The whole text of a file.
 pub(super) fn text(path: &Path) -> anyhow::Result<String> {
     io::read_to_string(file(path)?).with_context(|| path.display().to_string())
 }
 
-/// A text that comes with the program, or that of a file.
+/// A built-in text, or a file's.
 pub(super) fn built_in_or_file<'a>(
     name: &str,
     built_in: impl Iterator<Item = (&'a str, &'a str)> + Clone,

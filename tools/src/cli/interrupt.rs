@@ -1,4 +1,4 @@
-//! Ctrl-C while something is being written that must not stay behind half.
+//! Ctrl-C during writes that must not remain half done.
 
 use std::io;
 use std::sync::Arc;
@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The user wanted to stop while something was being written: exit code 130, as shells have it for
-/// a process that the signal ended.
+/// The user interrupted a write: exit code 130, as shells report the signal.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub(super) struct Interrupted;
 
-/// Ctrl-C and the like end the process at once, but within [`shield`](Self::shield).
+/// Ctrl-C and similar signals end the process at once, except within [`shield`](Self::shield).
 #[derive(Debug)]
 pub(super) struct Interrupt {
     wanted: Arc<AtomicBool>,
@@ -22,7 +21,7 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Begins to catch them: once in a process, which cannot take it back.
+    /// Installs the handler: once in a process, permanently.
     pub(super) fn catch() -> io::Result<Self> {
         let this = Self { wanted: Arc::default(), may_end: Arc::new(AtomicBool::new(true)) };
         for signal in [SIGINT, SIGTERM] {
@@ -32,16 +31,16 @@ impl Interrupt {
         Ok(this)
     }
 
-    /// Does work that must not end in its middle. It is given a flag that is set when the user
-    /// wants to stop, and cleans up after itself; then the command stops, whatever the work says.
+    /// Does work that must not end halfway. It passes a flag that is set when the user interrupts;
+    /// the work then cleans up, and the command stops whatever the work returns.
     ///
     /// # Errors
-    /// [`Interrupted`], or the work's.
+    /// [`Interrupted`], or an error of the work.
     pub(super) fn shield<T>(
         &self,
         work: impl FnOnce(&Arc<AtomicBool>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        // Relaxed: the flags say nothing about other memory.
+        // Relaxed: the flags guard no other memory.
         self.may_end.store(false, Ordering::Relaxed);
         let result = work(&self.wanted);
         self.may_end.store(true, Ordering::Relaxed);

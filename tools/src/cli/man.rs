@@ -1,5 +1,3 @@
-//! `dpamatch man`.
-
 use std::io::Write;
 use std::path::PathBuf;
 

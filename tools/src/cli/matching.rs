@@ -35,7 +35,7 @@ Examples:
   dpamatch match --engine 4d --comm-size 4096 --stats events.txt
   dpamatch gen --profile wild | dpamatch match --bins 1 --format jsonl";
 
-/// The engine that is the emulated NIC.
+/// The emulated NIC's name among the engines.
 const NIC: &str = "optimistic";
 
 /// Match a stream of posted receives and arriving messages.
@@ -107,9 +107,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early; the
-/// results of what came before are printed then, but not what is left in the queues: that is no
-/// result of a stream cut off.
+/// Runs the stream and prints the results as they come. `Ok(Some)` if the stream ended early: the
+/// results so far are printed, but not the contents of the queues, which a truncated stream does
+/// not determine.
 fn run_stream(
     matcher: &mut dyn StreamMatcher,
     input: impl BufRead,
@@ -118,7 +118,7 @@ fn run_stream(
 ) -> anyhow::Result<Option<ReadError>> {
     let mut reader = Reader::new(input);
     let mut read_error = None;
-    // Set by the side that fails, seen by the other.
+    // The failing side sets it for the other.
     let cut_off = Cell::new(false);
     let mut events = std::iter::from_fn(|| -> Option<Event> {
         if cut_off.get() {
@@ -146,14 +146,14 @@ fn run_stream(
     matcher.run(&mut events, &mut sink)?;
     written?;
     if results == 0 && format == Format::Text && read_error.is_none() {
-        // The reference program ends its output with a line feed even if there is no result.
+        // The reference program ends its output with a line feed even without results.
         writeln!(out)?;
     }
     out.flush()?;
     Ok(read_error)
 }
 
-/// The results as one object. `outcomes` is an object a line.
+/// The results as one object. `outcomes` has an object per line.
 fn results(
     engine: &str,
     matcher: &dyn StreamMatcher,
@@ -174,7 +174,7 @@ fn results(
     })))
 }
 
-/// How the engine was built, and what it counted.
+/// Prints the engine's settings and counters.
 fn print_counters(matcher: &dyn StreamMatcher, settings: Vec<(&str, Value)>) -> anyhow::Result<()> {
     let mut err = io::stderr().lock();
     for (name, value) in settings {

@@ -1,9 +1,8 @@
 //! The command line: arguments, exit codes, messages.
 //!
-//! Exit codes: 0 all went well (a reader of the output that goes away early counts as well), 1
-//! something failed (a disk that is full, an engine that cannot go on), 2 the arguments or the
-//! input are wrong (a file that is not there, too), 3 a matching is wrong (an explored schedule, a
-//! checked trace), 130 the user wanted to stop while something was being written.
+//! Exit codes: 0 success (also if a reader of the output closes it early), 1 failure (a full disk,
+//! an engine that cannot continue), 2 invalid arguments or input (a missing file, too), 3 a wrong
+//! matching (an explored schedule, a checked trace), 130 an interrupt during a write.
 
 mod analyze;
 mod bench;
@@ -64,7 +63,7 @@ Examples:
 
 dpamatch COMMAND --help describes a command in full.";
 
-/// Columns of a line, if no terminal says another number.
+/// Columns of a line without a terminal.
 const WIDTH: usize = 100;
 
 /// Emulator of a SmartNIC data-path accelerator that does MPI message matching.
@@ -100,7 +99,7 @@ enum Command {
     Trace(trace::Args),
 }
 
-/// Runs the command and says how the process ends.
+/// Runs the command; returns the process's exit code.
 pub(crate) fn main() -> ExitCode {
     let result = match parse(std::env::args_os().collect()).command {
         None => bare(),
@@ -128,20 +127,20 @@ pub(crate) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nothing is left to be done if the message cannot be written either.
+            // If the message cannot be written either, nothing is left to do.
             let _ = writeln!(io::stderr(), "dpamatch: {}", failure::message(&error));
             ExitCode::from(failure::exit_code(&error))
         }
     }
 }
 
-/// This command as it was given.
+/// The command line as given.
 fn command_line() -> String {
     let arguments = std::env::args().skip(1).map(quoted);
     std::iter::once("dpamatch".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// An argument as a shell would want it.
+/// Quotes an argument for a shell.
 fn quoted(argument: String) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {
@@ -150,9 +149,9 @@ fn quoted(argument: String) -> String {
     format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
-/// What a command line asks for; a wrong one ends the process.
+/// Parses the command line; an invalid one ends the process.
 fn parse(words: Vec<OsString>) -> Cli {
-    // Without a command it is the bench with its defaults; that is what documents say then.
+    // Without a subcommand the command is `bench` with its defaults, which documents then record.
     let mut command = Cli::command();
     let matches = command.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
     if matches.subcommand().is_some() {
@@ -161,7 +160,7 @@ fn parse(words: Vec<OsString>) -> Cli {
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// Without a command: the bench with its defaults.
+/// Runs `bench` with its defaults.
 fn bare() -> anyhow::Result<()> {
     match parse(vec!["dpamatch".into(), "bench".into()]).command {
         Some(Command::Bench(args)) => bench::run(&args),

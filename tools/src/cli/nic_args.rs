@@ -1,4 +1,4 @@
-//! Arguments that describe an emulated NIC; shared by the commands that build one.
+//! Arguments that describe an emulated NIC, shared by all commands that build one.
 
 use clap::ValueEnum;
 use dpa_model::{FastPath, Hints, NicConfig, Options, Removal, Repost};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::input::{choice, default};
 
-/// How large the emulated NIC is.
+/// The sizes of the emulated NIC.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Emulated NIC")]
 pub(super) struct NicSize {
@@ -79,7 +79,7 @@ enum HintArg {
 }
 
 impl NicSize {
-    /// The NIC's configuration with this number of bins, all else as usual.
+    /// The NIC's configuration with this number of bins.
     pub(super) fn config(&self, bins: BinCount) -> NicConfig {
         let defaults = NicConfig::default();
         NicConfig {
@@ -99,7 +99,6 @@ impl NicSize {
 }
 
 impl NicArgs {
-    /// N.
     pub(super) fn handlers(&self) -> usize {
         self.size.handlers
     }
@@ -118,7 +117,7 @@ impl NicArgs {
         }
     }
 
-    /// What every engine is built from.
+    /// The options for building engines.
     pub(super) fn options(&self, bins: BinCount) -> EngineOptions {
         let hinted = |hint| self.hints.contains(&hint);
         let mut options = EngineOptions {
@@ -138,7 +137,7 @@ impl NicArgs {
     }
 }
 
-/// How an emulated NIC is built, by name.
+/// The emulated NIC's options, by name.
 pub(super) fn settings(options: &EngineOptions) -> Vec<(&'static str, Value)> {
     let EngineOptions { nic, hints, .. } = options;
     let hints = [

@@ -1,5 +1,3 @@
-//! `dpamatch offload`.
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -147,23 +145,22 @@ impl Args {
     }
 }
 
-/// What a verdict says, for other commands.
+/// A verdict for other commands.
 #[derive(Clone, Debug)]
 pub(super) struct Advice(Advised);
 
 impl Advice {
-    /// In a sentence or two.
+    /// The verdict in one or two sentences.
     pub(super) fn sentence(&self, name: &str) -> String {
         format!("offload {}", sentence(name, &self.0))
     }
 
-    /// With all numbers.
     pub(super) fn whole(&self) -> &Advised {
         &self.0
     }
 }
 
-/// The question that is asked without any options.
+/// The question with default options.
 pub(super) fn usual_question() -> anyhow::Result<Question> {
     #[derive(clap::Parser)]
     struct Alone {
@@ -207,7 +204,7 @@ fn row(part: String, advised: &Advised) -> Vec<Cell> {
     ]
 }
 
-/// The verdict in a sentence or two.
+/// The verdict in one or two sentences.
 fn sentence(name: &str, advised: &Advised) -> String {
     let Advised { gain, verdict, .. } = advised;
     let what = match verdict.answer {
@@ -224,7 +221,7 @@ fn moved(share: f64) -> String {
     format!("{:.2} % {}", 100.0 * share.abs(), if share < 0.0 { "later" } else { "earlier" })
 }
 
-/// The application, and the parts of it that were asked for.
+/// The application, and the requested parts.
 fn parts<'a>(
     name: &str,
     args: &'a Args,

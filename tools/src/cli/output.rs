@@ -1,10 +1,10 @@
-//! Standard output: whole buffers into files and pipes, line by line to a terminal.
+//! Standard output: buffered into files and pipes, line by line to a terminal.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Standard output. Flush it at the end: an error of the last write is lost otherwise.
+/// Standard output. Flush it at the end, or an error of the last write is lost.
 pub(super) fn stdout() -> Box<dyn Write> {
     let stdout = io::stdout();
     if stdout.is_terminal() {
@@ -14,7 +14,7 @@ pub(super) fn stdout() -> Box<dyn Write> {
     }
 }
 
-/// Whether the cause is that whoever read our output has seen enough.
+/// Whether the cause is that the reader closed the output.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let io_error = |cause: &(dyn std::error::Error + 'static)| {
         cause

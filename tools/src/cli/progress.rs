@@ -1,10 +1,9 @@
-//! How far a long command is: on standard error, and only if that is a terminal.
+//! Progress of long commands, on standard error if it is a terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar of so many steps.
 pub(super) fn bar(steps: usize, what: impl Into<std::borrow::Cow<'static, str>>) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64).with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}") {
@@ -13,7 +12,7 @@ pub(super) fn bar(steps: usize, what: impl Into<std::borrow::Cow<'static, str>>)
     bar
 }
 
-/// Something that takes nobody knows how long; it shows that the command is alive.
+/// Shows activity of unknown duration.
 pub(super) fn spinner(what: impl Into<std::borrow::Cow<'static, str>>) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(what);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {

@@ -1,5 +1,3 @@
-//! `dpamatch run`.
-
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,10 +56,9 @@ pub(super) struct Args {
     wide: Wide,
 }
 
-/// The file that libfabric loads.
 const LIBRARY: &str = "libdpamatch_fi.so";
 
-/// What makes MPI libraries use the provider. No library looks at what is for another.
+/// Makes MPI libraries use the provider. Each library reads only its own variables.
 const VARIABLES: &[(&str, &str)] = &[
     ("FI_PROVIDER", "dpamatch"),
     ("MPIR_CVAR_CH4_NETMOD", "ofi"),
@@ -90,7 +87,8 @@ impl Args {
         folder.canonicalize().with_context(|| folder.display().to_string())
     }
 
-    /// Runs the program; whether it ended well. Otherwise nothing that it started is left.
+    /// Runs the program; returns whether it succeeded. Otherwise all processes that it started are
+    /// ended.
     fn launch(&self, stats: &Path, logs: Option<&Path>) -> anyhow::Result<bool> {
         let [program, arguments @ ..] = self.command.as_slice() else { return Ok(true) };
         let mut command = Command::new(program);
@@ -112,7 +110,7 @@ impl Args {
     }
 }
 
-/// An empty folder of this name; the files of a run before are taken out.
+/// An empty folder of this name, without the files of an earlier run.
 fn emptied(folder: PathBuf, endings: &[&str]) -> anyhow::Result<PathBuf> {
     let name = || folder.display().to_string();
     std::fs::create_dir_all(&folder).with_context(name)?;
@@ -177,7 +175,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if good { Ok(()) } else { anyhow::bail!("the program did not end well") }
 }
 
-/// What `dpamatch analyze` says of the logs.
 fn analyzed(logs: &Path, out: Option<&Path>) -> anyhow::Result<Report> {
     let mut words = vec!["dpamatch".into(), "analyze".into(), logs.as_os_str().to_owned()];
     if let Some(out) = out {

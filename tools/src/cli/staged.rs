@@ -1,4 +1,4 @@
-//! Files that appear when they are whole: written under hidden names, then renamed.
+//! Files that appear only when complete: written under hidden names, then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,35 +6,33 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// Begins the names of what is not whole yet.
+/// Prefix of the names of incomplete files.
 const HIDDEN: &str = ".dpamatch-";
 
-/// Files of a folder: written into a hidden folder in it, and moved when all are there. Dropped
-/// before that, nothing of them stays, not even the folder if it is new.
+/// Files of a folder, written into a hidden folder in it and moved when all are complete. If it is
+/// dropped earlier, no file remains, nor the folder if it is new.
 #[derive(Debug)]
 pub(super) struct StagedFolder {
     target: PathBuf,
-    // Fields are dropped in this order: the folders that were made are empty by then.
+    // Fields are dropped in this order, so the new folders are empty by then.
     hidden: TempDir,
     made: MadeFolders,
 }
 
-/// Folders that go away with it if they are empty, innermost first.
+/// New folders to remove if empty, innermost first.
 #[derive(Debug)]
 struct MadeFolders(Vec<PathBuf>);
 
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for folder in &self.0 {
-            // What somebody else has put into it in the meantime stays, and so does the folder.
+            // A folder with another program's files stays.
             let _ = fs::remove_dir(folder);
         }
     }
 }
 
 impl StagedFolder {
-    /// # Errors
-    /// The folder cannot be made or written to.
     pub(super) fn new(target: &Path) -> io::Result<Self> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let made =
@@ -44,15 +42,14 @@ impl StagedFolder {
         Ok(Self { target: target.to_owned(), hidden, made })
     }
 
-    /// Where to write for now.
     pub(super) fn path(&self) -> &Path {
         self.hidden.path()
     }
 
-    /// Moves all files to where they belong, in the place of older ones.
+    /// Moves all files to their final names, replacing older ones.
     ///
     /// # Errors
-    /// One cannot be moved; those before it have been.
+    /// A file cannot be moved; those before it have been.
     pub(super) fn commit(mut self) -> io::Result<()> {
         self.made.0.clear();
         move_into(self.hidden.path(), &self.target)
@@ -67,34 +64,32 @@ fn move_into(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// One file; dropped before it is whole, an older one of its name stays as it was. What is no
-/// ordinary file, such as a pipe, is written to as it is.
+/// A file. If it is dropped before it is complete, an older file of its name remains. Anything but
+/// a regular file, such as a pipe, is written directly.
 #[derive(Debug)]
 pub(super) enum StagedFile {
-    /// Has a hidden name for now.
+    /// Has a hidden name so far.
     Hidden {
-        /// Its name when it is whole.
+        /// Its final name.
         target: PathBuf,
-        /// What is written so far.
+        /// Its contents so far.
         file: NamedTempFile,
     },
-    /// Already has its name.
+    /// Has its final name.
     Named(File),
 }
 
 impl StagedFile {
-    /// # Errors
-    /// It cannot be made or opened.
     pub(super) fn new(target: &Path) -> io::Result<Self> {
         if fs::metadata(target).is_ok_and(|found| !found.is_file()) {
             return Ok(Self::Named(File::create(target)?));
         }
-        // The file that a link leads to is replaced, not the link.
+        // Replaces the target of a link, not the link.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = Builder::new();
         builder.prefix(HIDDEN);
-        // As of any new file; those of temporary ones are stricter.
+        // The mode of a new file; temporary files have a stricter one.
         #[cfg(unix)]
         builder
             .permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
@@ -102,10 +97,6 @@ impl StagedFile {
         Ok(Self::Hidden { target, file })
     }
 
-    /// Writes all of it.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(super) fn fill(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -119,10 +110,6 @@ impl StagedFile {
         out.flush()
     }
 
-    /// Gives it its name.
-    ///
-    /// # Errors
-    /// It cannot be renamed.
     pub(super) fn commit(self) -> io::Result<()> {
         match self {
             Self::Hidden { target, file } => {

@@ -1,4 +1,4 @@
-//! The three forms in which commands write their tables, and how wide these are.
+//! The forms in which commands write tables, and the width of tables.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -19,7 +19,6 @@ pub(super) enum Format {
     Json,
 }
 
-/// How wide tables may be.
 #[derive(Clone, Copy, Default, Debug, clap::Args)]
 pub(super) struct Wide {
     /// Show all columns of tables, at any width
@@ -27,11 +26,11 @@ pub(super) struct Wide {
     wide: bool,
 }
 
-/// A terminal that is narrower than this has its lines broken by itself.
+/// A narrower terminal wraps the lines itself.
 const NARROWEST: usize = 40;
 
 impl Wide {
-    /// Columns of a line: those of the terminal, if standard output is one.
+    /// Columns of a line: the terminal's, if standard output is one.
     pub(super) fn width(self) -> usize {
         let stdout = io::stdout();
         let terminal = || stdout.is_terminal().then(|| terminal_size_of(&stdout)).flatten();
@@ -43,7 +42,7 @@ impl Wide {
     }
 }
 
-/// The table, or without rows what stands above and below it.
+/// The table as text, or only title and notes without rows.
 pub(super) fn text(table: &Table, width: usize) -> String {
     if !table.rows.is_empty() {
         return table.text(width);
@@ -52,7 +51,6 @@ pub(super) fn text(table: &Table, width: usize) -> String {
     wrapped(&format!("{}\n{notes}", table.title), width)
 }
 
-/// Writes all tables in one form.
 pub(super) fn write(
     out: &mut dyn Write,
     tables: &[Table],

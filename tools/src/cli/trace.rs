@@ -1,4 +1,4 @@
-//! `dpamatch trace`: the readers of recorded MPI calls at work.
+//! `dpamatch trace`: inspects recorded MPI calls.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ enum Command {
     Dump(dump::Args),
 }
 
-/// Which trace, and how it is read.
+/// The trace, and how to read it.
 #[derive(Debug, clap::Args)]
 struct TraceArgs {
     /// Folder, archive, .meta file or rank file
@@ -86,8 +86,8 @@ impl TraceArgs {
     }
 }
 
-/// Opens a trace, and tells what its user should know about it. A cache that is half written goes
-/// away when the user wants to stop; without a cache there is nothing to clean up.
+/// Opens a trace and prints its notices. An interrupt removes an incomplete cache; without a cache
+/// there is nothing to clean up.
 pub(super) fn open(
     path: &Path,
     options: OpenOptions,
@@ -107,7 +107,7 @@ pub(super) fn open(
     Ok(trace)
 }
 
-/// All of a trace, or of a folder with order logs; `what` stands beside the progress bar.
+/// Loads a trace or a folder with order logs; `what` labels the progress bar.
 pub(super) fn load(
     path: &Path,
     options: OpenOptions,
@@ -127,7 +127,7 @@ pub(super) fn load(
     Ok(run)
 }
 
-/// Files that are wrong or not there are bad input; those that cannot be read are not.
+/// Missing and invalid files are bad input; I/O errors are not.
 pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
     match error.kind() {
         TraceErrorKind::Io(cause) if is_wrong_file(cause) => {
@@ -142,7 +142,7 @@ pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
     }
 }
 
-/// Every rank, read to its end.
+/// Reads every rank to its end.
 fn tallies(trace: &dyn TraceSource) -> Vec<(Rank, Result<Tally, TraceError>)> {
     let bar = bar(trace.ranks().len(), "ranks read");
     let ranks = trace::per_rank(trace, |_, reader| {

@@ -1,4 +1,4 @@
-//! `dpamatch analyze --against`: two runs side by side.
+//! `dpamatch analyze --against`: compares two runs.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,10 +13,10 @@ use super::super::table::text;
 use super::super::{BadInput, document, offload, output};
 use super::{Args, Format};
 
-/// Both runs and what differs.
+/// Both runs and their differences.
 struct Pair {
     reports: [Report; 2],
-    /// Whether a card should match, with the reason, likely gain first.
+    /// Whether to offload to a card, with the reason, by likely gain.
     verdicts: [offload::Advice; 2],
     found: Comparison,
 }
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, other: &Path, interrupt: &Interrupt) -> anyhow::R
     Ok(out.flush()?)
 }
 
-/// The figures of both, as if they were of one application.
+/// The figures of both runs, as if they belonged to one application.
 fn side_by_side(first: &Report, second: &Report) -> Result<Comparison, BadInput> {
     let document = |report: &Report| {
         let report = Report { name: String::new(), pairs: Vec::new(), ..report.clone() };
@@ -65,26 +65,26 @@ fn side_by_side(first: &Report, second: &Report) -> Result<Comparison, BadInput>
             results: tables.iter().map(|table| (table.name.clone(), table.rows_json())).collect(),
         }
     };
-    // Both are counted: every difference is one, and neither run is the better one.
+    // Both runs are exact counts: every difference is real, and neither run is better.
     let rule = Rule { confidence: 0.95, threshold: 0.0 };
     compare(&document(first), &document(second), &rule)
         .map_err(|mismatch| BadInput(mismatch.to_string()))
 }
 
-/// What a figure is of, in words.
+/// Describes a figure in words.
 fn of(change: &Change) -> String {
     let space = if change.of.is_empty() { "" } else { ": " };
     format!("{}{space}{}", change.table, change.of)
 }
 
-/// Which rows only one of the runs has, if there are some.
+/// The number of rows that only one of the runs has, if any.
 fn rows_alone([before, after]: [usize; 2], [one, two]: [&str; 2]) -> Option<String> {
     (before + after > 0)
         .then(|| format!("rows of one run only: {before} of {one}, {after} of {two}"))
 }
 
 impl Pair {
-    /// Figures that differ, or all of them.
+    /// Figures that differ, or all figures.
     fn table(&self, all: bool) -> Table {
         let [first, second] = &self.reports;
         let (one, two) = (first.name.as_str(), second.name.as_str());

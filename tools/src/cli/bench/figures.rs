@@ -1,4 +1,4 @@
-//! Which figures the results suffice for.
+//! The figures that the results support.
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
@@ -13,7 +13,7 @@ pub(super) const DEPTH_WINDOW: usize = 100;
 
 const RATE: &str = "million messages/s";
 
-/// File names without ending, and figures.
+/// File names without extension, and figures.
 pub(super) fn all(report: &Report, nic: Peer) -> Vec<(&'static str, Figure)> {
     let figures = [
         ("figure8", figure8(report)),
@@ -27,7 +27,7 @@ fn mega(row: Option<&Row>) -> Option<f64> {
     Some(row?.rate()?.median / 1e6)
 }
 
-/// Numbers of handlers in the report, from few to many.
+/// Numbers of handlers in the report, ascending.
 fn sweep(report: &Report) -> Vec<usize> {
     let handlers =
         |row: &Row| if let Peer::Nic { handlers } = row.point.peer { Some(handlers) } else { None };
@@ -37,7 +37,7 @@ fn sweep(report: &Report) -> Vec<usize> {
     all
 }
 
-/// The lines of one window over the handlers, and the limits of the other receivers.
+/// The lines of one window over the handlers, and the other receivers' limits.
 fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) -> Vec<Series> {
     let sweep = sweep(report);
     let of_window = |row: &&Row| {
@@ -55,7 +55,7 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
             series.push(Series::line(name, sweep.iter().filter_map(value)));
         }
     }
-    // What was measured at one number of handlers is no line.
+    // A single number of handlers makes no line.
     series.retain(|series| series.points.len() > 1);
     let limits = [(Peer::NoMatching, "no-matching"), (Peer::Bins, "bins")];
     for (peer, name) in limits {
@@ -68,7 +68,7 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
     series
 }
 
-/// The paper's figure 8 beside the same measurement here.
+/// The paper's Figure 8, beside the measured values.
 fn figure8(report: &Report) -> Option<Figure> {
     let calibrated = report.rows.iter().find(|row| row.calibrated)?;
     let ours = over_handlers(report, calibrated.point.window, true, calibrated.point.size);
@@ -91,12 +91,10 @@ fn figure8(report: &Report) -> Option<Figure> {
     Some(Figure::new("Calibrated message rate").with(paper).with(here))
 }
 
-/// Lines over the number of handlers.
 fn panel(title: String, series: Vec<Series>) -> Lines {
     Lines { series, ..Lines::new(title, Axis::powers("emulated handlers"), Axis::linear(RATE)) }
 }
 
-/// One panel per window over the handlers.
 fn handlers(report: &Report) -> Option<Figure> {
     let size = report.rows.first()?.point.size;
     let mut windows: Vec<(usize, bool)> =
@@ -118,7 +116,7 @@ fn depth(report: &Report, nic: Peer) -> Option<Figure> {
     let size = report.rows.first()?.point.size;
     let lines = |kind: &str, title: &str| {
         let peers = [(nic, "optimistic"), (Peer::Bins, "bins"), (Peer::List, "list")];
-        // Depth 0 has no place on this axis; it stands in the CSV.
+        // The logarithmic axis cannot show depth 0; the CSV does.
         let panel = Lines::new(title, Axis::powers("receives in front"), Axis::log(RATE));
         peers.into_iter().fold(panel, |panel, (peer, name)| {
             let value = |&depth: &usize| {

@@ -1,9 +1,9 @@
-//! Times of single messages, for people.
+//! Latencies as text.
 
 use dpamatch_tools::bench::{PERCENTILES, Report};
 use dpamatch_tools::table::{Cell, Table};
 
-/// A row for each receiver whose windows are of one message; `None` if there is no such window.
+/// A row for each receiver with windows of one message; `None` without such windows.
 pub(super) fn table(report: &Report) -> Option<Table> {
     let columns = ["engine", "handlers", "scenario", "bytes", "messages"].into_iter();
     let columns = columns.chain(PERCENTILES.iter().map(|(_, name)| *name)).chain(["max"]);

@@ -1,4 +1,4 @@
-//! The results for programs.
+//! The results as CSV and JSON.
 
 use std::io::{self, Write};
 
@@ -12,8 +12,8 @@ use super::super::document;
 use super::super::nic_args::settings;
 use super::{Header, Part};
 
-/// Columns of the CSV form, before those of the latencies; `to_bins` is the ratio to the engine
-/// `bins` in the same rounds. A row for each placement.
+/// Columns of the CSV form before the latencies; `to_bins` is the ratio to the engine `bins` in the
+/// same rounds. Each placement has its row.
 const COLUMNS: [&str; 14] = [
     "engine",
     "handlers",
@@ -31,7 +31,7 @@ const COLUMNS: [&str; 14] = [
     "placement",
 ];
 
-/// What says which rows of two documents belong together.
+/// Columns that identify a row when two documents are compared.
 const KEYS: [&str; 7] =
     ["placement", "engine", "handlers", "scenario", "calibrated", "window", "size_bytes"];
 
@@ -81,16 +81,16 @@ pub(super) fn csv(out: &mut dyn Write, parts: &[Part], ucx: Option<&Ucx>) -> io:
     write!(out, "{}", csv.text())
 }
 
-/// The value in each round and, under the figure's own name, their median.
+/// Adds the value in each round, and their median under the figure's own name.
 fn in_rounds(members: &mut Map<String, Value>, row: &Row, name: &str, of: impl Fn(&Sample) -> f64) {
-    // What is not measured here is 0 in every round.
+    // A value of 0 in every round means that it was not measured.
     let rounds: Vec<f64> = row.samples.iter().map(&of).filter(|&value| value > 0.0).collect();
     let median = (!rounds.is_empty()).then(|| row.median(of));
     members.insert(name.to_owned(), json!(median));
     members.insert(format!("{name}_rounds"), json!(rounds));
 }
 
-/// Percentiles over all rounds, and of each.
+/// Adds the percentiles over all rounds, and of each round.
 fn latencies(members: &mut Map<String, Value>, row: &Row) {
     let Some(all) = row.latencies() else { return };
     for (&(percent, _), name) in PERCENTILES.iter().zip(latency_names()) {
@@ -135,7 +135,7 @@ fn object(part: &Part, row: &Row) -> Value {
     Value::Object(members)
 }
 
-/// What the rows of the table `rates` are.
+/// The description of the table `rates`.
 fn rates() -> Descriptor {
     let figures = ["rate_msgs_per_s", "post_ns", "receive_ns"].map(str::to_owned);
     let figure = |name: String| Figure { better: better(&name), name };
@@ -148,7 +148,7 @@ fn rates() -> Descriptor {
     }
 }
 
-/// The whole report: its rows by placement, and how it was measured.
+/// The whole report: its rows by placement, and the conditions of the measurement.
 pub(super) fn document(report: &Report, parts: &[Part], header: &Header) -> Value {
     document::document(&[rates()], results(report, parts, header))
 }

@@ -1,4 +1,4 @@
-//! `dpamatch bench --trace`: a rank's real sequence as the load.
+//! `dpamatch bench --trace`: a rank's recorded sequence as the load.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `dpamatch bench --scaling`: shards, one for each processor.
+//! `dpamatch bench --scaling`: shards, one per processor.
 
 use std::io::Write;
 
@@ -13,7 +13,6 @@ use super::super::table::write;
 use super::super::{BadInput, document, output};
 use super::{Args, Format, REPETITIONS};
 
-/// Messages of a window.
 const WINDOW: usize = 1024;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -90,7 +89,7 @@ fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
     table
 }
 
-/// More shards than there may be processors: a model, from what one shard takes for a share.
+/// A model for more shards than processors, from one shard's time for a share.
 fn shared(scaling: &Scaling, rows: &[ShareRow]) -> Table {
     let title = format!(
         "Model: one program's window of {} messages, of which each shard gets the same share.",

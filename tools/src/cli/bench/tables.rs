@@ -1,4 +1,4 @@
-//! The results for people.
+//! The results as text.
 
 use dpa_model::PaperWorkload;
 use dpamatch_predict::figure8;
@@ -18,7 +18,7 @@ fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
 }
 
-/// NC, WC-FP and WC-SP over the handlers, the paper's beside them.
+/// NC, WC-FP and WC-SP over the handlers, beside the paper's values.
 pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>, width: usize) -> String {
     let row = |peer, scenario: &str| {
         let scenario = scenario.parse().ok()?;
@@ -72,10 +72,10 @@ pub(super) fn paper(report: &Report, sweep: &[usize], size: Option<usize>, width
     wrapped(&text, width)
 }
 
-/// Columns that a narrow table does without, the first to go first.
+/// Columns that a narrow table omits, in this order.
 const EXTRA: [&str; 7] = ["per block", "slow", "fast", "post ns", "bytes", "/memcpy", "memcpy"];
 
-/// All scenarios of one number of handlers, or of all.
+/// All scenarios for one number of handlers, or for all.
 pub(super) fn overview(report: &Report, nic: Peer, only_nic: bool, width: usize) -> String {
     let shown = |row: &&Row| {
         matches!(row.point.peer, Peer::Nic { .. }) && (!only_nic || row.point.peer == nic)

@@ -1,5 +1,4 @@
-//! Tables, CSV, JSON and figures of a report made by hand. No number is its own inverse or another
-//! one's.
+//! Tables, CSV, JSON and figures of a hand-made report. No number equals another or its inverse.
 
 use dpamatch::registry::EngineOptions;
 use dpamatch_tools::bench::{Distance, Paths, Placement, Row, Sample};
@@ -44,7 +43,7 @@ fn row(peer: Peer, scenario: &str, window: usize, mega: &[f64]) -> Row {
 const NEAR: Placement = Placement { distance: Distance::Near, slowed: false };
 const FAR: Placement = Placement { distance: Distance::Far, slowed: true };
 
-/// The calibrated row; a rate of 0 stands for a round without.
+/// The calibrated row; a rate of 0 stands for a round without result.
 fn calibrated(peer: Peer, scenario: &str, mega: &[f64]) -> Row {
     let rates = mega.iter().map(|&mega| (mega > 0.0).then_some(mega * 1e6)).collect();
     let placements = vec![Some(NEAR); mega.len()];
@@ -61,8 +60,8 @@ fn report(rows: Vec<Row>) -> Report {
     Report { rows, hand_over_ns: vec![80.0, 100.0, 97.0] }
 }
 
-/// The NIC and everything that can stand beside it. Ratios by round: to no matching 0.5, 0.25, 0.5;
-/// to bins 2, 4, 2; to the list 4, 8, 6; to memcpy 0.2, 0.25, 0.25; to UCX 0.1, 0.2, 0.15.
+/// The NIC and all other receivers. Ratios by round: to no-matching 0.5, 0.25, 0.5; to bins 2, 4,
+/// 2; to the list 4, 8, 6; to memcpy 0.2, 0.25, 0.25; to UCX 0.1, 0.2, 0.15.
 fn everything() -> Report {
     report(vec![
         row(NIC, "NC", 100, &[20.0, 40.0, 30.0]),
@@ -108,12 +107,10 @@ fn header(threads: bool) -> Header {
     }
 }
 
-/// Cells of a table's line.
 fn cells(line: &str) -> Vec<&str> {
     line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
 }
 
-/// A cell of the overview, by the row's first cells and the column's heading.
 fn overview_cell(table: &str, begin: [&str; 3], column: &str) -> String {
     let mut lines = table.lines().skip(1);
     let names = cells(lines.next().expect("the headings"));
@@ -146,7 +143,7 @@ fn csv_has_the_rates_and_the_ratio_to_the_bins_of_the_same_round() {
     assert_eq!(String::from_utf8(csv).expect("text"), expected.join("\n"));
 }
 
-/// Two rounds near, three far: each has rates and ratios of its own.
+/// Two rounds near, three far, each with distinct rates and ratios.
 fn moved() -> Report {
     let mut nic = row(NIC, "NC", 100, &[20.0, 40.0, 1.0]);
     nic.placements = vec![Some(NEAR), Some(FAR), None];
@@ -204,7 +201,7 @@ fn placements_are_told_apart_in_every_form() {
     assert_eq!(ratio(2), (json!("near"), json!(0.5)));
 }
 
-/// Where nobody could look, or the processors moved all the time, all rounds are one part.
+/// If the placement is unknown or always changed, all rounds form one part.
 #[test]
 fn without_placements_there_is_one_part() {
     let mut report = moved();
@@ -350,7 +347,6 @@ fn the_overview_names_every_ratio() {
     assert!(!["list", "memcpy", "ucx"].iter().any(|name| alone.contains(name)), "{alone}");
 }
 
-/// Three scenarios at two numbers of handlers.
 fn sweep() -> Report {
     let peer = |handlers| Peer::Nic { handlers };
     report(vec![
@@ -460,7 +456,6 @@ fn a_recorded_sequence_has_a_row_for_each_engine() {
     assert_eq!(Value::Object(recorded::results(&load, &rows)), expected);
 }
 
-/// What is measured for these arguments.
 fn points(arguments: &str) -> Vec<String> {
     #[derive(clap::Parser)]
     struct Alone {

@@ -1,16 +1,14 @@
-//! What speaks against believing the rates.
+//! Reasons to distrust the rates.
 
 use dpamatch_tools::bench::{Machine, Placed};
 
-/// Load average for each processor from which on a machine is busy: somebody else runs most of the
-/// time.
+/// Load average per processor above which the machine counts as busy.
 const BUSY: f64 = 0.5;
-/// Share of measurements during which the processors moved, from which on it is told.
+/// Share of measurements with a changing placement above which a warning appears.
 const MOVED: f64 = 0.1;
 
-/// In sentences; none if all is well. `placed` are the parts of the measurements that were made in
-/// one placement, `all` is how many there were, `looked` whether anybody looked where the
-/// processors are.
+/// The warnings as sentences. `placed` holds the measurements by placement, `all` is their number,
+/// and `looked` says whether the placement was checked.
 pub(super) fn warnings(
     machine: &Machine,
     placed: &[Placed],

@@ -1,4 +1,4 @@
-//! The policies in the real progress engine: threads send, one thread polls.
+//! Runs the policies in the real progress engine: threads send, one thread polls.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,12 @@ use super::super::BadInput;
 use super::Args;
 use dpamatch_tools::table::{Cell, Table};
 
-/// Messages of this length and more take the kernel module: the published threshold.
+/// Messages of at least this length use the kernel module: the published threshold.
 const THRESHOLD: usize = 4096;
-/// Every 50th message of the process of this node is so long.
+/// One message in so many from the local process has that length.
 const LARGE_EVERY: u32 = 50;
-/// Messages that a FIFO holds.
 const FIFO: usize = 256;
-/// Receives that are always posted.
+/// Number of receives that are always posted.
 const POSTED: u64 = 256;
 
 pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> anyhow::Result<Table> {
@@ -59,7 +58,7 @@ pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> any
     Ok(table)
 }
 
-/// What a policy did with so many messages of each of the two peers.
+/// The result of a policy with `each` messages from each of the two peers.
 fn row(spec: PolicySpec, each: u32, elapsed: Duration, counts: &PollCounts) -> [Cell; 10] {
     let messages = 2 * u64::from(each);
     [

@@ -1,4 +1,4 @@
-//! What runs in virtual time.
+//! Experiments in virtual time.
 
 use clap::ValueEnum;
 use dpamatch_tools::channels::discovery::{Bursts, Discovery, Gap, discover};
@@ -10,12 +10,10 @@ use dpamatch_tools::figure::{Axis, Bars, Figure, Lines, Series};
 use super::{Args, Kind, Results, What};
 use dpamatch_tools::table::{Cell, Table};
 
-/// Messages of each point of the latency figure.
 const ROUNDS: u32 = 2000;
 /// Message lengths of the published latencies.
 const BYTES: [u64; 2] = [4, 2048];
 
-/// Steps of progress.
 pub(super) fn steps(args: &Args, what: What) -> usize {
     match what {
         What::Latency => BYTES.len(),
@@ -32,8 +30,8 @@ pub(super) fn latency(args: &Args, costs: &PollCosts, results: &mut Results) {
     let at = |spec: PolicySpec, channel, bytes| {
         latency_ns(&mut *spec.build(costs), costs, channel, bytes, ROUNDS, args.seed)
     };
-    // Latency between nodes is often measured with one process on each: there is no peer to look
-    // at.
+    // Latency between nodes is often measured with one process on each: there is no local peer to
+    // poll.
     let alone_costs = PollCosts { processes_per_node: 1, ..*costs };
     let alone = |spec: PolicySpec, bytes| {
         latency_ns(
@@ -237,11 +235,10 @@ pub(super) fn discovery(args: &Args, costs: &PollCosts, results: &mut Results) {
     results.figures.push(("message-discovery", figure.with(panel)));
 }
 
-/// Gaps of the comparison, in nanoseconds.
 const GAPS: [Gap; 6] = [
     Gap::Constant(0),
     Gap::Constant(300),
-    // Round-robin just keeps up with messages at this gap.
+    // Round-robin just sustains this gap.
     Gap::Constant(800),
     Gap::Constant(2000),
     Gap::Random(300),
@@ -295,12 +292,12 @@ pub(super) fn never_worse(args: &Args, costs: &PollCosts, results: &mut Results)
     results.tables.push(table);
 }
 
-/// Lengths that thresholds are searched among.
+/// Candidate lengths in the search for thresholds.
 fn sizes() -> Vec<u64> {
     (2..=22).map(|power| 1 << power).collect()
 }
 
-/// Longest eager message over the network (ours).
+/// Maximum eager message over the network (ours).
 const EAGER_MAX: u64 = 8192;
 
 pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) {

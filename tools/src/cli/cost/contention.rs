@@ -1,5 +1,3 @@
-//! `dpamatch cost contention`.
-
 use std::path::Path;
 
 use dpamatch_tools::cost::contention::{Torus, contention_s, line_test, link_bytes};
@@ -40,7 +38,7 @@ pub(super) struct Args {
 }
 
 const BYTES_MAX: u64 = 1 << 40;
-/// Most processes times routers.
+/// Maximum of processes times routers.
 const LINKS_MAX: u64 = 1 << 26;
 
 #[derive(clap::Parser)]
@@ -55,7 +53,7 @@ impl Default for Args {
     }
 }
 
-/// Every message's way is walked, and every process has a rank.
+/// The model walks every message's path, and every process needs a rank.
 fn check(args: &Args, layout: &Layout) -> Result<(), BadInput> {
     let nodes = u64::from(args.routers) * u64::from(layout.nodes_per_router);
     let links = nodes

@@ -1,5 +1,3 @@
-//! `dpamatch cost fit`.
-
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,5 +1,3 @@
-//! `dpamatch cost hierarchy`.
-
 use std::path::Path;
 
 use dpamatch_tools::cost::Profile;

@@ -1,5 +1,3 @@
-//! `dpamatch cost messages`.
-
 use std::io::{Write, stderr};
 use std::path::PathBuf;
 
@@ -91,7 +89,6 @@ enum TermArg {
 }
 
 impl Args {
-    /// The list and its name.
     fn list(&self) -> anyhow::Result<(String, MessageList)> {
         if !self.trace {
             let (name, input) = file_or_stdin(&self.file)?;
@@ -183,7 +180,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     Ok(tables)
 }
 
-/// Columns of [`PHASE_COLUMNS`] that people can do without, the first to go first.
+/// Columns of [`PHASE_COLUMNS`] that a narrow table omits, in this order.
 const PHASE_EXTRA: [&str; 7] =
     ["link_bytes", "hops", "third_us", "bound_us", "slowest", "max_rate_us", "postal_us"];
 

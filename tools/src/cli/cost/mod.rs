@@ -1,5 +1,3 @@
-//! `dpamatch cost`.
-
 mod contention;
 mod fit;
 mod hierarchy;
@@ -189,7 +187,7 @@ fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
             _ => return Err(format!("there is no table {tables}")),
         };
     }
-    // Rates are real numbers even if they are written without a point.
+    // Rates are floating-point numbers even without a decimal point.
     let value = match (table.get(key), &value) {
         (Some(toml::Value::Float(_)), toml::Value::Integer(number)) => {
             toml::Value::Float(*number as f64)
@@ -218,17 +216,16 @@ fn engines(names: &[String]) -> Result<Vec<&'static EngineEntry>, BadInput> {
     names.iter().map(find).collect()
 }
 
-/// Makes the folder for figures.
 fn folder(path: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))
 }
 
-/// Microseconds.
+/// Converts to microseconds.
 fn us(seconds: f64) -> f64 {
     seconds * 1e6
 }
 
-/// Why steps could not be counted; an engine that cannot be built so is a wrong argument.
+/// Why steps could not be counted. An engine that rejects these options is a wrong argument.
 fn not_counted(error: StepsError) -> anyhow::Error {
     match error {
         StepsError::Build(error) => BadInput(error.to_string()).into(),

@@ -1,5 +1,3 @@
-//! `dpamatch cost ping-pong`.
-
 use std::path::Path;
 
 use dpamatch::engine::BinCount;
@@ -57,7 +55,7 @@ pub(super) struct Args {
     nic: NicArgs,
 }
 
-/// Most messages: a list's worst order of this many takes half an hour.
+/// Maximum messages: a list's worst order of this many takes half an hour.
 const MESSAGES_MAX: i64 = 1_000_000;
 const BYTES_MAX: u64 = 1 << 28;
 
@@ -106,7 +104,7 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
     Ok(vec![fitted_table(&predictions), predicted_table(&predictions)])
 }
 
-/// Per way: the fit's formula is of one way.
+/// The fit's formula describes one way.
 fn runs_table(measured: &[Measured], bytes: u64) -> Table {
     let columns = ["engine", "order", "messages", "bytes", "steps", "seconds"];
     let mut table =
@@ -183,7 +181,7 @@ fn predicted_table(predictions: &[EnginePrediction]) -> Table {
     table
 }
 
-/// A panel for each engine: measured times as lines, the model's dashed.
+/// A panel for each engine: measured times as solid lines, the model's dashed.
 fn figure(predictions: &[EnginePrediction]) -> Figure {
     let mut figure =
         Figure::new("HighVolumePingPong: measured, and predicted by steps (random order unseen)");
@@ -217,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    /// A ping-pong goes both ways, a run of the fit one way.
+    /// A ping-pong goes both ways; a run for the fit goes one way.
     #[test]
     fn runs_are_of_one_way() {
         let (engine, order) = ("list", "worst");

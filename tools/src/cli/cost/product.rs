@@ -1,4 +1,4 @@
-//! `dpamatch cost spmv`, and what it shares with `dpamatch cost hierarchy`.
+//! `dpamatch cost spmv`, and parts shared with `dpamatch cost hierarchy`.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub(super) struct Args {
     spread: Spread,
 }
 
-/// How a product is spread and what counts its steps.
+/// Distribution of a product, and engines that count its steps.
 #[derive(Debug, clap::Args)]
 pub(super) struct Spread {
     /// Processes that share the rows
@@ -76,7 +76,7 @@ impl ProductArg {
     }
 }
 
-/// The cost of one product, by each way of counting the search.
+/// The cost of a product, by each way of counting the search.
 #[derive(Debug)]
 pub(super) struct ProductCost {
     label: String,
@@ -86,12 +86,11 @@ pub(super) struct ProductCost {
     cost: PhaseCost,
     /// By gamma n^2, gamma n^2 / 3, and the steps of each engine.
     splits: Vec<(String, Split)>,
-    /// Most steps of a process, over n^2, by engine.
+    /// Maximum steps of a process over n^2, by engine.
     shares: Vec<f64>,
 }
 
 impl Spread {
-    /// Costs of a matrix under this label.
     pub(super) fn cost(
         &self,
         profile: &Profile,
@@ -133,7 +132,6 @@ impl Spread {
     }
 }
 
-/// A table of such costs.
 pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> Table {
     let engines: Vec<&str> = costs.first().map_or(Vec::new(), |cost| {
         cost.splits.iter().skip(2).map(|(name, _)| name.as_str()).collect()
@@ -178,8 +176,8 @@ pub(super) fn costs_table(name: &str, title: String, costs: &[ProductCost]) -> T
     table
 }
 
-/// Stacked parts of the slowest process, a panel for each way of counting the search but a third of
-/// the bound.
+/// Stacked costs of the slowest process: a panel for each way of counting except a third of the
+/// bound.
 pub(super) fn panels(costs: &[ProductCost], of: &str, x_title: &str) -> Vec<Bars> {
     let ways: Vec<&str> = costs
         .first()
@@ -245,8 +243,8 @@ mod tests {
         spread: Spread,
     }
 
-    /// Every process needs all elements: with a row each, every one receives from three others. In
-    /// the worst order a list takes 3 * 4 / 2 steps for them, two thirds of 3^2.
+    /// Every process needs all elements: with a row each, it receives from three others. In the
+    /// worst order a list takes 3 * 4 / 2 steps for them, two thirds of 3^2.
     #[test]
     fn steps_are_told_as_a_share_of_the_square() {
         let words = ["spmv", "--engine", "list", "--posting", "worst"];

@@ -1,4 +1,4 @@
-//! What the published model gives for some messages.
+//! Results of the published model for sample messages.
 
 use dpamatch_tools::cost::contention::{contention_s, link_bytes};
 use dpamatch_tools::cost::queue::{bound_s, third_s};

@@ -1,4 +1,4 @@
-//! What is explored: a stream, a worked example, or a block of a recorded trace.
+//! The subject of the exploration: a stream, a worked example, or a block of a recorded trace.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,7 +21,7 @@ use super::super::input::file_or_stdin;
 use super::super::interrupt::Interrupt;
 use super::super::trace::{bad_input, open};
 
-/// Where the stream is from.
+/// The source of the stream.
 #[derive(Debug, clap::Args)]
 pub(super) struct InputArgs {
     /// A worked example in place of a stream
@@ -51,11 +51,10 @@ pub(super) struct InputArgs {
 /// A stream to explore.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
-    /// What it is, in words.
+    /// Its description.
     pub(super) name: String,
-    /// Posts, arrivals and cancels.
     pub(super) operations: Vec<Operation>,
-    /// Blocks before the one that was asked for.
+    /// Blocks before the requested one.
     pub(super) skip: usize,
 }
 
@@ -99,7 +98,7 @@ impl Example {
     }
 }
 
-/// Streams of this many events are explored at most: more would not be read by anyone.
+/// Maximum events of a stream: a longer story is unreadable.
 const EVENTS_MAX: usize = 10_000;
 
 impl InputArgs {
@@ -156,7 +155,7 @@ impl InputArgs {
     }
 }
 
-/// The blocks of a rank: up to so many messages in a row.
+/// The blocks of a rank, each of up to `handlers` consecutive messages.
 fn blocks(events: &[Event], handlers: usize) -> Vec<std::ops::Range<usize>> {
     let arrives = |event: &Event| matches!(event, Event::Arrive { .. });
     let mut blocks = Vec::new();
@@ -172,8 +171,8 @@ fn blocks(events: &[Event], handlers: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 impl Input {
-    /// The messages of a block, with the receives and the unexpected messages that there are when
-    /// it begins.
+    /// The messages of a block, with the receives and the unexpected messages that wait when it
+    /// begins.
     fn of_block(
         name: String,
         events: &[Event],
@@ -194,7 +193,7 @@ impl Input {
             Event::Post { recv, .. } => held.contains(&Outcome::Posted { recv }),
             _ => false,
         };
-        // No receive that waits accepts a message that waits, so all messages may come first.
+        // No waiting receive accepts a waiting message, so all messages may come first.
         let (messages, receives): (Vec<&Event>, Vec<&Event>) =
             before.iter().filter(is_held).partition(|event| matches!(event, Event::Arrive { .. }));
         let skip = messages.len().div_ceil(handlers);
@@ -213,7 +212,7 @@ impl Input {
         Ok(Self { name, operations, skip })
     }
 
-    /// What the oracle makes of the stream.
+    /// The oracle's result for the stream.
     pub(super) fn expected(&self) -> anyhow::Result<Ending> {
         let mut ending = Ending::default();
         let comms: HashMap<_, _> = self
@@ -232,7 +231,7 @@ impl Input {
             Outcome::Unexpected { msg } => unexpected.push((comms.get(&msg).copied(), msg.0)),
             _ => {}
         })?;
-        // Arrival order within a communicator.
+        // The oracle's order: by communicator, then by arrival.
         unexpected.sort_by_key(|&(comm, _)| comm);
         ending.unexpected = unexpected.into_iter().map(|(_, msg)| msg).collect();
         ending.matches.sort_unstable();
@@ -272,7 +271,7 @@ fn operation(event: &Event) -> Result<Operation, BadInput> {
     }
 }
 
-/// The same for the oracle.
+/// Converts an operation for the oracle.
 fn event(operation: &Operation) -> Option<Event> {
     Some(match *operation {
         Operation::Post { recv, comm, selector, .. } => {

@@ -1,5 +1,3 @@
-//! `dpamatch explore`.
-
 mod input;
 
 use std::io::{self, Write};
@@ -119,9 +117,9 @@ enum Output {
     Json,
 }
 
-/// Schedules that are run when nothing else is asked for.
+/// Default number of schedules.
 const SCHEDULES: u64 = 5000;
-/// The same of all that there are.
+/// Default maximum with `--exhaustive`.
 const SCHEDULES_OF_ALL: u64 = 2_000_000;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -158,7 +156,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     asked.tell(report, seconds, &mut *out)
 }
 
-/// What the schedules showed, for programs.
+/// The result of the schedules, for programs.
 fn results(report: &Report) -> Map<String, Value> {
     let paths =
         report.paths.iter().map(|(path, count)| json!({ "path": path, "schedules": count }));
@@ -176,7 +174,7 @@ fn results(report: &Report) -> Map<String, Value> {
     }))
 }
 
-/// What was asked for, and what must come of it.
+/// A request, and its expected result.
 struct Asked<'a> {
     args: &'a Args,
     input: Input,
@@ -198,7 +196,6 @@ impl Args {
 }
 
 impl Asked<'_> {
-    /// Runs the schedules.
     fn report(&self, turns: Option<Turns>) -> Report {
         let Self { args, setup, expected, .. } = self;
         if let Some(turns) = turns {
@@ -226,7 +223,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Tells what was asked for, and judges it.
+    /// Prints the request and judges the report.
     fn tell(&self, report: Report, seconds: f64, out: &mut dyn Write) -> anyhow::Result<()> {
         let args = self.args;
         if args.story.is_some() || args.turns.is_some() {
@@ -248,8 +245,8 @@ impl Asked<'_> {
         run.story(&self.setup).from_block(self.input.skip)
     }
 
-    /// Says whether the oracle's result came out, shows the schedule that was asked for, and fails
-    /// with exit code 3 if one broke the rules.
+    /// Says whether every schedule gave the oracle's result and shows the requested schedule. Fails
+    /// with exit code 3 on a violation.
     fn judge(&self, report: Report, out: &mut dyn Write) -> anyhow::Result<()> {
         let Some(found) = &report.violation else {
             match report.schedules {
@@ -261,7 +258,7 @@ impl Asked<'_> {
             }
             return Ok(out.flush()?);
         };
-        // A schedule that was asked for is shown as it is.
+        // A requested schedule is shown unminimised.
         let as_asked = self.args.story.is_some() || self.args.turns.is_some();
         let short = match as_asked {
             true => found.clone(),
@@ -316,7 +313,6 @@ impl Asked<'_> {
         story
     }
 
-    /// Writes the page and the test, if they are wanted.
     fn show(
         &self,
         mut stories: Vec<Story>,

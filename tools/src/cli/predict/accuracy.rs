@@ -1,4 +1,4 @@
-//! Prediction beside the measured Figure 8.
+//! The prediction beside the measured Figure 8.
 
 use dpa_model::{Choice, PaperWorkload};
 use dpamatch_predict::figure8::{Use, mape, points};

@@ -1,4 +1,4 @@
-//! One run in detail: a row per handler in the shape of `dpa-statistics`, and a trace for Chrome or
+//! A run in detail: a row per handler in the form of `dpa-statistics`, and a trace for Chrome or
 //! Perfetto.
 
 use std::fs::File;
@@ -18,7 +18,7 @@ use super::recorded::{RecordedArgs, describe};
 use super::{Common, Like, Workload, wrong};
 use dpamatch_tools::table::{Cell, Table};
 
-/// Blocks of a window that are run for a page.
+/// Blocks of a window to run for a page.
 const BLOCKS_SHOWN: usize = 4;
 
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,7 @@ pub(super) struct HandlersArgs {
     recorded: RecordedArgs,
 }
 
-/// Where spans go.
+/// The destination of spans.
 #[derive(Debug, clap::Args)]
 pub(super) struct SpanArgs {
     /// Write a trace for Chrome or Perfetto: a row per EU, phases as spans
@@ -53,12 +53,12 @@ pub(super) struct SpanArgs {
 }
 
 impl SpanArgs {
-    /// Spans to keep.
+    /// Number of spans to keep.
     fn wanted(&self) -> usize {
         if self.chrome.is_some() { self.spans as usize } else { 0 }
     }
 
-    /// Writes the trace if one is asked for.
+    /// Writes the trace if requested.
     fn write(&self, part: &Part) -> anyhow::Result<()> {
         let Some(path) = &self.chrome else { return Ok(()) };
         let name = || path.display().to_string();
@@ -106,7 +106,7 @@ fn page(
     std::fs::write(path, page.html()).with_context(|| path.display().to_string())
 }
 
-/// Runs a workload, and shows all there is to know of it.
+/// Runs a workload and shows all details.
 pub(super) fn detail(
     workload: &Workload,
     handlers: usize,
@@ -139,7 +139,7 @@ pub(super) fn detail(
     common.show(&tables)
 }
 
-/// What became of a sequence's messages.
+/// The outcomes of a sequence's messages.
 fn came_to(name: &str, part: &Part) -> Table {
     let columns = [
         "messages",
@@ -175,8 +175,8 @@ fn came_to(name: &str, part: &Part) -> Table {
     table
 }
 
-/// Columns as `dpa-statistics` has them (cycles, instructions, time, executions, name), then what
-/// it cannot know.
+/// The columns of `dpa-statistics` (cycles, instructions, time, executions, name), then further
+/// ones.
 fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
     let columns = [
         "thread",
@@ -198,7 +198,7 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
     ];
     let mut table = Table::new("handlers", title, columns).keyed(3);
     for (index, (eu, counters)) in part.outcome.eus.iter().zip(&part.handlers).enumerate() {
-        // `walked` and `refused` are several counters.
+        // `walked` and `refused` each combine several counters.
         let concerns = |counter: &str, name: &str| {
             counter == name || (name.ends_with('_') && counter.starts_with(name))
         };
@@ -234,7 +234,7 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
     table
 }
 
-/// Where the EUs' time went.
+/// The EUs' time by activity.
 fn times(part: &Part) -> Table {
     let mut table =
         Table::new("times", "Time of all EUs, by what it went into.", ["what", "us", "%"])
@@ -262,7 +262,7 @@ fn times(part: &Part) -> Table {
     table
 }
 
-/// What was touched, and where it was found.
+/// Memory accesses, by cache level.
 fn accesses(part: &Part) -> Table {
     let columns =
         ["accesses", "L1", "L2", "L3", "DRAM", "handed over", "outside", "us", "per message"];
@@ -287,7 +287,7 @@ fn accesses(part: &Part) -> Table {
     table
 }
 
-/// What limits the rate: one cost at a time taken away.
+/// The limits of the rate: the gain without each cost.
 fn limited_by(prediction: &Prediction, gains: &[Gain]) -> Table {
     let first = gains.first().filter(|gain| gain.gain > 0.005);
     let title = match first {

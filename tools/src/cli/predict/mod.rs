@@ -1,5 +1,3 @@
-//! `dpamatch predict`.
-
 mod accuracy;
 mod handlers;
 mod rates;
@@ -131,7 +129,7 @@ pub(super) struct Common {
     out: Option<PathBuf>,
 }
 
-/// Whose options are the defaults.
+/// The source of default options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Like {
     /// The emulated NIC, as the other commands build it
@@ -140,19 +138,19 @@ pub(super) enum Like {
     Prototype,
 }
 
-/// What is offered, as named on the command line.
+/// A workload, as named on the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Workload {
     name: String,
     offer: Offer,
-    /// Its rule of the fast path, whatever `--fast-path` says.
+    /// The paper's rule of the fast path, which overrides `--fast-path`.
     paper: Option<PaperWorkload>,
-    /// Posts take time of an EU.
+    /// Whether posts take time of an EU.
     charge_commands: bool,
 }
 
 impl Workload {
-    /// `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
+    /// Parses `nc`, `wc-fp`, `wc-sp` or `mixed:<percent>`.
     fn parse(name: &str, seed: u64, bytes: u32) -> Result<Self, BadInput> {
         let paper = PaperWorkload::named(&name.to_ascii_uppercase());
         let pattern = match paper {
@@ -171,12 +169,12 @@ impl Workload {
         Ok(Self { name: name.to_owned(), offer, paper, charge_commands: false })
     }
 
-    /// The set-up for it, with so many handlers and defaults like these.
+    /// The set-up for this workload, with this number of handlers and these defaults.
     fn setup(&self, common: &Common, like: Like, handlers: usize) -> anyhow::Result<Setup> {
         let setup = common.setup_like(like, handlers)?;
         let (receives, eager_limit) = match self.offer {
             Offer::Pattern { bytes, .. } => (setup.receives, setup.eager_limit.max(bytes as usize)),
-            // Queue and bounce buffers stay in the caches of the built-in profiles.
+            // Queue and bounce buffers fit into the caches of the built-in profiles.
             Offer::Sequence(_) => (8192, 512),
         };
         Ok(Setup {
@@ -213,13 +211,12 @@ impl FromStr for Threads {
     }
 }
 
-/// All numbers of a list.
 fn numbers(threads: &[Threads]) -> impl Iterator<Item = usize> {
     threads.iter().flat_map(|threads| threads.first..=threads.last)
 }
 
 impl Common {
-    /// The profile's text and the profile with the overrides.
+    /// The profile's text, and the profile with overrides.
     fn profile(&self) -> anyhow::Result<(String, Profile)> {
         let text = profile_text(&self.profile)?;
         let profile = Profile::read(&text, &self.overrides)
@@ -227,7 +224,7 @@ impl Common {
         Ok((text, profile))
     }
 
-    /// With defaults like these, if no others are asked for.
+    /// A set-up with these defaults unless `--like` names others.
     fn setup_like(&self, like: Like, handlers: usize) -> anyhow::Result<Setup> {
         let (_, setup) = self.text_and_setup(like)?;
         Ok(Setup { handlers, ..setup })
@@ -257,7 +254,7 @@ impl Common {
         Ok((text, setup))
     }
 
-    /// Writes the tables to standard output, and into the folder if one is asked for.
+    /// Writes the tables to standard output, and into the folder if requested.
     pub(super) fn show(&self, tables: &[Table]) -> anyhow::Result<()> {
         if let Some(folder) = &self.out {
             make(folder)?;
@@ -276,13 +273,12 @@ impl Common {
     }
 }
 
-/// The text of a built-in profile, or of a file.
 pub(super) fn profile_text(name: &str) -> anyhow::Result<String> {
     let text = |name| Some((name, Profile::text(name).ok()?));
     built_in_or_file(name, Profile::NAMES.iter().copied().filter_map(text))
 }
 
-/// The card and the options of a table, in a few words.
+/// A short description of the card and the options.
 fn options(setup: &Setup) -> String {
     let Setup { profile, fast_path, removal, repost, .. } = setup;
     let mut words = format!("fast path {fast_path:?}, removal {removal:?}").to_lowercase();
@@ -296,7 +292,7 @@ fn make(folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-/// What is wrong with a set-up is the arguments' fault.
+/// An invalid set-up is the arguments' fault.
 fn wrong(error: SimulateError) -> anyhow::Error {
     BadInput(error.to_string()).into()
 }

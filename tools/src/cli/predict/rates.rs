@@ -42,7 +42,6 @@ pub(super) struct RatesArgs {
     pub(super) recorded: RecordedArgs,
 }
 
-/// Columns for every workload.
 const COLUMNS: [&str; 9] = [
     "workload",
     "handlers",
@@ -54,9 +53,9 @@ const COLUMNS: [&str; 9] = [
     "limit",
     "gain %",
 ];
-/// A million messages a second is one a microsecond.
+/// A million messages per second is one per microsecond.
 pub(super) const RATE: (&str, &str) = ("rate", "rate_msgs_per_us");
-/// And for a sequence, from a message's arrival to the end of its handler.
+/// Further columns for a sequence: from a message's arrival to the end of its handler.
 const LATENCY: [&str; 2] = ["latency us", "longest us"];
 
 pub(super) fn run(args: &RatesArgs, common: &Common) -> anyhow::Result<()> {
@@ -149,7 +148,7 @@ fn row(workload: &Workload, setup: &Setup, now: &Prediction) -> anyhow::Result<V
     Ok(row)
 }
 
-/// Share of the EUs' time that is no waiting, in per cent.
+/// Percentage of the EUs' time that is not waiting.
 fn busy(part: &Part) -> f64 {
     let busy: u64 = part.outcome.eus.iter().map(|eu| eu.time.busy()).sum();
     100.0 * busy as f64 / (part.time.max(1) as f64 * part.outcome.eus.len() as f64)

@@ -1,4 +1,4 @@
-//! A rank's recorded posts and arrivals as what is offered.
+//! A rank's recorded posts and arrivals as the workload.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub(super) struct RecordedArgs {
     posts: PostArgs,
 }
 
-/// What a sequence costs besides its messages.
+/// The cost of a sequence besides its messages.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct PostArgs {
     /// Posts, probes and cancels of a recording take no time
@@ -55,11 +55,10 @@ enum Times {
     Recorded,
 }
 
-/// Communicators of a sequence: each takes the memory of its tables.
+/// Maximum communicators of a sequence, since each takes tables in memory.
 const COMMUNICATORS_MAX: u32 = 256;
 
 impl PostArgs {
-    /// A sequence as what is offered.
     pub(super) fn workload(self, name: String, sequence: Sequence) -> Result<Workload, BadInput> {
         if sequence.comms() > COMMUNICATORS_MAX {
             return Err(BadInput(format!("{name}: more than {COMMUNICATORS_MAX} communicators")));
@@ -73,12 +72,11 @@ impl PostArgs {
 }
 
 impl RecordedArgs {
-    /// Whether a trace is given.
     pub(super) fn is_given(&self) -> bool {
         self.trace.is_some()
     }
 
-    /// The sequence of the trace, if one is given.
+    /// Loads the trace's sequence, if a trace is given.
     pub(super) fn load(&self, common: &Common) -> anyhow::Result<Option<Workload>> {
         let Some(path) = &self.trace else { return Ok(None) };
         self.sequence(path, common).map(Some)
@@ -121,7 +119,7 @@ impl RecordedArgs {
     }
 }
 
-/// What is in a sequence, in words.
+/// Describes a sequence in words.
 pub(super) fn describe(sequence: &Sequence) -> String {
     let mut counts = [0_u64; 4];
     for operation in sequence.operations() {

@@ -1,4 +1,4 @@
-//! Which number of a profile moves the prediction how much.
+//! The effect of each of a profile's numbers on the prediction.
 
 use dpamatch_predict::sensitivity::{Errors, sensitivity};
 

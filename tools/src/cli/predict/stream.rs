@@ -1,5 +1,3 @@
-//! A stream of events in virtual time.
-
 use std::io;
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Variants that nobody has measured.
+//! Variants without measurements.
 
 use dpamatch_predict::{BlockEnd, FastPath, Removal, Repost, Setup, predict};
 
@@ -7,7 +7,6 @@ use super::recorded::RecordedArgs;
 use super::{Common, Like, Threads, Workload, numbers, options, wrong};
 use dpamatch_tools::table::Table;
 
-/// A named change of the set-up.
 struct Variant {
     question: &'static str,
     name: &'static str,
@@ -18,7 +17,7 @@ const fn variant(question: &'static str, name: &'static str, change: fn(&mut Set
     Variant { question, name, change }
 }
 
-/// Who ends a block; receives leave their chain at once, so that handlers can give them back.
+/// Sets the block's end. Receives leave their chain at once, so that handlers can recycle them.
 fn ends(setup: &mut Setup, block_end: BlockEnd, repost: Repost) {
     setup.profile.rules.block_end = block_end;
     (setup.removal, setup.repost) = (Removal::Lazy, repost);
@@ -122,7 +121,7 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
             let mut row = vec![variant.question.into(), variant.name.into(), handlers.into()];
             for (_, workload) in &workloads {
                 let mut setup = workload.setup(common, Like::Prototype, handlers)?;
-                // Windows of 128 would be one block or two.
+                // Windows of 128 would have only one or two blocks.
                 setup.profile.driver.window = 0;
                 (variant.change)(&mut setup);
                 row.push(predict(&setup, &workload.offer, 0).map_err(wrong)?.rate.into());

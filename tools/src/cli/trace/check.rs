@@ -1,5 +1,3 @@
-//! `dpamatch trace check`.
-
 use std::io::Write;
 
 use dpamatch::Rank;
@@ -41,7 +39,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     out.flush()?;
     let wrong = ranks.iter().filter(|(_, result)| !is_good(result)).count();
     match ranks.into_iter().find_map(|(_, result)| result.err()) {
-        // The first error is the message of the command; the others have been printed.
+        // The first error becomes the command's message; the others have been printed.
         Some(error) => Err(bad_input(error)),
         None if wrong > 0 => {
             Err(BadInput(format!("{wrong} ranks have other calls than their footers say")).into())
@@ -51,7 +49,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn is_good(result: &Result<Tally, TraceError>) -> bool {
-    // Of a rank that was cut off the footer may promise more.
+    // The footer of a truncated rank may promise more.
     result.as_ref().is_ok_and(|tally| tally.differences.is_empty() || tally.salvage.is_some())
 }
 

@@ -1,5 +1,3 @@
-//! `dpamatch trace dump`.
-
 use std::fmt;
 use std::io::Write;
 
@@ -106,7 +104,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One line of JSON.
+/// A line of JSON.
 #[derive(Serialize)]
 struct Line<'a> {
     call: u64,
@@ -132,10 +130,8 @@ impl fmt::Display for Duration {
     }
 }
 
-/// All arguments of a call.
 struct Values<'a>(&'a Arguments);
 
-/// One of them.
 struct Value<'a>(Argument<'a>);
 
 impl fmt::Display for Values<'_> {
@@ -193,7 +189,7 @@ impl Serialize for Values<'_> {
     }
 }
 
-/// A status with its fields under their names.
+/// A status, with its fields by name.
 #[derive(Serialize)]
 struct StatusFields {
     bytes: i32,

@@ -1,5 +1,3 @@
-//! `dpamatch trace info`.
-
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -21,13 +19,12 @@ pub(super) struct Args {
     format: Form,
 }
 
-/// What the ranks have together.
+/// Totals over the ranks.
 #[derive(Debug, Default)]
 struct Sum {
     calls: Counts,
     called: Counts,
     ignored: Counts,
-    /// Ranks by format and version.
     formats: BTreeMap<String, usize>,
     footers: usize,
     salvaged: Vec<(Rank, String)>,
@@ -96,7 +93,7 @@ fn text(trace: &dyn TraceSource, sum: &Sum, out: &mut dyn Write) -> anyhow::Resu
         classes.push([class.name().to_owned(), calls.to_string(), format!("{share:.1} %")]);
     }
     write!(out, "\n{}", classes.text(usize::MAX))?;
-    // Functions that were only left out are of interest, too.
+    // Functions with omitted calls only are listed, too.
     let mut functions = Grid::new(["function", "calls", "left out"]);
     let mut seen = sum.calls.clone();
     seen.merge(&sum.ignored);

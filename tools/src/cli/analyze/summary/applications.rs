@@ -1,10 +1,9 @@
-//! Several applications side by side.
+//! A summary of several applications.
 
 use dpamatch_tools::analyze::Report;
 use dpamatch_tools::table::{Grid, wrapped};
 use serde_json::{Value, json};
 
-/// An application's row of the last table over several.
 pub(in crate::cli::analyze) fn figure_seven(report: &Report) -> Value {
     let bins: Vec<_> = report
         .application
@@ -21,7 +20,7 @@ pub(in crate::cli::analyze) fn figure_seven(report: &Report) -> Value {
     json!({ "name": report.name, "shares": shares, "bins": bins, "lifetime": lifetime })
 }
 
-/// Shares of calls and depths of several applications (Figures 6 and 7), as replayed and as the
+/// Shares of calls and depths of several applications (Figures 6 and 7), both replayed and as the
 /// published analyzer counts.
 pub(in crate::cli::analyze) fn over_applications(rows: &[Value], width: usize) -> String {
     let replayed = side_by_side(

@@ -1,4 +1,4 @@
-//! A report for people.
+//! A report as text.
 
 use std::fmt::Write;
 
@@ -12,16 +12,14 @@ mod words;
 pub(super) use applications::{figure_seven, over_applications};
 use words::{advice, notes, unmatched};
 
-/// Call sites that are shown.
 const SITES_SHOWN: usize = 12;
-/// Communicators that are shown.
 const COMMUNICATORS_SHOWN: usize = 8;
 
 fn percent(part: u64, all: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
 }
 
-/// In lines of so many columns.
+/// The report for lines of `width` columns.
 pub(super) fn text(report: &Report, width: usize) -> String {
     let parts = [
         header(report),
@@ -41,7 +39,7 @@ pub(super) fn text(report: &Report, width: usize) -> String {
     wrapped(&parts.collect::<Vec<_>>().join("\n\n"), width)
 }
 
-/// What a page says before its tables: the same without these and without advice.
+/// The report without tables and advice, for the head of a page.
 pub(super) fn short(report: &Report) -> String {
     let parts = [header(report), traffic(report), needs(report), notes(report)];
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -264,7 +262,7 @@ fn shards(report: &Report, width: usize) -> String {
     )
 }
 
-/// What the NIC has to hold, in a line.
+/// The NIC resources needed, in one line.
 fn needs(report: &Report) -> String {
     let needs = &report.application.needs;
     let fallback = match needs.fallback {
@@ -310,7 +308,7 @@ fn sites(report: &Report, width: usize) -> String {
     )
 }
 
-/// Those with the most sends and receives first; of equals the one that was there first.
+/// By sends and receives in falling order; equal ones keep their order.
 fn busiest_first(communicators: &[CommReport]) -> Vec<&CommReport> {
     let mut sorted: Vec<_> = communicators.iter().collect();
     sorted.sort_by_key(|comm| {
@@ -319,7 +317,6 @@ fn busiest_first(communicators: &[CommReport]) -> Vec<&CommReport> {
     sorted
 }
 
-/// A row of the table.
 fn communicator(comm: &CommReport) -> [String; 10] {
     [
         format!("{} ({})", comm.number, comm.name),

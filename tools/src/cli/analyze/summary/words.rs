@@ -1,4 +1,4 @@
-//! What is told in sentences.
+//! Sentences of the report.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The figures, by the numbers that stand beside them.
+//! The figures, checked by their numbers.
 
 use super::*;
 
@@ -8,7 +8,6 @@ fn figure(report: &Report, name: &str) -> String {
     figure.expect("the report suffices for it").csv()
 }
 
-/// The lines of one panel, without its title.
 fn panel<'a>(csv: &'a str, title: &str) -> Vec<&'a str> {
     csv.lines().filter_map(|line| line.strip_prefix(title)?.strip_prefix(',')).collect()
 }

@@ -1,8 +1,5 @@
-//! Latencies of single messages in every form.
-
 use super::*;
 
-/// Windows of one message, three rounds.
 fn single() -> Report {
     let mut nic = row(NIC, "NC", 1, &[2.0, 2.5, 3.0]);
     for (round, sample) in nic.samples.iter_mut().enumerate() {
@@ -24,7 +21,7 @@ fn latencies_are_told_in_every_form() {
         _ => None,
     };
     let cells: Vec<_> = table.rows[0][4..].iter().map(shown).collect();
-    // Of 3,000 messages none is left beyond 99.99 %.
+    // 3,000 messages have no sample beyond 99.99 %.
     assert_eq!((cells[0], cells[1], cells[5]), (Some(3000), Some(600), None));
     let near =
         |cell: Option<u64>, exact: f64| (cell.expect("told") as f64 / exact - 1.0).abs() < 2e-3;
