@@ -1,25 +1,23 @@
 //! The figures of all commands: a picture as SVG and the numbers in it as CSV, from one
 //! description.
 //!
-//! A [`Figure`] is a row (or rows) of panels under one heading, with one legend below, where a
-//! narrow page has room. A panel is one of
+//! A [`Figure`] is a row (or rows) of panels under one heading. A panel is one of
 //!
-//! - [`Lines`]: lines with markers, dashed limits, steps; each axis linear, in powers of ten, or in
-//!   powers of two;
+//! - [`Lines`]: lines with markers and error bars, dashed limits, steps; each axis linear, in
+//!   powers of ten, or in powers of two;
 //! - [`Bars`]: groups of bars, side by side or stacked;
-//! - [`Heat`]: a table of values as colours;
-//! - [`Boxes`]: spread of samples, as boxes.
+//! - [`Heat`]: a table of values as colours; cells without a value are hatched.
 //!
-//! A series has the same colour and marker in every panel of its figure, and no other series has
-//! that colour. The picture says in words what it shows, for those who cannot see it. Values that a
-//! scale cannot show (not finite; not above 0 on a logarithmic one) are left out of the picture,
-//! but stand in the CSV. Panels without a value are left out, and a figure without panels draws
-//! nothing.
+//! An engine has one colour and one marker in every figure, from a palette for all colour visions;
+//! other series keep theirs within a figure. A panel of more than six lines becomes several on the
+//! same axes. The legend stands between title and plot, once if all panels share it.
+//!
+//! Values that a scale cannot show (not finite; not above 0 on a logarithmic one) are left out of
+//! the picture, but stand in the CSV. Panels without a value are left out, and a figure without
+//! panels draws nothing. The picture says in words what it shows, for those who cannot see it.
 //!
 //! The same description gives the same bytes on every machine: no time, no random number, no font
-//! is asked for (text is laid out by the metrics of a wide font, so that narrower ones fit as
-//! well). The ground is white on every page, so the figure is as readable on a dark one. The
-//! drawing is [kuva](https://docs.rs/kuva)'s; nothing but `draw` knows that.
+//! by name (text has room for a wide one). The ground is white on every page.
 //!
 //! # Examples
 //! ```
@@ -37,14 +35,17 @@
 mod axis;
 mod data;
 mod draw;
+mod look;
 mod panel;
+mod plot;
+mod svg;
 mod words;
 
 use std::path::Path;
 use std::{fs, io};
 
 pub use axis::{Axis, Scale};
-pub use panel::{Bars, Boxes, Heat, Lines, Panel, Series, Style};
+pub use panel::{Bars, Heat, Lines, Panel, Series, Style};
 
 /// Panels under one heading.
 #[derive(Clone, Debug)]
@@ -112,20 +113,18 @@ mod tests {
             .with_columns(["0", "1"])
             .with_row("r0", [1.0, 2.0])
             .with_row("r1", [3.0, 40.0]);
-        let boxes = Boxes::new("boxes", Axis::linear("ns")).with("s", [1.0, 2.0, 3.0, 9.0]);
         let figure = Figure::new("everything $1")
             .with(lines("left", Axis::log("y")))
             .with(lines("right", Axis::linear("y")))
             .with(bars)
-            .with(heat)
-            .with(boxes);
+            .with(heat);
         let svg = figure.svg().expect("a picture");
-        for title in ["left", "right", "bars", "heat: searches", "boxes"] {
+        for title in ["left", "right", "bars", "heat: searches"] {
             assert_eq!(svg.matches(&format!(">{title}<")).count(), 1, "{title}");
         }
         assert_eq!(svg.matches(">everything $1<").count(), 2, "seen and said");
-        // One legend for both panels; text is escaped; powers of two are the labels of their axis.
-        assert_eq!(svg.matches(">a &lt; b &amp; c<").count(), 1);
+        // Each panel has its legend; text is escaped; powers of two are the labels of their axis.
+        assert_eq!(svg.matches(">a &lt; b &amp; c<").count(), 2);
         assert!(svg.contains(">64<") && !svg.contains("NaN"));
         assert!(figure.svg() == Some(svg), "the same bytes again");
     }
@@ -146,17 +145,54 @@ mod tests {
     }
 
     #[test]
-    fn no_two_series_share_a_colour() {
-        let names: Vec<String> = (0..30).map(|name| format!("series {name}")).collect();
+    fn panels_with_one_legend_have_it_once() {
+        let figure = Figure::new("f")
+            .with(lines("left", Axis::log("y")))
+            .with(lines("right", Axis::log("y")));
+        let svg = figure.svg().expect("a picture");
+        assert_eq!(svg.matches(">paper<").count(), 1);
+    }
+
+    #[test]
+    fn many_lines_become_several_panels() {
+        let names: Vec<String> = (0..13).map(|name| format!("series {name}")).collect();
         let series = |name: &String| Series::line(name.clone(), [(1.0, 1.0), (2.0, 2.0)]);
         let panel = Lines::new("many", Axis::linear("x"), Axis::linear("y"));
         let panel = names.iter().map(series).fold(panel, Lines::with);
-        let boxes = Boxes::new("boxes", Axis::linear("ns")).with("s", [1.0, 2.0, 3.0, 9.0]);
-        let svg = Figure::new("f").with(panel).with(boxes).svg().expect("a picture");
-        let colours = svg.split('#').skip(1).filter_map(|rest| rest.get(..6));
-        let colours = colours.filter(|hex| hex.chars().all(|digit| digit.is_ascii_hexdigit()));
-        let colours: std::collections::BTreeSet<&str> = colours.collect();
-        assert!(colours.len() > names.len(), "{colours:?}");
+        let limit = Series::limit("limit", [(1.0, 4.0), (2.0, 4.0)]);
+        let svg = Figure::new("f").with(panel.with(limit)).svg().expect("a picture");
+        for title in ["many (1 of 3)", "many (2 of 3)", "many (3 of 3)"] {
+            assert!(svg.contains(&format!(">{title}<")), "{title}");
+        }
+        assert!(names.iter().all(|name| svg.matches(&format!(">{name}<")).count() == 1));
+        assert_eq!(svg.matches(">limit<").count(), 3);
+        // All parts have the axis of the whole.
+        assert_eq!(svg.matches(">4<").count(), 3);
+    }
+
+    #[test]
+    fn bounds_are_bars_and_columns() {
+        let series = Series::measured("s", [(1.0, 2.0, (1.0, 9.0)), (2.0, 3.0, (3.0, 3.0))]);
+        let panel = Lines::new("p", Axis::linear("x"), Axis::linear("y"));
+        let figure = |series| Figure::new("f").with(panel.clone().with(series));
+        let csv = "panel,series,x,y,low,high\np,s,1,2,1,9\np,s,2,3,3,3\n";
+        assert_eq!(figure(series.clone()).csv(), csv);
+        let shapes = |series| figure(series).svg().expect("a picture").matches("<polyline").count();
+        let without = Series { bounds: Vec::new(), ..series.clone() };
+        // One bar with two ends; the axis reaches up to 10 in place of 3, with two ticks more.
+        assert_eq!(shapes(series), shapes(without) + 3 + 2);
+    }
+
+    #[test]
+    fn a_cell_without_a_value_is_hatched() {
+        let heat = |value| {
+            let heat = Heat::new("h", "x", "y", "v").with_columns(["c", "d"]);
+            let figure = Figure::new("f").with(heat.with_row("r", [7.0, value]));
+            figure.svg().expect("a picture")
+        };
+        let (full, gap) = (heat(8.0), heat(f64::NAN));
+        assert!(gap.contains(">none<") && gap.contains("<path "));
+        assert!(!full.contains(">none<") && !full.contains("<path "));
     }
 
     #[test]
@@ -184,9 +220,8 @@ mod tests {
             .with_columns(["c", "d"])
             .with_row("r", [7.0, f64::NAN])
             .logarithmic();
-        let boxes = Boxes::new("b", Axis::linear("ns")).with("s", [2.0, 1.0]);
-        let figure = Figure::new("f").with(bars).with(heat).with(boxes);
-        let csv = "panel,series,x,y\n\"a, b\",one,64,1.5\nh,r,c,7\nh,r,d,NaN\nb,s,0,2\nb,s,1,1\n";
+        let figure = Figure::new("f").with(bars).with(heat);
+        let csv = "panel,series,x,y\n\"a, b\",one,64,1.5\nh,r,c,7\nh,r,d,NaN\n";
         assert_eq!(figure.csv(), csv);
         assert!(figure.svg().is_some_and(|svg| !svg.contains("NaN")));
     }

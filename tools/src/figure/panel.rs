@@ -2,6 +2,9 @@
 
 use super::Axis;
 
+/// Most lines of a panel that are compared: more cannot be told apart.
+pub(super) const MOST_LINES: usize = 6;
+
 /// How a series is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
@@ -23,6 +26,8 @@ pub struct Series {
     pub name: String,
     /// Horizontal and vertical place, from left to right.
     pub points: Vec<(f64, f64)>,
+    /// Lowest and highest value at each point, or nothing: drawn as error bars.
+    pub bounds: Vec<(f64, f64)>,
     /// How it is drawn.
     pub style: Style,
 }
@@ -34,12 +39,22 @@ impl Series {
         style: Style,
         points: impl IntoIterator<Item = (f64, f64)>,
     ) -> Self {
-        Self { name: name.into(), points: points.into_iter().collect(), style }
+        Self { name: name.into(), points: points.into_iter().collect(), bounds: Vec::new(), style }
     }
 
     /// A line with markers.
     pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self::new(name, Style::Line, points)
+    }
+
+    /// A line with markers and error bars: horizontal place, vertical place, and its lowest and
+    /// highest value.
+    pub fn measured(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, f64, (f64, f64))>,
+    ) -> Self {
+        let (points, bounds) = points.into_iter().map(|(x, y, bounds)| ((x, y), bounds)).unzip();
+        Self { name: name.into(), points, bounds, style: Style::Line }
     }
 
     /// A dashed line.
@@ -71,6 +86,23 @@ impl Lines {
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
         self
+    }
+
+    /// All but limits.
+    pub(super) fn compared(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().filter(|series| series.style != Style::Limit)
+    }
+
+    /// The points of a series that both axes can show, each with its lowest and highest value that
+    /// they can show.
+    pub(super) fn shown(&self, series: &Series) -> impl Iterator<Item = (f64, f64, (f64, f64))> {
+        let shown = |value: &f64| self.y.shows(*value);
+        series.points.iter().enumerate().filter_map(move |(i, &(x, y))| {
+            let (low, high) = series.bounds.get(i).copied().unwrap_or((y, y));
+            let bounds = (Some(low).filter(shown), Some(high).filter(shown));
+            let bounds = (bounds.0.unwrap_or(y).min(y), bounds.1.unwrap_or(y).max(y));
+            (self.x.shows(x) && shown(&y)).then_some((x, y, bounds))
+        })
     }
 }
 
@@ -185,30 +217,6 @@ impl Heat {
     }
 }
 
-/// Spread of samples: median, quartiles, whiskers. In the CSV `x` is the number of the sample.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Boxes {
-    /// Above the panel.
-    pub title: String,
-    /// The vertical axis, linear.
-    pub y: Axis,
-    /// Name and samples of each box.
-    pub groups: Vec<(String, Vec<f64>)>,
-}
-
-impl Boxes {
-    /// A panel without boxes yet.
-    pub fn new(title: impl Into<String>, y: Axis) -> Self {
-        Self { title: title.into(), y, groups: Vec::new() }
-    }
-
-    /// With one more box.
-    pub fn with(mut self, name: impl Into<String>, samples: impl IntoIterator<Item = f64>) -> Self {
-        self.groups.push((name.into(), samples.into_iter().collect()));
-        self
-    }
-}
-
 /// One of the kinds of panels.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Panel {
@@ -218,8 +226,6 @@ pub enum Panel {
     Bars(Bars),
     /// A table as colours.
     Heat(Heat),
-    /// Boxes.
-    Boxes(Boxes),
 }
 
 impl Panel {
@@ -234,7 +240,6 @@ impl Panel {
             }
             Self::Bars(bars) => bars.series.iter().any(finite),
             Self::Heat(heat) => heat.rows.iter().any(finite),
-            Self::Boxes(boxes) => boxes.groups.iter().any(finite),
         }
     }
 
@@ -243,7 +248,7 @@ impl Panel {
         match self {
             Self::Lines(lines) => lines.series.iter().map(|series| series.name.as_str()).collect(),
             Self::Bars(bars) => bars.series.iter().map(|(name, _)| name.as_str()).collect(),
-            Self::Heat(_) | Self::Boxes(_) => Vec::new(),
+            Self::Heat(_) => Vec::new(),
         }
     }
 }
@@ -263,11 +268,5 @@ impl From<Bars> for Panel {
 impl From<Heat> for Panel {
     fn from(heat: Heat) -> Self {
         Self::Heat(heat)
-    }
-}
-
-impl From<Boxes> for Panel {
-    fn from(boxes: Boxes) -> Self {
-        Self::Boxes(boxes)
     }
 }

@@ -33,11 +33,6 @@ pub(super) fn words(figure: &Figure) -> String {
                 let about = format!("{} as colours", heat.value_title);
                 write!(text, "{}: {about}: {}. ", heat.title, each(rows))
             }
-            Panel::Boxes(boxes) => {
-                let groups = boxes.groups.iter();
-                let groups = groups.map(|(name, values)| (&**name, values.iter().copied()));
-                write!(text, "{}: spread of {}: {}. ", boxes.title, boxes.y.title, each(groups))
-            }
         };
     }
     text.trim_end().to_owned()

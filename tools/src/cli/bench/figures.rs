@@ -27,6 +27,12 @@ fn mega(row: Option<&Row>) -> Option<f64> {
     Some(row?.rate()?.median / 1e6)
 }
 
+/// A point at `x`: the median of the rounds, and the slowest and the fastest of them.
+fn measured(x: usize, row: Option<&Row>) -> Option<(f64, f64, (f64, f64))> {
+    let rate = row?.rate()?;
+    Some((x as f64, rate.median / 1e6, (rate.min / 1e6, rate.max / 1e6)))
+}
+
 /// Numbers of handlers in the report, ascending.
 fn sweep(report: &Report) -> Vec<usize> {
     let handlers =
@@ -50,9 +56,9 @@ fn over_handlers(report: &Report, window: usize, calibrated: bool, size: usize) 
         if is_nic && !series.iter().any(|series| series.name == name) {
             let value = |&handlers: &usize| {
                 let point = Point { peer: Peer::Nic { handlers }, ..row.point.clone() };
-                Some((handlers as f64, mega(report.find(&point, calibrated))?))
+                measured(handlers, report.find(&point, calibrated))
             };
-            series.push(Series::line(name, sweep.iter().filter_map(value)));
+            series.push(Series::measured(name, sweep.iter().filter_map(value)));
         }
     }
     // A single number of handlers makes no line.
@@ -122,9 +128,9 @@ fn depth(report: &Report, nic: Peer) -> Option<Figure> {
             let value = |&depth: &usize| {
                 let scenario = format!("{kind}-{depth}").parse().ok()?;
                 let row = report.find(&Point { peer, scenario, window: DEPTH_WINDOW, size }, false);
-                Some((depth as f64, mega(row)?))
+                measured(depth, row)
             };
-            let series = Series::line(name, DEPTHS.iter().filter_map(value));
+            let series = Series::measured(name, DEPTHS.iter().filter_map(value));
             if series.points.len() > 1 { panel.with(series) } else { panel }
         })
     };
