@@ -36,7 +36,10 @@ mod library {}
 #[doc = include_str!("../docs/add-an-engine.md")]
 mod add_an_engine {}
 
-pub use dpa_model::{Hints, NicConfig, SendError, SendResult, Wait};
+pub use dpa_model::{
+    Barrier, FastPath, Hints, InlineHashes, NicConfig, Options, Removal, Repost, SendError,
+    SendResult, UnexpectedFull, Wait,
+};
 pub use dpamatch_vocabulary::{
     CommId, Envelope, OutOfRange, Rank, Selector, SourceSel, Tag, TagSel, WildcardClass,
 };
