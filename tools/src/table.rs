@@ -139,6 +139,25 @@ pub struct Table {
     rounds: Vec<(usize, String, Vec<f64>)>,
 }
 
+/// The rows of a table that has no columns yet.
+#[derive(Debug)]
+pub struct Rows<I> {
+    name: String,
+    title: String,
+    items: I,
+}
+
+impl<I: IntoIterator> Rows<I> {
+    /// The table with these columns.
+    pub fn columns(self, columns: &[Column<'_, I::Item>]) -> Table {
+        let mut table = Table::new(&self.name, self.title, columns.iter().map(|(name, _)| *name));
+        for item in self.items {
+            table.push(columns.iter().map(|(_, cell)| cell(&item)));
+        }
+        table
+    }
+}
+
 impl Table {
     /// A table without rows yet.
     pub fn new(
@@ -155,18 +174,9 @@ impl Table {
         }
     }
 
-    /// A row for each item; a column for each name, with what it shows of an item.
-    pub fn of<T>(
-        name: &str,
-        title: &str,
-        items: impl IntoIterator<Item = T>,
-        columns: &[Column<'_, T>],
-    ) -> Self {
-        let mut table = Self::new(name, title, columns.iter().map(|(name, _)| *name));
-        for item in items {
-            table.push(columns.iter().map(|(_, cell)| cell(&item)));
-        }
-        table
+    /// A table with a row for each item: [`Rows::columns`] says what a row shows.
+    pub fn of<I: IntoIterator>(name: &str, title: impl Into<String>, items: I) -> Rows<I> {
+        Rows { name: name.to_owned(), title: title.into(), items }
     }
 
     /// Without these columns.

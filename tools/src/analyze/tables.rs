@@ -61,92 +61,75 @@ pub fn by_rank(report: &Report) -> Vec<Table> {
 }
 
 fn applications(reports: &[&Report]) -> Table {
-    Table::of(
-        "applications",
-        "Calls, messages and NIC resources",
-        reports,
-        &[
-            ("application", |it| it.name.as_str().into()),
-            ("processes", |it| it.processes.into()),
-            ("ranks", |it| it.ranks.len().into()),
-            ("calls", |it| it.source.calls.into()),
-            ("p2p_calls", |it| it.application.shares.p2p.into()),
-            ("collective_calls", |it| it.application.shares.collective.into()),
-            ("one_sided_calls", |it| it.application.shares.one_sided.into()),
-            ("progress_calls", |it| it.application.shares.progress.into()),
-            ("other_calls", |it| it.application.shares.other.into()),
-            ("sends", |it| it.application.traffic.sends.into()),
-            ("sent_bytes", |it| it.application.traffic.bytes_sent.into()),
-            ("receives", |it| it.application.traffic.all_receives().into()),
-            ("any_source", |it| it.application.traffic.receives[1].into()),
-            ("any_tag", |it| it.application.traffic.receives[2].into()),
-            ("any_source_and_tag", |it| it.application.traffic.receives[3].into()),
-            ("wildcards_percent", |it| {
-                let traffic = &it.application.traffic;
-                percent(traffic.wildcards(), traffic.all_receives()).into()
-            }),
-            ("probes", |it| it.application.traffic.probes.into()),
-            ("cancelled", |it| it.application.traffic.cancelled.into()),
-            ("messages", |it| it.application.traffic.messages().into()),
-            ("unexpected", |it| it.application.traffic.unexpected.into()),
-            ("unexpected_percent", |it| {
-                let traffic = &it.application.traffic;
-                percent(traffic.unexpected, traffic.messages()).into()
-            }),
-            ("receives_left", |it| it.application.traffic.receives_left.into()),
-            ("messages_left", |it| it.application.traffic.messages_left.into()),
-            ("unique_keys_percent", |it| {
-                (100.0 * it.application.receive_keys.unique_share()).into()
-            }),
-            ("tags", |it| it.application.tags.into()),
-            ("sequence_length_mean", |it| it.application.sequences.mean().into()),
-            ("sequence_length_max", |it| it.application.sequences.longest.into()),
-            ("posted_max", |it| it.application.needs.descriptors.into()),
-            ("unexpected_max", |it| it.application.needs.unexpected.into()),
-            ("unexpected_bytes_max", |it| it.application.needs.unexpected_bytes.into()),
-            ("communicators_max", |it| it.application.needs.communicators.into()),
-        ],
-    )
+    Table::of("applications", "Calls, messages and NIC resources", reports).columns(&[
+        ("application", |it| it.name.as_str().into()),
+        ("processes", |it| it.processes.into()),
+        ("ranks", |it| it.ranks.len().into()),
+        ("calls", |it| it.source.calls.into()),
+        ("p2p_calls", |it| it.application.shares.p2p.into()),
+        ("collective_calls", |it| it.application.shares.collective.into()),
+        ("one_sided_calls", |it| it.application.shares.one_sided.into()),
+        ("progress_calls", |it| it.application.shares.progress.into()),
+        ("other_calls", |it| it.application.shares.other.into()),
+        ("sends", |it| it.application.traffic.sends.into()),
+        ("sent_bytes", |it| it.application.traffic.bytes_sent.into()),
+        ("receives", |it| it.application.traffic.all_receives().into()),
+        ("any_source", |it| it.application.traffic.receives[1].into()),
+        ("any_tag", |it| it.application.traffic.receives[2].into()),
+        ("any_source_and_tag", |it| it.application.traffic.receives[3].into()),
+        ("wildcards_percent", |it| {
+            let traffic = &it.application.traffic;
+            percent(traffic.wildcards(), traffic.all_receives()).into()
+        }),
+        ("probes", |it| it.application.traffic.probes.into()),
+        ("cancelled", |it| it.application.traffic.cancelled.into()),
+        ("messages", |it| it.application.traffic.messages().into()),
+        ("unexpected", |it| it.application.traffic.unexpected.into()),
+        ("unexpected_percent", |it| {
+            let traffic = &it.application.traffic;
+            percent(traffic.unexpected, traffic.messages()).into()
+        }),
+        ("receives_left", |it| it.application.traffic.receives_left.into()),
+        ("messages_left", |it| it.application.traffic.messages_left.into()),
+        ("unique_keys_percent", |it| (100.0 * it.application.receive_keys.unique_share()).into()),
+        ("tags", |it| it.application.tags.into()),
+        ("sequence_length_mean", |it| it.application.sequences.mean().into()),
+        ("sequence_length_max", |it| it.application.sequences.longest.into()),
+        ("posted_max", |it| it.application.needs.descriptors.into()),
+        ("unexpected_max", |it| it.application.needs.unexpected.into()),
+        ("unexpected_bytes_max", |it| it.application.needs.unexpected_bytes.into()),
+        ("communicators_max", |it| it.application.needs.communicators.into()),
+    ])
 }
 
 fn calls(subjects: &[Subject<'_>]) -> Table {
-    Table::of(
-        "calls",
-        "Calls by class",
-        subjects,
-        &[
-            ("rank", |(name, _)| name.clone()),
-            ("p2p", |(_, it)| it.shares.p2p.into()),
-            ("collective", |(_, it)| it.shares.collective.into()),
-            ("one_sided", |(_, it)| it.shares.one_sided.into()),
-            ("progress", |(_, it)| it.shares.progress.into()),
-            ("other", |(_, it)| it.shares.other.into()),
-        ],
-    )
+    Table::of("calls", "Calls by class", subjects).columns(&[
+        ("rank", |(name, _)| name.clone()),
+        ("p2p", |(_, it)| it.shares.p2p.into()),
+        ("collective", |(_, it)| it.shares.collective.into()),
+        ("one_sided", |(_, it)| it.shares.one_sided.into()),
+        ("progress", |(_, it)| it.shares.progress.into()),
+        ("other", |(_, it)| it.shares.other.into()),
+    ])
 }
 
 fn traffic(subjects: &[Subject<'_>]) -> Table {
-    Table::of(
-        "traffic",
-        "Messages and receives",
-        subjects,
-        &[
-            ("rank", |(name, _)| name.clone()),
-            ("sends", |(_, it)| it.traffic.sends.into()),
-            ("sent_bytes", |(_, it)| it.traffic.bytes_sent.into()),
-            ("no_wildcard", |(_, it)| it.traffic.receives[0].into()),
-            ("any_source", |(_, it)| it.traffic.receives[1].into()),
-            ("any_tag", |(_, it)| it.traffic.receives[2].into()),
-            ("any_source_and_tag", |(_, it)| it.traffic.receives[3].into()),
-            ("probes", |(_, it)| it.traffic.probes.into()),
-            ("to_null", |(_, it)| it.traffic.to_null.into()),
-            ("cancelled", |(_, it)| it.traffic.cancelled.into()),
-            ("expected", |(_, it)| it.traffic.expected.into()),
-            ("unexpected", |(_, it)| it.traffic.unexpected.into()),
-            ("receives_left", |(_, it)| it.traffic.receives_left.into()),
-            ("messages_left", |(_, it)| it.traffic.messages_left.into()),
-        ],
-    )
+    Table::of("traffic", "Messages and receives", subjects).columns(&[
+        ("rank", |(name, _)| name.clone()),
+        ("sends", |(_, it)| it.traffic.sends.into()),
+        ("sent_bytes", |(_, it)| it.traffic.bytes_sent.into()),
+        ("no_wildcard", |(_, it)| it.traffic.receives[0].into()),
+        ("any_source", |(_, it)| it.traffic.receives[1].into()),
+        ("any_tag", |(_, it)| it.traffic.receives[2].into()),
+        ("any_source_and_tag", |(_, it)| it.traffic.receives[3].into()),
+        ("probes", |(_, it)| it.traffic.probes.into()),
+        ("to_null", |(_, it)| it.traffic.to_null.into()),
+        ("cancelled", |(_, it)| it.traffic.cancelled.into()),
+        ("expected", |(_, it)| it.traffic.expected.into()),
+        ("unexpected", |(_, it)| it.traffic.unexpected.into()),
+        ("receives_left", |(_, it)| it.traffic.receives_left.into()),
+        ("messages_left", |(_, it)| it.traffic.messages_left.into()),
+    ])
 }
 
 fn queues(key: &str, subjects: &[Subject<'_>]) -> Table {
@@ -160,11 +143,8 @@ fn queues(key: &str, subjects: &[Subject<'_>]) -> Table {
             })
         })
     });
-    Table::of(
-        "queues",
-        "Queue lengths and searches, by bins",
-        rows,
-        &[
+    Table::of("queues", "Queue lengths and searches, by bins", rows)
+        .columns(&[
             (key, |it| it.0.clone()),
             ("queue", |it| it.1.into()),
             ("bins", |it| it.2.into()),
@@ -177,9 +157,8 @@ fn queues(key: &str, subjects: &[Subject<'_>]) -> Table {
             ("length_mean", |it| it.3.length_mean().into()),
             ("length_max", |it| it.3.length_max.into()),
             ("collisions", |it| it.4.into()),
-        ],
-    )
-    .keyed(3)
+        ])
+        .keyed(3)
 }
 
 fn chains(subjects: &[Subject<'_>]) -> Table {
@@ -192,11 +171,8 @@ fn chains(subjects: &[Subject<'_>]) -> Table {
             })
         })
     });
-    Table::of(
-        "tables",
-        "Hash tables of posted receives",
-        rows,
-        &[
+    Table::of("tables", "Hash tables of posted receives", rows)
+        .columns(&[
             ("rank", |it| it.0.clone()),
             ("bins", |it| (it.2 as u64).into()),
             ("table", |it| it.1.into()),
@@ -208,19 +184,15 @@ fn chains(subjects: &[Subject<'_>]) -> Table {
             ("empty_share_mean", |it| (it.4.empty_bins_sum as f64 / it.3 / it.2).into()),
             ("depth_mean", |it| it.5.depth_mean().into()),
             ("depth_max", |it| it.5.depth_max.into()),
-        ],
-    )
-    .keyed(3)
+        ])
+        .keyed(3)
 }
 
 fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
     let rows =
         subjects.iter().flat_map(|(name, it)| it.blocks.iter().map(move |block| (name, block)));
-    Table::of(
-        "paths",
-        "Paths of optimistic matching, by handlers",
-        rows,
-        &[
+    Table::of("paths", "Paths of optimistic matching, by handlers", rows)
+        .columns(&[
             (key, |it| it.0.clone()),
             ("handlers", |it| it.1.handlers.into()),
             ("blocks", |it| it.1.blocks.into()),
@@ -235,28 +207,23 @@ fn paths(key: &str, subjects: &[Subject<'_>]) -> Table {
             ("conflict_blocks_percent", |it| percent(it.1.conflict_blocks, it.1.blocks).into()),
             ("refused_mixed", |it| it.1.refused_mixed.into()),
             ("refused_end", |it| it.1.refused_end.into()),
-        ],
-    )
-    .keyed(2)
+        ])
+        .keyed(2)
 }
 
 fn shards(key: &str, subjects: &[Subject<'_>]) -> Table {
     let rows =
         subjects.iter().flat_map(|(name, it)| it.shards.iter().map(move |shards| (name, shards)));
-    Table::of(
-        "shards",
-        "Messages spread by source, by number of NICs",
-        rows,
-        &[
+    Table::of("shards", "Messages spread by source, by number of NICs", rows)
+        .columns(&[
             (key, |it| it.0.clone()),
             ("shards", |it| (it.1.shards as u64).into()),
             ("messages", |it| it.1.messages.into()),
             ("busiest_messages", |it| it.1.busiest.into()),
             ("speed_up", |it| it.1.speed_up().into()),
             ("efficiency", |it| it.1.efficiency().into()),
-        ],
-    )
-    .keyed(2)
+        ])
+        .keyed(2)
 }
 
 fn keys(subjects: &[Subject<'_>]) -> Table {
@@ -264,11 +231,8 @@ fn keys(subjects: &[Subject<'_>]) -> Table {
         [("receives", &it.receive_keys), ("messages", &it.message_keys)]
             .map(|(of, keys)| (name, of, keys, it))
     });
-    Table::of(
-        "keys",
-        "Keys and sequences",
-        rows,
-        &[
+    Table::of("keys", "Keys and sequences", rows)
+        .columns(&[
             ("rank", |it| it.0.clone()),
             ("of", |it| it.1.into()),
             ("uses", |it| it.2.uses.into()),
@@ -283,32 +247,26 @@ fn keys(subjects: &[Subject<'_>]) -> Table {
             ("sequence_length_mean", |it| it.3.sequences.mean().into()),
             ("sequence_length_max", |it| it.3.sequences.longest.into()),
             ("in_sequences", |it| it.3.sequences.in_runs.into()),
-        ],
-    )
-    .keyed(2)
+        ])
+        .keyed(2)
 }
 
 fn needs(subjects: &[Subject<'_>]) -> Table {
     let rows = subjects.iter().map(|(name, it)| (name, &it.needs, it.needs.fallback.as_ref()));
-    Table::of(
-        "needs",
-        "NIC resources needed",
-        rows,
-        &[
-            ("rank", |it| it.0.clone()),
-            ("descriptors", |it| it.1.descriptors.into()),
-            ("unexpected", |it| it.1.unexpected.into()),
-            ("unexpected_bytes", |it| it.1.unexpected_bytes.into()),
-            ("unexpected_buffers", |it| it.1.unexpected_buffers.into()),
-            ("communicators", |it| it.1.communicators.into()),
-            ("first_shortage", |it| it.2.map(|first| first.shortage.option().1).into()),
-            ("at_rank", |it| it.2.map(|first| first.rank).into()),
-            ("at_event", |it| it.2.map(|first| first.happening).into()),
-            ("at_ns", |it| it.2.and_then(|first| first.time_ns).into()),
-            ("call", |it| it.2.and_then(|first| first.call).into()),
-            ("of_rank", |it| it.2.map(|first| first.caller()).into()),
-        ],
-    )
+    Table::of("needs", "NIC resources needed", rows).columns(&[
+        ("rank", |it| it.0.clone()),
+        ("descriptors", |it| it.1.descriptors.into()),
+        ("unexpected", |it| it.1.unexpected.into()),
+        ("unexpected_bytes", |it| it.1.unexpected_bytes.into()),
+        ("unexpected_buffers", |it| it.1.unexpected_buffers.into()),
+        ("communicators", |it| it.1.communicators.into()),
+        ("first_shortage", |it| it.2.map(|first| first.shortage.option().1).into()),
+        ("at_rank", |it| it.2.map(|first| first.rank).into()),
+        ("at_event", |it| it.2.map(|first| first.happening).into()),
+        ("at_ns", |it| it.2.and_then(|first| first.time_ns).into()),
+        ("call", |it| it.2.and_then(|first| first.call).into()),
+        ("of_rank", |it| it.2.map(|first| first.caller()).into()),
+    ])
 }
 
 fn depth(report: &Report, subjects: &[Subject<'_>]) -> Table {
@@ -320,19 +278,15 @@ fn depth(report: &Report, subjects: &[Subject<'_>]) -> Table {
             (name, column, until as u64, lengths)
         })
     });
-    Table::of(
-        "depth",
-        "Queue lengths over time",
-        rows,
-        &[
+    Table::of("depth", "Queue lengths over time", rows)
+        .columns(&[
             ("rank", |it| it.0.clone()),
             ("column", |it| it.1.into()),
             ("until_ns", |it| it.2.into()),
             ("posted_max", |it| (*it.3.0).into()),
             ("unexpected_max", |it| (*it.3.1).into()),
-        ],
-    )
-    .keyed(2)
+        ])
+        .keyed(2)
 }
 
 /// Columns of [`communicators`] that few readers need.
@@ -364,11 +318,8 @@ fn communicators(reports: &[&Report]) -> Table {
     let rows = reports.iter().flat_map(|report| {
         report.communicators.iter().map(|comm: &CommReport| (&report.name, comm, &comm.stats))
     });
-    Table::of(
-        "communicators",
-        "Communicators in use",
-        rows,
-        &[
+    Table::of("communicators", "Communicators in use", rows)
+        .columns(&[
             ("application", |it| it.0.as_str().into()),
             ("communicator", |it| it.1.number.into()),
             ("name", |it| it.1.name.as_str().into()),
@@ -401,9 +352,8 @@ fn communicators(reports: &[&Report]) -> Table {
             ("unexpected_steps_per_search", |it| it.2.umq.mean().into()),
             ("unexpected_steps_per_search_max", |it| it.2.umq.mean_max.into()),
             ("unexpected_length_mean", |it| it.2.umq.length_mean().into()),
-        ],
-    )
-    .keyed(3)
+        ])
+        .keyed(3)
 }
 
 fn hints(report: &Report) -> Table {
@@ -416,11 +366,8 @@ fn hints(report: &Report) -> Table {
         ];
         hints.map(|(name, hint)| (comm, name, hint, hint.first.as_ref()))
     });
-    Table::of(
-        "hints",
-        "Hints",
-        rows,
-        &[
+    Table::of("hints", "Hints", rows)
+        .columns(&[
             ("communicator", |it| it.0.id.into()),
             ("name", |it| it.0.name.as_str().into()),
             ("hint", |it| it.1.into()),
@@ -429,38 +376,29 @@ fn hints(report: &Report) -> Table {
             ("first_rank", |it| it.3.map(|at| at.rank).into()),
             ("first_call", |it| it.3.map(|at| at.call).into()),
             ("first_function", |it| it.3.map(|at| at.function).into()),
-        ],
-    )
-    .keyed(3)
+        ])
+        .keyed(3)
 }
 
 fn lifetime(report: &Report) -> Table {
-    Table::of(
-        "lifetime",
-        "The published analyzer's view",
-        &report.lifetime,
-        &[
-            ("bins", |it| it.bins.into()),
-            ("depth_average", |it| it.depth_average.into()),
-            ("depth_max", |it| it.depth_max.into()),
-            ("depth_mean", |it| it.depth_mean.into()),
-            ("collisions_no_wildcard", |it| it.tables.tables[0].collisions.into()),
-            ("collisions_any_source", |it| it.tables.tables[1].collisions.into()),
-            ("collisions_any_tag", |it| it.tables.tables[2].collisions.into()),
-            ("list_max", |it| it.list_max.into()),
-        ],
-    )
+    Table::of("lifetime", "The published analyzer's view", &report.lifetime).columns(&[
+        ("bins", |it| it.bins.into()),
+        ("depth_average", |it| it.depth_average.into()),
+        ("depth_max", |it| it.depth_max.into()),
+        ("depth_mean", |it| it.depth_mean.into()),
+        ("collisions_no_wildcard", |it| it.tables.tables[0].collisions.into()),
+        ("collisions_any_source", |it| it.tables.tables[1].collisions.into()),
+        ("collisions_any_tag", |it| it.tables.tables[2].collisions.into()),
+        ("list_max", |it| it.list_max.into()),
+    ])
 }
 
 fn engines(reports: &[&Report]) -> Table {
     let rows = reports.iter().flat_map(|report| {
         report.engines.iter().map(|engine| (&report.name, engine, &engine.agreement))
     });
-    Table::of(
-        "engines",
-        "Replays through engines",
-        rows,
-        &[
+    Table::of("engines", "Replays through engines", rows)
+        .columns(&[
             ("application", |it| it.0.as_str().into()),
             ("engine", |it| it.1.name.into()),
             ("pairs_as_recorded", |it| it.2.same.into()),
@@ -471,9 +409,8 @@ fn engines(reports: &[&Report]) -> Table {
             ("posted_steps", |it| it.1.posted_steps().into()),
             ("unexpected_steps", |it| it.1.unexpected_steps().into()),
             ("memory_bytes_max", |it| it.1.counter("memory_bytes_max").into()),
-        ],
-    )
-    .keyed(2)
+        ])
+        .keyed(2)
 }
 
 fn counters(report: &Report) -> Table {
@@ -481,25 +418,18 @@ fn counters(report: &Report) -> Table {
         .engines
         .iter()
         .flat_map(|engine| engine.counters.iter().map(|(name, value)| (engine.name, name, *value)));
-    Table::of(
-        "counters",
-        "Counters of the engines",
-        rows,
-        &[
+    Table::of("counters", "Counters of the engines", rows)
+        .columns(&[
             ("engine", |it| it.0.into()),
             ("counter", |it| it.1.as_str().into()),
             ("value", |it| it.2.into()),
-        ],
-    )
-    .keyed(2)
+        ])
+        .keyed(2)
 }
 
 fn sites(report: &Report) -> Table {
-    Table::of(
-        "sites",
-        "Call sites",
-        &report.sites,
-        &[
+    Table::of("sites", "Call sites", &report.sites)
+        .columns(&[
             ("place", |it| it.place.as_str().into()),
             ("within", |it| it.within.as_deref().into()),
             ("function", |it| it.function.into()),
@@ -507,37 +437,26 @@ fn sites(report: &Report) -> Table {
             ("unexpected", |it| it.unexpected.into()),
             ("waiting_max", |it| it.waiting_max.into()),
             ("waited_ns", |it| it.waited_ns.into()),
-        ],
-    )
-    .keyed(3)
+        ])
+        .keyed(3)
 }
 
 fn unmatched(report: &Report) -> Table {
-    Table::of(
-        "unmatched",
-        "Unmatched at the end",
-        &report.unmatched,
-        &[
-            ("rank", |it| it.rank.into()),
-            ("what", |it| it.what.into()),
-            ("call", |it| it.call.into()),
-            ("envelope", |it| it.envelope.as_str().into()),
-            ("reason", |it| it.reason.as_str().into()),
-        ],
-    )
+    Table::of("unmatched", "Unmatched at the end", &report.unmatched).columns(&[
+        ("rank", |it| it.rank.into()),
+        ("what", |it| it.what.into()),
+        ("call", |it| it.call.into()),
+        ("envelope", |it| it.envelope.as_str().into()),
+        ("reason", |it| it.reason.as_str().into()),
+    ])
 }
 
 fn advice(report: &Report) -> Table {
-    Table::of(
-        "advice",
-        "Advice",
-        &report.advice,
-        &[
-            ("topic", |it| it.topic.into()),
-            ("advice", |it| it.text.as_str().into()),
-            ("because", |it| it.because.as_str().into()),
-        ],
-    )
+    Table::of("advice", "Advice", &report.advice).columns(&[
+        ("topic", |it| it.topic.into()),
+        ("advice", |it| it.text.as_str().into()),
+        ("because", |it| it.because.as_str().into()),
+    ])
 }
 
 #[cfg(test)]

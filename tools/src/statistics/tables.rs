@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{CommUse, Endpoint, Use};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Column, Table};
 
 /// Rows of the table over time.
 const MOMENTS: u64 = 16;
@@ -30,77 +30,58 @@ fn ranks(endpoints: &[Endpoint]) -> Table {
     let libraries = words(endpoints.iter().map(|endpoint| endpoint.library.clone()));
     let title =
         format!("{} endpoints, matched by {engines}; library: {libraries}", endpoints.len());
-    let columns = [
-        "rank",
-        "messages",
-        "bytes",
-        "unexpected_%",
-        "posts",
-        "wildcards_%",
-        "posted_high",
-        "unexpected_high",
-        "clean",
-        "fast",
-        "slow",
-        "to_software",
-        "compares_all_bits",
-    ];
-    let mut table = Table::new("ranks", title, columns);
-    for endpoint in endpoints {
+    let rows = endpoints.iter().map(|endpoint| {
         let mut sum = Use::default();
         endpoint.kinds.values().for_each(|used| sum.add(used));
-        let counter = |name: &str| endpoint.counter(name);
-        let name = endpoint.rank().map_or(endpoint.name.clone().into(), Cell::from);
-        table.push([
-            name,
-            sum.messages.into(),
-            sum.bytes.into(),
-            percent(sum.unexpected, sum.messages),
-            sum.posts.into(),
-            percent(sum.wildcards(), sum.posts),
-            counter("posted_high").into(),
-            counter("unexpected_high").into(),
-            counter("matcher_clean").into(),
-            counter("matcher_fast").into(),
-            counter("matcher_slow").into(),
-            (counter("matcher_posts_forwarded") + counter("matcher_arrivals_forwarded")).into(),
-            counter("compares_all_bits").into(),
-        ]);
-    }
+        (endpoint, sum)
+    });
+    let table = Table::of("ranks", title, rows).columns(&[
+        ("rank", |(it, _)| it.rank().map_or(it.name.as_str().into(), Cell::from)),
+        ("messages", |(_, sum)| sum.messages.into()),
+        ("bytes", |(_, sum)| sum.bytes.into()),
+        ("unexpected_%", |(_, sum)| percent(sum.unexpected, sum.messages)),
+        ("posts", |(_, sum)| sum.posts.into()),
+        ("wildcards_%", |(_, sum)| percent(sum.wildcards(), sum.posts)),
+        ("posted_high", |(it, _)| it.counter("posted_high").into()),
+        ("unexpected_high", |(it, _)| it.counter("unexpected_high").into()),
+        ("clean", |(it, _)| it.counter("matcher_clean").into()),
+        ("fast", |(it, _)| it.counter("matcher_fast").into()),
+        ("slow", |(it, _)| it.counter("matcher_slow").into()),
+        ("to_software", |(it, _)| {
+            let [posts, arrivals] = ["matcher_posts_forwarded", "matcher_arrivals_forwarded"];
+            (it.counter(posts) + it.counter(arrivals)).into()
+        }),
+        ("compares_all_bits", |(it, _)| it.counter("compares_all_bits").into()),
+    ]);
     table
         .note("clean, fast, slow: messages by the path that they took on the NIC")
         .note("to_software: posts and messages that the NIC had no room for")
 }
 
-const USE: [&str; 9] = [
-    "messages",
-    "bytes",
-    "unexpected_%",
-    "posts",
-    "any_source",
-    "any_tag",
-    "any",
-    "posted_high",
-    "unexpected_high",
+/// The columns of a [`Use`], behind those that say whose it is.
+const USE: [Column<'_, Use>; 9] = [
+    ("messages", |used| used.messages.into()),
+    ("bytes", |used| used.bytes.into()),
+    ("unexpected_%", |used| percent(used.unexpected, used.messages)),
+    ("posts", |used| used.posts.into()),
+    ("any_source", |used| used.posts_any_source.into()),
+    ("any_tag", |used| used.posts_any_tag.into()),
+    ("any", |used| used.posts_any.into()),
+    ("posted_high", |used| used.posted_high.into()),
+    ("unexpected_high", |used| used.unexpected_high.into()),
 ];
 
+fn names_of_use() -> impl Iterator<Item = &'static str> {
+    USE.iter().map(|(name, _)| *name)
+}
+
 fn cells(used: &Use) -> [Cell; 9] {
-    [
-        used.messages.into(),
-        used.bytes.into(),
-        percent(used.unexpected, used.messages),
-        used.posts.into(),
-        used.posts_any_source.into(),
-        used.posts_any_tag.into(),
-        used.posts_any.into(),
-        used.posted_high.into(),
-        used.unexpected_high.into(),
-    ]
+    USE.map(|(_, cell)| cell(used))
 }
 
 fn kinds(endpoints: &[Endpoint]) -> Table {
     let title = "All ranks, by what messages are for";
-    let mut table = Table::new("kinds", title, ["kind"].into_iter().chain(USE));
+    let mut table = Table::new("kinds", title, ["kind"].into_iter().chain(names_of_use()));
     for kind in KINDS {
         let mut sum = Use::default();
         endpoints.iter().filter_map(|it| it.kinds.get(kind)).for_each(|used| sum.add(used));
@@ -125,7 +106,7 @@ fn communicators(endpoints: &[Endpoint]) -> Table {
     }
     let title = "All ranks, by communicator: the library's own number";
     let columns = ["communicator", "kind", "ranks"];
-    let mut table = Table::new("communicators", title, columns.into_iter().chain(USE));
+    let mut table = Table::new("communicators", title, columns.into_iter().chain(names_of_use()));
     for ((communicator, kind), (ranks, used)) in sums {
         let head = [communicator.into(), KINDS[kind].into(), ranks.into()];
         table.push(head.into_iter().chain(cells(&used)));

@@ -204,14 +204,10 @@ fn a_folder_gets_the_results_and_the_figures_they_suffice_for() {
 
 #[test]
 fn without_a_compiler_peers_says_what_is_missing() {
-    let run = Command::new(DPAMATCH)
-        .args(["bench", "--peers", "--scenario", "NC"])
-        .env("CC", "/nonexistent/cc")
-        .output()
-        .expect("the program runs");
+    let run = command("bench", "--peers --scenario NC");
     assert_eq!(run.status.code(), Some(1));
     assert!(run.stdout.is_empty());
-    let said = String::from_utf8(run.stderr).expect("text");
+    let said = said(&run);
     assert!(said.contains("cannot run the compiler /nonexistent/cc"), "{said}");
     assert!(said.contains("libucx-dev") && said.contains("DPAMATCH_UCX"), "{said}");
 }

@@ -41,18 +41,6 @@ const BYTES_MAX: u64 = 1 << 40;
 /// Maximum of processes times routers.
 const LINKS_MAX: u64 = 1 << 26;
 
-#[derive(clap::Parser)]
-struct Defaults {
-    #[command(flatten)]
-    args: Args,
-}
-
-impl Default for Args {
-    fn default() -> Self {
-        <Defaults as clap::Parser>::parse_from(["contention"]).args
-    }
-}
-
 /// The model walks every message's path, and every process needs a rank.
 fn check(args: &Args, layout: &Layout) -> Result<(), BadInput> {
     let nodes = u64::from(args.routers) * u64::from(layout.nodes_per_router);

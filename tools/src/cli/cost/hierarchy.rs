@@ -32,18 +32,6 @@ pub(super) struct Args {
     spread: Spread,
 }
 
-#[derive(clap::Parser)]
-struct Defaults {
-    #[command(flatten)]
-    args: Args,
-}
-
-impl Default for Args {
-    fn default() -> Self {
-        <Defaults as clap::Parser>::parse_from(["hierarchy"]).args
-    }
-}
-
 pub(super) fn run(
     args: &Args,
     profile: &Profile,

@@ -139,7 +139,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         posting.name(),
     );
     let mut phases = Table::new("phases", title, PHASE_COLUMNS).extra(PHASE_EXTRA);
-    let mut ranks = Table::new("ranks", "Every rank; microseconds.", RANK_COLUMNS).keyed(2);
+    let mut ranks: Vec<PhaseRank> = Vec::new();
     let mut places = Table::new(
         "places",
         "Where the messages go.",
@@ -155,7 +155,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         sum.then(&cost.split(term));
         all += phase.messages.len();
         phases.push(phase_row(&phase.name, phase.messages.len(), &cost, term));
-        cost.ranks.iter().for_each(|rank| ranks.push(rank_row(&phase.name, rank)));
+        ranks.extend(cost.ranks.into_iter().map(|rank| (phase.name.clone(), rank)));
         let table = by_place(profile, &phase.messages);
         for place in Place::ALL {
             for protocol in Protocol::ALL {
@@ -175,7 +175,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
         [sum.transfer_s, sum.queue_s, sum.contention_s, sum.total_s()].map(|s| Cell::from(us(s)));
     application.push([list.phases.len().into(), all.into()].into_iter().chain(parts));
     let mut tables = vec![phases, places];
-    tables.extend(args.per_rank.then_some(ranks));
+    tables.extend(args.per_rank.then(|| ranks_table(&ranks)));
     tables.push(application);
     Ok(tables)
 }
@@ -226,34 +226,24 @@ fn phase_row(name: &str, messages: usize, cost: &PhaseCost, term: QueueTerm) -> 
     ]
 }
 
-const RANK_COLUMNS: [&str; 12] = [
-    "phase",
-    "rank",
-    "sent",
-    "sent_bytes",
-    "received",
-    "postal_us",
-    "max_rate_us",
-    "node_aware_us",
-    "bound_us",
-    "third_us",
-    "steps",
-    "steps_us",
-];
+/// A rank and the name of its phase.
+type PhaseRank = (String, RankCost);
 
-fn rank_row(phase: &str, rank: &RankCost) -> Vec<Cell> {
-    vec![
-        phase.into(),
-        rank.rank.into(),
-        rank.sent.into(),
-        rank.sent_bytes.into(),
-        rank.received.into(),
-        us(rank.postal_s).into(),
-        us(rank.max_rate_s).into(),
-        us(rank.transfer_s).into(),
-        us(rank.queue_bound_s).into(),
-        us(rank.queue_third_s).into(),
-        rank.steps.into(),
-        rank.queue_steps_s.map(us).into(),
-    ]
+/// The table of the ranks of all phases.
+fn ranks_table(ranks: &[PhaseRank]) -> Table {
+    let table = Table::of("ranks", "Every rank; microseconds.", ranks).columns(&[
+        ("phase", |(phase, _)| phase.as_str().into()),
+        ("rank", |(_, it)| it.rank.into()),
+        ("sent", |(_, it)| it.sent.into()),
+        ("sent_bytes", |(_, it)| it.sent_bytes.into()),
+        ("received", |(_, it)| it.received.into()),
+        ("postal_us", |(_, it)| us(it.postal_s).into()),
+        ("max_rate_us", |(_, it)| us(it.max_rate_s).into()),
+        ("node_aware_us", |(_, it)| us(it.transfer_s).into()),
+        ("bound_us", |(_, it)| us(it.queue_bound_s).into()),
+        ("third_us", |(_, it)| us(it.queue_third_s).into()),
+        ("steps", |(_, it)| it.steps.into()),
+        ("steps_us", |(_, it)| it.queue_steps_s.map(us).into()),
+    ]);
+    table.keyed(2)
 }

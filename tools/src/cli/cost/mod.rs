@@ -125,21 +125,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         }
         None => {
             let mut tables = vectors::run(&profile);
-            tables.extend(contention::run(
-                &contention::Args::default(),
-                &profile,
-                common.out.as_deref(),
-            )?);
-            tables.extend(ping_pong::run(&ping_pong::Args::default(), common.out.as_deref())?);
-            tables.extend(hierarchy::run(
-                &hierarchy::Args::default(),
-                &profile,
-                common.out.as_deref(),
-            )?);
+            let out = common.out.as_deref();
+            tables.extend(contention::run(&defaults(), &profile, out)?);
+            tables.extend(ping_pong::run(&defaults(), out)?);
+            tables.extend(hierarchy::run(&defaults(), &profile, out)?);
             tables
         }
     };
     common.finish(&tables)
+}
+
+/// A subcommand's arguments where the command line gives none.
+fn defaults<A: clap::Args>() -> A {
+    let matches = A::augment_args(clap::Command::new("cost")).get_matches_from(["cost"]);
+    A::from_arg_matches(&matches).expect("every argument has a default")
 }
 
 impl Common {

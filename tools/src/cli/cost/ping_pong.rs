@@ -59,18 +59,6 @@ pub(super) struct Args {
 const MESSAGES_MAX: i64 = 1_000_000;
 const BYTES_MAX: u64 = 1 << 28;
 
-#[derive(clap::Parser)]
-struct Defaults {
-    #[command(flatten)]
-    args: Args,
-}
-
-impl Default for Args {
-    fn default() -> Self {
-        <Defaults as clap::Parser>::parse_from(["ping-pong", "--workers", "0"]).args
-    }
-}
-
 pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>> {
     let (endpoints, names): (Vec<_>, Vec<_>) =
         args.engine.iter().cloned().partition(|name| name == "endpoint");
@@ -106,56 +94,45 @@ pub(super) fn run(args: &Args, out: Option<&Path>) -> anyhow::Result<Vec<Table>>
 
 /// The fit's formula describes one way.
 fn runs_table(measured: &[Measured], bytes: u64) -> Table {
-    let columns = ["engine", "order", "messages", "bytes", "steps", "seconds"];
-    let mut table =
-        Table::new("runs", "Measured runs, one way.", columns).keyed(4).measured(&["seconds"]);
-    for run in measured {
-        table.push([
-            run.engine.into(),
-            run.order.into(),
-            run.messages.into(),
-            bytes.into(),
-            run.steps.into(),
-            (run.seconds / 2.0).into(),
-        ]);
-    }
-    table
+    let runs = measured.iter().map(|run| (run, bytes));
+    let table = Table::of("runs", "Measured runs, one way.", runs).columns(&[
+        ("engine", |(run, _)| run.engine.into()),
+        ("order", |(run, _)| run.order.into()),
+        ("messages", |(run, _)| run.messages.into()),
+        ("bytes", |(_, bytes)| (*bytes).into()),
+        ("steps", |(run, _)| run.steps.into()),
+        ("seconds", |(run, _)| (run.seconds / 2.0).into()),
+    ]);
+    table.keyed(4).measured(&["seconds"])
 }
 
 fn fitted_table(predictions: &[EnginePrediction]) -> Table {
-    let columns = [
-        "engine",
-        "message_ns",
-        "gamma_step_ns",
-        "low",
-        "high",
-        "gamma_ns",
-        "error_steps",
-        "error_bound",
-        "error_third",
-    ];
     let title = "Fitted to best and worst order (nanoseconds, 95 % confidence); mean relative error of the random orders, \
                  predicted by steps, by gamma n^2 and by gamma n^2 / 3.";
-    let mut table = Table::new("ping_pong_fit", title, columns)
-        .measured(&columns[1..])
+    Table::of("ping_pong_fit", title, predictions)
+        .columns(&[
+            ("engine", |it| it.engine.into()),
+            ("message_ns", |it| it.message_s.map(|e| 1e9 * e.value).into()),
+            ("gamma_step_ns", |it| it.gamma_step_s.map(|e| 1e9 * e.value).into()),
+            ("low", |it| it.gamma_step_s.map(|e| 1e9 * e.low).into()),
+            ("high", |it| it.gamma_step_s.map(|e| 1e9 * e.high).into()),
+            ("gamma_ns", |it| it.gamma_s.map(|e| 1e9 * e.value).into()),
+            ("error_steps", |it| it.error_steps.into()),
+            ("error_bound", |it| it.error_bound.into()),
+            ("error_third", |it| it.error_third.into()),
+        ])
+        .measured(&[
+            "message_ns",
+            "gamma_step_ns",
+            "low",
+            "high",
+            "gamma_ns",
+            "error_steps",
+            "error_bound",
+            "error_third",
+        ])
         .named(&[("low", "low_ns"), ("high", "high_ns")])
-        .extra(["error_third"]);
-    for prediction in predictions {
-        let ns = |seconds: f64| seconds * 1e9;
-        let step = prediction.gamma_step_s;
-        table.push([
-            prediction.engine.into(),
-            prediction.message_s.map(|e| ns(e.value)).into(),
-            step.map(|e| ns(e.value)).into(),
-            step.map(|e| ns(e.low)).into(),
-            step.map(|e| ns(e.high)).into(),
-            prediction.gamma_s.map(|e| ns(e.value)).into(),
-            prediction.error_steps.into(),
-            prediction.error_bound.into(),
-            prediction.error_third.into(),
-        ]);
-    }
-    table
+        .extra(["error_third"])
 }
 
 fn predicted_table(predictions: &[EnginePrediction]) -> Table {

@@ -8,14 +8,10 @@ mod others;
 mod prediction;
 mod rates;
 mod streams;
-#[path = "../../../tests/watchdog/mod.rs"]
-mod watchdog;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use super::{Output, Value, dpamatch_reads as dpamatch};
 
 /// What the two runs of a row must differ in.
 #[derive(Clone, Copy, Debug)]
@@ -46,23 +42,6 @@ use Seen::{Column, Counter, Exit, Form, Json, Line, Mends, Messages, Results};
 /// Option, arguments without it, arguments with it, and what differs. An option may have several
 /// rows.
 type Row = (&'static str, &'static str, &'static str, Seen);
-
-fn dpamatch(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_dpamatch"))
-        .args(arguments)
-        .env("CC", "/nonexistent/cc")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let mut stdin = child.stdin.take().expect("its input");
-    std::thread::scope(|scope| {
-        // A command that fails early does not read its input.
-        scope.spawn(move || _ = stdin.write_all(input));
-        child.wait_with_output().expect("the command ends")
-    })
-}
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
@@ -125,7 +104,6 @@ fn check(command: &str, rows: &[Row], input: &[u8]) {
 /// Options that several commands have in common: another command has a row for each of them, so
 /// that one row shows that they are listened to.
 fn check_all(command: &str, rows: &[Row], common: &[&str], input: &[u8]) {
-    let _dog = watchdog::on("the runs of `dpamatch` to end");
     let known = options(command);
     let mut rows_for: BTreeSet<String> = rows.iter().map(|row| row.0.to_owned()).collect();
     if !common.is_empty() {
