@@ -123,7 +123,7 @@ impl Arrivals {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

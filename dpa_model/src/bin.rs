@@ -209,7 +209,7 @@ impl Bin {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
 

@@ -164,7 +164,7 @@ impl HandlerSet {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::descriptor::table;

@@ -169,7 +169,7 @@ impl BinRoom {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

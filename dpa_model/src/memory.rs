@@ -197,7 +197,7 @@ impl fmt::Display for Footprint {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle, dpamatch_virtual))))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::ConfigError;

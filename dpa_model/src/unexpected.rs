@@ -441,7 +441,7 @@ impl UnexpectedStore {
     }
 
     /// The messages of each chain, by arrival.
-    #[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
+    #[cfg(all(test, feature = "ends"))]
     pub(crate) fn chains(
         &self,
         class_of: impl Fn(usize) -> WildcardClass,

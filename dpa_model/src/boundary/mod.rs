@@ -7,7 +7,7 @@ mod cut;
 mod finish;
 mod leader;
 mod post_row;
-#[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(all(test, feature = "ends"))]
 mod tests;
 
 pub use leader::{Leader, Round, Worker};

@@ -162,7 +162,7 @@ impl Drain {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 

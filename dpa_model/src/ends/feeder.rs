@@ -460,7 +460,7 @@ impl Feeder {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{

@@ -563,5 +563,5 @@ impl Drop for HostPort {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests;

@@ -270,7 +270,7 @@ fn serve(mut worker: Worker, team: &Team) {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Nic, NicConfig};

@@ -79,7 +79,7 @@ impl<T> Recent<T> {
     }
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

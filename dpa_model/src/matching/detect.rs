@@ -48,7 +48,7 @@ pub(super) fn must_resolve(
     handler >= first && !excused
 }
 
-#[cfg(all(test, not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

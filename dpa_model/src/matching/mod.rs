@@ -14,7 +14,7 @@ mod resolve;
 mod scratch;
 mod search;
 mod take;
-#[cfg(all(test, feature = "ends", not(any(dpamatch_loom, dpamatch_shuttle))))]
+#[cfg(all(test, feature = "ends"))]
 pub(crate) mod tests;
 
 pub(crate) use crew::{Alone, Crew, Single, Slice};
