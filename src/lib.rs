@@ -12,11 +12,11 @@
 //!   stream.
 //! - [`processors`]: which processors there are, and binding a thread to one.
 //!
-//! The feature `random` adds what those need who write an engine: `stream::Generator` draws random
-//! streams, and `conformance` compares any engine with the specification.
+//! The feature `conformance` is for authors of engines: `stream::Generator` draws random streams, and
+//! `conformance` compares any engine with the specification.
 #![deny(unsafe_code)]
 
-#[cfg(feature = "random")]
+#[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod endpoint;
 pub mod engine;
@@ -32,7 +32,7 @@ pub mod stream;
 mod library {}
 
 /// The guide's worked example, compiled and run as a doc test.
-#[cfg(all(doctest, feature = "random"))]
+#[cfg(all(doctest, feature = "conformance"))]
 #[doc = include_str!("../docs/add-an-engine.md")]
 mod add_an_engine {}
 

@@ -41,9 +41,9 @@
 
 mod event;
 mod field;
-#[cfg(feature = "random")]
+#[cfg(feature = "conformance")]
 mod generate;
-#[cfg(feature = "random")]
+#[cfg(feature = "conformance")]
 mod hostile;
 mod id_set;
 pub mod lines;
@@ -53,7 +53,7 @@ mod reader;
 pub use dpamatch_vocabulary::{Outcome, ProbeId};
 pub use event::Event;
 pub use field::FieldError;
-#[cfg(feature = "random")]
+#[cfg(feature = "conformance")]
 pub use generate::{Generator, Profile, UnknownProfile};
 pub use matcher::{RunError, StreamMatcher, apply};
 pub use reader::{LINE_BYTES_MAX, LineError, ReadError, Reader};
