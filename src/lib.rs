@@ -12,8 +12,8 @@
 //!   stream.
 //! - [`processors`]: which processors there are, and binding a thread to one.
 //!
-//! The feature `conformance` is for authors of engines: `stream::Generator` draws random streams, and
-//! `conformance` compares any engine with the specification.
+//! The feature `conformance` is for authors of engines: `stream::Generator` draws random streams,
+//! and `conformance` compares any engine with the specification.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "conformance")]
