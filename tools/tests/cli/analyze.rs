@@ -104,8 +104,8 @@ fn a_nic_that_is_too_small_is_told_where_and_why() {
         "posts-first",
     ];
     let out = text(&run(&args));
-    assert!(out.contains("runs out of receive descriptors"), "{out}");
-    assert!(out.contains("It takes a larger NIC: rank 0, call"), "{out}");
+    assert!(out.contains("with too few receive descriptors (--receives)"), "{out}");
+    assert!(out.contains("The NIC is too small: rank 0, call"), "{out}");
     assert!(out.contains("7300      0"), "the pairs are right all the same: {out}");
 }
 
