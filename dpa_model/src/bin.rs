@@ -94,25 +94,21 @@ impl Bin {
         tail != ReceiveId::NIL
     }
 
-    /// Takes a receive out of its chain, this one, where nobody else uses it, and makes it free.
-    /// `before`: what stood before it once, or anything; if that still holds, nothing has to be
-    /// walked. By reference, because most often nobody reads it.
+    /// Takes a receive out of its chain, this one, and makes it free; nobody else uses the chain.
+    /// `before` is a hint: what stood before it at some time. By reference, because the oldest of
+    /// a chain needs none. `OLDEST`: the caller has seen that it is the oldest.
     #[inline(always)]
-    pub(crate) fn unlink(&self, receives: &[Descriptor], receive: ReceiveId, before: &ReceiveId) {
+    pub(crate) fn unlink<const OLDEST: bool>(
+        &self,
+        receives: &[Descriptor],
+        receive: ReceiveId,
+        before: &ReceiveId,
+    ) {
+        if !OLDEST && self.head() != receive {
+            return self.unlink_later(receives, receive, *before);
+        }
         // SAFETY: it is in a chain.
         let descriptor = unsafe { descriptor::known(receives, receive) };
-        if self.head() == receive {
-            return self.unlink_oldest(descriptor, receive);
-        } else if !self.unlink_after(receives, receive, *before) {
-            return self.unlink_up_to(receives, receive);
-        }
-        descriptor.state.store(state::FREE, Relaxed);
-        step!(Unlinked { receive: receive.0 });
-    }
-
-    /// The same for the oldest of the chain, by far the commonest; its descriptor is this.
-    #[inline(always)]
-    pub(crate) fn unlink_oldest(&self, descriptor: &Descriptor, receive: ReceiveId) {
         let next = descriptor.next.get();
         self.head.set(next);
         if next == ReceiveId::NIL {
@@ -120,6 +116,17 @@ impl Bin {
         }
         self.length.store(self.length() - 1, Relaxed);
         descriptor.state.store(state::FREE, Relaxed);
+        step!(Unlinked { receive: receive.0 });
+    }
+
+    /// A receive that is not the oldest of its chain.
+    #[cold]
+    #[inline(never)]
+    fn unlink_later(&self, receives: &[Descriptor], receive: ReceiveId, before: ReceiveId) {
+        if !self.unlink_after(receives, receive, before) {
+            return self.unlink_up_to(receives, receive);
+        }
+        receives[receive].state.store(state::FREE, Relaxed);
         step!(Unlinked { receive: receive.0 });
     }
 
@@ -164,7 +171,7 @@ impl Bin {
         }
         // Read under the lock: an earlier holder may have taken it along (B3).
         if receives[receive].state.load(Relaxed) == state::CONSUMED {
-            self.unlink(receives, receive, &ReceiveId::NIL);
+            self.unlink::<false>(receives, receive, &ReceiveId::NIL);
         }
         if fault!(UnlinkedLosesNext) {
             receives[receive].next.set(ReceiveId::NIL);
@@ -229,7 +236,7 @@ mod tests {
     }
 
     fn unlink(bin: &Bin, receives: &[Descriptor], receive: u32, before: u32) {
-        bin.unlink(receives, ReceiveId(receive), &ReceiveId(before));
+        bin.unlink::<false>(receives, ReceiveId(receive), &ReceiveId(before));
     }
 
     /// All orders in which these can be taken.

@@ -123,8 +123,8 @@ impl Indexes<'_> {
     /// booked are passed over (early booking check, O27).
     #[inline(never)]
     pub(crate) fn search(
-        &self,
-        key: &Key,
+        self,
+        key: Key,
         skip_below: usize,
         counters: &HandlerCounters,
     ) -> Option<Candidate> {
@@ -132,16 +132,16 @@ impl Indexes<'_> {
         // Written out, so that each class has its own compare and one that has no receives costs
         // one test.
         if self.view.classes().contains(WildcardClass::Exact) {
-            best = self.search_class::<0>(key, skip_below, counters);
+            best = self.search_class::<0>(&key, skip_below, counters);
         }
         if self.view.classes().contains(WildcardClass::AnySource) {
-            best = older(best, self.search_class::<1>(key, skip_below, counters));
+            best = older(best, self.search_class::<1>(&key, skip_below, counters));
         }
         if self.view.classes().contains(WildcardClass::AnyTag) {
-            best = older(best, self.search_class::<2>(key, skip_below, counters));
+            best = older(best, self.search_class::<2>(&key, skip_below, counters));
         }
         if self.view.classes().contains(WildcardClass::Any) {
-            best = older(best, self.search_class::<3>(key, skip_below, counters));
+            best = older(best, self.search_class::<3>(&key, skip_below, counters));
         }
         best
     }

@@ -56,19 +56,14 @@ impl HostAddress {
     /// # Safety
     /// As [`put`](Self::put).
     #[inline(always)]
-    pub(crate) unsafe fn put_inline<const DATA: u8>(
-        self,
-        capacity: u32,
-        payload: &[u64; 3],
-        length: u32,
-    ) {
-        let count = length.min(capacity).min(INLINE_BYTES as u32) as usize;
+    pub(crate) unsafe fn put_inline(self, capacity: u32, payload: &[u64; 3], length: u32) {
+        let count = length.min(capacity) as usize;
         let from = payload.as_ptr().cast::<u8>();
-        if DATA == data::WORD {
-            debug_assert_eq!(count, 8);
+        if count == 8 {
             // SAFETY: both sides hold at least 8 bytes.
             return unsafe { self.put_word(from) };
         }
+        let count = count.min(INLINE_BYTES);
         let mut at = 0;
         // SAFETY: as in `put`; the source has 24 bytes, and all parts together are `count`.
         unsafe {
@@ -169,8 +164,6 @@ pub(crate) fn inline_bytes(payload: &[u64; 3], length: u32) -> &[u8] {
 
 /// What a loop over messages knows of their data.
 pub(crate) mod data {
-    /// Nothing.
-    pub(crate) const ANY: u8 = 0;
     /// It lies in the entry.
     pub(crate) const INLINE: u8 = 1;
     /// So it does, and eight bytes of it fit: by far the commonest.

@@ -487,7 +487,7 @@ impl Boundary {
         let Posted { bin, class, .. } = *unsafe { descriptor.posted.peek() };
         if descriptor.state.load(Relaxed) == state::CONSUMED {
             step!(Unlinking { bin: bin.0, receive: receive.0, alone: true });
-            nic.bins[bin].unlink(&nic.receives, receive, &ReceiveId::NIL);
+            nic.bins[bin].unlink::<false>(&nic.receives, receive, &ReceiveId::NIL);
         }
         self.free_receives.give(receive);
         self.count_left(nic, comm, class, 1);

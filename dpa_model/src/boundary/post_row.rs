@@ -111,7 +111,7 @@ impl PostRow<'_> {
             // due, and nobody else fills them.
             unsafe {
                 let length = entry.message.length;
-                post.buffer.put_inline::<DATA>(post.capacity, &entry.payload, length);
+                post.buffer.put_inline(post.capacity, &entry.payload, length);
                 results.fill(late, |slot| {
                     // Word by word: as a whole it would pass through the stack.
                     let Message { arrival, envelope, length } = entry.message;

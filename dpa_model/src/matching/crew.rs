@@ -31,19 +31,13 @@ use crate::number::{ReceiveId, WorkerId};
 use crate::sync::Relaxed;
 use crate::{Path, Removal};
 
-/// The tables that consuming changes, kept at hand by a loop.
+/// A receive in the chain of its bin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tables<'a> {
+pub(crate) struct Chained<'a> {
     pub(super) receives: &'a [Descriptor],
-    pub(super) bins: &'a [Bin],
-}
-
-/// A receive that a handler takes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken<'a> {
+    pub(super) bin: &'a Bin,
     pub(super) receive: ReceiveId,
-    pub(super) posted: &'a Posted,
-    /// What stood before it in its chain when it was found.
+    /// What stood before it when it was found.
     pub(super) before: &'a ReceiveId,
 }
 
@@ -80,7 +74,7 @@ pub(crate) trait Crew: Copy {
     fn wait_for_lower(self) -> u64;
 
     /// Marks a receive taken (S18).
-    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path);
+    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path);
 
     /// All handlers of the slice are matched, and what they took is marked: higher ones wait for
     /// no more than that.
@@ -88,7 +82,8 @@ pub(crate) trait Crew: Copy {
 
     /// Takes a marked receive out of its chain, or leaves that to the block's end (O28, S17).
     /// `false`: another handler holds the bin's lock.
-    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool;
+    /// `OLDEST`: it is the oldest of its chain.
+    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool;
 
     /// Tells the leader which receive a handler took.
     fn note_taken(self, handler: usize, receive: ReceiveId);
@@ -144,9 +139,9 @@ impl Crew for Alone<'_> {
     }
 
     #[inline(always)]
-    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path) {
+    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
         if cfg!(debug_assertions) && path != Path::Overtaking {
-            let live = tables.receives[receive].is_posted();
+            let live = descriptor.is_posted();
             assert!(live, "receive {} was consumed twice (S18)", receive.0);
         }
     }
@@ -155,11 +150,10 @@ impl Crew for Alone<'_> {
     fn matched(self) {}
 
     #[inline(always)]
-    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool {
-        let (Tables { receives, bins }, Taken { receive, posted, before }) = (tables, taken);
+    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
+        let Chained { receives, bin, receive, before } = chained;
         step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: true });
-        // SAFETY: the receive was posted, in this bin.
-        unsafe { crate::bin::known(bins, posted.bin) }.unlink(receives, receive, before);
+        bin.unlink::<OLDEST>(receives, receive, before);
         true
     }
 
@@ -211,8 +205,8 @@ impl Crew for Single<'_> {
     }
 
     #[inline(always)]
-    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path) {
-        self.0.mark(tables, receive, path);
+    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
+        self.0.mark(descriptor, receive, path);
     }
 
     #[inline(always)]
@@ -221,8 +215,8 @@ impl Crew for Single<'_> {
     }
 
     #[inline(always)]
-    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool {
-        self.0.unlink(tables, taken)
+    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
+        self.0.unlink::<OLDEST>(chained, posted)
     }
 
     #[inline(always)]
@@ -307,11 +301,11 @@ impl Crew for Slice<'_> {
     }
 
     #[inline(always)]
-    fn mark(self, tables: Tables<'_>, receive: ReceiveId, path: Path) {
+    fn mark(self, descriptor: &Descriptor, receive: ReceiveId, path: Path) {
         if path == Path::Overtaking {
             return;
         }
-        let state = &tables.receives[receive].state;
+        let state = &descriptor.state;
         // A plain store is enough: no two handlers take the same receive (S18).
         if cfg!(all(debug_assertions, not(dpamatch_loom))) {
             let before = state.swap(state::CONSUMED, Relaxed);
@@ -327,13 +321,13 @@ impl Crew for Slice<'_> {
         self.nic.block.reach(self.worker, self.block.number, Phase::Matched);
     }
 
-    fn unlink(self, tables: Tables<'_>, taken: Taken<'_>) -> bool {
-        let (Tables { receives, bins }, Taken { receive, posted, .. }) = (tables, taken);
-        let (bin, removal) = (posted.bin, self.nic.options.removal);
+    fn unlink<const OLDEST: bool>(self, chained: Chained<'_>, posted: &Posted) -> bool {
+        let Chained { receives, bin, receive, .. } = chained;
+        let removal = self.nic.options.removal;
         if removal != Removal::Deferred {
-            step!(Unlinking { bin: bin.0, receive: receive.0, alone: false });
+            step!(Unlinking { bin: posted.bin.0, receive: receive.0, alone: false });
         }
-        bins[bin].try_unlink(receives, receive, removal, &self.nic.block)
+        bin.try_unlink(receives, receive, removal, &self.nic.block)
     }
 
     #[inline(always)]

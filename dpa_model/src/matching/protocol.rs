@@ -3,7 +3,7 @@
 use crate::Envelope;
 use crate::block::BlockInfo;
 use crate::descriptor::Posted;
-use crate::message::{Completion, Entry, HostAddress, Message, Protocol, data, inline_bytes};
+use crate::message::{Completion, Entry, HostAddress, Message, Protocol};
 use crate::nic::Shared;
 use crate::number::StoredId;
 use crate::region::RegionKey;
@@ -18,7 +18,7 @@ use crate::unexpected::UnexpectedStore;
 /// begin with; the handler has taken the receive `posted` for the message of this number, and its
 /// result was not reported yet. `DATA`: see [`data`].
 #[inline(always)]
-pub(super) unsafe fn deliver<const DATA: u8>(
+pub(super) unsafe fn deliver<const INLINE: bool>(
     nic: &Shared,
     block: &BlockInfo,
     arrival: u64,
@@ -30,13 +30,7 @@ pub(super) unsafe fn deliver<const DATA: u8>(
     // SAFETY: the leader saw the block's entries ready, and releases them only after the block.
     let entry = unsafe { entries.peek(handler) };
     step!(Delivered { bytes: entry.length.min(posted.capacity) as usize });
-    if DATA == data::ANY {
-        move_data(nic, block, handler, &entry, posted);
-    } else {
-        let (buffer, capacity) = (posted.buffer, posted.capacity);
-        // SAFETY: as in `move_data`.
-        unsafe { buffer.put_inline::<DATA>(capacity, &entry.payload, entry.length) };
-    }
+    move_data::<INLINE>(nic, block, handler, &entry, posted);
     step!(Completed);
     // SAFETY: the leader claimed a position of the ring for each handler.
     unsafe {
@@ -52,18 +46,25 @@ pub(super) unsafe fn deliver<const DATA: u8>(
 
 /// Copies a message's bytes to the user's buffer, as many as fit.
 #[inline(always)]
-fn move_data(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, posted: &Posted) {
+fn move_data<const INLINE: bool>(
+    nic: &Shared,
+    block: &BlockInfo,
+    handler: usize,
+    entry: &Entry,
+    posted: &Posted,
+) {
     let (target, capacity) = (posted.buffer, posted.capacity);
-    if entry.protocol == Protocol::Inline {
+    if INLINE || entry.protocol == Protocol::Inline {
         // SAFETY: the host lent the buffer with the post until the result reaches it (see
         // `HostPort`).
-        unsafe { target.put(capacity, inline_bytes(&entry.payload, entry.length)) }
+        unsafe { target.put_inline(capacity, &entry.payload, entry.length) }
     } else {
         move_longer(nic, block, handler, entry, posted);
     }
 }
 
 /// Apart, so that the loop over short messages stays short.
+#[cold]
 #[inline(never)]
 fn move_longer(nic: &Shared, block: &BlockInfo, handler: usize, entry: &Entry, posted: &Posted) {
     let (target, capacity) = (posted.buffer, posted.capacity);

@@ -8,13 +8,13 @@ use super::crew::Crew;
 use super::detect::must_resolve;
 use super::fast_path::{Group, Refusal, take_row};
 use super::scratch::Scratch;
-use super::search::key;
+use super::search::{key, usual_key};
 use super::take::Taking;
-use crate::descriptor::state;
-use crate::index::{CommView, Indexes};
+use crate::descriptor::known;
+use crate::index::{CommView, Indexes, Oldest};
+use crate::message::{Entry, Protocol};
 use crate::nic::Shared;
-use crate::number::ReceiveId;
-use crate::sync::Relaxed;
+use crate::number::{BinId, ReceiveId};
 use crate::{CommId, FastPath, HandlerCounters, InlineHashes, Path};
 
 /// Resolves in handler order. Handlers that go the same path are taken in runs: what they take does
@@ -101,7 +101,7 @@ pub(super) fn resolve_each<C: Crew>(
         if let Some(refusal) = row.refusal {
             count_refusal(nic, handler, refusal);
             let end = slow_row(block, handler..handlers.end, conflict, scratch);
-            matched += taking.take_slowly(scratch, handler..end, &mut SlowPath::new(block, waited));
+            matched += taking.take_slowly(scratch, handler..end, waited);
             waited = true;
             (from, handler) = (end, end);
         }
@@ -131,10 +131,11 @@ fn slow_row<C: Crew>(
 }
 
 /// The slow path of handlers in a row (S13).
+#[derive(Clone, Copy, Debug)]
 pub(super) struct SlowPath<'a, C> {
     block: BlockRun<'a, C>,
-    /// Failed polls of the wait for all handlers of lower slices; `None` before it.
-    polls: Option<u64>,
+    /// All handlers of lower slices are done.
+    waited: bool,
     /// The communicator whose indexes these are.
     comm: CommId,
     indexes: Indexes<'a>,
@@ -142,74 +143,80 @@ pub(super) struct SlowPath<'a, C> {
 
 impl<'a, C: Crew> SlowPath<'a, C> {
     #[inline(always)]
-    fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
+    pub(super) fn new(block: BlockRun<'a, C>, waited: bool) -> Self {
         let indexes = block.nic.indexes(CommView::NONE);
-        Self { block, polls: waited.then_some(0), comm: CommId(u32::MAX), indexes }
+        Self { block, waited, comm: CommId(u32::MAX), indexes }
     }
 
-    /// The indexes, where the next handlers may look for the oldest receive of a chain: the one
-    /// before has looked there, and receives have no wildcards.
+    /// Whether the next handlers may look for the oldest receive of a chain only: the handler
+    /// before has waited and has read the indexes, and receives have no wildcards.
     #[inline(always)]
-    pub(super) fn usual(&self) -> Option<Indexes<'a>> {
+    pub(super) fn is_usual(&self) -> bool {
         let trusted = self.block.nic.options.inline_hashes == InlineHashes::Trust;
-        // The general loop has these faults.
-        if fault!(SlowKeepsOwn) {
-            return None;
-        }
-        if fault!(SlowEarlyCheck) {
-            return None;
-        }
-        (trusted && self.indexes.view.is_exact()).then_some(self.indexes)
-    }
-
-    /// Their communicator.
-    pub(super) fn comm(&self) -> CommId {
-        self.comm
-    }
-
-    /// Failed polls of the wait for lower slices.
-    pub(super) fn polls(&self) -> u64 {
-        self.polls.unwrap_or(0)
+        trusted && self.waited && self.indexes.view.is_exact()
     }
 
     /// Which receive a handler gets, after all lower handlers are done: its own candidate if that
     /// is still there, else it searches again. The early booking check has no place here (S16).
+    ///
+    /// `USUAL`: `NIL`, and nothing is done, unless the message is of the communicator before, its
+    /// candidate is gone, it gets the oldest receive of a chain, and its data is in the entry. The
+    /// caller counts the visit.
     #[inline(always)]
-    pub(super) fn find(
+    pub(super) fn find<const USUAL: bool>(
         &mut self,
         handler: usize,
+        entry: &Entry,
         candidate: ReceiveId,
         counters: &HandlerCounters,
     ) -> ReceiveId {
         let nic = self.block.nic;
-        step!(SlowWaits { handler });
-        // Before the wait, because behind it higher handlers wait for this one: whatever does not
-        // depend on lower ones.
-        let entry = self.block.entry(handler);
-        let comm = entry.envelope.comm;
-        if comm != self.comm {
-            // SAFETY: inside a block.
-            let view = unsafe { *nic.view(comm) };
-            (self.comm, self.indexes) = (comm, nic.indexes(view));
+        // SAFETY: a search found it.
+        let own = unsafe { known(self.indexes.bookings.receives, candidate) };
+        let (mut bin, mut oldest) = (BinId::NIL, ReceiveId::NIL);
+        if USUAL {
+            let Some(key) = usual_key(entry, self.comm) else { return ReceiveId::NIL };
+            if own.is_posted() || entry.protocol != Protocol::Inline {
+                return ReceiveId::NIL;
+            }
+            let found = self.indexes.oldest::<0>(&key);
+            let Oldest::Fits { bin: there, receive } = found else { return ReceiveId::NIL };
+            (bin, oldest) = (there, receive);
         }
-        let key = key(&entry, nic.options.inline_hashes, counters);
-        // All lower handlers, not only the one before (S13); those of this slice are done.
-        if self.polls.is_none() && !fault!(SlowNoWait) {
-            self.polls = Some(self.block.crew.wait_for_lower());
+        step!(SlowWaits { handler });
+        let mut other = None;
+        if !USUAL {
+            // Before the wait, because behind it higher handlers wait for this one: whatever does
+            // not depend on lower ones.
+            let comm = entry.envelope.comm;
+            if comm != self.comm {
+                // SAFETY: inside a block.
+                let view = unsafe { *nic.view(comm) };
+                (self.comm, self.indexes) = (comm, nic.indexes(view));
+            }
+            other = Some(key(entry, nic.options.inline_hashes, counters));
+            // All lower handlers, not only the one before (S13); those of this slice are done.
+            if !self.waited && !fault!(SlowNoWait) {
+                counters.slow_polls.add(self.block.crew.wait_for_lower());
+                self.waited = true;
+            }
         }
         step!(SlowWaited);
         step!(StateRead { receive: candidate.0 });
-        let receive = if nic.receives[candidate].state.load(Relaxed) == state::POSTED
-            || fault!(SlowKeepsOwn)
-        {
+        let receive = if fault!(SlowKeepsOwn) || !USUAL && own.is_posted() {
             counters.forced.add(1);
             candidate
+        } else if USUAL {
+            step!(BinRead { bin: bin.0 });
+            step!(Visited { receive: oldest.0 });
+            oldest
         } else {
             let skip_below = if fault!(SlowEarlyCheck) { nic.handlers } else { 0 };
+            let Some(key) = other else { unreachable!("made above") };
             let found = if self.indexes.view.is_exact() {
                 self.indexes.search_class::<0>(&key, skip_below, counters)
             } else {
-                self.indexes.search(&key, skip_below, counters)
+                self.indexes.search(key, skip_below, counters)
             };
             found.map_or(ReceiveId::NIL, |found| found.receive)
         };

@@ -68,7 +68,7 @@ fn search_run<C: Crew>(
             if view.overtaking() {
                 return Err(overtake(nic, &indexes, key, counters));
             }
-            Ok(indexes.search(key, if early_check { handler } else { 0 }, counters))
+            Ok(indexes.search(*key, if early_check { handler } else { 0 }, counters))
         });
     }
     // Most communicators have receives of one class at a time: then one table is searched, inline.
@@ -81,7 +81,7 @@ fn search_run<C: Crew>(
         Some(WildcardClass::AnySource) => search_class::<C, 1>(run, indexes),
         Some(WildcardClass::AnyTag) => search_class::<C, 2>(run, indexes),
         Some(WildcardClass::Any) => search_class::<C, 3>(run, indexes),
-        None => search_with(run, |key, counters| indexes.search(key, 0, counters)),
+        None => search_with(run, |key, counters| indexes.search(*key, 0, counters)),
     }
 }
 
@@ -334,7 +334,7 @@ pub(crate) fn find(
     counters: &HandlerCounters,
 ) -> ReceiveId {
     let key = key(entry, nic.options.inline_hashes, counters);
-    let found = nic.indexes(view).search(&key, skip_below, counters);
+    let found = nic.indexes(view).search(key, skip_below, counters);
     found.map_or(ReceiveId::NIL, |found| found.receive)
 }
 
@@ -377,7 +377,7 @@ fn overtake(
     counters: &HandlerCounters,
 ) -> ReceiveId {
     loop {
-        let Some(found) = indexes.search(key, 0, counters) else { return ReceiveId::NIL };
+        let Some(found) = indexes.search(*key, 0, counters) else { return ReceiveId::NIL };
         let state = &nic.receives[found.receive].state;
         if fault!(OvertakeTorn) {
             state.store(state::CONSUMED, Relaxed);
