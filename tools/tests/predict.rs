@@ -362,7 +362,7 @@ fn bad_input_is_named() {
     let truncated = truncated.iter().collect::<PathBuf>();
     let truncated = truncated.to_str().expect("a plain name");
     let cases: [(&[&str], &str, &str); 14] = [
-        (&["predict", "--trace", truncated], "", "--salvage reads what is there"),
+        (&["predict", "--trace", truncated], "", "--salvage reads the intact part"),
         (&["predict", "--trace", edge, "--rank", "7"], "", "no trace of this rank"),
         (
             &["predict", "--trace", edge, "what-if"],

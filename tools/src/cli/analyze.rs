@@ -274,7 +274,7 @@ fn verdict(report: &Report) -> anyhow::Result<()> {
     let Some(checked) = &report.checked else { return Ok(()) };
     let name = &report.name;
     if !checked.is_empty() {
-        return Err(WrongMatching(format!("{name}: the matching breaks MPI's rules")).into());
+        return Err(WrongMatching(format!("{name}: the matching violates MPI's rules")).into());
     }
     let other = |engine: &&EngineReport| !engine.differs_at.is_empty();
     match report.engines.iter().find(other) {
@@ -411,7 +411,7 @@ mod tests {
         };
         assert!(verdict(&report(None, vec![2])).is_ok(), "nobody asked");
         assert!(verdict(&report(Some(Vec::new()), Vec::new())).is_ok());
-        let rules = "run: the matching breaks MPI's rules";
+        let rules = "run: the matching violates MPI's rules";
         assert_eq!(said(Some(illegal), Vec::new()), rules);
         let other = "run: engine list gives other pairs at 2 ranks";
         assert_eq!(said(Some(Vec::new()), vec![2, 5]), other);

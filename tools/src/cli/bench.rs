@@ -374,13 +374,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(
             stderr(),
             "dpamatch: WARNING: one processor for sender and receiver: they wait for each other, \
-             and these rates tell nothing"
+             so these rates mean nothing"
         )?;
     }
     let begin = Instant::now();
     let report = measure(&points, args.rounds as usize, &settings)?;
     if !report.pinned() && machine.processors > 1 {
-        writeln!(stderr(), "dpamatch: the system did not let threads be pinned; rates vary more")?;
+        writeln!(stderr(), "dpamatch: the system refused to pin threads; rates vary more")?;
     }
     let header = Header {
         machine,
@@ -545,7 +545,7 @@ impl Header {
             .map_or(String::new(), |ucx| format!(", beside UCX {}", ucx.version()));
         let clock = self.clock.map_or(String::new(), |ClockQuality { read_ns, step_ns }| {
             format!(
-                "\nsingle messages: up to {} repetitions; a reading of the clock takes {read_ns:.0} ns, \
+                "\nsingle messages: up to {} repetitions; a clock reading takes {read_ns:.0} ns, \
                  its smallest step is {step_ns:.0} ns",
                 settings.repetitions_single
             )
@@ -553,7 +553,7 @@ impl Header {
         format!(
             "dpamatch {VERSION}{beside} on {machine}\n\
              {command}\n\
-             from one processor to the other and back: {hand_over}\n\
+             cache-line round trip: {hand_over}\n\
              {rounds} rounds of up to {} repetitions, {}, seed {}; {} payloads checked; {seconds:.1} s{clock}{warnings}",
             settings.repetitions,
             self.runner(),

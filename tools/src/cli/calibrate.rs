@@ -90,7 +90,7 @@ pub(super) fn run(args: &CalibrateArgs) -> anyhow::Result<()> {
     for fit in fits.iter().filter(|fit| (fit.predicted / fit.measured.rate - 1.0).abs() > 0.005) {
         writeln!(
             io::stderr(),
-            "dpamatch: {} stays at {}: no value of it gives {} messages/us",
+            "dpamatch: {} stays at {}: no value reaches {} messages/us",
             fit.parameter,
             fit.value,
             fit.measured.rate

@@ -207,7 +207,7 @@ fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
             "network_post_ns" => &mut costs.network_post_ns,
             "copy_bytes_per_us" => &mut costs.copy_bytes_per_us,
             "network_bytes_per_us" => &mut costs.network_bytes_per_us,
-            _ => return Err(wrong(format!("there is no cost {key}"))),
+            _ => return Err(wrong(format!("unknown cost {key}"))),
         };
         // A poll without cost would stop virtual time; the limit of a millisecond keeps all sums
         // exact.
@@ -216,7 +216,7 @@ fn costs(overrides: &[String]) -> Result<PollCosts, BadInput> {
             .parse()
             .ok()
             .filter(|value| (1..=1_000_000).contains(value))
-            .ok_or_else(|| wrong(format!("{value:?} is no number from 1 to 1000000")))?;
+            .ok_or_else(|| wrong(format!("{value:?} is not a number from 1 to 1000000")))?;
     }
     Ok(costs)
 }

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 /// The message after the time limit.
 pub(super) fn late(seconds: u64) -> String {
-    format!("no end after {seconds} s")
+    format!("did not end within {seconds} s")
 }
 
 fn code(status: ExitStatus) -> u8 {

@@ -51,7 +51,7 @@ Examples:
   dpamatch cost
                                                  the cost of communication, and matching's share
   dpamatch analyze traces/lulesh-27              a recorded program's matching
-  dpamatch offload traces/lulesh-27              does it pay to let a card match?
+  dpamatch offload traces/lulesh-27              does offloading to a card pay?
   dpamatch channels                              policies for polling several channels
   dpamatch engines                               list the engines
   dpamatch compare --all --out DIR               the papers' experiments on all engines

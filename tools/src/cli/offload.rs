@@ -41,7 +41,7 @@ Examples:
   dpamatch offload traces/amg-8 --host my-host.toml --set memory.l2_ns=50
   dpamatch offload --print-host > my-host.toml";
 
-/// Say whether it pays to let a card match: yes, no or indifferent.
+/// Say whether offloading to a card pays: yes, no or indifferent.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -240,7 +240,7 @@ fn parts<'a>(
 /// All traces in one table, for programs.
 fn whole_table(args: &Args, reports: &[(String, Report)]) -> Table {
     let columns = ["trace"].into_iter().chain(COLUMNS);
-    let mut table = Table::new("offload", "Does it pay to let a card match?", columns).keyed(2);
+    let mut table = Table::new("offload", "Does offloading to a card pay?", columns).keyed(2);
     for (name, report) in reports {
         for (part, advised) in parts("application", args, report) {
             table.push([name.as_str().into()].into_iter().chain(row(part, advised)));
@@ -268,12 +268,12 @@ fn table(name: &str, args: &Args, question: &Question, report: &Report) -> Table
             setup.removal
         ))
         .note(format!(
-            "the card: {:.3} M messages/s as fast as it can, {:.2} us for a message at the recorded \
-             times, {:.2} us at most, {} sent on to software",
+            "card: peak {:.3} M messages/s; at the recorded times mean latency {:.2} us, \
+             maximum {:.2} us; {} messages fell back to software",
             even.card_rate, service.latency_us, service.longest_us, service.sent_on
         ))
         .note(format!(
-            "less work for the host from {} steps a message on; no later messages from {} on",
+            "break-even: the host saves time from {} steps per message on; no message is delayed from {} steps on",
             range(even.host_steps),
             range(even.delay_steps)
         ))

@@ -73,7 +73,7 @@ impl Args {
         let folder = match &self.provider {
             Some(folder) => folder.clone(),
             None => {
-                let command = env::current_exe().context("cannot tell where this command is")?;
+                let command = env::current_exe().context("cannot find this command's folder")?;
                 command.parent().map(Path::to_owned).unwrap_or_default()
             }
         };
@@ -172,7 +172,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Json => document::write(&mut *out, &document())?,
     }
     out.flush()?;
-    if good { Ok(()) } else { anyhow::bail!("the program did not end well") }
+    if good { Ok(()) } else { anyhow::bail!("the program failed") }
 }
 
 fn analyzed(logs: &Path, out: Option<&Path>) -> anyhow::Result<Report> {

@@ -136,7 +136,7 @@ pub(super) fn bad_input(error: TraceError) -> anyhow::Error {
         TraceErrorKind::Io(_) => error.into(),
         TraceErrorKind::Interrupted => Interrupted.into(),
         TraceErrorKind::Truncated(_) => {
-            BadInput(format!("{error}; --salvage reads what is there")).into()
+            BadInput(format!("{error}; --salvage reads the intact part")).into()
         }
         _ => BadInput(error.to_string()).into(),
     }
@@ -164,6 +164,6 @@ mod tests {
         assert!(interrupted.is::<Interrupted>(), "{interrupted:?}");
         let cut = bad_input(TraceError::new("a", TraceErrorKind::Truncated("no end".to_owned())));
         assert!(cut.is::<BadInput>(), "{cut:?}");
-        assert!(cut.to_string().ends_with("no end; --salvage reads what is there"), "{cut}");
+        assert!(cut.to_string().ends_with("no end; --salvage reads the intact part"), "{cut}");
     }
 }

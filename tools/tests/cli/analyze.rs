@@ -33,7 +33,7 @@ fn the_summary_tells_the_main_numbers() {
     for line in [
         "lulesh-27: 27 of 27 ranks, 26490 calls in 1.8 MB",
         "calls: 14600 point-to-point, 351 collective, 0 one-sided (97.7 / 2.3 / 0.0 %); 8299 progress, 3240 other",
-        "582 unique (source, tag) of 7300 receives (7.97 %), at most 1 of one waiting at once",
+        "582 distinct (source, tag) pairs in 7300 receives (7.97 %), at most 1 pending per pair",
         "hints: Set mpi_assert_no_any_source on communicator 2 (world): this run never violates it.",
         "room: Everything fits on the NIC. dpamatch offload shows whether offloading pays.",
     ] {
@@ -68,12 +68,12 @@ fn the_summary_of_a_small_trace_is_right_number_by_number() {
          other",
         "order: by the recorded clocks",
         "7 sends of 122 bytes; 8 receives: 7 without wildcard, 1 any source, 0 any tag, 0 both; 1 \
-         probes, 1 cancels, 0 to or from nobody",
+         probes, 1 cancels, 0 with MPI_PROC_NULL",
         "messages: 4 expected, 3 unexpected (42.9 %); left: 1 receives, 1 messages",
-        "6 unique (source, tag) of 8 receives (75.00 %), at most 2 of one waiting at once; 4 tags \
-         at most at a rank, highest 7",
+        "6 distinct (source, tag) pairs in 8 receives (75.00 %), at most 2 pending per pair; at \
+         most 4 tags per rank, largest tag 7",
         "sequences of compatible receives: 7, mean length 1.14, longest 2",
-        "checked: all pairs are as MPI's rules allow",
+        "checked: all pairs obey MPI's rules",
         "queue bins searches MQL AQL ASL MASL longest collisions",
         "posted 1 7 3 1.43 1.29 1.33 3 2",
         "unexpected 1 9 2 0.56 0.33 0.38 1 1",
@@ -228,7 +228,7 @@ fn figures_are_written_and_are_the_same_again() {
     assert!(calls.contains("Communication calls,point-to-point,lulesh-27,97.65"), "{calls}");
     // Nothing is matched: 26 receives of one rank wait at once, whatever the order.
     assert!(bins.contains("Mean depth if no receive is matched,1 bin,lulesh-27,25"), "{bins}");
-    // In conflict some of the slow end without a receive; nobody is counted twice.
+    // With conflicts some slow-path messages end up unexpected; no message counts twice.
     let paths = std::fs::read_to_string(folder.path().join("first/minife-16/figure-paths.csv"))
         .expect("numbers");
     let mut shares = BTreeMap::<&str, f64>::new();

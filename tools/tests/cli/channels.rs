@@ -201,8 +201,8 @@ fn wrong_arguments_are_named() {
         ("--policy dynamic:0", "unknown policy dynamic:0"),
         ("--bursts 0", "0 is not in 1..=100000"),
         ("--set rdma_ns", "must be KEY=VALUE"),
-        ("--set rdma_ns=0", "\"0\" is no number from 1 to 1000000"),
-        ("--set colour=1", "there is no cost colour"),
+        ("--set rdma_ns=0", "\"0\" is not a number from 1 to 1000000"),
+        ("--set colour=1", "unknown cost colour"),
         ("--only real --engine optimistic", "invalid value 'optimistic'"),
     ];
     for (arguments, message) in cases {

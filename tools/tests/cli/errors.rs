@@ -29,7 +29,7 @@ const WRONG: &[(&str, &str)] = &[
     ("bench --cpus 0", "--cpus: "),
     ("calibrate no-file", "no-file: no such file or folder"),
     ("calibrate src", "src: is a directory"),
-    ("channels --set speed=1", "--set speed=1: there is no cost speed"),
+    ("channels --set speed=1", "--set speed=1: unknown cost speed"),
     ("channels --only thresholds --out /dev/null/x", "cannot write into /dev/null/x: "),
     ("compare memory --rounds 0 --out /dev/null/x", "cannot write into /dev/null/x: "),
     ("cost messages no-file", "no-file: no such file or folder"),

@@ -64,7 +64,7 @@ fn bad_input_is_named() {
     std::fs::write(&path, "post,1,0,0,7\nprobe,1,0,0,7\n").expect("a scratch file");
     let output = explore(&[path.to_str().expect("a path that is text")]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("probes are not explored"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("probes cannot be explored"), "{}", text(&output.stderr));
     assert_eq!(explore(&["/does/not/exist"]).status.code(), Some(2));
     assert_eq!(explore(&["--handlers", "65", "--example", "x1"]).status.code(), Some(2));
 }

@@ -34,7 +34,7 @@ fn after_its_time_and_after_a_failure() {
     /// A name, options, arguments of the launcher, the exit code, and words on standard error.
     type Case = (&'static str, &'static [&'static str], &'static [&'static str], i32, &'static str);
     let cases: [Case; 4] = [
-        ("late", &["guard", "--limit", "1"], &[], 124, "no end after 1 s"),
+        ("late", &["guard", "--limit", "1"], &[], 124, "did not end within 1 s"),
         ("failed", &["guard"], &["fail"], 3, "exit status: 3"),
         ("run-late", &["run", "--provider", "tests/run", "--limit", "1"], &[], 1, "after 1 s"),
         ("run-failed", &["run", "--provider", "tests/run"], &["fail"], 1, "exit status: 3"),

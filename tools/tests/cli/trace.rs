@@ -34,7 +34,7 @@ fn info_counts_by_class_and_function() {
 fn check_says_what_is_good_and_what_is_not() {
     let output = trace(&["check", "edge-4-mpich/edge-4-mpich.dumpi.tar.xz"]);
     assert!(
-        text(&output).ends_with("224 calls; 4 of 4 ranks are as they should be\n"),
+        text(&output).ends_with("224 calls; 4 of 4 ranks are consistent\n"),
         "{}",
         text(&output)
     );
@@ -44,7 +44,7 @@ fn check_says_what_is_good_and_what_is_not() {
     let expected =
         "truncated/hpcg-0001.bin.xz: byte 30003: truncated: there is no index at the end";
     assert!(said(&output).contains(expected), "{}", said(&output));
-    assert!(said(&output).ends_with("; --salvage reads what is there\n"), "{}", said(&output));
+    assert!(said(&output).ends_with("; --salvage reads the intact part\n"), "{}", said(&output));
 
     let output = trace(&["check", "--salvage", "truncated"]);
     assert!(text(&output).contains("salvaged: "), "{}", text(&output));

@@ -8,9 +8,9 @@ pub(super) fn table(report: &Report) -> Option<Table> {
     let columns = ["engine", "handlers", "scenario", "bytes", "messages"].into_iter();
     let columns = columns.chain(PERCENTILES.iter().map(|(_, name)| *name)).chain(["max"]);
     let columns = columns.map(|name| name.replacen("_", ".", 1));
-    let title = "Latency of single messages, there and acknowledged, in nanoseconds";
+    let title = "Latency of single messages until acknowledged, in nanoseconds";
     let mut table = Table::new("latencies", title, columns)
-        .note("a percentile is told where messages are left beyond it");
+        .note("percentiles without a message beyond them are omitted");
     for row in &report.rows {
         let Some(all) = row.latencies() else { continue };
         let percentile = |&(percent, _): &(f64, &str)| Cell::from(all.percentile_ns(percent));

@@ -141,7 +141,7 @@ fn descriptor() -> Descriptor {
     let name = "rate_msgs_per_s";
     Descriptor {
         name: "rates".to_owned(),
-        title: "How fast the recorded sequence of a rank is matched".to_owned(),
+        title: "Matching rate of a rank's recorded sequence".to_owned(),
         notes: Vec::new(),
         keys: vec!["engine".to_owned()],
         figures: vec![Figure { name: name.to_owned(), better: better(name) }],

@@ -92,7 +92,7 @@ fn table(scaling: &Scaling, rows: &[ScalingRow]) -> Table {
 /// A model for more shards than processors, from one shard's time for a share.
 fn shared(scaling: &Scaling, rows: &[ShareRow]) -> Table {
     let title = format!(
-        "Model: one program's window of {} messages, of which each shard gets the same share.",
+        "Model: one program's window of {} messages, in equal shares for the shards.",
         scaling.window
     );
     let columns = ["shards", "share", "us", "min", "max", "M messages/s", "speed-up", "efficiency"];

@@ -386,7 +386,7 @@ fn the_lines_above_the_tables_say_how_it_was_measured() {
     let expected = format!(
         "dpamatch {VERSION} on Abacus, 3 processors, wood, load 0.5; processors 0 and 2\n\
          dpamatch bench --seed 9\n\
-         from one processor to the other and back: 97 ns (80 to 100)\n\
+         cache-line round trip: 97 ns (80 to 100)\n\
          6 rounds of up to 321 repetitions, the receiving thread runs the NIC, seed 9; \
          1900 payloads checked; 1.2 s"
     );

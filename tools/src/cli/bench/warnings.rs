@@ -19,7 +19,7 @@ pub(super) fn warnings(
     let processors = machine.processors;
     if processors < 2 {
         warnings.push(
-            "one processor for sender and receiver: they wait for each other, and these rates tell \
+            "one processor for sender and receiver: they wait for each other, so these rates mean \
              nothing"
                 .to_owned(),
         );
@@ -46,7 +46,7 @@ pub(super) fn warnings(
     let slowed: usize = placed.iter().filter(slowed).map(|part| part.measurements).sum();
     if 2 * slowed > all {
         warnings.push(format!(
-            "somebody else used the processors during {slowed} of {all} measurements"
+            "other programs used the processors during {slowed} of {all} measurements"
         ));
     }
     warnings
@@ -93,7 +93,7 @@ mod tests {
         assert!(said(&quiet, &[], true).contains("during every measurement"));
         assert_eq!(warnings(&quiet, &[], 0, true), Vec::<String>::new(), "nothing was measured");
         let slowed = [placed(Some(true), 51), placed(Some(false), 49)];
-        let all = "somebody else used the processors during 51 of 100 measurements";
+        let all = "other programs used the processors during 51 of 100 measurements";
         assert_eq!(said(&quiet, &slowed, true), all);
     }
 }

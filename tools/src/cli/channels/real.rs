@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, costs: &PollCosts, progress: &ProgressBar) -> any
     for &spec in &args.policy {
         let build = || find(&args.engine)?.engine(&EngineOptions::default());
         let engine =
-            build().ok_or_else(|| BadInput(format!("{} is no software engine", args.engine)))?;
+            build().ok_or_else(|| BadInput(format!("{} is not a software engine", args.engine)))?;
         let (elapsed, counts) = measure(spec, costs, engine, args.messages)?;
         table.push(row(spec, args.messages, elapsed, &counts));
         progress.inc(1);

@@ -367,7 +367,7 @@ pub(super) fn thresholds(args: &Args, costs: &PollCosts, results: &mut Results) 
     ]);
     results.tables.extend([table, chosen]);
     let mut figure =
-        Figure::new("Which way within a node (virtual time)").with(latencies).with(overlaps);
+        Figure::new("Paths within a node (virtual time)").with(latencies).with(overlaps);
     figure.columns = 2;
     results.figures.push(("ways-by-length", figure));
 }

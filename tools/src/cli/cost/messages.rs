@@ -101,11 +101,11 @@ impl Args {
             (found.left_out.unknown_bytes, "messages of unknown size are left out"),
             (
                 found.left_out.to_no_rank,
-                "messages to ranks that their communicator does not have are left out",
+                "messages to ranks outside their communicator are left out",
             ),
             (
                 found.assumed_ranks,
-                "messages are of communicators whose ranks the trace does not tell; taken to be their parent's",
+                "messages use communicators with unknown ranks; their parents' ranks are assumed",
             ),
         ];
         for (count, what) in notes.iter().filter(|(count, _)| *count > 0) {
@@ -142,7 +142,7 @@ pub(super) fn run(args: &Args, profile: &Profile) -> anyhow::Result<Vec<Table>> 
     let mut ranks: Vec<PhaseRank> = Vec::new();
     let mut places = Table::new(
         "places",
-        "Where the messages go.",
+        "Destinations of the messages.",
         ["phase", "place", "protocol", "messages", "bytes"],
     )
     .keyed(3);

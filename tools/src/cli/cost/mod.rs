@@ -177,13 +177,13 @@ fn set(document: &mut toml::Table, text: &str) -> Result<(), String> {
     let (path, value) = text.split_once('=').ok_or("must be TABLE.KEY=VALUE")?;
     let parse =
         |value: &str| format!("v = {}", value.trim()).parse::<toml::Table>().ok()?.remove("v");
-    let value = parse(value).ok_or_else(|| format!("{value:?} is no number"))?;
+    let value = parse(value).ok_or_else(|| format!("{value:?} is not a number"))?;
     let (tables, key) = path.trim().rsplit_once('.').ok_or("must be TABLE.KEY=VALUE")?;
     let mut table = document;
     for name in tables.split('.') {
         table = match table.get_mut(name) {
             Some(toml::Value::Table(inner)) => inner,
-            _ => return Err(format!("there is no table {tables}")),
+            _ => return Err(format!("unknown table {tables}")),
         };
     }
     // Rates are floating-point numbers even without a decimal point.

@@ -265,7 +265,7 @@ fn read(name: &str, input: impl io::BufRead) -> anyhow::Result<Vec<Event>> {
 fn operation(event: &Event) -> Result<Operation, BadInput> {
     match event.operation(0, 0) {
         Operation::Probe { .. } => Err(BadInput(format!(
-            "{event}: probes are not explored, only posts, arrivals and cancels"
+            "{event}: probes cannot be explored, only posts, arrivals and cancels"
         ))),
         other => Ok(other),
     }

@@ -149,7 +149,7 @@ fn came_to(name: &str, part: &Part) -> Table {
         "longest us",
         "matched",
         "unexpected",
-        "sent on to software",
+        "fell back",
         "blocks",
         "blocks in conflict",
     ];
@@ -236,9 +236,8 @@ fn statistics(setup: &Setup, part: &Part, title: String) -> Table {
 
 /// The EUs' time by activity.
 fn times(part: &Part) -> Table {
-    let mut table =
-        Table::new("times", "Time of all EUs, by what it went into.", ["what", "us", "%"])
-            .named(&[("us", "time_us")]);
+    let mut table = Table::new("times", "Time of all EUs, by activity.", ["what", "us", "%"])
+        .named(&[("us", "time_us")]);
     let sum = |pick: &dyn Fn(&dpamatch_predict::Time) -> u64| {
         part.outcome.eus.iter().map(|eu| pick(&eu.time)).sum::<u64>()
     };
@@ -294,7 +293,7 @@ fn limited_by(prediction: &Prediction, gains: &[Gain]) -> Table {
         Some(first) => {
             format!("What limits: {}. M messages/s without each limit.", first.limit.name())
         }
-        None => "What limits: nothing of these alone. M messages/s without each limit.".to_owned(),
+        None => "What limits: none of these alone. M messages/s without each limit.".to_owned(),
     };
     let mut table = Table::new("limits", title, ["without", "rate", "gain %"]).named(&[RATE]);
     for gain in gains {

@@ -104,10 +104,8 @@ pub(super) fn run(args: &WhatIfArgs, common: &Common) -> anyhow::Result<()> {
             (named.into_iter().map(workload).collect::<Result<_, _>>()?, "an endless stream")
         }
     };
-    let title = format!(
-        "What nobody has measured: {}, {what}, M messages/s of virtual time.",
-        options(&base)
-    );
+    let title =
+        format!("Unmeasured variants: {}, {what}, M messages/s of virtual time.", options(&base));
     let mut columns = vec!["question".to_owned(), "answer".to_owned(), "handlers".to_owned()];
     columns.extend(workloads.iter().map(|(title, _)| title.clone()));
     let mut table = Table::new("what_if", title, columns).keyed(3).named(&[

@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         // The first error becomes the command's message; the others have been printed.
         Some(error) => Err(bad_input(error)),
         None if wrong > 0 => {
-            Err(BadInput(format!("{wrong} ranks have other calls than their footers say")).into())
+            Err(BadInput(format!("the calls of {wrong} ranks contradict their footers")).into())
         }
         None => Ok(()),
     }
@@ -93,7 +93,7 @@ fn text(
     }
     write!(out, "{}", table.text(width))?;
     let good = ranks.iter().filter(|(_, result)| is_good(result)).count();
-    writeln!(out, "{} calls; {good} of {} ranks are as they should be", all.total(), ranks.len())?;
+    writeln!(out, "{} calls; {good} of {} ranks are consistent", all.total(), ranks.len())?;
     Ok(())
 }
 

@@ -52,11 +52,11 @@ fn order(report: &Report) -> String {
             let seed = report.network.map_or(0, |network| network.seed);
             let stalls = match report.stalls {
                 0 => String::new(),
-                stalls => format!(", {stalls} times a rank was let go that waited for nothing"),
+                stalls => format!(", {stalls} stalled waits released"),
             };
             format!("causal (seed {seed}{stalls})")
         }
-        OrderChoice::Recorded => "as it was (order logs)".to_owned(),
+        OrderChoice::Recorded => "recorded (order logs)".to_owned(),
         OrderChoice::Time => "by the recorded clocks".to_owned(),
         OrderChoice::PostsFirst => "as recorded, all receives first".to_owned(),
         OrderChoice::ArrivalsFirst => "as recorded, messages as early as possible".to_owned(),
@@ -105,9 +105,7 @@ fn traffic(report: &Report) -> String {
     } = report.application.traffic;
     let checked = match &report.checked {
         None => String::new(),
-        Some(illegal) if illegal.is_empty() => {
-            "\nchecked: all pairs are as MPI's rules allow".to_owned()
-        }
+        Some(illegal) if illegal.is_empty() => "\nchecked: all pairs obey MPI's rules".to_owned(),
         Some(illegal) => {
             let lines: Vec<_> = illegal
                 .iter()
@@ -124,9 +122,9 @@ fn traffic(report: &Report) -> String {
         (report.application.traffic.receives_left, report.application.traffic.messages_left);
     format!(
         "{sends} sends of {bytes_sent} bytes; {all} receives: {none} without wildcard, {source} any source, {tag} any tag, {both} both; \
-         {probes} probes, {cancelled} cancels, {to_null} to or from nobody\n\
+         {probes} probes, {cancelled} cancels, {to_null} with MPI_PROC_NULL\n\
          messages: {expected} expected, {unexpected} unexpected ({}); left: {left} receives, {messages_left} messages\n\
-         {} unique (source, tag) of {} receives ({:.2} %), at most {} of one waiting at once; {} tags at most at a rank, highest {}\n\
+         {} distinct (source, tag) pairs in {} receives ({:.2} %), at most {} pending per pair; at most {} tags per rank, largest tag {}\n\
          sequences of compatible receives: {}, mean length {:.2}, longest {}{checked}",
         percent(unexpected, expected + unexpected),
         keys.unique,
@@ -173,7 +171,7 @@ fn queues(report: &Report, width: usize) -> String {
         }
     }
     format!(
-        "Queue lengths (MQL most, AQL mean over searches), steps of a search (ASL mean, MASL greatest mean of a rank)\n{}",
+        "Queue lengths (MQL maximum, AQL mean over searches), steps per search (ASL mean, MASL maximum mean of a rank)\n{}",
         table.text(width)
     )
 }
@@ -206,8 +204,8 @@ fn tables(report: &Report, width: usize) -> String {
         ]);
     }
     format!(
-        "Posted receives in hash tables: depth is what stands before the last one of the longest chain; chains of the \
-         tables without wildcard / any source / any tag; never: if nothing were matched, as the published analyzer has it\n{}",
+        "Posted receives in hash tables: depth is the number before the last one in the longest chain; longest chains in the \
+         exact / any-source / any-tag table; never: receives are never removed, as in the published analyzer\n{}",
         table.text(width)
     )
 }
@@ -238,7 +236,7 @@ fn paths(report: &Report, width: usize) -> String {
         ]);
     }
     format!(
-        "Optimistic matching (of the slow some find no receive in the end)\n{}{}",
+        "Optimistic matching (some slow-path messages end up unexpected)\n{}{}",
         table.text(width),
         needs(report)
     )
@@ -256,8 +254,8 @@ fn shards(report: &Report, width: usize) -> String {
         ]);
     }
     format!(
-        "Shards: several NICs that share a rank's messages by source (those of a communicator on \
-         which any source is asked for stay on one)\n{}",
+        "Shards: several NICs that split a rank's messages by source (a communicator on which any \
+         source is asked for stays on one)\n{}",
         table.text(width)
     )
 }
@@ -302,10 +300,7 @@ fn sites(report: &Report, width: usize) -> String {
     }
     let more = report.sites.len().saturating_sub(SITES_SHOWN);
     let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
-    format!(
-        "Call sites: receives and sends, those first whose messages are there before their receive\n{}{more}",
-        table.text(width)
-    )
+    format!("Call sites of receives and sends, by unexpected messages\n{}{more}", table.text(width))
 }
 
 /// By sends and receives in falling order; equal ones keep their order.

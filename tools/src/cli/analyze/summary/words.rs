@@ -31,31 +31,31 @@ pub(super) fn notes(report: &Report) -> String {
     let truth = &source.truth;
     note(
         truth.assumed,
-        "receives got messages whose sends are in no trace: made up from their statuses",
+        "receives without recorded send: their messages are made up from the statuses",
     );
     note(truth.eliminated, "receives without status: their messages were found by elimination");
     note(truth.without_message, "complete receives without status or message: left out");
     note(
         truth.taken_for_null,
-        "receives of any source taken to be of MPI_PROC_NULL: nobody sent to them",
+        "receives of any source treated as MPI_PROC_NULL: no rank sent to them",
     );
-    note(truth.bytes_differ, "receives whose status tells other bytes than were sent");
-    note(source.lost.to_absent_ranks, "sends to ranks that have no trace");
-    note(source.lost.to_no_rank, "sends to ranks that are no known members of their communicator");
+    note(truth.bytes_differ, "receives whose status has another byte count than the send");
+    note(source.lost.to_absent_ranks, "sends to ranks without a trace");
+    note(source.lost.to_no_rank, "sends to ranks that are not known members of their communicator");
     note(source.oddities.unknown_requests, "completions of requests that no recorded call made");
     note(
         source.oddities.unknown_starts,
         "starts of persistent requests that no recorded call made",
     );
-    note(source.oddities.contradictions, "statuses that contradict what was posted");
-    note(source.incomplete_creations, "communicators that not all members were seen to make");
+    note(source.oddities.contradictions, "statuses that contradict the posted receive");
+    note(source.incomplete_creations, "communicators whose creation some members did not record");
     for (rank, lost) in &source.salvaged {
-        let _ = writeln!(text, "  rank {rank} broke off: {lost}");
+        let _ = writeln!(text, "  rank {rank} is truncated: {lost}");
     }
     for stall in &report.first_stalls {
         let _ = writeln!(
             text,
-            "  rank {} was let go at its step {}: it waited for {}",
+            "  rank {} was released at its step {}: it waited for {}",
             stall.rank, stall.step, stall.waits_for
         );
     }
