@@ -149,7 +149,7 @@ fn came_to(name: &str, part: &Part) -> Table {
         "longest us",
         "matched",
         "unexpected",
-        "fell back",
+        "sent on to software",
         "blocks",
         "blocks in conflict",
     ];
