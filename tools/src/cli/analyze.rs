@@ -29,17 +29,18 @@ use super::trace::load;
 use super::{BadInput, WrongMatching, command_line, engines, output, table};
 
 const EXAMPLES: &str = "\
-A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii), packed or
-not. A trace does not record arrivals, so --order makes an order of posts and arrivals:
-  causal          the ranks run, each until it blocks; messages are under way for as long as a
-                  simple network takes them
+A trace is a folder, an archive or a file of DUMPI (binary or the text of dumpi2ascii),
+compressed or not. A trace does not record arrivals, so --order makes an order of posts and
+arrivals:
+  causal          a simulation: each rank runs until it blocks, and a simple network delays
+                  messages
   time            by the recorded clocks: right if all ranks ran on one node
-  posts-first     by what was really matched (the recorded statuses), all receives first
-  arrivals-first  by what was really matched, every message as early as possible
-  random          by what was really matched, mixed at random
-The last three give the recorded matching with every engine. --engine also runs the order through
-engines, the emulated NIC among them, with the largest number of --bins. A folder of order logs
-(DPAMATCH_LOG) has the real order, so --order has no effect.
+  posts-first     the recorded pairs (from the statuses), all receives first
+  arrivals-first  the recorded pairs, every message as early as possible
+  random          the recorded pairs, interleaved at random
+The last three give the recorded matching with every engine. --engine replays the order
+through more engines, such as the emulated NIC, with the largest number of --bins. A folder of order
+logs (DPAMATCH_LOG) has the real order, so --order has no effect.
 
 Examples:
   dpamatch analyze traces/lulesh-27

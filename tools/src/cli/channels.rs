@@ -25,8 +25,8 @@ next.
                and update rates
   never-worse  all distributions of lengths and several gaps: each policy's distance to the best
                published one
-  thresholds   from which length on a message takes another channel, by latency and by overlap with
-               computation
+  thresholds   the length from which a message takes another channel, by latency and by overlap
+               with computation
   real         the policies in the real progress engine, with threads (not part of the default: its
                numbers vary)
 
@@ -34,7 +34,7 @@ All but the last run in virtual time with published costs of polling; equal argu
 bytes.
 
 Policies: round-robin, static:R (shared memory R times for each poll of the network), dynamic:H (the
-ratio follows the last H messages), run-length (our own: learns how runs of messages go on).
+ratio follows the last H messages), run-length (our own: learns how runs of messages continue).
 
 Examples:
   dpamatch channels --out figures

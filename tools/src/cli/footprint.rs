@@ -10,7 +10,7 @@ use super::{BadInput, output};
 
 const EXAMPLES: &str = "\
 The paper's formula counts, for one communicator, three tables of 20-byte bins and 64-byte receive
-descriptors; below it stands what the emulated NIC really takes.
+descriptors. The lines below it show the memory of the emulated NIC.
 
 Examples:
   dpamatch footprint                             the paper's prototype: 2,048 bins, 1,024 receives

@@ -27,11 +27,11 @@ bytes copied. The card's time for the same order comes from virtual time (see dp
 Then the ranks run through a simple network, once with the host's costs and once with the card's:
 the gain is how much earlier the run ends. Prices are ranges (dpamatch offload --print-host shows
 them with their sources), and the verdict is yes or no only if it holds for all of them.
-A folder with order logs (DPAMATCH_LOG) has its order and its time; a rank is taken to wait once for
-all messages that came to posted receives between one post and the next.
+A folder with order logs (DPAMATCH_LOG) has its order and its time; the model lets a rank wait once
+for all messages that came to posted receives between one post and the next.
 
-  freed_us   processor time of all ranks that no longer goes into matching, likely
-  later_us   how much later a message is there, likely
+  freed_us   processor time that all ranks save in matching, likely
+  later_us   delay of a message, likely
   gain_%     how much earlier the run ends, in per cent: at worst, likely, at best
 
 Examples:

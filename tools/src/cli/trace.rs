@@ -21,7 +21,7 @@ mod info;
 const EXAMPLES: &str = "\
 PATH is a folder with the files of a run, the .meta file of one of several runs, a .tar archive
 (also .tar.xz, .tar.gz, .tar.zst), or the file of one rank. Rank files are DUMPI binary files or
-texts of dumpi2ascii; all may be packed.
+texts of dumpi2ascii; all may be compressed.
 
 Examples:
   dpamatch trace info  lulesh-27.dumpi.tar.xz       ranks, versions, calls by class and function

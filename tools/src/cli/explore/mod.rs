@@ -52,7 +52,7 @@ Examples:
                                              the schedule as a Rust test
   dpamatch explore --trace traces/lulesh-27 --rank 3 --html block.html
                                              the widest block of a recorded rank
-  dpamatch explore --fault list              the rules, each with what is then broken
+  dpamatch explore --fault list              the rules, and what breaks without each
   dpamatch explore --handlers 4 events.txt   a stream of your own: lines post,ID,COMM,SOURCE,TAG (*
                                              is a wildcard), arrive,ID,COMM,SOURCE,TAG and cancel,ID
   printf 'post,0,0,*,7\\narrive,0,0,3,7\\n' | dpamatch explore";
