@@ -21,8 +21,8 @@ pub fn over_applications(reports: &[&Report]) -> Vec<(&'static str, Figure)> {
     ]
 }
 
-/// All figures of one application: those of [`over_applications`], its queues over time and by
-/// rank, expected and unexpected messages, and the paths of optimistic matching.
+/// All figures of one application: [`over_applications`] with one report, its queues over time and
+/// by rank, expected and unexpected messages, and the paths of optimistic matching.
 pub fn of_application(report: &Report) -> Vec<(&'static str, Figure)> {
     let mut all = over_applications(&[report]);
     all.extend([

@@ -1,9 +1,9 @@
-//! From recorded MPI calls to what the matching of a program looks like.
+//! Analyzes the matching of a program from its recorded MPI calls.
 //!
-//! - [`Run`], of a trace or of order logs: all ranks as operations ([`Program`]), communicators
-//!   with one identity on all ranks ([`Communicators`]), the messages that each rank got
-//!   ([`Inbound`]), and who really got them ([`Truth`]).
-//! - [`order`]: in which order posts and arrivals come to each rank.
+//! - [`Run`], from a trace or order logs: all ranks as operations ([`Program`]), communicators with
+//!   one identity on all ranks ([`Communicators`]), each rank's messages ([`Inbound`]), and the
+//!   recorded pairs ([`Truth`]).
+//! - [`order`]: the order of posts and arrivals at each rank.
 //! - [`RankView`]: replays a rank through any engine; [`legality`] checks the result without one.
 
 mod advice;

@@ -98,7 +98,7 @@ pub struct CommReport {
     pub stats: CommStats,
 }
 
-/// What the trace contains and what it lacks.
+/// The contents of the trace, and its gaps.
 #[derive(Clone, Debug, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Source {
     /// Calls in the trace.
@@ -113,7 +113,7 @@ pub struct Source {
     pub oddities: Oddities,
     /// Creations of communicators that some members did not record.
     pub incomplete_creations: u64,
-    /// Ranks with a truncated trace, and what was lost.
+    /// Ranks with a truncated trace, and their losses.
     pub salvaged: Vec<(u32, String)>,
 }
 

@@ -1,10 +1,10 @@
 //! A run of three ranks, small enough to count everything by hand: all files and figures of its
 //! report, number by number.
 //!
-//! Rank 0 sends to rank 1 and once to rank 2. What happens at rank 1, in nanoseconds, with the
+//! Rank 0 sends to rank 1 and once to rank 2. The events at rank 1, in nanoseconds, with the
 //! steps of each search in one bin and the length of the queue that it meets:
 //!
-//! | time | what | posted queue | unexpected queue |
+//! | time | event | posted queue | unexpected queue |
 //! |---|---|---|---|
 //! | 10, 20, 30 | receives A, B (tag 1), C (tag 2) are posted | | 0 of 0 each |
 //! | 40 | tag 2 finds C, behind A and B | 3 of 3 | |
@@ -365,7 +365,7 @@ fn figures_show_the_same_numbers() {
     assert_eq!(figure("figure-paths"), paths.map(|path| format!("Paths of the messages,{path}")));
 }
 
-/// Several applications stand in falling order of mean depth with the first number of bins, with a
+/// Several applications appear in falling order of mean depth with the first number of bins, with a
 /// mean. The published analyzer's depth comes from the trace.
 #[test]
 fn applications_stand_side_by_side() {

@@ -152,7 +152,7 @@ pub(super) struct Args {
 enum Baseline {
     /// Nothing: the NIC alone
     None,
-    /// The same NIC through the public interface
+    /// The NIC through the public interface
     Endpoint,
     /// Messages go to buffers in arrival order
     NoMatching,

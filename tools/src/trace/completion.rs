@@ -35,7 +35,7 @@ impl CompletionKind {
 pub enum Done<'a> {
     /// None: the flag was 0, or there was no active request.
     None,
-    /// All of them.
+    /// All requests of the call.
     All,
     /// The one at this position.
     One(usize),

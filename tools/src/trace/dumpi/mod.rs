@@ -1,4 +1,4 @@
-//! DUMPI: the binary files that `libdumpi` writes, and the text that `dumpi2ascii` makes of them.
+//! DUMPI: the binary files that `libdumpi` writes, and their text form by `dumpi2ascii`.
 
 mod binary;
 mod clock;

@@ -45,12 +45,12 @@ impl OpenOptions {
 
 /// Opens a trace: a folder with a run's files, the `.meta` file of one of several runs in a folder,
 /// a `.tar` archive, or the file of a single rank. Files are DUMPI binary files or texts of
-/// `dumpi2ascii`; all may be packed with gzip, xz or zstd. What a file is its contents say, not its
-/// name; only the rank is in the name.
+/// `dumpi2ascii`, compressed with gzip, xz or zstd or not. The contents decide the format; only the
+/// rank comes from the name.
 ///
 /// # Errors
-/// The path cannot be read, no trace is there, or several are. What is wrong with a rank's file is
-/// found when the rank is opened.
+/// The path cannot be read, or it has no trace or several. Opening a rank finds the errors of its
+/// file.
 ///
 /// # Examples
 /// ```no_run
