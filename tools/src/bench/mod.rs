@@ -1,9 +1,9 @@
 //! Message rates in windows, as the paper measures them (O38-O41), on the emulated NIC and, in the
 //! same run, on its wire with other receivers.
 //!
-//! [`measure`] runs one [`Point`]: a sending and a receiving thread on separate processors. Unless the
-//! NIC has its own threads, the receiving thread drives it, so two processors suffice. [`Report`]
-//! holds the results of several points over several rounds, and their ratios.
+//! [`measure`] runs one [`Point`]: a sending and a receiving thread on separate processors. Unless
+//! the NIC has its own threads, the receiving thread drives it, so two processors suffice.
+//! [`Report`] holds the results of several points over several rounds, and their ratios.
 
 mod baseline;
 mod copy;
