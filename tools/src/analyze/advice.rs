@@ -68,14 +68,14 @@ fn room(report: &Report, plan: &Plan) -> Option<Advice> {
         Some(fallback) => {
             let (option, what) = fallback.shortage.option();
             let call = match (fallback.call, fallback.sender) {
-                (Some(call), None) => format!(", call {call}"),
+                (Some(call), None) => format!(" in call {call}"),
                 (Some(call), Some(sender)) => {
-                    format!(", on the message that rank {sender} sent in call {call}")
+                    format!(" on the message that rank {sender} sent in call {call}")
                 }
                 (None, _) => String::new(),
             };
             format!(
-                "The NIC is too small: rank {}{call} falls back to software first, with too few {what} ({option}).",
+                "The NIC is too small: rank {} falls back to software first{call}, with too few {what} ({option}).",
                 fallback.rank
             )
         }

@@ -105,7 +105,7 @@ fn a_nic_that_is_too_small_is_told_where_and_why() {
     ];
     let out = text(&run(&args));
     assert!(out.contains("with too few receive descriptors (--receives)"), "{out}");
-    assert!(out.contains("The NIC is too small: rank 0, call"), "{out}");
+    assert!(out.contains("The NIC is too small: rank 0 falls"), "{out}");
     assert!(out.contains("7300      0"), "the pairs are right all the same: {out}");
 }
 

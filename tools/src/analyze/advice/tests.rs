@@ -64,11 +64,13 @@ fn a_fallback_is_told_with_its_option() {
         report.application.needs.fallback = Some(fallback);
         said(&report, "room")
     };
-    let whole = "The NIC is too small: rank 5, call 7 falls back to software first, with \
+    let whole = "The NIC is too small: rank 5 falls back to software first in call 7, with \
                  too few receive descriptors (--receives).";
     assert_eq!(told(fallback), whole);
     let of_sender = Fallback { sender: Some(3), ..fallback };
-    assert!(told(of_sender).contains("rank 5, on the message that rank 3 sent in call 7 falls"));
+    assert!(
+        told(of_sender).contains("software first on the message that rank 3 sent in call 7, with")
+    );
     let unknown = Fallback { call: None, shortage: Shortage::Communicators, ..fallback };
     assert!(told(unknown).contains("rank 5 falls back"), "{}", told(unknown));
     assert!(told(unknown).ends_with("communicators with tables (--communicators)."));
