@@ -1,17 +1,18 @@
 //! Conformance: every engine of the registry gives the results of the oracle, call by
 //! call, whatever its structure. An engine is tested by being registered.
 //!
-//! Each seed fixes a stream and the engines' options. `DPAMATCH_STREAMS` sets how many seeds are
-//! run, `DPAMATCH_SEED` the first one.
+//! Each seed fixes a stream and the engines' options.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod seeds;
+
+use std::collections::BTreeMap;
 
 use dpamatch::conformance::{Call, Pair, check_engine, check_seed, random_calls};
 use dpamatch::engine::{
-    ArrayLife, BinCount, BinEngine, Engine, FourDEngine, GridThreshold, Load, MsgId,
-    RankArrayEngine, RecvId,
+    AdaptiveConfig, AdaptiveEngine, ArrayLife, BinCount, BinEngine, Engine, FourDEngine,
+    GridThreshold, Load, MsgId, RankArrayEngine, RecvId,
 };
-use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions};
+use dpamatch::registry::{ENGINES, EngineEntry, EngineOptions, find};
 use dpamatch::stream::{Event, Generator, ProbeId, Profile, StreamMatcher};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 use proptest::prelude::*;
@@ -21,22 +22,16 @@ fn engines() -> impl Iterator<Item = &'static EngineEntry> {
     ENGINES.iter().filter(|entry| entry.engine(&EngineOptions::default()).is_some())
 }
 
-fn bins(number: u32) -> BinCount {
-    BinCount::new(number).expect("a possible number of bins")
+const fn bins(number: u32) -> BinCount {
+    match BinCount::new(number) {
+        Ok(bins) => bins,
+        Err(_) => panic!("a possible number of bins"),
+    }
 }
 
 fn build(entry: &EngineEntry, bins: BinCount, comm_size: Option<u32>) -> Box<dyn Engine> {
     let options = EngineOptions { bins, comm_size, ..EngineOptions::default() };
     entry.engine(&options).expect("a software engine")
-}
-
-fn variable(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(value) => {
-            value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}"))
-        }
-        Err(_) => default,
-    }
 }
 
 /// A bound of any size would hold.
@@ -91,24 +86,8 @@ fn a_freed_communicator_leaves_no_memory_behind() {
 /// Random streams of every profile through every engine, the emulated NIC included.
 #[test]
 fn random_streams_of_every_profile() {
-    let (first, count) = (variable("DPAMATCH_SEED", 0), variable("DPAMATCH_STREAMS", 1200));
-    let next = AtomicU64::new(first);
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count {
-                return;
-            }
-            check_seed(seed).unwrap_or_else(|difference| panic!("{difference}"));
-        }
-    };
-    std::thread::scope(|scope| {
-        let threads = [0, 1].map(|_| scope.spawn(work));
-        for thread in threads {
-            thread.join().expect("a seed failed; it is printed above");
-        }
-    });
-    println!("{count} streams from seed {first} through {} engines", ENGINES.len());
+    let (streams, _) = seeds::run(1200, |seed, _| check_seed(seed));
+    println!("{streams} streams through {} engines", ENGINES.len());
 }
 
 /// Queues hundreds of entries long and communicators by the thousand, once.
@@ -128,20 +107,60 @@ fn long_streams() {
 #[test]
 fn other_forms_of_engines() {
     type Form = fn() -> Box<dyn Engine>;
-    let forms: [(&str, Form); 4] = [
+    const RESTLESS: AdaptiveConfig =
+        AdaptiveConfig { bins: bins(100), window: 1, long: 8, short: 8, calm: 1 };
+    let forms: [(&str, Form); 6] = [
         ("array while in use", || Box::new(RankArrayEngine::new(ArrayLife::Entries, Some(8)))),
         ("array of unknown length", || Box::new(RankArrayEngine::new(ArrayLife::Entries, None))),
         ("grid always", || Box::new(FourDEngine::new(GridThreshold::Entries(0), Some(20)))),
         ("grid from 5 on", || Box::new(FourDEngine::new(GridThreshold::Entries(4), None))),
+        ("restless, size known", || Box::new(AdaptiveEngine::new(RESTLESS, Some(16)))),
+        ("restless", || Box::new(AdaptiveEngine::new(RESTLESS, None))),
     ];
+    let mut conversions = BTreeMap::new();
     for seed in 0..140 {
         let profile = Profile::ALL[seed as usize % Profile::ALL.len()];
         let calls = random_calls(seed, 400, profile);
         for (name, form) in forms {
-            let checked = check_engine(form(), calls.iter().copied());
-            checked.unwrap_or_else(|difference| {
+            let mut pair = Pair::new(form());
+            let mut applied = calls.iter().try_for_each(|&call| pair.apply(call));
+            applied = applied.and_then(|()| pair.compare());
+            applied.unwrap_or_else(|difference| {
                 panic!("{name}, seed {seed}, {profile}: {difference}")
             });
+            for counter in pair.engine().own_counters() {
+                *conversions.entry(counter.name).or_insert(0) += counter.value;
+            }
+        }
+    }
+    let enough = conversions.values().all(|&count| count > 50);
+    assert!(conversions.len() == 3 && enough, "{conversions:?}");
+}
+
+/// Tables that double keep searches short, for posting order and for its reverse.
+#[test]
+fn growing_tables_keep_searches_short() {
+    let n = 10_000;
+    for (name, doublings) in [("bins", 7), ("optimistic-seq", 12)] {
+        for reverse in [false, true] {
+            let options = EngineOptions { grow_bins: true, ..EngineOptions::default() };
+            let entry = find(name).expect("a registered engine");
+            let mut engine = entry.engine(&options).expect("a software engine");
+            for number in 0..n {
+                let key = selector(Some(number % 100), Some(number));
+                engine.post(RecvId(number.into()), CommId(0), key);
+            }
+            assert_eq!(engine.stats().conversions, doublings, "{name}");
+            for number in 0..n {
+                let wanted = if reverse { n - 1 - number } else { number };
+                let source = Rank::new(wanted % 100).expect("a small rank");
+                let tag = Tag::new(wanted).expect("a small tag");
+                let found =
+                    engine.arrive(MsgId(number.into()), Envelope { comm: CommId(0), source, tag });
+                assert_eq!(found, Some(RecvId(wanted.into())), "{name}");
+            }
+            let attempts = engine.stats().prq.attempts;
+            assert!(attempts < 15_000, "{name}: {attempts} compares for {n} messages");
         }
     }
 }

@@ -106,13 +106,6 @@ impl Index<1, 4> for Bins {
 
     fn new_comm(&mut self, _size: Option<u32>) {}
 
-    fn end_comm(&mut self, (): ()) {}
-
-    /// Queues become empty often, and there is nothing to give back.
-    fn ends_when_empty(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn earliest(
         &mut self,
@@ -176,18 +169,11 @@ impl Index<1, 4> for Bins {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{Rank, SourceSel, Tag, TagSel};
+    use dpamatch_vocabulary::{SourceSel, TagSel};
 
     use super::*;
+    use crate::engine::words::{rank, tag};
     use crate::engine::{Engine, MsgId, RecvId};
-
-    fn rank(number: u32) -> Rank {
-        Rank::new(number).expect("a small rank")
-    }
-
-    fn tag(number: u32) -> Tag {
-        Tag::new(number).expect("a small tag")
-    }
 
     fn engine(bins: u32) -> BinEngine {
         BinEngine::new(BinCount::new(bins).expect("a possible number"))
@@ -199,49 +185,6 @@ mod tests {
         assert_eq!(BinCount::new(65_537), Err(BadBinCount(65_537)));
         assert!(BinCount::new(1).is_ok() && BinCount::new(65_536).is_ok());
         assert!("0".parse::<BinCount>().is_err() && "many".parse::<BinCount>().is_err());
-    }
-
-    /// Across the four classes labels decide, whichever order they are posted in.
-    #[test]
-    fn smallest_label_wins_across_classes() {
-        let selectors = [
-            Selector::new(rank(1), tag(2)),
-            Selector::new(SourceSel::Any, tag(2)),
-            Selector::new(rank(1), TagSel::Any),
-            Selector::new(SourceSel::Any, TagSel::Any),
-        ];
-        for first in 0..4 {
-            let mut engine = engine(64);
-            for turn in 0..4 {
-                engine.post(RecvId(turn as u64), CommId(0), selectors[(first + turn) % 4]);
-            }
-            let envelope = Envelope { comm: CommId(0), source: rank(1), tag: tag(2) };
-            for expected in 0..4 {
-                assert_eq!(engine.arrive(MsgId(expected), envelope), Some(RecvId(expected)));
-            }
-        }
-    }
-
-    /// Tables that grow keep searches short, with two to four bins for each entry.
-    #[test]
-    fn growing_tables_keep_chains_short() {
-        let mut engine = BinEngine::growing();
-        let n = 10_000;
-        for number in 0..n {
-            engine.post(
-                RecvId(number.into()),
-                CommId(number % 3),
-                Selector::new(rank(number), tag(number)),
-            );
-        }
-        assert_eq!(engine.index().bytes(), 32_768 * 8);
-        for number in (0..n).rev() {
-            let envelope =
-                Envelope { comm: CommId(number % 3), source: rank(number), tag: tag(number) };
-            assert_eq!(engine.arrive(MsgId(number.into()), envelope), Some(RecvId(number.into())));
-        }
-        let attempts = engine.stats().prq.attempts;
-        assert!(attempts < 15_000, "{attempts} compares for {n} messages");
     }
 
     #[test]

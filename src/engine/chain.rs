@@ -34,6 +34,17 @@ impl Chain {
     }
 }
 
+/// One chain of each queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub(super) posted: Chain,
+    pub(super) unexpected: Chain,
+}
+
+impl Head {
+    pub(super) const EMPTY: Self = Self { posted: Chain::EMPTY, unexpected: Chain::EMPTY };
+}
+
 /// Most bytes of a vector that grew to `items` elements of `size` bytes one by one: it doubles, and
 /// starts with 4 elements, or 8 of a single byte.
 pub const fn vec_bound(items: u64, size: usize) -> u64 {
@@ -170,15 +181,17 @@ impl<T: Copy, const LANES: usize> Slab<T, LANES> {
         vec_bound(nodes, size_of::<Node<T, LANES>>())
     }
 
-    /// Puts a node at the end of a chain.
+    /// Puts a node at the end of a chain. Returns whether the chain had nodes.
     #[inline]
-    pub fn push_back(&mut self, chain: &mut Chain, lane: usize, at: u32) {
+    pub fn push_back(&mut self, chain: &mut Chain, lane: usize, at: u32) -> bool {
+        let in_use = !chain.is_empty();
         self.nodes[at as usize].links[lane] = Link { prev: chain.tail, next: NIL };
         match chain.tail {
             NIL => chain.head = at,
             tail => self.nodes[tail as usize].links[lane].next = at,
         }
         chain.tail = at;
+        in_use
     }
 
     /// Takes a node out of the chain that it stands in, wherever it stands.

@@ -311,9 +311,7 @@ impl Index<1, 1> for FourD {
                 &mut self.pools.segment_mut(segment).chains[PRQ]
             }
         };
-        let collided = !chain.is_empty();
-        entries.posted.push_back(chain, 0, at);
-        collided
+        entries.posted.push_back(chain, 0, at)
     }
 
     #[inline]
@@ -343,9 +341,7 @@ impl Index<1, 1> for FourD {
                 &mut self.pools.segment_mut(segment).chains[UMQ]
             }
         };
-        let collided = !chain.is_empty();
-        entries.unexpected.push_back(chain, 0, at);
-        collided
+        entries.unexpected.push_back(chain, 0, at)
     }
 
     #[inline]

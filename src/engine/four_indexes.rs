@@ -141,10 +141,7 @@ impl Table {
             self.grow(growth, class, slab, lane, &hash);
         }
         self.entries += 1;
-        let chain = self.chain_mut(|| hash(slab.get(at)));
-        let collided = !chain.is_empty();
-        slab.push_back(chain, lane, at);
-        collided
+        slab.push_back(self.chain_mut(|| hash(slab.get(at))), lane, at)
     }
 
     #[inline]

@@ -150,11 +150,15 @@ pub trait Index<const P: usize, const U: usize>: Send {
     fn new_comm(&mut self, size: Option<u32>) -> Self::Comm;
 
     /// A communicator without entries goes out of use.
-    fn end_comm(&mut self, comm: Self::Comm);
+    fn end_comm(&mut self, comm: Self::Comm) {
+        drop(comm);
+    }
 
     /// Whether a communicator goes out of use when its last entry leaves, instead of when it is
     /// freed.
-    fn ends_when_empty(&self) -> bool;
+    fn ends_when_empty(&self) -> bool {
+        false
+    }
 
     /// The earliest posted receive that accepts the message. `comm` is `None` if the
     /// communicator is not in use.

@@ -26,6 +26,8 @@ mod rank_array;
 mod simd;
 mod stats;
 mod ucx;
+#[cfg(test)]
+mod words;
 
 pub use adaptive::{Adapted, Adaptive, AdaptiveConfig, AdaptiveEngine};
 pub use bins::{BIN_COUNT_MAX, BadBinCount, BinCount, BinEngine, Bins};

@@ -12,7 +12,7 @@
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel};
 
 use super::Load;
-use super::chain::Chain;
+use super::chain::{Chain, Head};
 use super::indexed::{Entries, Index, Indexed, Steps};
 
 /// Longest array: heads for as many ranks.
@@ -29,17 +29,6 @@ pub enum ArrayLife {
     Communicator,
     /// Until both queues are empty, as in the paper: less memory, a new array for the next entry.
     Entries,
-}
-
-/// The lists of one source.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    posted: Chain,
-    unexpected: Chain,
-}
-
-impl Head {
-    const EMPTY: Self = Self { posted: Chain::EMPTY, unexpected: Chain::EMPTY };
 }
 
 /// What is kept for a communicator.
@@ -185,9 +174,7 @@ impl Index<1, 1> for RankArray {
         };
         self.grow(array, source.get());
         let chain = &mut array.head_mut(source.get()).posted;
-        let collided = !chain.is_empty();
-        entries.posted.push_back(chain, 0, at);
-        collided
+        entries.posted.push_back(chain, 0, at)
     }
 
     #[inline]
@@ -205,9 +192,7 @@ impl Index<1, 1> for RankArray {
         self.grow(array, source);
         array.messages += 1;
         let chain = &mut array.head_mut(source).unexpected;
-        let collided = !chain.is_empty();
-        entries.unexpected.push_back(chain, 0, at);
-        collided
+        entries.unexpected.push_back(chain, 0, at)
     }
 
     #[inline]
@@ -234,18 +219,11 @@ impl Index<1, 1> for RankArray {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{Rank, Tag, TagSel};
+    use dpamatch_vocabulary::TagSel;
 
     use super::*;
+    use crate::engine::words::{rank, tag};
     use crate::engine::{Engine, MsgId, RecvId};
-
-    fn rank(number: u32) -> Rank {
-        Rank::new(number).expect("a small rank")
-    }
-
-    fn tag(number: u32) -> Tag {
-        Tag::new(number).expect("a small tag")
-    }
 
     const COMM: CommId = CommId(3);
 

@@ -83,8 +83,6 @@ impl Index<1, 2> for Ucx {
 
     fn new_comm(&mut self, _size: Option<u32>) {}
 
-    fn end_comm(&mut self, (): ()) {}
-
     fn ends_when_empty(&self) -> bool {
         true
     }
@@ -130,9 +128,7 @@ impl Index<1, 2> for Ucx {
             Some(bucket) => &mut self.expected[bucket],
             None => &mut self.wildcard,
         };
-        let collided = bucket.is_some() && !chain.is_empty();
-        entries.posted.push_back(chain, 0, at);
-        collided
+        entries.posted.push_back(chain, 0, at) && bucket.is_some()
     }
 
     #[inline]
@@ -148,10 +144,8 @@ impl Index<1, 2> for Ucx {
     #[inline]
     fn link_unexpected(&mut self, entries: &mut Entries<1, 2>, _comm: &mut (), at: u32) -> bool {
         let bucket = &mut self.unexpected[bucket_of_envelope(&entries.unexpected.get(at).envelope)];
-        let collided = !bucket.is_empty();
-        entries.unexpected.push_back(bucket, IN_BUCKET, at);
         entries.unexpected.push_back(&mut self.all, IN_ALL, at);
-        collided
+        entries.unexpected.push_back(bucket, IN_BUCKET, at)
     }
 
     #[inline]
@@ -173,22 +167,11 @@ impl Index<1, 2> for Ucx {
 
 #[cfg(test)]
 mod tests {
-    use dpamatch_vocabulary::{Rank, Tag};
-
     use super::*;
+    use crate::engine::words::{envelope, exact, tag};
     use crate::engine::{Engine, MsgId, RecvId};
 
-    fn envelope(source: u32, tag: u32) -> Envelope {
-        Envelope {
-            comm: CommId(0),
-            source: Rank::new(source).expect("a small rank"),
-            tag: Tag::new(tag).expect("a small tag"),
-        }
-    }
-
-    fn exact(envelope: Envelope) -> Selector {
-        Selector::new(envelope.source, envelope.tag)
-    }
+    const COMM: CommId = CommId(0);
 
     /// Keys that programs use spread: 1,021 tags in a row all differ, and so do strides that are
     /// not multiples of the prime.
@@ -211,12 +194,12 @@ mod tests {
         let n = 64;
         let mut engine = UcxEngine::new();
         for number in 0..n {
-            engine.post(RecvId(number), CommId(0), exact(envelope(0, number as u32 * 1021)));
+            engine.post(RecvId(number), COMM, exact(0, number as u32 * 1021));
         }
         assert_eq!(engine.stats().prq.collisions, n - 1);
         for number in (0..n).rev() {
             assert_eq!(
-                engine.arrive(MsgId(number), envelope(0, number as u32 * 1021)),
+                engine.arrive(MsgId(number), envelope(COMM, 0, number as u32 * 1021)),
                 Some(RecvId(number))
             );
         }
@@ -228,13 +211,16 @@ mod tests {
     #[test]
     fn wildcards_cost_nothing_until_posted() {
         let mut engine = UcxEngine::new();
-        let any = Selector::new(SourceSel::Any, Tag::new(5).expect("a small tag"));
-        engine.post(RecvId(0), CommId(0), exact(envelope(1, 5)));
-        engine.post(RecvId(1), CommId(0), any);
-        engine.post(RecvId(2), CommId(0), exact(envelope(1, 5)));
+        let any = Selector::new(SourceSel::Any, tag(5));
+        engine.post(RecvId(0), COMM, exact(1, 5));
+        engine.post(RecvId(1), COMM, any);
+        engine.post(RecvId(2), COMM, exact(1, 5));
         for (expected, attempts) in [(0, 1), (1, 2), (2, 1)] {
             let before = engine.stats().prq.attempts;
-            assert_eq!(engine.arrive(MsgId(expected), envelope(1, 5)), Some(RecvId(expected)));
+            assert_eq!(
+                engine.arrive(MsgId(expected), envelope(COMM, 1, 5)),
+                Some(RecvId(expected))
+            );
             assert_eq!(engine.stats().prq.attempts - before, attempts, "receive {expected}");
         }
     }
@@ -244,13 +230,15 @@ mod tests {
     fn wildcard_searches_walk_the_list_of_all() {
         let mut engine = UcxEngine::new();
         for number in 0..10 {
-            engine
-                .arrive(MsgId(number), Envelope { comm: CommId(number as u32), ..envelope(3, 3) });
+            engine.arrive(
+                MsgId(number),
+                Envelope { comm: CommId(number as u32), ..envelope(COMM, 3, 3) },
+            );
         }
         let any = Selector::new(SourceSel::Any, TagSel::Any);
         assert_eq!(engine.probe(CommId(6), any), Some(MsgId(6)));
         assert_eq!(engine.stats().umq.attempts, 7);
-        assert_eq!(engine.probe(CommId(6), exact(envelope(3, 3))), Some(MsgId(6)));
+        assert_eq!(engine.probe(CommId(6), exact(3, 3)), Some(MsgId(6)));
         assert_eq!(engine.stats().umq.attempts, 8);
     }
 }

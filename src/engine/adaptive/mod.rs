@@ -24,7 +24,7 @@ mod window;
 use dpamatch_vocabulary::{CommId, Envelope, Selector, SourceSel, TagSel};
 use window::Window;
 
-use super::chain::Chain;
+use super::chain::{Chain, Head};
 use super::hash::{bin_of, key_hash};
 use super::indexed::{Entries, Index, Indexed, Steps};
 use super::{BinCount, Counter, Load};
@@ -64,17 +64,6 @@ enum Shape {
 /// The lanes of an entry.
 const ALL: usize = 0;
 const TABLE: usize = 1;
-
-/// One chain of each queue.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    posted: Chain,
-    unexpected: Chain,
-}
-
-impl Head {
-    const EMPTY: Self = Self { posted: Chain::EMPTY, unexpected: Chain::EMPTY };
-}
 
 /// What is kept for a communicator.
 #[derive(Clone, Debug)]
@@ -272,11 +261,6 @@ impl Index<2, 2> for Adaptive {
         self.bytes -= comm.heads.capacity() * size_of::<Head>();
     }
 
-    /// What was learned stays until the communicator is freed.
-    fn ends_when_empty(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn earliest(
         &mut self,
@@ -322,17 +306,15 @@ impl Index<2, 2> for Adaptive {
 
     fn link_posted(&mut self, entries: &mut Entries<2, 2>, comm: &mut Adapted, at: u32) -> bool {
         let selector = entries.posted.get(at).selector;
-        let mut collided = !comm.all.posted.is_empty();
-        entries.posted.push_back(&mut comm.all.posted, ALL, at);
+        let mut collided = entries.posted.push_back(&mut comm.all.posted, ALL, at);
         comm.posted += 1;
         if let SourceSel::Rank(rank) = selector.source {
             comm.saw(rank.get());
         }
         if comm.shape != Shape::List {
             let in_table = comm.slot_of(selector).is_some();
-            let chain = comm.posted_chain(selector);
-            collided = in_table && !chain.is_empty();
-            entries.posted.push_back(chain, TABLE, at);
+            let in_use = entries.posted.push_back(comm.posted_chain(selector), TABLE, at);
+            collided = in_table && in_use;
         }
         self.adapt(entries, comm);
         collided
@@ -355,14 +337,12 @@ impl Index<2, 2> for Adaptive {
         at: u32,
     ) -> bool {
         let envelope = entries.unexpected.get(at).envelope;
-        let mut collided = !comm.all.unexpected.is_empty();
-        entries.unexpected.push_back(&mut comm.all.unexpected, ALL, at);
+        let mut collided = entries.unexpected.push_back(&mut comm.all.unexpected, ALL, at);
         comm.messages += 1;
         comm.saw(envelope.source.get());
         if let Some(slot) = comm.slot_of_envelope(&envelope) {
             let chain = &mut comm.heads[slot].unexpected;
-            collided = !chain.is_empty();
-            entries.unexpected.push_back(chain, TABLE, at);
+            collided = entries.unexpected.push_back(chain, TABLE, at);
         }
         self.adapt(entries, comm);
         collided

@@ -1,19 +1,12 @@
 //! The paper's numbers: spans, thresholds, the example, the memory table, the steps of the formula.
 
-use dpamatch_vocabulary::{RANK_MAX, Rank, Tag, TagSel};
+use dpamatch_vocabulary::{RANK_MAX, TagSel};
 
 use super::*;
+use crate::engine::words::{rank, tag};
 use crate::engine::{Engine, ListEngine, MsgId, RecvId};
 
 const COMM: CommId = CommId(1);
-
-fn rank(number: u32) -> Rank {
-    Rank::new(number).expect("a small rank")
-}
-
-fn tag(number: u32) -> Tag {
-    Tag::new(number).expect("a small tag")
-}
 
 fn arrive(engine: &mut impl Engine, msg: u64, source: u32, number: u32) -> Option<RecvId> {
     engine.arrive(MsgId(msg), Envelope { comm: COMM, source: rank(source), tag: tag(number) })
@@ -161,29 +154,6 @@ fn converts_above_the_threshold_and_back_when_empty() {
     }
     assert_eq!(engine.stats().conversions, 2);
     assert!(engine.is_empty(COMM));
-}
-
-/// Whatever size was told, every rank has a place; without one the greatest source decides.
-#[test]
-fn wrong_and_missing_sizes_match_right() {
-    for size in [None, Some(1), Some(257), Some(u32::MAX)] {
-        let mut engine = FourDEngine::new(GridThreshold::Entries(2), None);
-        if let Some(size) = size {
-            engine.set_comm_size(COMM, size);
-        }
-        let sources = [0, RANK_MAX, 1, 255, 65_536, RANK_MAX - 1, 255, 1 << 20];
-        for (number, source) in sources.into_iter().enumerate() {
-            arrive(&mut engine, number as u64, source, 0);
-        }
-        for (number, source) in sources.into_iter().enumerate() {
-            let selector = Selector::new(rank(source), TagSel::Any);
-            assert_eq!(
-                engine.post(RecvId(0), COMM, selector),
-                Some(MsgId(number as u64)),
-                "{size:?}"
-            );
-        }
-    }
 }
 
 /// With 10 pending messages of each of 512 senders, reverse search costs a list a thousand times

@@ -1,0 +1,63 @@
+//! Seeds on two threads: `DPAMATCH_STREAMS` sets how many are run, `DPAMATCH_SEED` the first one.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use dpamatch::engine::Counter;
+
+/// Sums of counters over all seeds: a test in which some path never ran proves nothing about it.
+#[derive(Default, Debug)]
+pub(crate) struct Totals(BTreeMap<String, u64>);
+
+impl Totals {
+    #[allow(dead_code, reason = "not every test sums")]
+    pub(crate) fn add(&mut self, counters: impl IntoIterator<Item = Counter>) {
+        for counter in counters {
+            *self.0.entry(counter.name.into_owned()).or_default() += counter.value;
+        }
+    }
+
+    /// Names of the counters that stayed 0.
+    #[allow(dead_code, reason = "not every test sums")]
+    pub(crate) fn idle(&self) -> Vec<&str> {
+        self.0.iter().filter(|(_, value)| **value == 0).map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+fn variable(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(value) => {
+            value.parse().unwrap_or_else(|_| panic!("{name} must be a number, is {value:?}"))
+        }
+        Err(_) => default,
+    }
+}
+
+/// Checks each seed; returns how many there were and the totals. A seed that fails is printed.
+pub(crate) fn run<E: Display>(
+    usual: u64,
+    check: impl Fn(u64, &mut Totals) -> Result<(), E> + Sync,
+) -> (u64, Totals) {
+    let (first, count) = (variable("DPAMATCH_SEED", 0), variable("DPAMATCH_STREAMS", usual));
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut totals = Totals::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count {
+                return totals;
+            }
+            check(seed, &mut totals).unwrap_or_else(|what| panic!("{what}"));
+        }
+    };
+    let mut all = Totals::default();
+    thread::scope(|scope| {
+        for thread in [0, 1].map(|_| scope.spawn(work)) {
+            let totals = thread.join().expect("a seed failed; it is printed above");
+            totals.0.into_iter().for_each(|(name, value)| *all.0.entry(name).or_default() += value);
+        }
+    });
+    (count, all)
+}
