@@ -11,7 +11,7 @@ use dpamatch::conformance::{Call, random_calls, seed_options};
 use dpamatch::endpoint::{Drive, Endpoint, EndpointConfig};
 use dpamatch::engine::{BinCount, BinEngine, Engine, ListEngine, MsgId, RecvId};
 use dpamatch::registry::ENGINES;
-use dpamatch::stream::{Event, Profile};
+use dpamatch::stream::{Profile, apply};
 use dpamatch_vocabulary::{CommId, Envelope, Rank, Selector, SourceSel, Tag, TagSel};
 
 thread_local! {
@@ -107,21 +107,7 @@ fn no_allocation_once_warm() {
 
 fn call(engine: &mut dyn Engine, call: &Call) {
     match *call {
-        Call::Event(Event::Post { recv, comm, selector, coll: None, .. }) => {
-            engine.post(recv, comm, selector);
-        }
-        Call::Event(Event::Post { recv, comm, selector, coll: Some(coll), .. }) => {
-            engine.post_collective(recv, comm, selector, &coll);
-        }
-        Call::Event(Event::Arrive { msg, envelope, coll: None, .. }) => {
-            _ = engine.arrive(msg, envelope)
-        }
-        Call::Event(Event::Arrive { msg, envelope, coll: Some(coll), .. }) => {
-            engine.arrive_collective(msg, envelope, &coll);
-        }
-        Call::Event(Event::Cancel { recv }) => _ = engine.cancel(recv),
-        Call::Event(Event::Probe { comm, selector, .. }) => _ = engine.probe(comm, selector),
-        Call::Event(Event::Mprobe { comm, selector, .. }) => _ = engine.mprobe(comm, selector),
+        Call::Event(event) => _ = apply(engine, event),
         Call::Free(comm) => _ = engine.free_comm(comm),
         Call::Size(comm, size) => engine.set_comm_size(comm, size),
     }

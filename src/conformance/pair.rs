@@ -8,7 +8,7 @@ use dpamatch_vocabulary::CommId;
 use super::Call;
 use super::call::comm_of;
 use crate::engine::{Engine, Load, Oracle, QueueStats};
-use crate::stream::Event;
+use crate::stream::{Event, Outcome, apply};
 
 /// Where an engine and the oracle part.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,34 +108,12 @@ impl Pair {
 
     fn event(&mut self, event: Event) -> Result<(), String> {
         self.comms.extend(comm_of(&event));
-        let (engine, oracle) = (&mut self.engine, &mut self.oracle);
-        match event {
-            Event::Post { recv, comm, selector, coll, .. } => {
-                self.posts += 1;
-                let matched = match coll {
-                    None => engine.post(recv, comm, selector),
-                    Some(coll) => engine.post_collective(recv, comm, selector, &coll),
-                };
-                same("message", matched, oracle.post(recv, comm, selector))
-            }
-            Event::Arrive { msg, envelope, coll, .. } => {
-                self.arrivals += 1;
-                let matched = match coll {
-                    None => engine.arrive(msg, envelope),
-                    Some(coll) => engine.arrive_collective(msg, envelope, &coll),
-                };
-                same("receive", matched, oracle.arrive(msg, envelope))
-            }
-            Event::Cancel { recv } => same("cancelled", engine.cancel(recv), oracle.cancel(recv)),
-            Event::Probe { comm, selector, .. } => {
-                same("message", engine.probe(comm, selector), oracle.probe(comm, selector))
-            }
-            Event::Mprobe { comm, selector, .. } => {
-                let taken = oracle.mprobe(comm, selector);
-                self.mprobes += u64::from(taken.is_some());
-                same("message", engine.mprobe(comm, selector), taken)
-            }
-        }
+        self.posts += u64::from(matches!(event, Event::Post { .. }));
+        self.arrivals += u64::from(matches!(event, Event::Arrive { .. }));
+        let expected = apply(&mut self.oracle, event);
+        let took = matches!(expected, Some(Outcome::Mprobed { msg: Some(_), .. }));
+        self.mprobes += u64::from(took);
+        same("result", apply(self.engine.as_mut(), event), expected)
     }
 
     /// Compares what can be seen between two calls: both queues in their order, which communicators

@@ -49,22 +49,6 @@ impl Budget {
 mod tests {
     use super::*;
 
-    /// The counts that the paper prints.
-    #[test]
-    fn printed_counts() {
-        let cases = [
-            (1, 1024, 32),
-            (1, 2048, 45),
-            (1, 4096, 64),
-            (2, 512, 44),
-            (8, 1024, 256),
-            (8, 2048, 360),
-        ];
-        for (k, processes, printed) in cases {
-            assert_eq!(dedicated_queue_cap(k, processes), printed, "k = {k}, n = {processes}");
-        }
-    }
-
     #[test]
     fn the_rest_never_goes_below_zero() {
         let mut budget = Budget::new(2, None);

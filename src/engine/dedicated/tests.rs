@@ -45,7 +45,7 @@ fn gather(engine: &mut dyn Engine, processes: u32, bytes: u64, first: u64) {
 #[test]
 fn gather_at_the_root_reaches_the_cap() {
     for (k, processes, queues) in
-        [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256)]
+        [(1, 1024, 32), (1, 2048, 45), (1, 4096, 64), (2, 512, 44), (8, 1024, 256), (8, 2048, 360)]
     {
         let config = DedicatedConfig { k_collective: Some(k), ..DedicatedConfig::COL_LL };
         let mut engine = DedicatedEngine::new(config);
